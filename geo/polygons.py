@@ -1,0 +1,91 @@
+"""Outlines of cells and regions as shapely polygons: dissolved, cut at the antimeridian, simplified."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from shapely.geometry import MultiPolygon, Polygon, box
+from shapely.geometry.base import BaseGeometry
+from shapely.geometry.polygon import orient
+
+from geo import hexagons
+
+
+def cell_polygon(cell: str) -> MultiPolygon:
+    """Exact outline of one cell, WGS 84 degrees; two polygons where it crosses the antimeridian."""
+    return _multi([[hexagons.boundary(cell)]])
+
+
+def dissolve(cells: Sequence[str]) -> MultiPolygon:
+    """Union of cells of one resolution, WGS 84 degrees, right-hand rule; empty for no cells."""
+    return _multi(hexagons.outlines(cells))
+
+
+def simplified(shape: MultiPolygon, max_vertices: int, tolerance: float) -> MultiPolygon:
+    """The outline with vertices dropped that lie within a tolerance (degrees) of it.
+
+    The tolerance doubles until at most `max_vertices` remain: outlines travel to the browser with every
+    message. For drawing only; parts that shrink to nothing are left out, but never all of them.
+    """
+    drawn = shape
+    while shapely.get_num_coordinates(drawn) > max_vertices or drawn is shape:
+        drawn = multipolygon(shapely.simplify(shape, tolerance, preserve_topology=True))
+        parts = sorted(drawn.geoms, key=lambda part: part.area, reverse=True)
+        if 4 * len(parts) > max_vertices:
+            drawn = MultiPolygon(parts[: max(1, max_vertices // 8)])
+        tolerance *= 2.0
+        if tolerance > 360.0:
+            break
+    return drawn
+
+
+def multipolygon(shape: BaseGeometry) -> MultiPolygon:
+    """The polygons of any geometry as one MultiPolygon, right-hand rule; lines and points are dropped."""
+    parts: list[Any] = []
+    for part in shapely.get_parts(shape):
+        if isinstance(part, Polygon):
+            parts.append(part)
+        elif not isinstance(part, shapely.Point | shapely.LineString):
+            parts.extend(multipolygon(part).geoms)
+    return MultiPolygon([orient(part) for part in parts if not part.is_empty])
+
+
+def geometry_dict(shape: MultiPolygon) -> dict[str, Any]:
+    """A plain GeoJSON MultiPolygon geometry of lists, right-hand rule, full precision."""
+    return {
+        "type": "MultiPolygon",
+        "coordinates": [
+            [np.asarray(ring.coords)[:, :2].tolist() for ring in (part.exterior, *part.interiors)]
+            for part in multipolygon(shape).geoms
+        ],
+    }
+
+
+def rings(shape: MultiPolygon) -> list[NDArray[np.float64]]:
+    """Every ring, outer and inner, as a closed (K, 2) array of degrees."""
+    return [
+        np.asarray(ring.coords)[:, :2] for part in shape.geoms for ring in (part.exterior, *part.interiors)
+    ]
+
+
+def _multi(polygons: list[list[NDArray[np.float64]]]) -> MultiPolygon:
+    """Polygons as one MultiPolygon, cut where longitudes jump at the antimeridian (RFC 7946, 3.1.9)."""
+    parts: list[Polygon] = []
+    for polygon in polygons:
+        if max(float(np.abs(np.diff(ring[:, 0])).max()) for ring in polygon) <= 180.0:
+            parts.append(Polygon(polygon[0], polygon[1:]))
+            continue
+        unrolled = [
+            np.column_stack([np.where(r[:, 0] < 0, r[:, 0] + 360.0, r[:, 0]), r[:, 1]]) for r in polygon
+        ]
+        whole = Polygon(unrolled[0], unrolled[1:])
+        east = whole.intersection(box(0.0, -90.0, 180.0, 90.0))
+        west = shapely.transform(
+            whole.intersection(box(180.0, -90.0, 360.0, 90.0)), lambda xy: xy - np.array([360.0, 0.0])
+        )
+        parts += [*multipolygon(east).geoms, *multipolygon(west).geoms]
+    return multipolygon(MultiPolygon(parts))
