@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from geo.diagnosis import looks_like_degrees, looks_projected, looks_swapped, outside_reason
 from geo.domain import MAX_CELLS, Domain, domain_from_bbox, domain_from_cells, domain_from_geojson
 from geo.errors import CrsError, DomainError, GeoError, GeoJsonError
+from geo.geojson import cells_collection, collection_bytes, regions_collection, write_geojson
 from geo.polygons import cell_polygon, dissolve, geometry_dict
 from geo.projection import accuracy_note, is_lonlat, parse_crs, project, to_lonlat
 from geo.region import MAX_VERTICES, Region, region_from_bbox, region_from_geojson
+from geo.rfc7946 import rfc7946_findings
 
 __all__ = [
     "MAX_CELLS",
@@ -19,15 +22,24 @@ __all__ = [
     "Region",
     "accuracy_note",
     "cell_polygon",
+    "cells_collection",
+    "collection_bytes",
     "dissolve",
     "domain_from_bbox",
     "domain_from_cells",
     "domain_from_geojson",
     "geometry_dict",
     "is_lonlat",
+    "looks_like_degrees",
+    "looks_projected",
+    "looks_swapped",
+    "outside_reason",
     "parse_crs",
     "project",
     "region_from_bbox",
     "region_from_geojson",
+    "regions_collection",
+    "rfc7946_findings",
     "to_lonlat",
+    "write_geojson",
 ]
