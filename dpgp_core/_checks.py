@@ -1,0 +1,70 @@
+"""Argument checks shared by the accounting modules: a bad number stops here with one clear sentence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+
+def positive(name: str, value: float) -> float:
+    """`value` as a float if it is finite and > 0, else ValueError."""
+    value = float(value)
+    if not (math.isfinite(value) and value > 0.0):
+        raise ValueError(f"{name} must be a positive finite number, got {value!r}.")
+    return value
+
+
+def non_negative(name: str, value: float) -> float:
+    """`value` as a float if it is finite and >= 0, else ValueError."""
+    value = float(value)
+    if not (math.isfinite(value) and value >= 0.0):
+        raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
+    return value
+
+
+def open_unit(name: str, value: float) -> float:
+    """`value` as a float if 0 < value < 1, else ValueError (NaN included)."""
+    value = float(value)
+    if not 0.0 < value < 1.0:
+        raise ValueError(f"{name} must lie strictly between 0 and 1, got {value!r}.")
+    return value
+
+
+def whole(name: str, value: Any, least: int = 1) -> int:
+    """`value` as an int if it is a whole number >= least, else ValueError."""
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}.") from None
+    if isinstance(value, bool) or number != value or number < least:
+        raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}.")
+    return number
+
+
+def positive_array(name: str, value: ArrayLike) -> Floats:
+    """`value` as a float64 array whose entries are all finite and > 0, else ValueError."""
+    array = np.asarray(value, dtype=np.float64)
+    if not np.all(np.isfinite(array) & (array > 0.0)):
+        raise ValueError(f"{name} must be positive and finite.")
+    return array
+
+
+def prior_variances(name: str, value: ArrayLike) -> Floats:
+    """`value` as a float64 array with entries in (0, 1], the domain of the variance bound V_n."""
+    array = np.asarray(value, dtype=np.float64)
+    if not np.all((array > 0.0) & (array <= 1.0)):
+        raise ValueError(f"{name} must lie in (0, 1]: priors are scaled to variance at most 1.")
+    return array
+
+
+def renyi_orders(orders: ArrayLike) -> Floats:
+    """`orders` as a one-dimensional float64 array with finite entries > 1, else ValueError."""
+    array = np.atleast_1d(np.asarray(orders, dtype=np.float64))
+    if array.ndim != 1 or array.size == 0 or not np.all(np.isfinite(array) & (array > 1.0)):
+        raise ValueError("orders must be a non-empty list of finite Renyi orders > 1.")
+    return array

@@ -1,0 +1,86 @@
+"""The registry of bounds: which mean shift each one proves, under which condition on the prior."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from numpy.typing import ArrayLike
+
+from dpgp_core._checks import Floats, positive, renyi_orders
+from dpgp_core.rdp import classical_shift, leverage
+from dpgp_core.sensitivities import PROVED, SOURCES, sensitivities
+
+
+class MeanShift(Protocol):
+    """See `Bound.mean_shift`."""
+
+    def __call__(
+        self, orders: ArrayLike, *, n: int, ridge: ArrayLike, variance: ArrayLike, noise_share: float = 0.0
+    ) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A named bound that can price a design.
+
+    name        key in `BOUNDS`;  title  one line for people;  source  where its proof stands
+    proved      False: for comparison only, can never back a release
+    requires    the condition on the prior (or the data) under which it holds
+    mean_shift  S(alpha) for response bound 1, such that the mean term of one path's RDP is
+                (alpha/2) S(alpha)/(sigma^2 + eta^2). Called with orders (K,) and n, ridge, variance V_n and
+                noise_share = eta^2/(sigma^2 + eta^2) in [0, 1]; `ridge` and `variance` may be arrays of one
+                shape (...), the result is (..., K), `inf` outside the admissible orders alpha p < 1
+    """
+
+    name: str
+    title: str
+    source: str
+    proved: bool
+    requires: str
+    mean_shift: MeanShift
+
+
+def _classical(name: str, factor: float = 1.0) -> MeanShift:
+    def mean_shift(
+        orders: ArrayLike, *, n: int, ridge: ArrayLike, variance: ArrayLike, noise_share: float = 0.0
+    ) -> Floats:
+        delta = factor * sensitivities(name, n, ridge, variance)
+        return classical_shift(renyi_orders(orders), delta, leverage(ridge, variance, noise_share))
+
+    return mean_shift
+
+
+ANY_PRIOR = "any prior with k(x,x) <= 1"
+_TITLES = {
+    "triangle": ("Generic bound by the triangle inequality", ANY_PRIOR),
+    "separate": ("Generic bound, the two records treated apart", ANY_PRIOR),
+    "sharp": ("Generic bound, the two records treated together", ANY_PRIOR),
+    "maximum-principle": ("Maximum principle", "a lattice prior whose precision is a symmetric M-matrix"),
+    "constant": ("Constant field", "the prior that is 1 everywhere"),
+    "diagonal": ("Independent cells", "a prior that vanishes off the diagonal"),
+    "line-exponential": ("Exponential prior on a line", "the exponential prior in one dimension"),
+    "paper-code": ("The paper's published code", "nothing proves it; for comparison only"),
+}
+
+BOUNDS: dict[str, Bound] = {
+    name: Bound(name, title, SOURCES[name], PROVED[name], requires, _classical(name))
+    for name, (title, requires) in _TITLES.items()
+}
+"""Bounds by name. "rkhs" is not among them: it needs a norm, see `rkhs_bound`."""
+
+
+def rkhs_bound(norm_bound: float) -> Bound:
+    """The bound for responses f(x) of one fixed f with RKHS norm at most `norm_bound` (response units).
+
+    An assumption about the data, so it is never a default and always part of the privacy statement.
+    """
+    norm_bound = positive("norm_bound", norm_bound)
+    return Bound(
+        "rkhs",
+        "Fixed function of bounded RKHS norm",
+        SOURCES["rkhs"],
+        True,
+        f"every response is f(x) for one fixed function f with RKHS norm at most {norm_bound:g}",
+        _classical("rkhs", norm_bound),
+    )

@@ -1,0 +1,34 @@
+"""The fixed public grid of Renyi orders on which every curve of the program lives."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpgp_core._checks import Floats, positive
+
+_PER_DECADE = 50
+_LOWEST, _HIGHEST = -3, 5  # decimal exponents of alpha - 1
+
+
+def _grid() -> Floats:
+    steps = np.arange((_HIGHEST - _LOWEST) * _PER_DECADE + 1)
+    grid: Floats = 1.0 + 10.0 ** (_LOWEST + steps / _PER_DECADE)
+    grid.setflags(write=False)
+    return grid
+
+
+ORDERS: Floats = _grid()
+"""(401,) orders, log-spaced in alpha - 1 from 1e-3 to 1e5. Public and fixed: curves on it can be added.
+
+Any subset of valid orders gives a valid epsilon (docs/mathematics.md, section 5), so the spacing only costs
+tightness: neighbouring points differ by 4.7 % in alpha - 1, which costs less than 0.1 % of epsilon.
+"""
+
+
+def orders_for(tau: float) -> Floats:
+    """The orders of `ORDERS` that are admissible for variance ratio tau = V_n / r^2 > 0: alpha < 1 + 1/tau.
+
+    Empty when even the smallest order of the grid is out of range: such a design has no guarantee here.
+    """
+    tau = positive("tau", tau)
+    return ORDERS[(ORDERS - 1.0) * tau < 1.0]
