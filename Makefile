@@ -32,7 +32,7 @@ help:  ## say what can be made
 environment: $(STAMP)  ## create .venv with the pinned packages
 
 run: $(STAMP)  ## start the app on generated data at http://127.0.0.1:8501 (PORT=8501)
-	@$(BIN)/python -m streamlit run app.py --server.port $(PORT)
+	@$(BIN)/python app.py --server.port $(PORT)
 
 test: $(STAMP)  ## run the everyday tests (CI=true runs the long ones too); ARGS="..." goes to pytest
 	@$(BIN)/python -m pytest -n auto --dist loadgroup $(SELECTION) $(ARGS)

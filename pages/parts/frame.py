@@ -1,0 +1,118 @@
+"""The frame around every screen: navigation, title, what was decided, the ledger line, what comes next."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from pages.parts import access, workspace
+from pages.parts.steps import HELP, MAIN_PATH, SCREENS, SECTIONS, START, VIEWER, Screen, after, before
+
+SIDEBAR_PIXELS = 270
+LOGO = "static/logo.svg"
+
+
+def configure() -> None:
+    """Page configuration, the same for all screens."""
+    st.set_page_config(
+        page_title="Hexcursion", page_icon=LOGO, layout="wide", initial_sidebar_state=SIDEBAR_PIXELS
+    )
+    st.logo(LOGO, size="large")
+
+
+def navigate() -> tuple[Any, Screen]:
+    """Route to the screen of the address; only screens this person may see exist at all."""
+    curator = access.may_curate()
+    home = START if curator else VIEWER
+    sections = {
+        section: [
+            st.Page(
+                screen.path,
+                title=screen.title,
+                icon=screen.icon,
+                url_path=screen.address,
+                default=screen == home,
+            )
+            for screen in screens
+            if curator or not screen.curator
+        ]
+        for section, screens in SECTIONS.items()
+    }
+    page = st.navigation({name: pages for name, pages in sections.items() if pages}, expanded=True)
+    return page, next((screen for screen in SCREENS if screen.title == page.title), HELP)
+
+
+def header(screen: Screen) -> None:
+    """Above the screen: its title and question, the badge of generated data, and the steps of the path."""
+    curator = access.may_curate()
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.title(screen.title, anchor=False, width="content")
+        if curator and workspace.current().generated:
+            st.badge(
+                "generated data",
+                icon=":material/science:",
+                color="violet",
+                help="Made by this program in the format of real sales. No real person is described.",
+            )
+    st.caption(screen.question)
+    if screen in MAIN_PATH:
+        _stepper(screen)
+    with st.sidebar:
+        if curator:
+            _decided()
+        access.sign_in_panel()
+
+
+def footer(screen: Screen) -> None:
+    """Below the screen: the way back and the way on."""
+    if screen not in MAIN_PATH:
+        return
+    earlier, later = before(screen), after(screen)
+    st.divider()
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        if earlier:
+            st.page_link(earlier.path, label=f"Back to {earlier.title}", icon=":material/arrow_back:")
+        if later:
+            missing = workspace.current().missing_for(later)
+            st.page_link(
+                later.path,
+                label=f"Next: {later.title}",
+                icon=":material/arrow_forward:",
+                icon_position="right",
+                disabled=missing is not None,
+                help=missing,
+            )
+
+
+def _stepper(screen: Screen) -> None:
+    work = workspace.current()
+    here = MAIN_PATH.index(screen)
+    with st.container(horizontal=True, gap="small", key="stepper"):
+        for number, step in enumerate(MAIN_PATH):
+            done = work.decided(step) is not None
+            icon = ":material/check_circle:" if done else ":material/radio_button_unchecked:"
+            if number == here:
+                st.markdown(f":material/arrow_right: **{number + 1} {step.title}**", width="content")
+            else:
+                st.page_link(
+                    step.path,
+                    label=f"{number + 1} {step.title}",
+                    icon=icon,
+                    disabled=work.missing_for(step) is not None,
+                )
+
+
+def _decided() -> None:
+    """What was decided so far, one line per step, and what the ledger says."""
+    work = workspace.current()
+    st.subheader("Decided so far", anchor=False)
+    lines = [(step, work.decided(step)) for step in MAIN_PATH]
+    if not any(text for _, text in lines):
+        st.caption("Nothing yet. Open the generated example, or begin with your data.")
+    for step, text in lines:
+        if text:
+            st.markdown(f"**{step.title}**  \n{text}")
+    budget = work.budget_line()
+    if budget:
+        st.markdown(f":material/receipt_long: {budget}")

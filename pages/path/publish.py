@@ -1,0 +1,7 @@
+"""The screen 'publish'."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+st.info("This screen is not built yet.")

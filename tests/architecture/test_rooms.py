@@ -1,0 +1,191 @@
+"""The house rules of the code base: who may import whom, who owns which foreign idea, how long a module is."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("pages", "workflow", "dpgp_core", "geo", "data_loaders")
+
+# What a room may import of ours besides itself.
+ALLOWED = {
+    "app.py": ("pages",),
+    "pages": ("workflow", "geo.layers"),
+    "workflow": ("data_loaders", "geo", "dpgp_core"),
+    "dpgp_core": (),
+    "geo": (),
+    "data_loaders": (),
+}
+
+# One owner per foreign idea: the path prefixes whose modules may name it.
+OWNERS = {
+    "h3": ("geo/", "workflow/bundle/"),
+    "pyproj": ("geo/projection.py",),
+    "pydeck": ("geo/layers.py", "geo/decks/"),
+    "numpy.random": ("dpgp_core/entropy.py", "data_loaders/"),
+    "secrets": ("dpgp_core/entropy.py", "workflow/ledger/"),
+    "sqlalchemy": ("workflow/ledger/",),
+    "streamlit": ("app.py", "pages/"),
+    "altair": ("pages/",),
+}
+LONGEST = 400
+
+
+def sources(*rooms: str) -> list[Path]:
+    """Python files of the given rooms, of all rooms and `app.py` without arguments."""
+    files = [path for room in (rooms or ROOMS) for path in sorted((ROOT / room).rglob("*.py"))]
+    return files if rooms else [ROOT / "app.py", *files]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0]
+
+
+def imported(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of every import anywhere in a module; `from a import b` gives `a.b`."""
+    package = path.relative_to(ROOT).with_suffix("").parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            base = list(package[: len(package) - node.level + 1]) if node.level else []
+            stem = ".".join([*base, node.module] if node.module else base)
+            for alias in node.names:
+                yield node.lineno, f"{stem}.{alias.name}"
+
+
+def under(name: str, prefix: str) -> bool:
+    return name == prefix or name.startswith(prefix + ".")
+
+
+def test_the_rooms_are_there() -> None:
+    """Without this, a moved folder would make every law below hold of nothing."""
+    for room in ROOMS:
+        assert sources(room), f"no Python files in {room}/"
+
+
+@pytest.mark.parametrize("path", sources(), ids=name_of)
+def test_a_room_imports_only_what_it_may(path: Path) -> None:
+    room = room_of(path)
+    own = () if room == "app.py" else (room,)
+    wrong = [
+        f"{name_of(path)}:{line} imports {name}"
+        for line, name in imported(path)
+        if name.split(".")[0] in ROOMS and not any(under(name, ok) for ok in (*own, *ALLOWED[room]))
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("path", sources(), ids=name_of)
+def test_a_foreign_idea_has_one_owner(path: Path) -> None:
+    wrong = [
+        f"{name_of(path)}:{line} imports {name}, which belongs to {' or '.join(owners)}"
+        for line, name in imported(path)
+        for idea, owners in OWNERS.items()
+        if under(name, idea) and not name_of(path).startswith(owners)
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("path", sources(), ids=name_of)
+def test_randomness_has_one_owner(path: Path) -> None:
+    """`os.urandom`, `np.random` and the `random` module stand where `OWNERS` allows and nowhere else."""
+    if name_of(path).startswith((*OWNERS["numpy.random"], *OWNERS["secrets"])):
+        return
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    calls = [
+        f"{name_of(path)}:{node.lineno} uses {node.value.id}.{node.attr}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and (node.value.id, node.attr) in {("os", "urandom"), ("np", "random"), ("numpy", "random")}
+    ]
+    modules = [
+        f"{name_of(path)}:{line} imports {name}"
+        for line, name in imported(path)
+        if under(name, "random") or name == "os.urandom"
+    ]
+    assert not calls + modules
+
+
+@pytest.mark.parametrize("path", sources(), ids=name_of)
+def test_a_module_has_a_duty_and_a_length(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    lines = text.count("\n")
+    assert lines <= LONGEST, f"{name_of(path)} has {lines} lines: does it still have one duty?"
+    assert not text.strip() or ast.get_docstring(ast.parse(text)), f"{name_of(path)} does not say its duty"
+
+
+def isort_style(name: str) -> tuple[int, str]:
+    """Constants, then classes, then the rest, each by name, as the linter orders `__all__`."""
+    return (0 if name.isupper() else 1 if name[:1].isupper() else 2, name)
+
+
+@pytest.mark.parametrize("room", [room for room in ROOMS if room != "pages"])
+def test_a_room_says_what_it_offers(room: str) -> None:
+    module = importlib.import_module(room)
+    assert hasattr(module, "__all__"), f"{room}/__init__.py has no __all__"
+    assert list(module.__all__) == sorted(set(module.__all__), key=isort_style)
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+
+def test_pages_lie_one_level_down() -> None:
+    """A Python file directly in pages/ would switch on Streamlit's old page discovery, which loses the frame."""
+    assert list((ROOT / "pages").glob("*.py")) == []
+
+
+@pytest.mark.parametrize("path", sources("pages") + [ROOT / "app.py"], ids=name_of)
+def test_nothing_private_is_cached_for_everybody(path: Path) -> None:
+    """Streamlit's caches are shared by all users unless their scope is the session."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    scoped = {
+        id(node.func)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and any(k.arg == "scope" and getattr(k.value, "value", None) == "session" for k in node.keywords)
+    }
+    wrong = [
+        f"{name_of(path)}:{node.lineno} uses {node.attr} without scope='session'"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in {"cache_data", "cache_resource"}
+        and id(node) not in scoped
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("path", sources("pages"), ids=name_of)
+def test_a_page_computes_nothing(path: Path) -> None:
+    """Pages read widgets, call the workflow and draw: no numerical library is at hand there."""
+    heavy = ("numpy", "scipy", "pandas", "geopandas", "shapely")
+    assert [name for _, name in imported(path) if any(under(name, one) for one in heavy)] == []
+
+
+def test_no_file_names_a_machine() -> None:
+    """Nothing committed names a folder of one machine, and the pins hold no download address."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split("\0")
+    machine = re.compile(r"(?<![\w.:/-])/(?:work|root|home/\w+)/[\w.-]+")
+    wrong = []
+    for name in filter(None, listed):
+        data = (ROOT / name).read_bytes() if (ROOT / name).is_file() else b""
+        if b"\0" in data[:8000]:
+            continue
+        for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), start=1):
+            if machine.search(line):
+                wrong.append(f"{name}:{number} {line.strip()[:90]}")
+    assert not wrong
+    assert "://" not in (ROOT / "requirements.txt").read_text(encoding="utf-8")
