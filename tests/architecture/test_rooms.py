@@ -1,4 +1,4 @@
-"""The house rules of the code base: who may import whom, who owns which foreign idea, how long a module is."""
+"""The house rules: who imports whom, who owns which foreign idea, how long a module is."""
 
 from __future__ import annotations
 
@@ -142,11 +142,11 @@ def test_a_room_says_what_it_offers(room: str) -> None:
 
 
 def test_pages_lie_one_level_down() -> None:
-    """A Python file directly in pages/ would switch on Streamlit's old page discovery, which loses the frame."""
+    """A Python file right in pages/ would switch on Streamlit's old page discovery and lose the frame."""
     assert list((ROOT / "pages").glob("*.py")) == []
 
 
-@pytest.mark.parametrize("path", sources("pages") + [ROOT / "app.py"], ids=name_of)
+@pytest.mark.parametrize("path", [*sources("pages"), ROOT / "app.py"], ids=name_of)
 def test_nothing_private_is_cached_for_everybody(path: Path) -> None:
     """Streamlit's caches are shared by all users unless their scope is the session."""
     tree = ast.parse(path.read_text(encoding="utf-8"))

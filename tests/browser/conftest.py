@@ -1,0 +1,67 @@
+"""Fixtures of the browser tests: one server and one Chromium for all, a fresh session for each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.harness import CHROMIUM, FLAGS, PATIENCE, RunningApp, running_app
+
+REQUIRED = os.environ.get("HEXCURSION_REQUIRE_BROWSER") == "1"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All browser tests run on one worker: two Chromiums drawing at once only get in each other's way."""
+    for item in items:
+        if item.path.parent.name == "browser":
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("browser"))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Headless Chromium of the system."""
+    if not CHROMIUM.exists():
+        if REQUIRED:
+            pytest.fail(f"no Chromium at {CHROMIUM}, and HEXCURSION_REQUIRE_BROWSER=1")
+        pytest.skip(f"no Chromium at {CHROMIUM}: install it to run the browser tests")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def app(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
+    """The curator's app."""
+    with running_app(tmp_path_factory.mktemp("app-home")) as running:
+        yield running
+
+
+@pytest.fixture
+def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Make pages in separate browser contexts: each is another person's session."""
+    contexts = []
+
+    def make(width: int = 1280, theme: str = "light") -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": 900},
+            color_scheme="dark" if theme == "dark" else "light",
+            accept_downloads=True,
+        )
+        context.set_default_timeout(PATIENCE * 1000)
+        contexts.append(context)
+        return context.new_page()
+
+    yield make
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Page]) -> Page:
+    """One person's browser, 1280 pixels wide, light."""
+    return new_page()
