@@ -1,0 +1,35 @@
+"""Reads what users bring: sales, postcodes, sensor tables, generated demo data; each with a report."""
+
+from data_loaders.demo import DEMO_SEED, DEMO_YEARS, DemoFiles, write_demo
+from data_loaders.demo_city import DemoField
+from data_loaders.errors import DataError
+from data_loaders.guess import ColumnGuess, guess_columns
+from data_loaders.observations import Observations
+from data_loaders.postcodes import PostcodeTable, load_postcodes
+from data_loaders.report import LoadReport
+from data_loaders.sales import load_sales
+from data_loaders.segments import SEGMENTS, Segment
+from data_loaders.sensors import load_sensors
+from data_loaders.sources import LIMITS, Limits, Source
+
+__all__ = [
+    "DEMO_SEED",
+    "DEMO_YEARS",
+    "LIMITS",
+    "SEGMENTS",
+    "ColumnGuess",
+    "DataError",
+    "DemoField",
+    "DemoFiles",
+    "Limits",
+    "LoadReport",
+    "Observations",
+    "PostcodeTable",
+    "Segment",
+    "Source",
+    "guess_columns",
+    "load_postcodes",
+    "load_sales",
+    "load_sensors",
+    "write_demo",
+]

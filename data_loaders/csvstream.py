@@ -1,0 +1,145 @@
+"""Reads one CSV table in blocks of bounded memory, as the few columns a loader asks for."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+from numpy.typing import NDArray
+
+from data_loaders.errors import DataError
+from data_loaders.sources import HEAD, Table
+
+BLOCK = 4 << 20  # bytes parsed at a time; a single row cannot be longer
+MAX_COLUMNS = 1000
+DELIMITERS = (",", ";", "\t", "|")
+
+
+def decode(head: bytes) -> tuple[str, str]:
+    """First bytes as text, and the encoding they are in: "utf-8-sig", "utf-8" or "latin-1"."""
+    if head.startswith(b"\xef\xbb\xbf"):
+        head, encoding = head[3:], "utf-8-sig"
+    else:
+        encoding = "utf-8"
+    try:
+        return head.decode("utf-8"), encoding
+    except UnicodeDecodeError as error:
+        # The block may end inside a character; anything earlier is not UTF-8.
+        if error.start >= len(head) - 3 and len(head) >= HEAD - 3:
+            return head[: error.start].decode("utf-8"), encoding
+        return head.decode("latin-1"), "latin-1"
+
+
+def first_rows(text: str, delimiter: str, rows: int) -> list[list[str]]:
+    """Up to `rows` non-empty rows at the beginning of `text`, fields stripped; the last may be cut short."""
+    found: list[list[str]] = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            if row:
+                found.append([field.strip() for field in row])
+            if len(found) >= rows:
+                break
+    except csv.Error:
+        pass  # a field beyond csv's own limit: what was found so far must do
+    return found
+
+
+def sniff_delimiter(text: str) -> str:
+    """The delimiter that splits the first rows most evenly: comma, semicolon, tab or bar."""
+
+    def evenness(delimiter: str) -> tuple[float, int]:
+        widths = [len(row) for row in first_rows(text, delimiter, 50)]
+        if not widths or widths[0] < 2:
+            return (0.0, 0)
+        return (sum(width == widths[0] for width in widths) / len(widths), widths[0])
+
+    return max(DELIMITERS, key=evenness)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive rows: the wanted columns as bytes, and how many rows had a wrong number of columns."""
+
+    columns: Mapping[str, Any]
+    rows: int
+    malformed: int
+
+
+def blocks(
+    table: Table, width: int, wanted: Mapping[str, int], *, header: bool, delimiter: str = ","
+) -> Iterator[Block]:
+    """Yield the columns `wanted` (name -> position) of a table of `width` columns, block by block.
+
+    Rows with another number of columns are left out and counted. Empty lines are no rows. Columns come as
+    binary Arrow arrays without nulls (see `text`), so that no encoding can fail here. Raises DataError.
+    """
+    if width > MAX_COLUMNS:
+        raise DataError(
+            f"{table.name} has more than {MAX_COLUMNS} columns: keep the columns that are needed."
+        )
+    names = [f"c{position}" for position in range(width)]
+    malformed = 0
+
+    def skip(_row: Any) -> str:
+        nonlocal malformed
+        malformed += 1
+        return "skip"
+
+    taken = 0
+    pending_header = header
+    failed = False
+    try:
+        reader = pacsv.open_csv(
+            table.stream,
+            read_options=pacsv.ReadOptions(column_names=names, block_size=BLOCK, use_threads=False),
+            parse_options=pacsv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
+            ),
+            convert_options=pacsv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.binary()),
+                include_columns=[names[position] for position in wanted.values()],
+                strings_can_be_null=False,
+            ),
+        )
+        with reader:
+            for batch in reader:
+                if pending_header and batch.num_rows:
+                    batch, pending_header = batch.slice(1), False
+                columns = {name: batch.column(i) for i, name in enumerate(wanted)}
+                taken += batch.num_rows
+                block = Block(columns, batch.num_rows, malformed)
+                malformed = 0
+                yield block
+    except DataError:
+        raise
+    except (pa.ArrowException, ValueError, OverflowError, MemoryError):
+        failed = True
+    if failed:  # outside the handler: Arrow's own messages quote the row
+        raise DataError(
+            f"{table.name} cannot be read as CSV after row {taken:,}: look for a quote or a line there that never "
+            "ends."
+        )
+    if malformed:
+        empty = {name: pa.array([], pa.binary()) for name in wanted}
+        yield Block(empty, 0, malformed)
+
+
+def text(column: Any) -> Any:
+    """A binary Arrow column as stripped text: UTF-8, or Latin-1 for the whole block where it is not."""
+    try:
+        decoded = column.cast(pa.string())
+    except pa.ArrowInvalid:
+        decoded = pa.array([item.decode("latin-1") for item in column.to_pylist()], pa.string())
+    return pc.utf8_trim_whitespace(decoded)
+
+
+def mask(column: Any) -> NDArray[np.bool_]:
+    """A boolean Arrow column without nulls as a numpy mask."""
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)

@@ -1,0 +1,23 @@
+"""The one error of this room: a sentence that says what is wrong with an input and what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class DataError(ValueError):
+    """Input that cannot be used, told in one sentence that names the remedy.
+
+    The text may reach a log or a screen: it names files, columns and row numbers, never a value of a row.
+    """
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """ "; did you mean 'x'?" for the known word closest to `word`, or "" where none is near.
+
+    Comparison ignores case. `known` must be public words (column names, codes), never values of rows.
+    """
+    by_lower = {item.lower(): item for item in known}
+    near = difflib.get_close_matches(word.lower(), list(by_lower), n=1, cutoff=0.6)
+    return f"; did you mean {by_lower[near[0]]!r}?" if near else ""

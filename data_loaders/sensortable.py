@@ -1,0 +1,80 @@
+"""The shape of a sensor table: its delimiter, encoding, header and decimal mark, from its first bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from data_loaders.csvstream import decode, first_rows, sniff_delimiter
+from data_loaders.errors import DataError, closest
+from data_loaders.numbers import looks_numeric, sniff_decimal
+from data_loaders.sources import HEAD, Table
+
+SAMPLE_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a table is written.
+
+    names   the header, in order
+    sample  up to SAMPLE_ROWS data rows as text, of the header's width
+    """
+
+    names: tuple[str, ...]
+    delimiter: str
+    encoding: str
+    sample: tuple[tuple[str, ...], ...]
+
+    def position(self, name: str, where: str) -> int:
+        """Position of column `name` (exact, else ignoring case). Raises DataError naming the closest."""
+        exact = [i for i, known in enumerate(self.names) if known == name]
+        loose = [i for i, known in enumerate(self.names) if known.lower() == name.strip().lower()]
+        found = exact or loose
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise DataError(f"{where} has more than one column {name!r}: rename them so that one is meant.")
+        hint = closest(name, self.names) or f"; its columns are {_listed(self.names)}."
+        raise DataError(f"{where} has no column {name!r}{hint}")
+
+    def column(self, position: int) -> list[str]:
+        """The sample's entries of one column."""
+        return [row[position] for row in self.sample]
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(name[:40] for name in names[:15]) + (", ..." if len(names) > 15 else "")
+
+
+def shape_of(table: Table, delimiter: str | None = None) -> Shape:
+    """Sniff how `table` is written. Raises DataError where there is no header or only one column."""
+    text, encoding = decode(table.head)
+    mark = delimiter or sniff_delimiter(text)
+    rows = first_rows(text, mark, SAMPLE_ROWS + 1)
+    header = tuple(rows[0]) if rows else ()
+    if len(header) < 2:
+        raise DataError(
+            f"{table.name} has a single column: separate the columns by comma, semicolon, tab or bar."
+        )
+    if sum(looks_numeric(name) for name in header) >= 2:
+        raise DataError(
+            f"{table.name} has numbers in its first row: add a header row that names the columns."
+        )
+    # A full head may end inside its last row.
+    whole = rows[1:-1] if len(table.head) >= HEAD else rows[1:]
+    sample = tuple(tuple(row) for row in whole if len(row) == len(header))
+    return Shape(header, mark, encoding, sample)
+
+
+def decimal_mark(shape: Shape, positions: dict[str, int], where: str) -> str:
+    """The decimal mark of the named columns. Raises DataError where the sample leaves it open."""
+    written: list[str] = []
+    for position in positions.values():
+        written += shape.column(position)
+    found = sniff_decimal([entry for entry in written if looks_numeric(entry)])
+    if found is None:
+        raise DataError(
+            f"{where} writes numbers in columns {', '.join(map(repr, positions))} whose comma may mark decimals "
+            "or thousands: state the decimal mark, '.' or ','."
+        )
+    return found
