@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,11 +16,12 @@ from shapely.geometry import MultiPolygon, box
 
 from geo import hexagons
 from geo.errors import DomainError
-from geo.polygons import dissolve
+from geo.polygons import dissolve, simplified
 from geo.projection import local_crs, project
 from geo.region import Region, Source, region_from_bbox, region_from_geojson, region_from_shape
 
 MAX_CELLS = 200_000
+_DRAWN_VERTICES = 2_000
 _MAX_BOX_CELLS = 20_000_000  # H3 sets memory aside for the bounding box of what it fills
 
 
@@ -72,11 +74,14 @@ class Domain:
 
         A function of the cells alone, hence public; see `geo.projection.local_crs` for its accuracy.
         """
+        return local_crs(*self.middle)
+
+    @cached_property
+    def middle(self) -> tuple[float, float]:
+        """Longitude and latitude of the mean of the cell centres on the sphere, degrees."""
         lon, lat = np.radians(self.centres_lonlat).T
         x, y, z = (np.cos(lat) * np.cos(lon)).mean(), (np.cos(lat) * np.sin(lon)).mean(), np.sin(lat).mean()
-        return local_crs(
-            float(np.degrees(np.arctan2(y, x))), float(np.degrees(np.arctan2(z, np.hypot(x, y))))
-        )
+        return float(np.degrees(np.arctan2(y, x))), float(np.degrees(np.arctan2(z, np.hypot(x, y))))
 
     @cached_property
     def centres(self) -> NDArray[np.float64]:
@@ -92,6 +97,13 @@ class Domain:
     def spacing(self) -> float:
         """Typical distance between neighbouring centres, metres; H3's average where no cells touch."""
         return _spacing(self.centres, self.adjacency, self.resolution)
+
+    @cached_property
+    def drawn_outline(self) -> MultiPolygon:
+        """The region's outline for maps: simplified to a tenth of a cell, at most 2,000 vertices."""
+        return simplified(
+            self.region, _DRAWN_VERTICES, math.degrees(0.1 * self.spacing / hexagons.EARTH_RADIUS)
+        )
 
     def locate(self, lon: ArrayLike, lat: ArrayLike) -> NDArray[np.int64]:
         """(n,) position of the cell that holds each point (WGS 84 degrees), -1 outside or for NaN."""

@@ -101,6 +101,20 @@ def outlines(cells: Sequence[str]) -> list[list[NDArray[np.float64]]]:
     return [[np.array(ring, dtype=np.float64) for ring in polygon] for polygon in polygons]
 
 
+def edges_between(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray[np.float64]]:
+    """(2 or 3, 2) edges in degrees shared by a cell inside and a listed cell outside a set, (N,) booleans."""
+    outside = {cell for cell, chosen in zip(cells, mask.tolist(), strict=True) if not chosen}
+    found = []
+    for cell in cells:
+        if cell in outside:
+            continue
+        for near in h3.grid_disk(cell, 1):
+            if near in outside:
+                edge = h3.directed_edge_to_boundary(h3.cells_to_directed_edge(cell, near))
+                found.append(np.array([(lon, lat) for lat, lon in edge]))
+    return found
+
+
 def ring_around(cells: Sequence[str], rings: int) -> list[str]:
     """Sorted cells outside the given ones but within `rings` steps of them."""
     known = set(cells)

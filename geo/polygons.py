@@ -25,6 +25,20 @@ def dissolve(cells: Sequence[str]) -> MultiPolygon:
     return _multi(hexagons.outlines(cells))
 
 
+def interface(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray[np.float64]]:
+    """(K, 2) lines in degrees between the cells in a set, (N,) booleans, and the listed cells outside it.
+
+    Unlike the outline of `dissolve` it leaves out the edge of the whole domain. An edge that crosses the
+    antimeridian is left out as well: two pixels of a drawing.
+    """
+    edges = [np.round(edge, 7) for edge in hexagons.edges_between(cells, mask)]
+    edges = [edge for edge in edges if float(np.ptp(edge[:, 0])) < 180.0]
+    if not edges:
+        return []
+    merged = shapely.line_merge(shapely.MultiLineString(edges))
+    return [np.asarray(line.coords) for line in shapely.get_parts(merged)]
+
+
 def simplified(shape: MultiPolygon, max_vertices: int, tolerance: float) -> MultiPolygon:
     """The outline with vertices dropped that lie within a tolerance (degrees) of it.
 

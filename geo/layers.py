@@ -1,0 +1,309 @@
+"""The pydeck maps that Streamlit pages draw, and what pages need to know about them.
+
+Nothing outside the machine is asked by default: the ground is blank and only the public region's outline
+is drawn. A basemap is a choice (`basemap=True`) and makes the reader's browser contact `BASEMAP_HOST`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+import pydeck
+from numpy.typing import ArrayLike, NDArray
+from pydeck.bindings.json_tools import default_serialize
+from shapely.geometry import MultiPolygon
+
+from geo.colours import CLASSES, Theme, colour, rgb
+from geo.domain import Domain
+from geo.framing import fit
+from geo.painting import (
+    Entry,
+    LegendEntry,
+    Painting,
+    as_baseline,
+    field_breaks,
+    format_value,
+    legend,
+    paint_difference,
+    paint_field,
+    paint_set,
+    paint_three_way,
+    paint_votes,
+)
+from geo.polygons import interface, rings
+
+__all__ = [
+    "BASEMAP_HOST",
+    "Domain",
+    "Entry",
+    "LegendEntry",
+    "Look",
+    "Painting",
+    "Theme",
+    "as_baseline",
+    "baseline_deck",
+    "boundaries_deck",
+    "boundaries_legend",
+    "colour",
+    "difference_deck",
+    "excursion_deck",
+    "field_breaks",
+    "format_value",
+    "legend",
+    "paint_difference",
+    "paint_field",
+    "paint_set",
+    "paint_three_way",
+    "paint_votes",
+    "preview_deck",
+]
+
+BASEMAP_HOST = "basemaps.cartocdn.com"
+MAX_POINTS = 5_000  # of a preview: enough to see a pattern, small enough to send at every rerun
+_DECIMALS = 5  # of drawn coordinates: about a metre
+
+
+class Look(TypedDict, total=False):
+    """How a map is drawn; every key may be left out.
+
+    theme          "light" (default) or "dark"
+    width, height  pixels of the chart, 700 by 500 by default; they only place the first view
+    basemap        False by default: True makes the reader's browser contact `BASEMAP_HOST`
+    """
+
+    theme: Theme
+    width: int
+    height: int
+    basemap: bool
+
+
+class _CompactDeck(pydeck.Deck):  # type: ignore[misc]  # pydeck has no types
+    """A deck whose JSON has no white space: a third of the bytes at every rerun."""
+
+    def to_json(self) -> str:
+        return json.dumps(
+            self, sort_keys=True, default=default_serialize, separators=(",", ":"), allow_nan=False
+        )
+
+
+def excursion_deck(
+    domain: Domain,
+    painting: Painting,
+    **look: Unpack[Look],
+) -> pydeck.Deck:
+    """The map of a released product: any painting made by `paint_set`, `_votes`, `_three_way` or `_field`.
+
+    Layer ids: "released" (cells, pickable), "released-dots" and "released-rings" (marks), "region-halo",
+    "region".
+    """
+    layers = _cell_layers(domain, painting, "released", look)
+    return _deck(domain, layers, look)
+
+
+def baseline_deck(
+    domain: Domain,
+    painting: Painting,
+    **look: Unpack[Look],
+) -> pydeck.Deck:
+    """The map of the non-private baseline, for the curator only; its tooltips say so. Layer id "baseline".
+
+    The page adds the watermark: a chart cannot hold text over the map without fetching a font atlas.
+    """
+    layers = _cell_layers(domain, as_baseline(painting), "baseline", look)
+    return _deck(domain, layers, look)
+
+
+def difference_deck(
+    domain: Domain,
+    released: ArrayLike,
+    baseline: ArrayLike,
+    *,
+    title: str = "Release and baseline",
+    **look: Unpack[Look],
+) -> pydeck.Deck:
+    """Falsely in, falsely out and agreement of two sets, (N,) booleans each; for the curator only.
+
+    Layer id "difference"; the legend is `legend(paint_difference(released, baseline, title=title))`.
+    """
+    painting = paint_difference(released, baseline, title=title)
+    layers = _cell_layers(domain, painting, "difference", look)
+    return _deck(domain, layers, look)
+
+
+def boundaries_deck(
+    domain: Domain,
+    path_sets: Sequence[NDArray[np.bool_]],
+    baseline: NDArray[np.bool_] | None = None,
+    **look: Unpack[Look],
+) -> pydeck.Deck:
+    """Boundary lines in the paper's manner: one line per released path, over a wide non-private one.
+
+    Layer ids "path-0", "path-1", ... and "baseline-boundary" (only where a baseline is given, which only a
+    curator's page may do). Each set is (N,) booleans; its line runs exactly between cells in and cells out
+    and leaves out the domain's own edge, where nothing is known of the other side.
+    """
+    theme = look.get("theme", "light")
+    layers = []
+    if baseline is not None:
+        lines = _lines(domain, baseline)
+        layers.append(_line_layer("baseline-boundary", lines, rgb("baseline", theme), 5.0))
+    for index, mask in enumerate(path_sets):
+        lines = _lines(domain, mask)
+        layers.append(_line_layer(f"path-{index}", lines, rgb(_path_role(index), theme), 2.0))
+    return _deck(domain, layers, look)
+
+
+def boundaries_legend(paths: int, *, baseline: bool, theme: Theme = "light") -> tuple[LegendEntry, ...]:
+    """The legend of `boundaries_deck`: label and line colour; colours repeat after the fifth path."""
+    first = (LegendEntry("non-private boundary (curator only)", colour("baseline", theme), "", 0),)
+    lines = tuple(
+        LegendEntry(f"private path {index + 1}", colour(_path_role(index), theme), "", 0)
+        for index in range(paths)
+    )
+    return (*first, *lines) if baseline else lines
+
+
+def preview_deck(
+    domain: Domain,
+    lon: ArrayLike = (),
+    lat: ArrayLike = (),
+    **look: Unpack[Look],
+) -> pydeck.Deck:
+    """The domain's cells and, for the curator, the places of observations (degrees), without values.
+
+    Layer ids "cells" and "points". At most `MAX_POINTS` points are drawn, evenly taken from all rows.
+    """
+    theme = look.get("theme", "light")
+    records = [{"h": cell, "n": "Cell of the public domain"} for cell in domain.cells]
+    layers = [_hexagons("cells", records, rgb("cell", theme), look)]
+    x = np.asarray(lon, dtype=np.float64)
+    y = np.asarray(lat, dtype=np.float64)
+    known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    shown = known[:: max(1, -(-known.size // MAX_POINTS))]
+    if shown.size:
+        places = np.round(np.column_stack([x[shown], y[shown]]), _DECIMALS).tolist()
+        layers.append(
+            pydeck.Layer(
+                "ScatterplotLayer",
+                [{"p": place} for place in places],
+                id="points",
+                get_position="p",
+                get_fill_color=rgb("point", theme),
+                get_radius=1,
+                radius_units=pydeck.types.String("pixels"),
+                radius_min_pixels=2,
+                radius_max_pixels=3,
+                opacity=0.6,
+            )
+        )
+    return _deck(domain, layers, look)
+
+
+def _cell_layers(domain: Domain, painting: Painting, name: str, look: Look) -> list[pydeck.Layer]:
+    if painting.classes.size != domain.size:
+        raise ValueError(f"the painting has {painting.classes.size} cells, the domain {domain.size}.")
+    theme = look.get("theme", "light")
+    colours = [rgb(entry.role, theme) for entry in painting.entries]
+    classes = painting.classes.tolist()
+    records = [
+        {"h": cell, "c": colours[k], "n": note}
+        for cell, k, note in zip(domain.cells, classes, painting.notes, strict=True)
+    ]
+    layers = [_hexagons(name, records, "c", look)]
+    for mark in ("dots", "rings"):
+        marked = np.isin(painting.classes, [k for k, e in enumerate(painting.entries) if e.mark == mark])
+        if marked.any():
+            places = np.round(domain.centres_lonlat[marked], _DECIMALS).tolist()
+            layers.append(
+                pydeck.Layer(
+                    "ScatterplotLayer",
+                    [{"p": place} for place in places],
+                    id=f"{name}-{mark}",
+                    get_position="p",
+                    get_radius=0.16 * domain.spacing,
+                    filled=mark == "dots",
+                    stroked=mark == "rings",
+                    get_fill_color=rgb("mark", theme),
+                    get_line_color=rgb("mark", theme),
+                    line_width_min_pixels=1.5,
+                    radius_min_pixels=1,
+                    opacity=1.0,
+                )
+            )
+    return layers
+
+
+def _hexagons(name: str, records: list[dict[str, Any]], fill: Any, look: Look) -> pydeck.Layer:
+    return pydeck.Layer(
+        "H3HexagonLayer",
+        records,
+        id=name,
+        get_hexagon="h",
+        get_fill_color=fill,
+        high_precision=True,  # the fast approximation leaves white specks between cells
+        extruded=False,
+        stroked=False,
+        pickable=True,
+        auto_highlight=False,
+        opacity=0.75 if look.get("basemap", False) else 1.0,
+    )
+
+
+def _line_layer(name: str, lines: list[dict[str, Any]], line: list[int], width: float) -> pydeck.Layer:
+    return pydeck.Layer(
+        "PathLayer",
+        lines,
+        id=name,
+        get_path="p",
+        get_color=line,
+        get_width=width,
+        width_units=pydeck.types.String("pixels"),
+        cap_rounded=True,
+        joint_rounded=True,
+        opacity=1.0,
+    )
+
+
+def _deck(domain: Domain, layers: list[pydeck.Layer], look: Look) -> pydeck.Deck:
+    theme, basemap = look.get("theme", "light"), look.get("basemap", False)
+    longitude, latitude, zoom = fit(domain, look.get("width", 700), look.get("height", 500))
+    outline = _paths(domain.drawn_outline)
+    # Without a provider Streamlit draws no map below, but only while map_style keeps pydeck's default: an
+    # explicit None makes it fetch a basemap after all.
+    ground = {"map_provider": "carto", "map_style": theme} if basemap else {"map_provider": None}
+    return _CompactDeck(
+        layers=[
+            *layers,
+            _line_layer("region-halo", outline, rgb("halo", theme), 4.0),
+            _line_layer("region", outline, rgb("line", theme), 1.5),
+        ],
+        initial_view_state=pydeck.ViewState(
+            longitude=longitude, latitude=latitude, zoom=zoom, pitch=0, bearing=0
+        ),
+        tooltip={
+            "text": "{n}\nH3 cell {h}",
+            "style": {
+                "backgroundColor": colour("ground", theme),
+                "color": colour("line", theme),
+                "fontSize": "0.85rem",
+            },
+        },
+        **ground,
+    )
+
+
+def _paths(shape: MultiPolygon) -> list[dict[str, Any]]:
+    return [{"p": np.round(ring, _DECIMALS).tolist()} for ring in rings(shape)]
+
+
+def _lines(domain: Domain, mask: NDArray[np.bool_]) -> list[dict[str, Any]]:
+    if mask.shape != (domain.size,) or mask.dtype != np.bool_:
+        raise ValueError("a set of cells is one boolean for each cell of the domain.")
+    return [{"p": np.round(line, _DECIMALS).tolist()} for line in interface(domain.cells, mask)]
+
+
+def _path_role(index: int) -> str:
+    return CLASSES["paths"][index % len(CLASSES["paths"])]
