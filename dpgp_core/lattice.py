@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+
+from .banded import Ordering
 
 
 @dataclass(frozen=True)
@@ -45,3 +48,8 @@ class Lattice:
     def domain_centres(self) -> NDArray[np.float64]:
         """(N, 2) centres of the domain's cells, metres."""
         return self.centres[self.inside]
+
+    @cached_property
+    def ordering(self) -> Ordering:
+        """Band-narrowing order of the padded cells, found once and shared by all priors on this lattice."""
+        return Ordering.of(self.adjacency)

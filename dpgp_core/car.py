@@ -1,0 +1,124 @@
+"""The lattice prior: a proper conditional autoregression (Besag 1974) on the cells' neighbour graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from .banded import BandedCholesky
+from .kernels import GENERIC_BOUNDS
+from .lattice import Lattice
+from .mmatrix import MMatrixFacts, check_m_matrix
+from .numerics import Floats
+
+NAME = "car"
+HEXAGON_FACTOR = 1.5
+"""Sum of f - f_j over six neighbours at distance h: -1.5 h^2 times the Laplacian of f, to leading order."""
+
+EXACT_KAPPA_CELLS = 3_000
+"""Up to this many cells the smallest correlation is found by solving for every cell."""
+
+KAPPA_WORTH_SOLVING = 0.1
+"""Below this the smallest correlation would lower V_n by under one per cent, and 0 is used instead."""
+
+
+@dataclass(frozen=True, eq=False)
+class CarPrior:
+    """The GP on padded lattice cells with precision `tau (kappa_c^2 I + Lap)`.
+
+    Lap is the graph Laplacian of the padded neighbour graph and `kappa_c^2 = 1.5 (spacing/lengthscale)^2`,
+    which makes the precision a discretisation of `1/lengthscale^2 - Laplace`: far from each other cells'
+    correlation falls like exp(-d/lengthscale). `tau` is the least factor for which no cell of the domain has
+    a prior variance above 1, from the exact selected inverse. The precision is an M-matrix (checked), so
+    Theorem B holds (docs/mathematics.md, section 8).
+    """
+
+    lattice: Lattice
+    lengthscale: float
+    precision: sparse.csr_matrix
+    factor: BandedCholesky
+    prior_variance: Floats
+    m_matrix: MMatrixFacts
+    name: str = NAME
+
+    @classmethod
+    def make(cls, lattice: Lattice, lengthscale: float) -> CarPrior:
+        """Build, scale and check the prior for a lengthscale in metres."""
+        if not (np.isfinite(lengthscale) and lengthscale > 0):
+            raise ValueError(f"the lengthscale must be a positive length in metres, got {lengthscale!r}.")
+        adjacency = sparse.csr_array(lattice.adjacency, dtype=np.float64)
+        degree = np.asarray(adjacency.sum(axis=1)).ravel()
+        killing = HEXAGON_FACTOR * (lattice.spacing / lengthscale) ** 2
+        unscaled = sparse.csr_matrix(sparse.diags_array(degree + killing) - adjacency)
+        variance = BandedCholesky.factor(unscaled, lattice.ordering).variance()[lattice.inside]
+        tau = float(variance.max()) * (1.0 + 1e-9)  # rounded up: variances must not exceed 1
+        precision = sparse.csr_matrix(unscaled * tau)
+        variance = variance / tau
+        facts = check_m_matrix(precision, variance)
+        return cls(
+            lattice,
+            lengthscale,
+            precision,
+            BandedCholesky.factor(precision, lattice.ordering),
+            variance,
+            facts,
+        )
+
+    @property
+    def size(self) -> int:
+        """Number N of cells of the domain (padding not counted)."""
+        return self.lattice.size
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """Names in BOUNDS of the sensitivity bounds proved for this prior."""
+        return (*GENERIC_BOUNDS, "maximum-principle", "joint-maximum-principle")
+
+    @cached_property
+    def kappa(self) -> float:
+        """Proved lower bound of the covariance between any two cells of the domain, in [0, 1].
+
+        0 holds for every M-matrix prior; a positive number is used where it is worth its computation.
+        """
+        inside = self.lattice.inside
+        centres = self.lattice.domain_centres
+        corner = np.argmax(np.linalg.norm(centres - centres.mean(axis=0), axis=1))
+        if (
+            self._columns(np.array([corner]))[inside].min() < KAPPA_WORTH_SOLVING
+            or self.size > EXACT_KAPPA_CELLS
+        ):
+            return 0.0
+        return float(self.correlation().min()) * (1.0 - 1e-9)
+
+    @property
+    def proof_facts(self) -> dict[str, float | bool]:
+        """The public numbers on which the guarantee's premises rest."""
+        return {
+            "largest_variance": self.m_matrix.largest_variance,
+            "largest_off_diagonal": self.m_matrix.largest_off_diagonal,
+            "smallest_row_sum": self.m_matrix.smallest_row_sum,
+            "smallest_correlation": self.kappa,
+            "padded_cells": float(self.lattice.centres.shape[0]),
+        }
+
+    def _columns(self, cells: np.ndarray) -> Floats:
+        right = np.zeros((self.lattice.centres.shape[0], cells.size), order="F")
+        right[self.lattice.inside[cells], np.arange(cells.size)] = 1.0
+        return self.factor.solve(right)
+
+    def correlation(self) -> Floats:
+        """(N, N) prior covariance of the domain's cells, diagonal <= 1; for small domains and for tests."""
+        matrix = self._columns(np.arange(self.size))[self.lattice.inside]
+        return 0.5 * (matrix + matrix.T)
+
+    def colour(self, white: Floats) -> Floats:
+        """Prior draws (N, m) on the domain from standard normal numbers (P, m)."""
+        return self.factor.colour(white)[self.lattice.inside]
+
+    @property
+    def white_size(self) -> int:
+        """Number of standard normal numbers behind one prior draw."""
+        return int(self.lattice.centres.shape[0])

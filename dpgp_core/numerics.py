@@ -1,0 +1,36 @@
+"""Numerical failure, said in one sentence: a factorisation either works exactly as asked or raises."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack
+
+Floats = NDArray[np.float64]
+
+
+class NumericalFailure(ArithmeticError):
+    """A matrix that should be positive definite is not, to working precision.
+
+    Nothing is repaired silently: jitter added on the fly would change the law of what is released, and
+    with it the guarantee.
+    """
+
+
+def cholesky(matrix: Floats, what: str, remedy: str) -> Floats:
+    """Lower Cholesky factor of a symmetric positive definite (m, m) matrix, strict upper part zero.
+
+    Raises NumericalFailure naming `what` failed and the `remedy`.
+    """
+    factor, info = lapack.dpotrf(matrix, lower=1, clean=1)
+    if info != 0 or not np.all(np.isfinite(factor.diagonal())):
+        raise NumericalFailure(f"{what} is not positive definite to working precision; {remedy}.")
+    return np.asarray(factor, dtype=np.float64)
+
+
+def solve_lower(factor: Floats, right: Floats, transposed: bool = False) -> Floats:
+    """Solution of `L x = right`, or of `L^T x = right`, for a lower factor of `cholesky`."""
+    solution, info = lapack.dtrtrs(factor, right, lower=1, trans=1 if transposed else 0)
+    if info != 0:
+        raise NumericalFailure("a triangular factor is singular; use a larger ridge.")
+    return np.asarray(solution, dtype=np.float64)

@@ -1,0 +1,58 @@
+"""The sparse posterior: one banded Cholesky factorisation of prior precision plus data precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .banded import BandedCholesky
+from .car import CarPrior
+from .dense_posterior import check_draw
+from .entropy import Entropy
+from .numerics import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class SparsePosterior:
+    """Posterior with a lattice prior; see `Posterior` for the units.
+
+    With data precisions W at the observed cells and `A + W = L L^T`:
+    mean = (A + W)^-1 W y, variance = diag (A + W)^-1 (docs/mathematics.md, section 8).
+    """
+
+    prior: CarPrior
+    factor: BandedCholesky
+    mean: Floats
+
+    @classmethod
+    def fit(
+        cls, prior: CarPrior, index: NDArray[np.int64], observed: Floats, noise_variance: Floats
+    ) -> SparsePosterior:
+        nodes = prior.lattice.inside[index]
+        weight = np.zeros(prior.lattice.centres.shape[0])
+        weight[nodes] = 1.0 / noise_variance
+        right = np.zeros_like(weight)
+        right[nodes] = observed / noise_variance
+        factor = BandedCholesky.factor(prior.precision, prior.lattice.ordering, extra=weight)
+        return cls(prior, factor, factor.solve(right)[prior.lattice.inside])
+
+    @cached_property
+    def variance(self) -> Floats:
+        return self.factor.variance()[self.prior.lattice.inside]
+
+    def log_determinant(self) -> float:
+        return self.factor.log_determinant() - self.prior.factor.log_determinant()
+
+    def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
+        """Exact draws `mean + scale L^-T z`, plus `noise_scale` times a prior draw."""
+        check_draw(scale, paths, noise_scale)
+        values = np.repeat(self.mean[:, None], paths, axis=1)
+        if scale > 0:
+            white = entropy.normal((self.prior.white_size, paths))
+            values += scale * self.factor.colour(white)[self.prior.lattice.inside]
+        if noise_scale > 0:
+            values += noise_scale * self.prior.colour(entropy.normal((self.prior.white_size, paths)))
+        return np.ascontiguousarray(values.T)
