@@ -2,20 +2,25 @@
 
 from data_loaders.demo import DEMO_SEED, DEMO_YEARS, DemoFiles, write_demo
 from data_loaders.demo_city import DemoField
+from data_loaders.download import Progress, fetch
 from data_loaders.errors import DataError
+from data_loaders.guarded import LIMITS, Limits
 from data_loaders.guess import ColumnGuess, guess_columns
 from data_loaders.observations import Observations
 from data_loaders.postcodes import PostcodeTable, load_postcodes
+from data_loaders.public_files import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, PublicFile, price_paid_file
 from data_loaders.report import LoadReport
 from data_loaders.sales import load_sales
 from data_loaders.segments import SEGMENTS, Segment
 from data_loaders.sensors import load_sensors
-from data_loaders.sources import LIMITS, Limits, Source
+from data_loaders.sources import Source
 
 __all__ = [
+    "CODE_POINT_OPEN",
     "DEMO_SEED",
     "DEMO_YEARS",
     "LIMITS",
+    "ONSPD_INSTRUCTIONS",
     "SEGMENTS",
     "ColumnGuess",
     "DataError",
@@ -25,11 +30,15 @@ __all__ = [
     "LoadReport",
     "Observations",
     "PostcodeTable",
+    "Progress",
+    "PublicFile",
     "Segment",
     "Source",
+    "fetch",
     "guess_columns",
     "load_postcodes",
     "load_sales",
     "load_sensors",
+    "price_paid_file",
     "write_demo",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,8 @@ import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
 from data_loaders.errors import DataError
-from data_loaders.sources import HEAD, Table
+from data_loaders.guarded import HEAD
+from data_loaders.sources import Table
 
 BLOCK = 4 << 20  # bytes parsed at a time; a single row cannot be longer
 MAX_COLUMNS = 1000
@@ -73,9 +74,16 @@ class Block:
 
 
 def blocks(
-    table: Table, width: int, wanted: Mapping[str, int], *, header: bool, delimiter: str = ","
+    table: Table,
+    width: int,
+    wanted: Mapping[str, int],
+    *,
+    header: Sequence[str] | None,
+    delimiter: str = ",",
 ) -> Iterator[Block]:
     """Yield the columns `wanted` (name -> position) of a table of `width` columns, block by block.
+
+    header  the table's first row as sniffed, which is not data; None where the first row is data
 
     Rows with another number of columns are left out and counted. Empty lines are no rows. Columns come as
     binary Arrow arrays without nulls (see `text`), so that no encoding can fail here. Raises DataError.
@@ -85,6 +93,7 @@ def blocks(
             f"{table.name} has more than {MAX_COLUMNS} columns: keep the columns that are needed."
         )
     names = [f"c{position}" for position in range(width)]
+    positions = list(dict.fromkeys(wanted.values()))
     malformed = 0
 
     def skip(_row: Any) -> str:
@@ -93,7 +102,7 @@ def blocks(
         return "skip"
 
     taken = 0
-    pending_header = header
+    pending = header
     failed = False
     try:
         reader = pacsv.open_csv(
@@ -104,15 +113,16 @@ def blocks(
             ),
             convert_options=pacsv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.binary()),
-                include_columns=[names[position] for position in wanted.values()],
+                include_columns=[names[position] for position in positions],
                 strings_can_be_null=False,
             ),
         )
         with reader:
             for batch in reader:
-                if pending_header and batch.num_rows:
-                    batch, pending_header = batch.slice(1), False
-                columns = {name: batch.column(i) for i, name in enumerate(wanted)}
+                if pending is not None and batch.num_rows:
+                    _check_header(table.name, pending, batch, positions)
+                    batch, pending = batch.slice(1), None
+                columns = {name: batch.column(positions.index(at)) for name, at in wanted.items()}
                 taken += batch.num_rows
                 block = Block(columns, batch.num_rows, malformed)
                 malformed = 0
@@ -123,21 +133,35 @@ def blocks(
         failed = True
     if failed:  # outside the handler: Arrow's own messages quote the row
         raise DataError(
-            f"{table.name} cannot be read as CSV after row {taken:,}: look for a quote or a line there that never "
-            "ends."
+            f"{table.name} cannot be read as CSV after row {taken:,}: look there for a quote "
+            "or a line that never ends."
         )
     if malformed:
         empty = {name: pa.array([], pa.binary()) for name in wanted}
         yield Block(empty, 0, malformed)
 
 
+def _check_header(name: str, header: Sequence[str], batch: Any, positions: list[int]) -> None:
+    """Two parsers read the header, one to find the columns and one to stream them: they must agree."""
+    for index, position in enumerate(positions):
+        if text(batch.column(index).slice(0, 1))[0].as_py() != header[position]:
+            raise DataError(f"{name} has a header with stray quotes or line breaks: clean its first row.")
+
+
 def text(column: Any) -> Any:
-    """A binary Arrow column as stripped text: UTF-8, or Latin-1 for the whole block where it is not."""
+    """A binary Arrow column as stripped text: UTF-8, and Latin-1 for the entries that are not."""
     try:
         decoded = column.cast(pa.string())
     except pa.ArrowInvalid:
-        decoded = pa.array([item.decode("latin-1") for item in column.to_pylist()], pa.string())
+        decoded = pa.array([_entry(item) for item in column.to_pylist()], pa.string())
     return pc.utf8_trim_whitespace(decoded)
+
+
+def _entry(item: bytes) -> str:
+    try:
+        return item.decode("utf-8")
+    except UnicodeDecodeError:
+        return item.decode("latin-1")
 
 
 def mask(column: Any) -> NDArray[np.bool_]:

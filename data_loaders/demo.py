@@ -38,7 +38,7 @@ _LETTERS = np.array(list("ABDEFGHJLNPQRSTUWXYZ"))
 
 @dataclass(frozen=True)
 class _Kind:
-    """One kind of sale: its Price Paid codes, sales per year, log price against the true field, centrality."""
+    """One kind of sale: its codes, sales per year, log price above the true field, and how central."""
 
     property_type: str
     new_build: str
@@ -239,7 +239,7 @@ def _region() -> dict[str, object]:
 
 
 def _write_packed(path: Path, rows: list[list[str]]) -> None:
-    """Every field quoted, as the Land Registry does; packed without a time stamp so that equal data are equal bytes."""
+    """Every field quoted, as the Land Registry does; no time stamp, so that equal data are equal bytes."""
     text = io.StringIO()
     csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
     _write(path, gzip.compress(text.getvalue().encode(), compresslevel=6, mtime=0))

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from data_loaders.guarded import LIMITS, Limits
 from data_loaders.numbers import looks_numeric, parse_numbers, sniff_decimal
 from data_loaders.sensors import LATITUDE, LONGITUDE
 from data_loaders.sensortable import Shape, shape_of
-from data_loaders.sources import LIMITS, Limits, Source, open_tables
+from data_loaders.sources import Source, open_tables
 
 _EAST = ("easting", "eastings", "east", "oseast1m", "x", "xloc", "x_coord", "xcoord", "coord_x", "utm_x")
 _NORTH = ("northing", "northings", "north", "osnrth1m", "y", "yloc", "y_coord", "ycoord", "coord_y", "utm_y")

@@ -59,12 +59,13 @@ class Layout:
     """Where the columns of one Price Paid table are.
 
     columns  field -> position; "status" may be absent
+    header   the first row where it names the columns, None where it is data
     words    what the format is called in a report
     """
 
     columns: dict[str, int]
     width: int
-    header: bool
+    header: tuple[str, ...] | None
     words: str
 
 
@@ -76,7 +77,7 @@ def layout_of(table: Table) -> Layout:
     first = rows[0]
     lower = [name.lower() for name in first]
     if any(name in lower for name in _NAMES["price"]) and "postcode" in lower:
-        return _with_header(table.name, lower)
+        return _with_header(table.name, tuple(first), lower)
     if len(first) != WIDTH:
         raise DataError(
             f"{table.name} has {len(first)} comma-separated columns in row 1, but Price Paid Data has "
@@ -86,11 +87,11 @@ def layout_of(table: Table) -> Layout:
     if first[-1].lower().startswith(("http:", "https:")):
         # The report builder's CSV without headers: same order but for saon and paon, which are not read.
         del columns["status"]
-        return Layout(columns, WIDTH, False, "a report of the report builder, without header")
-    return Layout(columns, WIDTH, False, "Price Paid Data in its original 16 columns")
+        return Layout(columns, WIDTH, None, "a report of the report builder, without header")
+    return Layout(columns, WIDTH, None, "Price Paid Data in its original 16 columns")
 
 
-def _with_header(name: str, lower: list[str]) -> Layout:
+def _with_header(name: str, first: tuple[str, ...], lower: list[str]) -> Layout:
     columns: dict[str, int] = {}
     for field, spellings in _NAMES.items():
         at = next((lower.index(spelling) for spelling in spellings if spelling in lower), None)
@@ -102,4 +103,4 @@ def _with_header(name: str, lower: list[str]) -> Layout:
                 f"{name} has a header but no column {spellings[0]!r}{hint or '.'} "
                 "Download the report again with all its columns."
             )
-    return Layout(columns, len(lower), True, "a report of the report builder, with header")
+    return Layout(columns, len(lower), first, "a report of the report builder, with header")

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from data_loaders.csvstream import Block, blocks, mask, text
 from data_loaders.errors import DataError
+from data_loaders.filtering import apply_filter
+from data_loaders.guarded import LIMITS, Limits
 from data_loaders.numbers import parse_numbers
 from data_loaders.observations import Observations
 from data_loaders.postcodes import (
@@ -27,7 +29,7 @@ from data_loaders.postcodes import (
 from data_loaders.price_paid import GENERATED_ID, layout_of
 from data_loaders.report import LoadReport, Tally
 from data_loaders.segments import SalesFilter, sales_filter
-from data_loaders.sources import LIMITS, Limits, Source, as_sources, open_tables, source_name
+from data_loaders.sources import Source, as_sources, open_tables, source_name
 
 UNIT = "GBP"
 LAND_REGISTRY = (
@@ -142,7 +144,7 @@ def _take(block: Block, wanted: SalesFilter, table: PostcodeTable, tally: Tally,
     changes = mask(pc.equal(status, "C")) if status is not None else np.zeros(block.rows, dtype=bool)
     found.changed += int(np.count_nonzero(changes))
     alive = tally.drop_where(_DELETED, deletes, np.ones(block.rows, dtype=bool))
-    alive = _filtered(columns, wanted, tally, found, alive)
+    alive = apply_filter(columns, wanted, tally, found.seen, alive)
 
     place = np.full(block.rows, UNKNOWN, dtype=np.int64)
     price = np.full(block.rows, np.nan)
@@ -172,45 +174,6 @@ def _take(block: Block, wanted: SalesFilter, table: PostcodeTable, tally: Tally,
     found.identifier.append(_hashes(names, found))
     found.place.append(np.where(alive, place, UNKNOWN)[keep])
     found.price.append(price[keep])
-
-
-def _filtered(
-    columns: dict[str, Any], wanted: SalesFilter, tally: Tally, found: _Found, alive: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Apply the filters one after another, each with its own reason."""
-    if wanted.years is not None:
-        # ISO dates in all published files; day/month/year where a spreadsheet has rewritten a report.
-        iso = pc.struct_field(pc.extract_regex(columns["date"], r"^(?P<year>[0-9]{4})-"), [0])
-        slashed = pc.struct_field(
-            pc.extract_regex(columns["date"], r"^[0-9]+/[0-9]+/(?P<year>[0-9]{4})"), [0]
-        )
-        year = pc.coalesce(iso, slashed)
-        alive = tally.drop_where("date unreadable", mask(pc.is_null(year)), alive)
-        listed = pa.array([str(item) for item in sorted(wanted.years)], pa.string())
-        alive = tally.drop_where("other year", ~mask(pc.is_in(year, value_set=listed)), alive)
-    for field_name, words, codes in (
-        ("district", "other district", wanted.districts),
-        ("county", "other county", wanted.counties),
-        ("property_type", "other property type", wanted.property_types),
-        ("tenure", "other tenure", wanted.tenures),
-        ("category", "other category", wanted.categories),
-    ):
-        if codes is not None:
-            column = pc.ascii_upper(columns[field_name])
-            inside = mask(pc.is_in(column, value_set=pa.array(sorted(codes), pa.string())))
-            if field_name in ("district", "county"):
-                met = pc.unique(column.filter(pa.array(inside))).to_pylist()
-                found.seen.setdefault(field_name, set()).update(met)
-            alive = tally.drop_where(words, ~inside, alive)
-    if wanted.new_build is not None:
-        flag = pc.ascii_upper(columns["new_build"])
-        known = mask(pc.is_in(flag, value_set=pa.array(["Y", "N"], pa.string())))
-        alive = tally.drop_where("new-build flag blank or unknown", ~known, alive)
-        other_build = mask(pc.not_equal(flag, "Y" if wanted.new_build else "N"))
-        alive = tally.drop_where(
-            "existing, not new" if wanted.new_build else "newly built", other_build, alive
-        )
-    return alive
 
 
 def _hashes(names: Any, found: _Found) -> NDArray[np.uint64]:

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from data_loaders.csvstream import DELIMITERS, Block, blocks, mask, text
 from data_loaders.errors import DataError
+from data_loaders.guarded import LIMITS, Limits
 from data_loaders.numbers import Numbers, parse_numbers
 from data_loaders.observations import DEGREES, Observations, crs_name
 from data_loaders.report import LoadReport, Tally
 from data_loaders.sensortable import decimal_mark, shape_of
-from data_loaders.sources import LIMITS, Limits, Source, Table, open_tables, source_name
+from data_loaders.sources import Source, Table, open_tables, source_name
 
 Wanted: TypeAlias = "str | int | float | Iterable[str | int | float]"
 LATITUDE = ("lat", "latitude", "y_lat", "lat_wgs84", "latitude_wgs84")
@@ -131,7 +132,7 @@ def _read(
         f"delimiter {_DELIMITER_WORDS[shape.delimiter]}, decimal {'point' if mark == '.' else 'comma'}, "
         f"encoding {shape.encoding}"
     )
-    for block in blocks(table, len(shape.names), wanted, header=True, delimiter=shape.delimiter):
+    for block in blocks(table, len(shape.names), wanted, header=shape.names, delimiter=shape.delimiter):
         _take(block, names, conditions, mark, tally, found)
 
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from data_loaders.csvstream import decode, first_rows, sniff_delimiter
 from data_loaders.errors import DataError, closest
+from data_loaders.guarded import HEAD
 from data_loaders.numbers import looks_numeric, sniff_decimal
-from data_loaders.sources import HEAD, Table
+from data_loaders.sources import Table
 
 SAMPLE_ROWS = 1000
 
@@ -34,16 +35,12 @@ class Shape:
             return found[0]
         if found:
             raise DataError(f"{where} has more than one column {name!r}: rename them so that one is meant.")
-        hint = closest(name, self.names) or f"; its columns are {_listed(self.names)}."
-        raise DataError(f"{where} has no column {name!r}{hint}")
+        # Only a near miss is quoted: the first row of a file without a header would be private.
+        raise DataError(f"{where} has no column {name!r}{closest(name, self.names) or '.'}")
 
     def column(self, position: int) -> list[str]:
         """The sample's entries of one column."""
         return [row[position] for row in self.sample]
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(name[:40] for name in names[:15]) + (", ..." if len(names) > 15 else "")
 
 
 def shape_of(table: Table, delimiter: str | None = None) -> Shape:
@@ -56,10 +53,10 @@ def shape_of(table: Table, delimiter: str | None = None) -> Shape:
         raise DataError(
             f"{table.name} has a single column: separate the columns by comma, semicolon, tab or bar."
         )
+    if len(header) == 16 and header[0].startswith("{"):
+        raise DataError(f"{table.name} looks like Price Paid Data: load it as sales, not as sensors.")
     if sum(looks_numeric(name) for name in header) >= 2:
-        raise DataError(
-            f"{table.name} has numbers in its first row: add a header row that names the columns."
-        )
+        raise DataError(f"{table.name} has numbers in its first row: add a header that names the columns.")
     # A full head may end inside its last row.
     whole = rows[1:-1] if len(table.head) >= HEAD else rows[1:]
     sample = tuple(tuple(row) for row in whole if len(row) == len(header))
@@ -74,7 +71,7 @@ def decimal_mark(shape: Shape, positions: dict[str, int], where: str) -> str:
     found = sniff_decimal([entry for entry in written if looks_numeric(entry)])
     if found is None:
         raise DataError(
-            f"{where} writes numbers in columns {', '.join(map(repr, positions))} whose comma may mark decimals "
-            "or thousands: state the decimal mark, '.' or ','."
+            f"{where} writes numbers in columns {', '.join(map(repr, positions))} whose comma may mark "
+            "decimals or thousands: state the decimal mark, '.' or ','."
         )
     return found

@@ -1,0 +1,119 @@
+"""A stream that can do no harm: it meters what it unpacks and turns every failure into one sentence."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from data_loaders.errors import DataError
+
+HEAD = 1 << 16  # bytes looked at before a table is parsed
+
+# What a read from a damaged or hostile archive can raise; RuntimeError and NotImplementedError are
+# zipfile's words for passwords and unknown methods, ValueError and the like come out of damaged headers.
+DAMAGE = (
+    OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError,
+    RuntimeError, NotImplementedError, ValueError, LookupError, OverflowError, MemoryError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one load may unpack: a hostile file must end in a sentence, not in a full disk or memory.
+
+    max_bytes    most bytes of text, all tables of a source together (the complete Price Paid file has 5 GB)
+    max_ratio    most unpacked bytes per packed byte (Price Paid packs about 10 to 1) ...
+    free_bytes   ... counted only beyond this much text, since small files can be very regular
+    max_members  most files in an archive or folder
+    """
+
+    max_bytes: int = 16 << 30
+    max_ratio: float = 200.0
+    free_bytes: int = 64 << 20
+    max_members: int = 5000
+
+
+LIMITS = Limits()
+
+
+class Meter:
+    """Bytes unpacked so far, over all tables of one source."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self.total = 0
+
+    def add(self, name: str, count: int, unpacked: int, packed: int | None) -> None:
+        self.total += count
+        if self.total > self.limits.max_bytes:
+            raise DataError(
+                f"{name} holds more than {self.limits.max_bytes:,} bytes of text: split it into smaller ones."
+            )
+        if packed is not None and unpacked > self.limits.free_bytes + self.limits.max_ratio * packed:
+            raise DataError(
+                f"{name} unpacks to more than {self.limits.max_ratio:g} times its packed size and is refused "
+                "as a possible zip bomb: unpack it yourself if you trust it."
+            )
+
+
+class GuardedStream(io.RawIOBase):
+    """A readable that meters what passes and turns every failure into a DataError."""
+
+    def __init__(self, name: str, inner: Any, meter: Meter, packed: Callable[[], int] | None = None) -> None:
+        super().__init__()
+        self._name, self._inner, self._meter, self._packed = name, inner, meter, packed
+        self._seen = 0
+        self._kept = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._take(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _take(self, size: int) -> bytes:
+        if self._kept:
+            data, self._kept = self._kept[:size], self._kept[size:]
+            return data
+        failure: DataError
+        try:
+            data = self._inner.read(size) or b""
+        except DataError:
+            raise
+        except DAMAGE as error:
+            failure = damage_sentence(self._name, error)
+        else:
+            if not isinstance(data, bytes):
+                raise DataError(f"{self._name} was opened as text: open it in binary mode.")
+            self._seen += len(data)
+            self._meter.add(self._name, len(data), self._seen, self._packed() if self._packed else None)
+            return data
+        raise failure  # outside the handler, so that no damaged bytes travel with the error
+
+    def head(self) -> bytes:
+        """The first bytes, which a later read delivers again."""
+        parts: list[bytes] = []
+        missing = HEAD
+        while missing > 0 and (part := self._take(missing)):
+            parts.append(part)
+            missing -= len(part)
+        self._kept = b"".join(parts) + self._kept
+        return self._kept
+
+
+def damage_sentence(name: str, error: BaseException) -> DataError:
+    if isinstance(error, EOFError):
+        return DataError(f"{name} is cut short: fetch or copy it again.")
+    if isinstance(error, RuntimeError) and "password" in str(error):
+        return DataError(f"{name} is protected by a password: unpack it first.")
+    if isinstance(error, NotImplementedError):
+        return DataError(f"{name} uses a packing method that cannot be read: pack it as .gz or plain .zip.")
+    return DataError(f"{name} is damaged or not the archive it claims to be: fetch or copy it again.")
