@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.linalg import lapack
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from .numerics import Floats, NumericalFailure, solve_lower
+from dpgp_core.numerics import Floats, NumericalFailure, solve_lower
 
 SMALLEST_BLOCK = 48
 """Blocks below this size spend their time in calls rather than in arithmetic."""

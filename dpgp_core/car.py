@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from .banded import BandedCholesky
-from .kernels import GENERIC_BOUNDS
-from .lattice import Lattice
-from .mmatrix import MMatrixFacts, check_m_matrix
-from .numerics import Floats
+from dpgp_core.banded import BandedCholesky
+from dpgp_core.kernels import GENERIC_BOUNDS
+from dpgp_core.lattice import Lattice
+from dpgp_core.mmatrix import MMatrixFacts, check_m_matrix
+from dpgp_core.numerics import Floats
 
 NAME = "car"
 HEXAGON_FACTOR = 1.5

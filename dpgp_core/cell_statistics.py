@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr
 
-from .entropy import Entropy
-from .gaussian import gaussian_mu
-from .numerics import Floats
-from .posterior import Posterior, fit_cells
-from .priors import Prior
-from .records import CollapsedRecords
+from dpgp_core.entropy import Entropy
+from dpgp_core.gaussian import gaussian_mu
+from dpgp_core.numerics import Floats
+from dpgp_core.posterior import Posterior, fit_cells
+from dpgp_core.priors import Prior
+from dpgp_core.records import CollapsedRecords
 
 STATISTIC_SENSITIVITY = 2.0
 """L2 sensitivity of all cells' (sum, count) for responses in [-1, 1], one record replaced.

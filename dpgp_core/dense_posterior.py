@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .entropy import Entropy
-from .kernels import DensePrior
-from .numerics import Floats, cholesky, solve_lower
+from dpgp_core.entropy import Entropy
+from dpgp_core.kernels import DensePrior
+from dpgp_core.numerics import Floats, cholesky, solve_lower
 
 
 def check_draw(scale: float, paths: int, noise_scale: float) -> None:

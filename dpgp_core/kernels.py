@@ -10,8 +10,8 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.distance import cdist
 
-from .lattice import Lattice
-from .numerics import Floats, cholesky
+from dpgp_core.lattice import Lattice
+from dpgp_core.numerics import Floats, cholesky
 
 MAX_DENSE_CELLS = 10_000
 """Largest domain of a dense prior: its correlation matrix then takes 0.8 GB."""

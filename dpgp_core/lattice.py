@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .banded import Ordering
+from dpgp_core.banded import Ordering
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .cell_statistics import GRID, NoisyStatistics, noise_aware_posterior, release_statistics
-from .design import NOISY_CELL_STATISTICS, POSTERIOR_SAMPLING, Design
-from .entropy import Entropy, SystemEntropy
-from .numerics import Floats
-from .posterior import fit
-from .priors import Prior
-from .records import CollapsedRecords
+from dpgp_core.cell_statistics import GRID, NoisyStatistics, noise_aware_posterior, release_statistics
+from dpgp_core.design import NOISY_CELL_STATISTICS, POSTERIOR_SAMPLING, Design
+from dpgp_core.entropy import Entropy, SystemEntropy
+from dpgp_core.numerics import Floats
+from dpgp_core.posterior import fit
+from dpgp_core.priors import Prior
+from dpgp_core.records import CollapsedRecords
 
 
 @dataclass(frozen=True, eq=False)

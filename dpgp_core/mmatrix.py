@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from .numerics import Floats
+from dpgp_core.numerics import Floats
 
 
 class NotAnMMatrix(ValueError):

@@ -7,14 +7,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .car import CarPrior
-from .dense_posterior import DensePosterior
-from .entropy import Entropy
-from .kernels import DensePrior
-from .numerics import Floats
-from .priors import Prior
-from .records import CollapsedRecords
-from .sparse_posterior import SparsePosterior
+from dpgp_core.car import CarPrior
+from dpgp_core.dense_posterior import DensePosterior
+from dpgp_core.entropy import Entropy
+from dpgp_core.kernels import DensePrior
+from dpgp_core.numerics import Floats
+from dpgp_core.priors import Prior
+from dpgp_core.records import CollapsedRecords
+from dpgp_core.sparse_posterior import SparsePosterior
 
 
 class Posterior(Protocol):

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from . import kernels
-from .car import CarPrior
-from .kernels import DensePrior
-from .lattice import Lattice
-from .numerics import Floats
+from dpgp_core import kernels
+from dpgp_core.car import CarPrior
+from dpgp_core.kernels import DensePrior
+from dpgp_core.lattice import Lattice
+from dpgp_core.numerics import Floats
 
 SE_NUGGET = 1e-6
 """Declared nugget of the smooth prior, far above the rounding of a Cholesky factor of 10,000 cells."""

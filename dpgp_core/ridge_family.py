@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from .car import CarPrior
-from .entropy import Entropy
-from .numerics import Floats
-from .posterior import fit
-from .priors import Prior
-from .records import CollapsedRecords
-from .sparse_posterior import SparsePosterior
+from dpgp_core.car import CarPrior
+from dpgp_core.entropy import Entropy
+from dpgp_core.numerics import Floats
+from dpgp_core.posterior import fit
+from dpgp_core.priors import Prior
+from dpgp_core.records import CollapsedRecords
+from dpgp_core.sparse_posterior import SparsePosterior
 
 
-class RidgeSlice(NamedTuple):
-    """The posterior at one ridge.
+@dataclass(frozen=True, eq=False)
+class RidgeSlice:
+    """The posterior at one ridge, computed as asked for; unpacks as (mean, variance, residual_paths).
 
     mean            (N,) response units
     variance        (N,) units of scale^2
@@ -26,8 +30,19 @@ class RidgeSlice(NamedTuple):
     """
 
     mean: Floats
-    variance: Floats
-    residual_paths: Floats
+    variance_of: Callable[[], Floats]
+    paths_of: Callable[[], Floats]
+
+    @cached_property
+    def variance(self) -> Floats:
+        return self.variance_of()
+
+    @cached_property
+    def residual_paths(self) -> Floats:
+        return self.paths_of()
+
+    def __iter__(self) -> Iterator[Floats]:
+        return iter((self.mean, self.variance, self.residual_paths))
 
 
 class RidgeFamily:
@@ -66,19 +81,30 @@ class RidgeFamily:
         if not (np.isfinite(ridge) and ridge > 0):
             raise ValueError(f"the ridge must be a positive finite number, got {ridge!r}.")
         if isinstance(self.prior, CarPrior):
-            posterior = fit(self.prior, self.records, ridge)
-            assert isinstance(posterior, SparsePosterior)
-            paths = posterior.factor.colour(self._white)[self.prior.lattice.inside]
-            return RidgeSlice(posterior.mean, posterior.variance, np.ascontiguousarray(paths.T))
+            return self._sparse_slice(self.prior, ridge)
         shrink = 1.0 / (self._values + ridge**2)
-        mean = self._features @ (shrink * self._response)
-        variance = np.maximum(1.0 - self._squared @ shrink, 0.0)
-        correction = self._features @ (shrink[:, None] * (self._rotated_draws + ridge * self._noise))
-        return RidgeSlice(mean, variance, np.ascontiguousarray((self._prior_draws - correction).T))
+
+        def variance() -> Floats:
+            return np.asarray(np.maximum(1.0 - self._squared @ shrink, 0.0))
+
+        def paths() -> Floats:
+            data = shrink[:, None] * (self._rotated_draws + ridge * self._noise)
+            return np.ascontiguousarray((self._prior_draws - self._features @ data).T)
+
+        return RidgeSlice(self._features @ (shrink * self._response), variance, paths)
+
+    def _sparse_slice(self, prior: CarPrior, ridge: float) -> RidgeSlice:
+        posterior: Any = fit(prior, self.records, ridge)
+        assert isinstance(posterior, SparsePosterior)
+
+        def paths() -> Floats:
+            return np.ascontiguousarray(posterior.factor.colour(self._white)[prior.lattice.inside].T)
+
+        return RidgeSlice(posterior.mean, lambda: posterior.variance, paths)
 
     def effective_dimension(self, ridge: float) -> float:
         """`tr K (K + r^2 I)^-1` over the records, in (0, n)."""
         if isinstance(self.prior, CarPrior):
-            variance = fit(self.prior, self.records, ridge).variance[self.records.index]
+            variance = self.at(ridge).variance[self.records.index]
             return float(np.sum(self.records.count * variance) / ridge**2)
         return float(np.sum(self._values / (self._values + ridge**2)))

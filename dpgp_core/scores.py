@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 if TYPE_CHECKING:
-    from .priors import Prior
-    from .records import CollapsedRecords
+    from dpgp_core.priors import Prior
+    from dpgp_core.records import CollapsedRecords
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -68,7 +68,7 @@ def effective_dimension(prior: Prior, records: CollapsedRecords, ridge: float) -
 
     Computed per cell as `sum_s m_s v_s / r^2` with the posterior variance `v_s` at the cell.
     """
-    from .posterior import fit
+    from dpgp_core.posterior import fit
 
     variance = fit(prior, records, ridge).variance[records.index]
     return float(np.sum(records.count * variance) / ridge**2)

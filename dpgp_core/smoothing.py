@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from .lattice import Lattice
+from dpgp_core.lattice import Lattice
 
 Floats = NDArray[np.float64]
 

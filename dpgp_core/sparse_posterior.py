@@ -8,11 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .banded import BandedCholesky
-from .car import CarPrior
-from .dense_posterior import check_draw
-from .entropy import Entropy
-from .numerics import Floats
+from dpgp_core.banded import BandedCholesky
+from dpgp_core.car import CarPrior
+from dpgp_core.dense_posterior import check_draw
+from dpgp_core.entropy import Entropy
+from dpgp_core.numerics import Floats
 
 
 @dataclass(frozen=True, eq=False)
