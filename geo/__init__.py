@@ -1,4 +1,8 @@
-"""Public geography: domains of H3 cells, projections, polygons, GeoJSON and maps."""
+"""Public geography: domains of H3 cells, projections, polygons, GeoJSON and maps.
+
+Maps are imported from their own modules, since their libraries are slow to load: `geo.layers` for the
+screen, `geo.static_map` for paper.
+"""
 
 from __future__ import annotations
 
