@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -10,7 +11,8 @@ from pages.parts import access, workspace
 from pages.parts.steps import HELP, MAIN_PATH, SCREENS, SECTIONS, START, VIEWER, Screen, after, before
 
 SIDEBAR_PIXELS = 270
-LOGO = "static/logo.svg"
+STATIC = Path(__file__).resolve().parents[2] / "static"
+LOGO, STYLE = STATIC / "logo.svg", STATIC / "frame.css"
 
 
 def configure() -> None:
@@ -19,6 +21,7 @@ def configure() -> None:
         page_title="Hexcursion", page_icon=LOGO, layout="wide", initial_sidebar_state=SIDEBAR_PIXELS
     )
     st.logo(LOGO, size="large")
+    st.html(STYLE)
 
 
 def navigate() -> tuple[Any, Screen]:
@@ -70,7 +73,7 @@ def footer(screen: Screen) -> None:
         return
     earlier, later = before(screen), after(screen)
     st.divider()
-    with st.container(horizontal=True, horizontal_alignment="distribute"):
+    with st.container(horizontal=True, horizontal_alignment="distribute", key="way-on"):
         if earlier:
             st.page_link(earlier.path, label=f"Back to {earlier.title}", icon=":material/arrow_back:")
         if later:
@@ -92,15 +95,13 @@ def _stepper(screen: Screen) -> None:
         for number, step in enumerate(MAIN_PATH):
             done = work.decided(step) is not None
             icon = ":material/check_circle:" if done else ":material/radio_button_unchecked:"
-            if number == here:
-                st.markdown(f":material/arrow_right: **{number + 1} {step.title}**", width="content")
-            else:
-                st.page_link(
-                    step.path,
-                    label=f"{number + 1} {step.title}",
-                    icon=icon,
-                    disabled=work.missing_for(step) is not None,
-                )
+            name = f"{number + 1} {step.title}"
+            st.page_link(
+                step.path,
+                label=f"**{name}**" if number == here else name,
+                icon=":material/radio_button_checked:" if number == here and not done else icon,
+                disabled=number != here and work.missing_for(step) is not None,
+            )
 
 
 def _decided() -> None:

@@ -7,39 +7,102 @@ from typing import Any
 
 import streamlit as st
 
+from geo.layers import Domain
 from pages.parts.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
+from workflow import words
+from workflow.desk import Preview, PrivateFolder
+from workflow.errors import WorkflowError
+from workflow.jobs import Job
+from workflow.project import Project
+from workflow.settings import ReleaseSettings
+from workflow.tuning import Choice, Tuned
 
 KEY = "workspace"
+EXAMPLE_FIELDS = (
+    "data",
+    "reference",
+    "reference_public",
+    "region",
+    "resolution",
+    "threshold",
+    "value_name",
+    "value_unit",
+    "title",
+)
+NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
 
 
 @dataclass
 class Workspace:
     """Mutable state of one session, filled from left to right along the main path.
 
-    choices   settings made so far, under the names of `workflow.ReleaseSettings`
-    decided_texts  one line per finished step, for the side bar
+    choices     settings made so far, under the names of `ReleaseSettings`
+    private, reference   previews of the two sources, for the curator's eyes
+    domain      the public cells
+    job         a search under way or finished; `searched` are the settings it was asked with
+    tuned       its result
+    choice      the design to release, from the search or clicked on the frontier
     """
 
     choices: dict[str, Any] = field(default_factory=dict)
-    generated: bool = False
-    decided_texts: dict[str, str] = field(default_factory=dict)
-    budget_text: str | None = None
+    folder: PrivateFolder = field(default_factory=PrivateFolder)
+    private: Preview | None = None
+    reference: Preview | None = None
+    domain: Domain | None = None
+    asked_domain: tuple[Any, ...] | None = None
+    project: Project | None = None
+    job: Job[tuple[Project, Tuned]] | None = None
+    searched: ReleaseSettings | None = None
+    tuned: Tuned | None = None
+    choice: Choice | None = None
+
+    @property
+    def generated(self) -> bool:
+        """Whether the private data were made by a program."""
+        return self.private is not None and self.private.generated
+
+    def settings(self) -> ReleaseSettings:
+        """All choices as one valid value; `WorkflowError` says what is missing or impossible."""
+        for name, screen in (("data", DATA), ("threshold", PRIVACY)):
+            if name not in self.choices:
+                raise WorkflowError(f"First finish the step {screen.title}.")
+        return ReleaseSettings(**self.choices)
+
+    def choose(self, **changes: Any) -> None:
+        """Make choices; what was computed from other ones before is forgotten when it no longer fits."""
+        self.choices.update(changes)
+
+    def fits(self) -> bool:
+        """Whether the search result at hand answers the settings as they stand now."""
+        if self.tuned is None or self.searched is None:
+            return False
+        try:
+            return self.settings() == self.searched
+        except WorkflowError:
+            return False
 
     def decided(self, step: Screen) -> str | None:
         """What was decided on a step, in one line; None while it is open."""
-        return self.decided_texts.get(step.address)
+        if step == DATA and self.private is not None:
+            made = "generated " if self.generated else ""
+            return f"{self.private.size:,} {made}{self.private.kind}s"
+        if step == HEXAGONS and self.domain is not None:
+            return f"{words.plural(self.domain.size, 'cell')} of resolution {self.domain.resolution}"
+        if step == PRIVACY and self.choice is not None and self.fits():
+            settings = self.settings()
+            return f"one {settings.unit_word}, ε {settings.epsilon:g} at δ {settings.delta:g}"
+        return None
 
     def missing_for(self, step: Screen) -> str | None:
         """Why a step cannot be opened yet, or None."""
-        needs = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
-        earlier = needs.get(step)
+        earlier = NEEDS.get(step)
         if earlier is None or self.decided(earlier) is not None:
             return None
         return f"First finish the step {earlier.title}."
 
     def budget_line(self) -> str | None:
         """What the ledger says about the data at hand, in one line."""
-        return self.budget_text
+        return None
 
 
 def current() -> Workspace:
@@ -49,7 +112,12 @@ def current() -> Workspace:
     return st.session_state[KEY]
 
 
+def put(workspace: Workspace) -> Workspace:
+    """Make this the session's workspace."""
+    st.session_state[KEY] = workspace
+    return workspace
+
+
 def start_over() -> Workspace:
     """Forget everything this session holds."""
-    st.session_state[KEY] = Workspace()
-    return st.session_state[KEY]
+    return put(Workspace())

@@ -1,7 +1,112 @@
-"""The screen 'hexagons'."""
+"""Hexagons: the public area and the size of its cells."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-st.info("This screen is not built yet.")
+from geo.layers import Domain, preview_deck
+from pages.parts import maps, workspace
+from pages.parts.glossary import tip
+from workflow.desk import domain_of, facts_of
+from workflow.errors import WorkflowError
+
+work = workspace.current()
+FROM_EXAMPLE, UPLOAD, PATH, BOX = "example", "upload", "path", "box"
+WAYS = {
+    FROM_EXAMPLE: "Region of the example",
+    UPLOAD: "Upload a GeoJSON",
+    PATH: "GeoJSON on this machine",
+    BOX: "Bounding box",
+}
+
+
+def asked_region() -> dict[str, object] | None:
+    """The region as settings name it, or None until one is named."""
+    ways = [way for way in WAYS if way != FROM_EXAMPLE or work.generated]
+    way = st.segmented_control(
+        "Public area",
+        ways,
+        format_func=WAYS.__getitem__,
+        default=ways[0],
+        required=True,
+        key=f"region_way_{work.generated}",
+        persist_state="session",
+        help=tip("domain"),
+    )
+    if way == FROM_EXAMPLE:
+        return {"region": work.choices.get("region"), "bbox": None} if work.choices.get("region") else None
+    if way == UPLOAD:
+        upload = st.file_uploader("Polygon of the area, in longitude and latitude", ["geojson", "json"])
+        if upload is None:
+            return None
+        return {"region": str(work.folder.keep(upload.name, upload.getvalue())), "bbox": None}
+    if way == PATH:
+        named = st.text_input("Path of the GeoJSON file", key="region_path", persist_state="session").strip()
+        return {"region": named, "bbox": None} if named else None
+    sides = [
+        column.number_input(
+            side, value=None, format="%.4f", step=0.01, key=f"box_{side}", persist_state="session"
+        )
+        for side, column in zip(("West", "South", "East", "North"), st.columns(4), strict=True)
+    ]
+    return None if None in sides else {"region": None, "bbox": tuple(float(side) for side in sides)}
+
+
+def summary(domain: Domain) -> None:
+    """How many cells there are, how large, and how many rows lie inside."""
+    facts = facts_of(domain, work.private)
+    columns = st.columns(4)
+    columns[0].metric("Hexagons", f"{domain.size:,}")
+    columns[1].metric("Area of one", facts.area)
+    columns[2].metric("Distance to the next", facts.spacing)
+    columns[3].metric("Preview rows inside", facts.inside, help="Of the places previewed on the Data screen.")
+
+
+left, right = st.columns([1, 2], gap="large")
+with left:
+    region = asked_region()
+    resolution = st.slider(
+        "Resolution",
+        4,
+        10,
+        value=int(work.choices.get("resolution", 8)),
+        help=tip("resolution"),
+        key="resolution",
+        persist_state="session",
+    )
+    st.caption(
+        "The area is public geography. It is never taken from the data: where the data end would reveal "
+        "where somebody lives."
+    )
+    if region is not None and (
+        work.domain is None or work.asked_domain != (region["region"], region["bbox"], resolution)
+    ):
+        try:
+            with st.spinner("Filling the area with hexagons"):
+                work.domain = domain_of(region["region"], region["bbox"], resolution)
+        except WorkflowError as error:
+            work.domain, work.asked_domain = None, None
+            st.error(str(error), icon=":material/error:")
+        else:
+            work.asked_domain = (region["region"], region["bbox"], resolution)
+            work.choose(**region, resolution=resolution)
+            st.rerun()
+with right:
+    if work.domain is None:
+        st.info("Name a public area to see its hexagons.", icon=":material/hexagon:")
+    else:
+        summary(work.domain)
+        places = work.private.places if work.private is not None else ()
+        maps.show(
+            preview_deck(
+                work.domain,
+                [lon for lon, _ in places],
+                [lat for _, lat in places],
+                **maps.look(width=700),
+            ),
+            key="preview",
+            alt=f"The area filled with {work.domain.size:,} hexagons, and the places of the private rows.",
+            private=bool(places),
+        )
+        for note in (work.domain.origin, *work.domain.notes):
+            st.caption(note)

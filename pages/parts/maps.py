@@ -1,0 +1,58 @@
+"""Maps on a screen: a deck with its legend, its words for those who cannot see it, and its watermark."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from geo.layers import LegendEntry, Look, Theme
+
+HEIGHT = 460
+
+
+def theme() -> Theme:
+    """The theme the reader's browser shows."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def look(height: int = HEIGHT, width: int = 520) -> Look:
+    """How decks are drawn on this screen now."""
+    return Look(theme=theme(), width=width, height=height)
+
+
+def show(
+    deck: Any,
+    *,
+    key: str,
+    alt: str,
+    legend: Sequence[LegendEntry] = (),
+    private: bool = False,
+    height: int = HEIGHT,
+) -> None:
+    """Draw a deck. `private` puts a watermark over it: such a map is for the curator's eyes only."""
+    with st.container(key=f"{'private' if private else 'public'}-map-{key}", gap="small"):
+        st.pydeck_chart(deck, key=key, alt=alt, height=height)
+        if legend:
+            st.html(legend_html(legend))
+
+
+def legend_html(entries: Sequence[LegendEntry]) -> str:
+    """A legend as a row of swatches; the second channel of a class is drawn into its swatch."""
+    items = "".join(
+        f'<li><svg width="16" height="16" aria-hidden="true"><rect x="1" y="1" width="14" height="14" rx="2" '
+        f'fill="{entry.colour}"/>{_mark(entry.mark)}</svg>{html.escape(entry.label)}'
+        f"{f' <small>{entry.cells:,} cells</small>' if entry.cells else ''}</li>"
+        for entry in entries
+    )
+    return f'<ul class="legend">{items}</ul>'
+
+
+def _mark(mark: str) -> str:
+    if mark == "dots":
+        return '<circle cx="8" cy="8" r="2.4" fill="currentColor"/>'
+    if mark == "rings":
+        return '<circle cx="8" cy="8" r="3" fill="none" stroke="currentColor" stroke-width="1.5"/>'
+    return ""

@@ -1,0 +1,53 @@
+"""Tables and small charts of a source, for the curator's eyes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import altair as alt
+import streamlit as st
+
+from workflow.desk import Preview
+
+
+def report_lines(lines: Iterable[str]) -> None:
+    """The load report, one sentence per line; the first one, which counts, stands out."""
+    first, *rest = lines
+    st.markdown(first)
+    if rest:
+        st.markdown("\n".join(f"- {line}" for line in rest))
+
+
+def rows_table(preview: Preview, value_name: str) -> None:
+    """The first rows as read: place and value."""
+    name = f"{value_name or 'value'} ({preview.unit})" if preview.unit else value_name or "value"
+    st.dataframe(
+        [{"longitude": lon, "latitude": lat, name: value} for lon, lat, value in preview.rows],
+        hide_index=True,
+        height="content",
+        column_config={
+            "longitude": st.column_config.NumberColumn(format="%.4f"),
+            "latitude": st.column_config.NumberColumn(format="%.4f"),
+            name: st.column_config.NumberColumn(format="localized"),
+        },
+    )
+
+
+def places_chart(preview: Preview) -> None:
+    """Where the rows lie, without values; longitude and latitude in degrees."""
+    if not preview.places:
+        return
+    latitudes = [lat for _, lat in preview.places]
+    chart = (
+        alt.Chart(alt.Data(values=[{"lon": lon, "lat": lat} for lon, lat in preview.places]))
+        .mark_circle(size=9, opacity=0.45)
+        .encode(
+            x=alt.X("lon:Q", title="longitude (degrees)", scale=alt.Scale(zero=False)),
+            y=alt.Y("lat:Q", title="latitude (degrees)", scale=alt.Scale(zero=False)),
+        )
+        .properties(height=430)
+    )
+    st.altair_chart(
+        chart, alt=f"Places of {len(latitudes):,} of {preview.size:,} rows, for the curator only."
+    )
+    st.caption(f"Places of {len(latitudes):,} of the {preview.size:,} rows.")

@@ -1,0 +1,22 @@
+"""The desk: what the app's screens ask for before a release: example, uploads, previews."""
+
+from data_loaders import SEGMENTS
+from workflow.desk.example import example_settings
+from workflow.desk.places import DomainFacts, domain_of, facts_of
+from workflow.desk.previews import Preview, look_at, propose_columns
+from workflow.desk.uploads import PrivateFolder
+
+# The named parts of the market and how they are called on a screen.
+SEGMENT_TITLES = {name: segment.title for name, segment in SEGMENTS.items()}
+
+__all__ = [
+    "SEGMENT_TITLES",
+    "DomainFacts",
+    "Preview",
+    "PrivateFolder",
+    "domain_of",
+    "example_settings",
+    "facts_of",
+    "look_at",
+    "propose_columns",
+]

@@ -1,0 +1,47 @@
+"""The example: generated data in the real formats, written once per home, with settings that fit them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from data_loaders import DEMO_SEED, DEMO_YEARS, write_demo
+from workflow.ledger.places import home
+from workflow.settings import ReleaseSettings, SourceSettings
+
+SEGMENT = "existing-leasehold-flats"
+THRESHOLD = 450_000.0
+
+
+def example_settings(place: Path | None = None) -> ReleaseSettings:
+    """Settings of the generated example; its files are written into `place` if they are not there yet.
+
+    `place` is this installation's home unless given.
+    Two sessions may ask at once: the files appear under their final name only when they are complete.
+    """
+    place = (place or home()).absolute()
+    folder = place / "generated-example"
+    if not folder.is_dir():
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place) as scratch:
+            made = Path(scratch) / "files"
+            write_demo(made, seed=DEMO_SEED)
+            try:
+                os.rename(made, folder)
+            except OSError:
+                if not folder.is_dir():  # otherwise another session was faster
+                    raise
+    first, last = DEMO_YEARS
+    postcodes = str(folder / "generated-demo-postcodes.csv.gz")
+    return ReleaseSettings(
+        data=SourceSettings(str(folder / f"generated-demo-pp-{last}.csv.gz"), postcodes, SEGMENT),
+        reference=SourceSettings(str(folder / f"generated-demo-pp-{first}.csv.gz"), postcodes, SEGMENT),
+        reference_public=True,
+        region=str(folder / "generated-demo-region.geojson"),
+        resolution=8,
+        threshold=THRESHOLD,
+        value_name="price",
+        value_unit="GBP",
+        title=f"Generated example: flats above {THRESHOLD:,.0f} pounds",
+    )
