@@ -1,0 +1,31 @@
+"""The ledger of releases: an append-only, hash-chained account of every privacy budget.
+
+See README.md in this folder for what it promises, and what it cannot see.
+"""
+
+from workflow.ledger.account import ROUNDING, Account, Budget, Preview
+from workflow.ledger.chain import Finding
+from workflow.ledger.charge import Charge, Cost
+from workflow.ledger.entry import Entry
+from workflow.ledger.errors import BudgetExceeded, LedgerBusy, LedgerDamaged, LedgerError, NoBudget
+from workflow.ledger.ledger import Ledger, Reservation
+from workflow.ledger.opening import open_ledger
+
+__all__ = [
+    "ROUNDING",
+    "Account",
+    "Budget",
+    "BudgetExceeded",
+    "Charge",
+    "Cost",
+    "Entry",
+    "Finding",
+    "Ledger",
+    "LedgerBusy",
+    "LedgerDamaged",
+    "LedgerError",
+    "NoBudget",
+    "Preview",
+    "Reservation",
+    "open_ledger",
+]

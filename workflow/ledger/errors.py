@@ -1,0 +1,45 @@
+"""What the ledger says no with: each error is one sentence that names the remedy."""
+
+from __future__ import annotations
+
+from workflow.errors import WorkflowError
+
+
+class LedgerError(WorkflowError):
+    """The ledger could not do what was asked; nothing was charged or given back."""
+
+
+class LedgerBusy(LedgerError):
+    """Another release held the ledger for too long."""
+
+
+class LedgerDamaged(LedgerError):
+    """The chain does not verify, so nothing may be charged to it."""
+
+
+class NoBudget(LedgerError):
+    """No budget was ever set for this dataset and unit of protection."""
+
+
+class BudgetExceeded(LedgerError):
+    """The release would pass the budget.
+
+    All numbers are epsilons at the budget's delta: `budget`, `spent` before, `asked` (this release on its
+    own), `after` (all releases and this one composed), `left` (budget - spent, never negative).
+    """
+
+    def __init__(
+        self, *, unit: str, delta: float, budget: float, spent: float, asked: float, after: float
+    ) -> None:
+        self.unit = unit
+        self.delta = delta
+        self.budget = budget
+        self.spent = spent
+        self.asked = asked
+        self.after = after
+        self.left = max(0.0, budget - spent)
+        super().__init__(
+            f"This release does not fit the {unit} budget of epsilon {budget:.10g} at delta {delta:g}: "
+            f"spent {spent:.6g}, asked {asked:.6g}, left {self.left:.6g}, and together it would be "
+            f"{after:.10g}; choose a design that costs less, or raise the budget and say why."
+        )

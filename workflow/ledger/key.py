@@ -1,0 +1,116 @@
+"""The curator's key: a secret file outside the database that names datasets and signs the ledger's head."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+import stat
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workflow.ledger.errors import LedgerError
+
+KEY_BYTES = 32
+
+
+@dataclass(frozen=True)
+class LedgerKey:
+    """32 secret bytes and the file they came from; never printed."""
+
+    path: Path
+    secret: bytes = field(repr=False)
+
+    def mac(self, purpose: str, message: bytes) -> str:
+        """HMAC-SHA256 in hex, separated by purpose so that no signature can pass for another."""
+        return hmac.new(self.secret, purpose.encode() + b"\x00" + message, hashlib.sha256).hexdigest()
+
+    def matches(self, purpose: str, message: bytes, mac: object) -> bool:
+        """Whether `mac` is this key's signature; any other object is not."""
+        if not isinstance(mac, str):
+            return False
+        return hmac.compare_digest(self.mac(purpose, message).encode(), mac.encode("utf-8", "replace"))
+
+    @property
+    def identity(self) -> str:
+        """A public name of the key that reveals nothing of it: tells the right key from a wrong one."""
+        return self.mac("identity", b"")
+
+    def fingerprint(self, *columns: ArrayLike) -> str:
+        """Keyed hash of a dataset, 64 hex digits: the same records in any order give the same name.
+
+        Columns are equally long numeric arrays, one entry per record: x, y and value as loaded, before any
+        choice of domain, resolution or clip, so that such choices cannot make a new dataset of an old one.
+        Without the key the name tells nothing about the records, not even by guessing them. It is exact:
+        one changed record is another name (and another budget), which is the curator's to prevent.
+        """
+        table = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
+        if table.size == 0:
+            raise LedgerError("There are no records to take the fingerprint of: load data first.")
+        table = np.where(np.isnan(table), np.nan, table + 0.0)  # one NaN, and no negative zero
+        table = table[np.lexsort(table.T[::-1])]
+        shape = f"{table.shape[0]}x{table.shape[1]}:".encode()
+        return self.mac("dataset", shape + table.astype(">f8").tobytes())
+
+
+def create_key(path: Path) -> None:
+    """Write a new key readable by its owner only; a key that is already there is left alone."""
+    _private_directory(path.parent)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w") as file:
+            file.write(secrets.token_hex(KEY_BYTES) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):
+            os.link(draft, path)  # whole or not at all, and never over another process's key
+        sync_directory(path.parent)
+    except OSError as error:
+        raise LedgerError(
+            f"The ledger's key could not be written to {path}: {error.strerror or error}."
+        ) from None
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def read_key(path: Path) -> LedgerKey:
+    """The key in `path`; refuses one that others can read, and anything that is not a key."""
+    try:
+        mode = path.stat().st_mode
+        text = path.read_text(encoding="ascii").strip()
+        secret = bytes.fromhex(text)
+    except FileNotFoundError:
+        raise LedgerError(f"The ledger's key {path} is missing: restore it from its backup.") from None
+    except OSError as error:
+        raise LedgerError(f"The ledger's key {path} cannot be read: {error.strerror or error}.") from None
+    except ValueError:
+        secret = b""
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise LedgerError(f"The ledger's key {path} is open to other users: run `chmod 600 {path}`.")
+    if len(secret) != KEY_BYTES:
+        raise LedgerError(f"{path} is not a ledger key: restore the key from its backup.")
+    return LedgerKey(path, secret)
+
+
+def _private_directory(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise LedgerError(
+            f"The directory {directory} cannot be created: {error.strerror or error}."
+        ) from None
+
+
+def sync_directory(directory: Path) -> None:
+    """Make a rename or link in `directory` survive a power cut."""
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

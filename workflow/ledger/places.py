@@ -1,0 +1,51 @@
+"""Where the ledger and its key live when nobody says otherwise."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+from workflow.ledger.errors import LedgerError
+
+HOME_VARIABLE = "HEXCURSION_HOME"
+LEDGER_VARIABLE = "HEXCURSION_LEDGER"
+
+
+def home() -> Path:
+    """The directory of this installation's ledgers: $HEXCURSION_HOME, else ./.hexcursion."""
+    return Path(os.environ.get(HOME_VARIABLE) or ".hexcursion")
+
+
+def ledger_url(place: str | Path | None = None) -> URL:
+    """A database URL for `place`: a URL, a SQLite file, or None for $HEXCURSION_LEDGER, else home().
+
+    Raises LedgerError for a malformed URL or a database that is neither SQLite in a file nor PostgreSQL.
+    """
+    if place is None:
+        place = os.environ.get(LEDGER_VARIABLE) or home() / "ledger.sqlite"
+    if isinstance(place, Path) or "://" not in place:
+        return URL.create("sqlite", database=str(Path(place).absolute()))
+    try:
+        url = make_url(place)
+    except ArgumentError:
+        raise LedgerError(
+            "The ledger's address is not a database URL: write a file name or "
+            "postgresql+psycopg://user:password@host/database."
+        ) from None
+    backend = url.get_backend_name()
+    if backend == "sqlite" and url.database and url.database != ":memory:" and "mode" not in url.query:
+        return URL.create("sqlite", database=str(Path(url.database).absolute()))
+    if backend == "postgresql" and url.database:
+        return url.set(drivername="postgresql+psycopg")
+    raise LedgerError("A ledger lives in a SQLite file or in a PostgreSQL database: name one of the two.")
+
+
+def default_key_path(url: URL) -> Path:
+    """The key beside a SQLite file, or in home() under the name of the PostgreSQL database."""
+    assert url.database is not None  # ledger_url made it
+    if url.get_backend_name() == "sqlite":
+        return Path(url.database).with_suffix(".key")
+    return home() / f"{Path(url.database).name}.key"

@@ -1,0 +1,189 @@
+"""The only module that talks to the ledger's database: consistent reads, and appends one at a time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event, inspect, select, update
+from sqlalchemy.engine import URL, Engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from workflow.ledger.entry import COLUMNS, Entry
+from workflow.ledger.errors import LedgerBusy, LedgerError
+from workflow.ledger.schema import (
+    ENTRIES,
+    HEAD,
+    METADATA,
+    POSTGRES_DDL,
+    POSTGRES_TRIGGERS,
+    SQLITE_DDL,
+    TRIGGERS,
+)
+
+WAIT_SECONDS = 60
+_CREATION_LOCK = 0x4865786C  # any number: who creates the tables in PostgreSQL holds this advisory lock
+_ROWS = select(*(ENTRIES.c[name] for name in COLUMNS)).order_by(ENTRIES.c.number)
+
+
+@dataclass(frozen=True)
+class Head:
+    """How many entries there are, the last one's hash, and the key's signature of both."""
+
+    entries: int
+    hash: str
+    signature: str
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All rows at one moment, ordered by number; `head` is None where its row is missing."""
+
+    entries: tuple[Entry, ...]
+    head: Head | None
+
+
+class Store:
+    """A SQLite file or a PostgreSQL database. Every method is one transaction on its own connection.
+
+    Raises LedgerBusy after WAIT_SECONDS of waiting for another writer, LedgerError for whatever else the
+    database refuses.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self.url = url
+        self.sqlite = url.get_backend_name() == "sqlite"
+        wait = {"timeout": WAIT_SECONDS} if self.sqlite else {"connect_timeout": 10}
+        # A connection per transaction: nothing is shared between threads or across a fork.
+        self._engine: Engine = create_engine(url, poolclass=NullPool, connect_args=wait)
+        if self.sqlite:
+            event.listen(self._engine, "connect", _prepare_sqlite)
+
+    def is_new(self) -> bool:
+        """Whether no ledger was ever begun here."""
+        if self.sqlite and not Path(self.url.database or "").exists():
+            return True
+        with self._plain_errors(), self._engine.connect() as connection:
+            if not inspect(connection).has_table(ENTRIES.name):
+                return True
+            return connection.execute(select(HEAD.c.id).limit(1)).first() is None and (
+                connection.execute(select(ENTRIES.c.number).limit(1)).first() is None
+            )
+
+    def create(self, first: Callable[[], tuple[Entry, Head]]) -> bool:
+        """Make the tables and append the first entry, once; False where another process was faster.
+
+        `first` is called inside the lock, only if there is no entry yet; what it raises undoes everything.
+        """
+        if self.sqlite:
+            _private_file(Path(self.url.database or ""))
+        with self._plain_errors(), self._engine.connect() as connection:
+            if self.sqlite:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            else:
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})")
+            if not inspect(connection).has_table(ENTRIES.name):
+                METADATA.create_all(connection)
+                for statement in SQLITE_DDL if self.sqlite else POSTGRES_DDL:
+                    connection.exec_driver_sql(statement)
+            if _read(connection).entries:
+                return False
+            entry, head = first()
+            connection.execute(ENTRIES.insert().values(**asdict(entry)))
+            connection.execute(HEAD.insert().values(id=1, **asdict(head)))
+            connection.commit()
+            return True
+
+    def first(self) -> Entry | None:
+        """The first row as it stands, or None."""
+        with self._plain_errors(), self._engine.connect() as connection:
+            row = connection.execute(_ROWS.limit(1)).first()
+            return None if row is None else Entry(*row)
+
+    def read(self) -> Snapshot:
+        """Every row as it stands, damaged ones too."""
+        with self._plain_errors(), self._engine.connect() as connection:
+            connection.exec_driver_sql(
+                "BEGIN" if self.sqlite else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+            )
+            return _read(connection)
+
+    @contextmanager
+    def writing(self) -> Iterator[tuple[Snapshot, Callable[[Entry, Head], None]]]:
+        """Hold the ledger alone: yields the rows and a function that appends one; commits at the end.
+
+        SQLite: BEGIN IMMEDIATE takes the write lock before anything is read. PostgreSQL: the head's row is
+        locked first, so the rows read afterwards are the last ones. Any exception appends nothing.
+        """
+        with self._plain_errors(), self._engine.connect() as connection:
+            if self.sqlite:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            else:
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
+                connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+                connection.execute(select(HEAD.c.id).with_for_update())
+
+            def append(entry: Entry, head: Head) -> None:
+                connection.execute(ENTRIES.insert().values(**asdict(entry)))
+                connection.execute(update(HEAD).values(**asdict(head)))
+
+            yield _read(connection), append
+            connection.commit()
+
+    def missing_triggers(self) -> tuple[str, ...]:
+        """Names of the append-only triggers that are not there or switched off."""
+        if self.sqlite:
+            expected: tuple[str, ...] = TRIGGERS
+            query = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        else:
+            expected = POSTGRES_TRIGGERS
+            query = (
+                "SELECT tgname FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgrelid IN "
+                "(to_regclass('ledger_entries'), to_regclass('ledger_head'))"
+            )
+        with self._plain_errors(), self._engine.connect() as connection:
+            present = {row[0] for row in connection.exec_driver_sql(query)}
+        return tuple(name for name in expected if name not in present)
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        place = self.url.render_as_string(hide_password=True)
+        try:
+            yield
+        except DBAPIError as error:
+            reason = (str(error.orig).strip().splitlines() or ["no reason given"])[0]
+            locked = getattr(error.orig, "sqlstate", "") == "55P03" or "database is locked" in reason
+            if locked:
+                raise LedgerBusy(
+                    f"Another release has held the ledger {place} for {WAIT_SECONDS} seconds: try again when "
+                    "it has finished."
+                ) from error
+            raise LedgerError(f"The ledger {place} cannot be used: {reason}.") from error
+
+
+def _read(connection: Connection) -> Snapshot:
+    entries = tuple(Entry(*row) for row in connection.execute(_ROWS))
+    head = connection.execute(select(HEAD.c.entries, HEAD.c.hash, HEAD.c.signature)).first()
+    return Snapshot(entries, None if head is None else Head(*head))
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = (
+        None  # transactions begin where this module says so, not where sqlite3 guesses
+    )
+    # A damaged text must be read to be reported: undecodable bytes are kept, and fail the hash.
+    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    connection.execute("PRAGMA synchronous = EXTRA")  # a commit survives a power cut
+
+
+def _private_file(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise LedgerError(f"The ledger {path} cannot be created: {error.strerror or error}.") from None

@@ -1,0 +1,81 @@
+"""The witness: a small file beside the key that remembers how far the chain had come."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from workflow.ledger.errors import LedgerDamaged, LedgerError
+from workflow.ledger.key import LedgerKey, sync_directory
+
+
+@dataclass(frozen=True)
+class Witness:
+    """`entries` rows were seen on this machine, the last one with hash `hash`."""
+
+    entries: int
+    hash: str
+
+    def signed_bytes(self) -> bytes:
+        """What the signature covers."""
+        return json.dumps(asdict(self), sort_keys=True).encode()
+
+
+def witness_path(key: LedgerKey) -> Path:
+    """The witness of a key: one key, one ledger, one witness."""
+    return key.path.with_suffix(".head")
+
+
+def read_witness(key: LedgerKey) -> Witness | None:
+    """The witness, or None where there is none yet; LedgerDamaged if its signature does not hold."""
+    path = witness_path(key)
+    try:
+        data = json.loads(path.read_bytes())
+        signature = data.pop("signature")
+        witness = Witness(**data)
+        valid = key.matches("witness", witness.signed_bytes(), signature)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise LedgerError(f"The witness {path} cannot be read: {error.strerror or error}.") from None
+    except (ValueError, TypeError, AttributeError, KeyError):
+        valid = False
+    if not valid:
+        raise LedgerDamaged(
+            f"The witness {path} was changed by another hand: find out by whom, and restore it."
+        )
+    return witness
+
+
+def advance_witness(key: LedgerKey, witness: Witness) -> None:
+    """Remember a longer chain; a shorter one than remembered is left alone.
+
+    Called after the database has committed, never before: a crash in between leaves a witness that is one
+    entry behind, which is harmless, where one that is ahead would look like a deleted entry.
+    """
+    path = witness_path(key)
+    with _locked(key.path):
+        known = read_witness(key)
+        if known is not None and known.entries >= witness.entries:
+            return
+        signature = key.mac("witness", witness.signed_bytes())
+        draft = path.with_name(f".{path.name}.draft")  # one writer at a time, so one name is enough
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w") as file:
+            json.dump({**asdict(witness), "signature": signature}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+        sync_directory(path.parent)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, whatever happens
+        yield
