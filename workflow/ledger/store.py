@@ -173,9 +173,7 @@ def _read(connection: Connection) -> Snapshot:
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
-    connection.isolation_level = (
-        None  # transactions begin where this module says so, not where sqlite3 guesses
-    )
+    connection.isolation_level = None  # transactions begin where this module says, not where sqlite3 guesses
     # A damaged text must be read to be reported: undecodable bytes are kept, and fail the hash.
     connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
     connection.execute("PRAGMA synchronous = EXTRA")  # a commit survives a power cut
