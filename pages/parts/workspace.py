@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +30,7 @@ EXAMPLE_FIELDS = (
     "value_unit",
     "title",
 )
+_MARKS = itertools.count()
 NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
 
 
@@ -36,6 +38,7 @@ NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
 class Workspace:
     """Mutable state of one session, filled from left to right along the main path.
 
+    mark        a number of its own, for the keys of widgets that belong to these data
     choices     settings made so far, under the names of `ReleaseSettings`
     private, reference   previews of the two sources, for the curator's eyes
     domain      the public cells
@@ -44,6 +47,7 @@ class Workspace:
     choice      the design to release, from the search or clicked on the frontier
     """
 
+    mark: int = field(default_factory=lambda: next(_MARKS))
     choices: dict[str, Any] = field(default_factory=dict)
     folder: PrivateFolder = field(default_factory=PrivateFolder)
     private: Preview | None = None

@@ -70,13 +70,15 @@ else:
         use_sources(asked)
 
 if work.private is not None:
-    st.subheader("What was read", anchor=False, divider="gray")
+    st.subheader("What was read", anchor=False)
     st.caption("For your eyes only: nothing on this screen is released.")
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("**Private data**")
         report_lines(work.private.lines)
         rows_table(work.private, work.choices.get("value_name", "value"))
+    with right:
+        places_chart(work.private)
         if work.reference is not None:
             public = "public" if work.choices.get("reference_public") else "set aside"
             st.markdown(f"**Reference data** ({public})", help=tip("reference"))
@@ -84,5 +86,3 @@ if work.private is not None:
         else:
             st.markdown("**Reference data**", help=tip("reference"))
             st.caption("None: the design will be tuned on a simulated field.")
-    with right:
-        places_chart(work.private)

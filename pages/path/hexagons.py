@@ -23,13 +23,11 @@ WAYS = {
 def asked_region() -> dict[str, object] | None:
     """The region as settings name it, or None until one is named."""
     ways = [way for way in WAYS if way != FROM_EXAMPLE or work.generated]
-    way = st.segmented_control(
+    way = st.radio(
         "Public area",
         ways,
         format_func=WAYS.__getitem__,
-        default=ways[0],
-        required=True,
-        key=f"region_way_{work.generated}",
+        key=f"region_way_{work.mark}",
         persist_state="session",
         help=tip("domain"),
     )
@@ -71,7 +69,7 @@ with left:
         10,
         value=int(work.choices.get("resolution", 8)),
         help=tip("resolution"),
-        key="resolution",
+        key=f"resolution_{work.mark}",
         persist_state="session",
     )
     st.caption(

@@ -1,0 +1,95 @@
+"""The frontier: utility against budget, one dot per design, each a door to its map."""
+
+from __future__ import annotations
+
+import altair as alt
+import streamlit as st
+
+from pages.parts.glossary import tip
+from pages.parts.workspace import Workspace
+from workflow.desk import dots
+from workflow.scored import FrontierPoint
+
+PICK = "picked"
+
+
+def show(work: Workspace) -> FrontierPoint | None:
+    """Draw the frontier; the point a person clicked, or None."""
+    if work.tuned is None or not work.tuned.result.frontier:
+        return None
+    points = dots(work.tuned)
+    st.markdown("**Agreement that each budget buys**", help=tip("iou"))
+    rows = [
+        {
+            "number": dot.number,
+            "epsilon": dot.epsilon,
+            "agreement": dot.agreement,
+            "low": max(0.0, dot.agreement - dot.spread),
+            "high": min(1.0, dot.agreement + dot.spread),
+            "family": dot.family,
+            "design": dot.design,
+        }
+        for dot in points
+    ]
+    pick = alt.selection_point(name=PICK, fields=["number"], nearest=False)
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X("epsilon:Q", title="privacy budget ε", scale=alt.Scale(type="log", nice=False, padding=12)),
+        color=alt.Color("family:N", title=None, legend=alt.Legend(orient="top", labelLimit=420, columns=1)),
+    )
+    dot_layer = (
+        base.mark_point(filled=True)
+        .encode(
+            y=alt.Y("agreement:Q", title="agreement (IoU)", scale=alt.Scale(domain=[0, 1])),
+            shape=alt.Shape("family:N", title=None),
+            size=alt.condition(pick, alt.value(170), alt.value(70), empty=False),
+            opacity=alt.value(1.0),
+            tooltip=[
+                alt.Tooltip("family:N", title="design"),
+                alt.Tooltip("epsilon:Q", title="budget ε"),
+                alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".2f"),
+                alt.Tooltip("design:N", title="parameters"),
+            ],
+        )
+        .add_params(pick)
+    )
+    layers = [
+        base.mark_line(opacity=0.5).encode(y="agreement:Q"),
+        base.mark_rule(opacity=0.5).encode(y="low:Q", y2="high:Q"),
+        dot_layer,
+    ]
+    free = work.tuned.free_agreement
+    if free is not None:
+        ground = alt.Chart(alt.Data(values=[{"free": free}]))
+        layers.append(ground.mark_rule(strokeDash=[5, 4], color="#7b8a90").encode(y="free:Q"))
+        layers.append(
+            ground.mark_text(align="right", dy=-7, dx=-4, color="#7b8a90", text="free map").encode(
+                y="free:Q", x=alt.value("width")
+            )
+        )
+    picked = st.altair_chart(
+        alt.layer(*layers).properties(height=280),
+        on_select="rerun",
+        selection_mode=PICK,
+        key=f"frontier_{work.mark}",
+        alt="Agreement with the map without privacy, against the privacy budget: one dot for each design.",
+    )
+    _say_free(work, free)
+    numbers = picked["selection"].get(PICK, [])
+    return work.tuned.result.frontier[int(numbers[0]["number"])] if numbers else None
+
+
+def _say_free(work: Workspace, free: float | None) -> None:
+    """The free map's worth beside what privacy buys."""
+    if work.tuned is None or free is None:
+        st.caption("Click a dot to see its map.")
+        return
+    best = work.tuned.result.chosen.utility.agreement
+    verdict = (
+        "The design found does better."
+        if best > free
+        else "The design found adds nothing to it: consider a larger budget, or starting from the public map."
+    )
+    st.caption(
+        f"Click a dot to see its map. The dashed line is the free map: public knowledge alone reaches "
+        f"about {free:.2f}, at no cost. {verdict}"
+    )

@@ -1,0 +1,151 @@
+"""The search on a screen: start, progress, cancel, and what was found."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from geo.layers import excursion_deck, legend, paint_set
+from pages.parts import frontier, maps
+from pages.parts.ask import threshold_words
+from pages.parts.glossary import TERMS, tip
+from pages.parts.workspace import Workspace
+from workflow.desk import describe, family, rehearse, report_rows, search_job, settle_on
+from workflow.errors import WorkflowError
+from workflow.settings import ReleaseSettings
+
+POLL_SECONDS = 0.4
+
+
+def show(work: Workspace, settings: ReleaseSettings) -> None:
+    """The panel in whatever state the search is."""
+    job = work.job
+    if job is not None and job.state.state == "running":
+        _progress(work)
+        return
+    if job is not None:
+        _collect(work)
+    if work.fits():
+        _found(work)
+        return
+    if work.tuned is not None:
+        st.info("The choices have changed since the last search.", icon=":material/update:")
+    st.markdown(
+        "The search tries priors, ranges, ridges and smoothings **on the reference data**, and solves for "
+        "the least spread that meets the budget. The private records are not looked at."
+    )
+    st.button(
+        "Search for the best design",
+        type="primary",
+        icon=":material/search:",
+        on_click=_start,
+        args=(work, settings),
+    )
+
+
+def _start(work: Workspace, settings: ReleaseSettings) -> None:
+    work.searched, work.tuned, work.choice = settings, None, None
+    work.job = search_job(settings)
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def _progress(work: Workspace) -> None:
+    if work.job is None:
+        return
+    state = work.job.state
+    if state.state != "running":
+        st.rerun()
+    left = f"about {state.seconds_left:.0f} s left" if state.seconds_left is not None else "estimating"
+    st.progress(state.fraction, text=f"{state.text} · {left}")
+    st.button("Cancel the search", icon=":material/cancel:", on_click=work.job.cancel)
+
+
+def _collect(work: Workspace) -> None:
+    """Take the result of a finished job, or say why there is none."""
+    job, work.job = work.job, None
+    if job is None:
+        return
+    if job.state.state == "cancelled":
+        st.info("The search was cancelled. Nothing was released.", icon=":material/cancel:")
+        return
+    try:
+        work.project, work.tuned = job.result()
+        work.choice = work.tuned.choice
+    except (WorkflowError, ValueError) as error:
+        st.error(str(error), icon=":material/error:")
+
+
+def _found(work: Workspace) -> None:
+    tuned, project = work.tuned, work.project
+    if tuned is None or project is None or work.choice is None:
+        return
+    st.subheader("What the budget can buy", anchor=False)
+    where = "a simulated field" if project.reference_kind == "simulated" else "the reference data"
+    st.caption(f"Measured on {where}; {tuned.result.evaluated:,} designs were scored.")
+    _report(work)
+    picked = frontier.show(work)
+    if picked is not None and picked.scored.design != work.choice.design:
+        st.button(
+            f"Use this design at ε {picked.epsilon:g}",
+            icon=":material/check:",
+            on_click=_settle,
+            args=(work, picked),
+            help="The design of the dot you clicked becomes the one to release.",
+        )
+    scored = picked.scored if picked is not None else _chosen(work)
+    _rehearsal(work, scored)
+
+
+def _settle(work: Workspace, point: object) -> None:
+    if work.project is None or work.tuned is None:
+        return
+    work.project, work.choice = settle_on(work.project, work.tuned, point)
+    work.searched = work.project.settings
+    work.choose(epsilon=work.project.settings.epsilon)
+    st.session_state[f"epsilon_{work.mark}"] = work.project.settings.epsilon
+
+
+def _chosen(work: Workspace):
+    """The scored design that is to be released: a dot, or the search's own choice."""
+    points = work.tuned.result.frontier
+    same = [point.scored for point in points if point.scored.design == work.choice.design]
+    return same[0] if same else work.tuned.result.chosen
+
+
+def _report(work: Workspace) -> None:
+    rows = report_rows(work.tuned)
+    st.table(
+        {
+            "": [f"{TERMS[row.term].word.capitalize()} {TERMS[row.term].symbol}".strip() for row in rows],
+            "without privacy": [row.free for row in rows],
+            "at this budget": [row.private for row in rows],
+        },
+        hide_index=True,
+        border="horizontal",
+    )
+    with st.popover("What do these words mean?", type="tertiary", icon=":material/help:"):
+        for row in rows:
+            st.markdown(tip(row.term))
+
+
+def _rehearsal(work: Workspace, scored) -> None:
+    """What one release of the design looks like on reference data, beside the map it aims at."""
+    seen = rehearse(work.project, work.tuned, scored)
+    private = work.project.reference_kind == "reference data"
+    what = threshold_words(work)
+    st.markdown(f"**{family(scored.design).capitalize()}**: {describe(scored.design)}.")
+    columns = st.columns(2)
+    for column, cells, key, title in (
+        (columns[0], seen.released, "rehearsal", f"Rehearsed release, agreement {seen.iou:.2f}"),
+        (columns[1], seen.baseline, "aim", "The reference map without privacy"),
+    ):
+        with column:
+            st.markdown(title)
+            painting = paint_set(cells, inside=what, outside=f"not {what}", title=title)
+            maps.show(
+                excursion_deck(work.project.domain, painting, **maps.look(300, 380)),
+                key=key,
+                alt=f"{title}: {int(cells.sum()):,} of {cells.size:,} hexagons are {what}.",
+                legend=legend(painting, maps.theme()),
+                private=private,
+                height=300,
+            )

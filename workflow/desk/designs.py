@@ -1,0 +1,175 @@
+"""Designs on a screen: the report, the frontier's dots, a rehearsal on reference data, settling on one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.design import NOISY_CELL_STATISTICS, POSTERIOR_SAMPLING, Design
+from dpgp_core.entropy import SimulationEntropy
+from dpgp_core.excursion import Direction, released_set
+from dpgp_core.mechanisms import draw_paths
+from dpgp_core.priors import make_prior
+from dpgp_core.scores import iou
+from dpgp_core.smoothing import smooth
+from workflow.jobs import Job
+from workflow.project import Project, load_project
+from workflow.records import bin_records
+from workflow.scored import FrontierPoint, Scored
+from workflow.settings import ReleaseSettings
+from workflow.tuning import Choice, PublicMap, Tuned, halves, reference_mean, tune
+from workflow.words import significant, upper
+
+REHEARSAL_SEED = 161803  # rehearsals are drawn on reference data only
+# How mechanisms and priors are called on a screen; the first of each is the default.
+MECHANISMS = {POSTERIOR_SAMPLING: "posterior sampling", NOISY_CELL_STATISTICS: "noisy cell statistics"}
+FAMILIES = {"car": "neighbour graph (CAR)", "exponential": "exponential kernel"}
+
+
+@dataclass(frozen=True)
+class ReportRow:
+    """One line of the report: what it is about and its value without and under the privacy constraint."""
+
+    term: str
+    free: str
+    private: str
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One design on the frontier: its cost, what it achieves on reference data, and its family in words."""
+
+    number: int
+    epsilon: float
+    agreement: float
+    spread: float
+    family: str
+    design: str
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A design drawn once on the reference data: what a release would look like, at no cost.
+
+    released, baseline  (N,) the drawn set and the non-private one, both of the reference data
+    """
+
+    released: NDArray[np.bool_]
+    baseline: NDArray[np.bool_]
+    iou: float
+
+
+def family(design: Design) -> str:
+    """Mechanism and prior in words."""
+    return f"{MECHANISMS[design.mechanism]}, {FAMILIES.get(design.prior, design.prior)}"
+
+
+def describe(design: Design) -> str:
+    """The parameters of a design in one line, each with its word and unit."""
+    parts = [
+        f"range {significant(design.lengthscale / 1000.0, 2)} km",
+        f"ridge {significant(design.ridge, 3)}",
+    ]
+    if design.mechanism == NOISY_CELL_STATISTICS:
+        parts.append(f"noise {significant(design.statistic_noise, 3)}")
+    else:
+        parts.append(f"scale {significant(design.scale, 3)}")
+    if design.noise_scale > 0:
+        parts.append(f"prior noise {significant(design.noise_scale, 3)}")
+    parts.append(f"{design.paths} path{'' if design.paths == 1 else 's'}")
+    if design.smoothing:
+        parts.append(f"{design.smoothing} rounds of smoothing")
+    return ", ".join(parts)
+
+
+def search_job(settings: ReleaseSettings) -> Job[tuple[Project, Tuned]]:
+    """Load and search in the background."""
+
+    def work(report: Callable[[float, str], None]) -> tuple[Project, Tuned]:
+        project = load_project(settings, lambda fraction, text: report(0.05 * fraction, text))
+        return project, tune(project, lambda fraction, text: report(0.05 + 0.95 * fraction, text))
+
+    return Job(work)
+
+
+def report_rows(tuned: Tuned) -> tuple[ReportRow, ...]:
+    """Epsilon, effective dimension, BCE increase, IoU and IoU gap, as the paper reports them."""
+    free, chosen = tuned.result.unconstrained, tuned.result.chosen
+    return (
+        ReportRow("epsilon", _cost(free.epsilon), _cost(chosen.epsilon)),
+        ReportRow(
+            "dimension",
+            significant(free.utility.effective_dimension, 3),
+            _known(chosen.utility.effective_dimension, lambda value: significant(value, 3)),
+        ),
+        ReportRow("bce", "0 %", _percent(tuned.result.bce_increase)),
+        ReportRow("iou", _known(free.utility.holdout_iou, _ratio), _ratio(chosen.utility.holdout_iou)),
+        ReportRow("iou_gap", "0 %", _percent(tuned.result.iou_gap)),
+    )
+
+
+def dots(tuned: Tuned) -> tuple[Dot, ...]:
+    """The frontier, one dot per design, in its own order."""
+    return tuple(
+        Dot(
+            number,
+            point.epsilon,
+            point.scored.utility.agreement,
+            point.scored.utility.agreement_sd,
+            family(point.scored.design),
+            describe(point.scored.design),
+        )
+        for number, point in enumerate(tuned.result.frontier)
+    )
+
+
+def rehearse(project: Project, tuned: Tuned, scored: Scored) -> Rehearsal:
+    """Draw a design once on the reference data, from a fixed seed.
+
+    With a public prior mean one half of the reference data plays the public map and the other the private
+    data, so that no observation is counted twice.
+    """
+    settings, design, placed, offset = project.settings, scored.design, project.reference, None
+    if settings.prior_mean:
+        first, placed = halves(project.reference)
+        offset = reference_mean(project, first, tuned.result.unconstrained.design, scored.response)
+    records = bin_records(placed, scored.response, settings.unit, offset).records
+    prior = make_prior(design.prior, project.lattice, design.lengthscale)
+    paths = draw_paths(design, prior, records, SimulationEntropy(REHEARSAL_SEED), simulation=True)
+    paths = smooth(project.lattice, paths if offset is None else paths + offset, design.smoothing)
+    level = float(scored.response.forward(settings.threshold))
+    direction: Direction = "below" if settings.direction == "below" else "above"
+    released = released_set(paths, level, design.cutoff, direction)
+    return Rehearsal(released, tuned.result.baseline, iou(released, tuned.result.baseline))
+
+
+def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Project, Choice]:
+    """The project and choice that release the design of a dot, at that dot's epsilon."""
+    settled = replace(project, settings=project.settings.with_changes(epsilon=point.epsilon))
+    public = None
+    if tuned.choice.public_map is not None:
+        mean = reference_mean(
+            project, project.reference, tuned.result.unconstrained.design, point.scored.response
+        )
+        public = PublicMap(mean, tuned.choice.public_map.origin)
+    return settled, Choice(point.scored.design, point.scored.response, tuned.choice.tuning, public)
+
+
+def _cost(epsilon: float) -> str:
+    return "no finite bound" if math.isinf(epsilon) else upper(epsilon, 3)
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _percent(value: float) -> str:
+    return _known(value, lambda known: f"{100 * known:+.0f} %")
+
+
+def _known(value: float, say: Callable[[float], str]) -> str:
+    return "–" if math.isnan(value) else say(value)
