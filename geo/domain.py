@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,17 +42,9 @@ class Domain:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.cells:
-            raise DomainError("a domain needs at least one cell.")
-        if len(self.cells) > MAX_CELLS:
-            raise DomainError(_too_many(len(self.cells), hexagons.resolution_of(self.cells[0])))
-        wrong = hexagons.invalid_cells(self.cells)
-        if wrong:
-            raise DomainError(f"{str(wrong[0])[:40]!r} is not an H3 cell.")
-        if any(a >= b for a, b in zip(self.cells, self.cells[1:], strict=False)):
+        _check_cells(self.cells)
+        if any(a >= b for a, b in pairwise(self.cells)):
             raise DomainError("the cells of a domain must be sorted and unique.")
-        if len({hexagons.resolution_of(cell) for cell in self.cells}) != 1:
-            raise DomainError("the cells of a domain must all have the same H3 resolution.")
 
     @property
     def size(self) -> int:
@@ -164,21 +157,28 @@ def domain_from_cells(cells: Iterable[str], region: Any = None) -> Domain:
     the cells.
     """
     given = list(cells)
-    if len(given) > MAX_CELLS:
-        raise DomainError(f"{len(given):,} cells are more than the {MAX_CELLS:,} this program handles.")
-    wrong = hexagons.invalid_cells(given)
-    if wrong:
-        raise DomainError(f"{str(wrong[0])[:40]!r} is not an H3 cell.")
-    if not given:
-        raise DomainError("a domain needs at least one cell.")
+    _check_cells(given)
+    given = sorted(set(given))
     if region is None:
         outline = Region(dissolve(given))
     elif isinstance(region, Mapping):
         outline = region_from_geojson(region)
     else:
         outline = region_from_shape(region)
-    origin = f"Public geography: {len(set(given)):,} listed H3 cells."
-    return Domain(tuple(sorted(set(given))), outline.shape, origin, outline.notes)
+    origin = f"Public geography: {len(given):,} listed H3 cells."
+    return Domain(tuple(given), outline.shape, origin, outline.notes)
+
+
+def _check_cells(cells: Sequence[str]) -> None:
+    if not cells:
+        raise DomainError("a domain needs at least one cell.")
+    if len(cells) > MAX_CELLS:
+        raise DomainError(f"{len(cells):,} cells are more than the {MAX_CELLS:,} this program handles.")
+    wrong = hexagons.invalid_cells(cells)
+    if wrong:
+        raise DomainError(f"{str(wrong[0])[:40]!r} is not an H3 cell.")
+    if len({hexagons.resolution_of(cell) for cell in cells}) != 1:
+        raise DomainError("the cells of a domain must all have the same H3 resolution.")
 
 
 def _filled(region: Region, resolution: int, what: str) -> Domain:

@@ -1,0 +1,167 @@
+"""GeoJSON on its way out: valid by an independent checker, read by GDAL, whole or not written at all."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import numpy as np
+import pytest
+import shapely
+
+from geo import (
+    Domain,
+    GeoJsonError,
+    cells_collection,
+    collection_bytes,
+    dissolve,
+    domain_from_bbox,
+    regions_collection,
+    rfc7946_findings,
+    write_geojson,
+)
+
+FACTS = {"release_id": "r-1", "epsilon": 1.0, "delta": 1e-5, "unit": "sale", "threshold": "£442,413"}
+PLACES = {
+    "city": ((-0.2, 51.45, 0.0, 51.55), 8),
+    "coarse": ((-10.0, 35.0, 20.0, 60.0), 3),
+    "fine": ((0.0, 0.0, 0.002, 0.001), 13),
+    "antimeridian": ((179.0, -17.5, -179.2, -16.2), 5),
+}
+
+
+@pytest.fixture(scope="module", params=PLACES)
+def domain(request: pytest.FixtureRequest) -> Domain:
+    box, resolution = PLACES[request.param]
+    return domain_from_bbox(*box, resolution)
+
+
+@pytest.fixture(scope="module")
+def cells(domain: Domain) -> dict[str, Any]:
+    votes = np.linspace(0, 1, domain.size)
+    return cells_collection(domain, {"vote_fraction": votes, "in_set": votes >= 0.5}, FACTS)
+
+
+def halves(domain: Domain) -> list[tuple[shapely.MultiPolygon, dict[str, Any]]]:
+    return [
+        (dissolve(domain.cells[::2]), {"product": "path", "path": 1}),
+        (dissolve(domain.cells), {"product": "all", "path": None}),
+        (dissolve([]), {"product": "inner", "path": None}),
+    ]
+
+
+def test_cells_are_rfc_7946(cells: dict[str, Any]) -> None:
+    assert rfc7946_findings(cells) == []
+    assert "crs" not in cells
+    assert len(cells["bbox"]) == 4
+
+
+def test_regions_are_rfc_7946(domain: Domain) -> None:
+    regions = regions_collection(halves(domain), FACTS)
+    assert rfc7946_findings(regions) == []
+    assert [feature["geometry"] is None for feature in regions["features"]] == [False, False, True]
+
+
+def test_every_feature_carries_the_facts(domain: Domain, cells: dict[str, Any]) -> None:
+    for feature in cells["features"] + regions_collection(halves(domain), FACTS)["features"]:
+        assert FACTS.items() <= feature["properties"].items()
+
+
+def test_cells_keep_order_index_and_outline(domain: Domain, cells: dict[str, Any]) -> None:
+    assert [feature["properties"]["h3"] for feature in cells["features"]] == list(domain.cells)
+    area = sum(shapely.geometry.shape(feature["geometry"]).area for feature in cells["features"])
+    assert area == pytest.approx(dissolve(domain.cells).area, rel=1e-3)
+
+
+def test_geopandas_reads_back_what_was_written(domain: Domain, cells: dict[str, Any], tmp_path: Path) -> None:
+    write_geojson(cells, tmp_path / "cells.geojson")
+    frame = geopandas.read_file(tmp_path / "cells.geojson")
+    assert frame.crs == "EPSG:4326"
+    assert frame["h3"].tolist() == list(domain.cells)
+    assert frame["in_set"].tolist() == (np.linspace(0, 1, domain.size) >= 0.5).tolist()
+    np.testing.assert_allclose(frame["vote_fraction"], np.linspace(0, 1, domain.size), rtol=0, atol=1e-15)
+    assert (frame["epsilon"] == 1.0).all()
+    assert frame.geometry.is_valid.all()
+    write_geojson(regions_collection(halves(domain), FACTS), tmp_path / "regions.geojson")
+    regions = geopandas.read_file(tmp_path / "regions.geojson")
+    assert len(regions) == 3
+    exact = dissolve(domain.cells)
+    assert regions.geometry.iloc[1].symmetric_difference(exact).area < 1e-7 * exact.length  # 7 decimals
+    assert regions.geometry.iloc[2] is None
+
+
+def test_gdal_in_rfc_mode_agrees_about_the_rings(cells: dict[str, Any], tmp_path: Path) -> None:
+    """GDAL's own RFC 7946 writer is a third opinion on orientation and precision."""
+    write_geojson(cells, tmp_path / "ours.geojson")
+    frame = geopandas.read_file(tmp_path / "ours.geojson")
+    frame.to_file(tmp_path / "gdal.geojson", driver="GeoJSON", RFC7946="YES")
+    theirs = json.loads((tmp_path / "gdal.geojson").read_text())
+    assert rfc7946_findings(theirs) == []
+    for ours, other in zip(cells["features"], theirs["features"], strict=True):
+        same = shapely.geometry.shape(ours["geometry"]).equals_exact(
+            shapely.geometry.shape(other["geometry"]), tolerance=2e-7, normalize=True
+        )
+        assert same
+
+
+def test_the_box_is_the_smallest_also_across_the_antimeridian() -> None:
+    box, resolution = PLACES["antimeridian"]
+    west, south, east, north = cells_collection(domain_from_bbox(*box, resolution), {}, {})["bbox"]
+    assert 178.5 < west < 179.5
+    assert -179.7 < east < -178.7
+    assert -18 < south < north < -15.9
+
+
+def test_the_file_is_utf_8_with_a_feature_a_line(cells: dict[str, Any]) -> None:
+    content = collection_bytes(cells)
+    assert json.loads(content) == cells
+    assert "£442,413".encode() in content
+    assert content.count(b"\n") == len(cells["features"]) + 2
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_what_json_cannot_hold_is_refused(value: float) -> None:
+    domain = domain_from_bbox(*PLACES["city"][0], 6)
+    with pytest.raises(GeoJsonError, match="use null"):
+        collection_bytes(cells_collection(domain, {"vote": [value] * domain.size}, {}))
+
+
+def test_wrong_properties_are_refused() -> None:
+    domain = domain_from_bbox(*PLACES["city"][0], 6)
+    ones = [1] * domain.size
+    with pytest.raises(GeoJsonError, match="values for"):
+        cells_collection(domain, {"vote": ones[1:]}, {})
+    with pytest.raises(GeoJsonError, match="given twice"):
+        cells_collection(domain, {"epsilon": ones}, {"epsilon": 1})
+    with pytest.raises(GeoJsonError, match="given twice"):
+        cells_collection(domain, {"h3": ones}, {})
+    with pytest.raises(GeoJsonError, match="would hide"):
+        cells_collection(domain, {}, {"h3": 1})
+    with pytest.raises(GeoJsonError, match="cannot be a GeoJSON property"):
+        cells_collection(domain, {}, {"when": object()})
+
+
+def test_what_is_not_rfc_7946_leaves_no_file(tmp_path: Path) -> None:
+    target = tmp_path / "bad.geojson"
+    target.write_text("old")
+    with pytest.raises(GeoJsonError, match="not RFC 7946"):
+        write_geojson({"type": "FeatureCollection", "features": [{"type": "Feature"}]}, target)
+    assert target.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["bad.geojson"]
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "cells.geojson"
+    target.write_text("old")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(OSError, match="No space"):
+        write_geojson({"type": "FeatureCollection", "features": []}, target)
+    assert target.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["cells.geojson"]
