@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_ndtr
+from scipy.special import erfcx
 
 from dpgp_core.entropy import Entropy
 from dpgp_core.gaussian import gaussian_mu
@@ -29,6 +29,9 @@ sensitivity is 2M. Both extremes are attained (docs/mathematics.md, section 11).
 
 GRID = 2.0**-20
 """Released numbers are rounded to multiples of this public step, about a millionth of a response unit."""
+
+FAR_BELOW = -50.0
+"""Standardised noisy count below which the truncated normal's moments come from their asymptotic series."""
 
 LEAST_INFORMATION = 1e-3
 """Cells whose estimated count is below this share of the noise are treated as unobserved."""
@@ -101,10 +104,13 @@ def estimated_counts(statistics: NoisyStatistics) -> tuple[Floats, Floats]:
     noise = statistics.noise
     shift = noise**2 * statistics.counts.size / statistics.n
     score = (statistics.counts - shift) / noise
-    hazard = np.exp(-0.5 * np.square(score) - log_ndtr(score)) / np.sqrt(2.0 * np.pi)
-    mean = noise * np.maximum(score + hazard, 1e-12)
-    variance = noise**2 * np.clip(1.0 - hazard * (score + hazard), 0.0, 1.0)
-    return mean, variance
+    hazard = np.sqrt(2.0 / np.pi) / erfcx(-score / np.sqrt(2.0))
+    mean, variance = score + hazard, 1.0 - hazard * (score + hazard)
+    # Far below the cut these cancel; their series in 1/|score| is then exact to a part in 10^8.
+    far = np.minimum(score, FAR_BELOW) ** -2
+    mean = np.where(score < FAR_BELOW, np.sqrt(far) * (1.0 - far * (2.0 - 10.0 * far)), mean)
+    variance = np.where(score < FAR_BELOW, far * (1.0 - far * (6.0 - 50.0 * far)), variance)
+    return noise * mean, noise**2 * variance
 
 
 def cell_observations(

@@ -30,6 +30,8 @@ def cholesky(matrix: Floats, what: str, remedy: str) -> Floats:
 
 def solve_lower(factor: Floats, right: Floats, transposed: bool = False) -> Floats:
     """Solution of `L x = right`, or of `L^T x = right`, for a lower factor of `cholesky`."""
+    if factor.size == 0:
+        return right.copy()
     solution, info = lapack.dtrtrs(factor, right, lower=1, trans=1 if transposed else 0)
     if info != 0:
         raise NumericalFailure("a triangular factor is singular; use a larger ridge.")
