@@ -136,19 +136,19 @@ class Store:
             connection.commit()
 
     def missing_triggers(self) -> tuple[str, ...]:
-        """Names of the append-only triggers that are not there or switched off."""
-        if self.sqlite:
-            expected: tuple[str, ...] = TRIGGERS
-            query = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
-        else:
-            expected = POSTGRES_TRIGGERS
-            query = (
+        """Names of the append-only triggers that are not there as they were made, or switched off."""
+        with self._plain_errors(), self._engine.connect() as connection:
+            if self.sqlite:
+                rows = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE type = 'trigger'")
+                texts = {row[0] for row in rows}
+                pairs = zip(TRIGGERS, SQLITE_DDL, strict=True)
+                return tuple(name for name, text in pairs if text not in texts)
+            rows = connection.exec_driver_sql(
                 "SELECT tgname FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgrelid IN "
                 "(to_regclass('ledger_entries'), to_regclass('ledger_head'))"
             )
-        with self._plain_errors(), self._engine.connect() as connection:
-            present = {row[0] for row in connection.exec_driver_sql(query)}
-        return tuple(name for name in expected if name not in present)
+            names = {row[0] for row in rows}
+            return tuple(name for name in POSTGRES_TRIGGERS if name not in names)
 
     @contextmanager
     def _plain_errors(self) -> Iterator[None]:
