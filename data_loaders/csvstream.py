@@ -14,28 +14,13 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 from numpy.typing import NDArray
 
+from data_loaders.encoding import Utf8Stream
 from data_loaders.errors import DataError
-from data_loaders.guarded import HEAD
 from data_loaders.sources import Table
 
 BLOCK = 4 << 20  # bytes parsed at a time; a single row cannot be longer
 MAX_COLUMNS = 1000
 DELIMITERS = (",", ";", "\t", "|")
-
-
-def decode(head: bytes) -> tuple[str, str]:
-    """First bytes as text, and the encoding they are in: "utf-8-sig", "utf-8" or "latin-1"."""
-    if head.startswith(b"\xef\xbb\xbf"):
-        head, encoding = head[3:], "utf-8-sig"
-    else:
-        encoding = "utf-8"
-    try:
-        return head.decode("utf-8"), encoding
-    except UnicodeDecodeError as error:
-        # The block may end inside a character; anything earlier is not UTF-8.
-        if error.start >= len(head) - 3 and len(head) >= HEAD - 3:
-            return head[: error.start].decode("utf-8"), encoding
-        return head.decode("latin-1"), "latin-1"
 
 
 def first_rows(text: str, delimiter: str, rows: int) -> list[list[str]]:
@@ -66,7 +51,7 @@ def sniff_delimiter(text: str) -> str:
 
 @dataclass(frozen=True)
 class Block:
-    """Some consecutive rows: the wanted columns as bytes, and how many rows had a wrong number of columns."""
+    """Some consecutive rows: the wanted columns as text, and how many rows had a wrong number of columns."""
 
     columns: Mapping[str, Any]
     rows: int
@@ -86,7 +71,7 @@ def blocks(
     header  the table's first row as sniffed, which is not data; None where the first row is data
 
     Rows with another number of columns are left out and counted. Empty lines are no rows. Columns come as
-    binary Arrow arrays without nulls (see `text`), so that no encoding can fail here. Raises DataError.
+    Arrow strings without nulls. Raises DataError.
     """
     if width > MAX_COLUMNS:
         raise DataError(
@@ -106,13 +91,13 @@ def blocks(
     failed = False
     try:
         reader = pacsv.open_csv(
-            table.stream,
+            Utf8Stream(table.stream),
             read_options=pacsv.ReadOptions(column_names=names, block_size=BLOCK, use_threads=False),
             parse_options=pacsv.ParseOptions(
                 delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
             ),
             convert_options=pacsv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.binary()),
+                column_types=dict.fromkeys(names, pa.string()),
                 include_columns=[names[position] for position in positions],
                 strings_can_be_null=False,
             ),
@@ -137,7 +122,7 @@ def blocks(
             "or a line that never ends."
         )
     if malformed:
-        empty = {name: pa.array([], pa.binary()) for name in wanted}
+        empty = {name: pa.array([], pa.string()) for name in wanted}
         yield Block(empty, 0, malformed)
 
 
@@ -149,19 +134,8 @@ def _check_header(name: str, header: Sequence[str], batch: Any, positions: list[
 
 
 def text(column: Any) -> Any:
-    """A binary Arrow column as stripped text: UTF-8, and Latin-1 for the entries that are not."""
-    try:
-        decoded = column.cast(pa.string())
-    except pa.ArrowInvalid:
-        decoded = pa.array([_entry(item) for item in column.to_pylist()], pa.string())
-    return pc.utf8_trim_whitespace(decoded)
-
-
-def _entry(item: bytes) -> str:
-    try:
-        return item.decode("utf-8")
-    except UnicodeDecodeError:
-        return item.decode("latin-1")
+    """An Arrow text column without the blanks around its entries."""
+    return pc.utf8_trim_whitespace(column)
 
 
 def mask(column: Any) -> NDArray[np.bool_]:

@@ -27,7 +27,7 @@ MAX_BYTES = 16 << 30
 ATTEMPTS = 4
 PAUSE = 1.0  # seconds before a second attempt, growing
 _TIMEOUT = (10.0, 60.0)
-_CHUNK = 1 << 20
+_CHUNK = 1 << 16  # what a breaking connection may lose
 
 
 def fetch(
@@ -105,6 +105,7 @@ class _Resuming:
 
     def __init__(self, file: PublicFile, progress: Progress | None, max_bytes: int) -> None:
         self._file, self._progress, self._max_bytes = file, progress, max_bytes
+        self._answered = False
 
     def __call__(self, url: str, output_file: Any, _pooch: Any, check_only: bool = False) -> bool | None:
         target = Path(output_file)
@@ -114,8 +115,8 @@ class _Resuming:
                 self._continue(url, part)
                 break
             except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError):
-                # Go on from the part file, unless nothing at all comes through.
-                if attempt == ATTEMPTS - 1 or not part.exists():
+                # Go on from the part file, unless nobody has ever answered.
+                if attempt == ATTEMPTS - 1 or not self._answered:
                     raise
                 time.sleep(PAUSE * (attempt + 1))
         os.replace(part, target)
@@ -131,6 +132,7 @@ class _Resuming:
             # If-Range: never join two editions of a file that is corrected in place.
             headers |= {"Range": f"bytes={held}-", "If-Range": tag}
         with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT) as answer:
+            self._answered = True
             if answer.status_code == 416:  # nothing after what we hold: begin anew
                 part.unlink(missing_ok=True)
                 raise requests.ConnectionError

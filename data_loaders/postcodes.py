@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data_loaders.csvstream import blocks, decode, first_rows, mask, text
+from data_loaders.csvstream import blocks, first_rows, mask, text
+from data_loaders.encoding import decode
 from data_loaders.errors import DataError
 from data_loaders.guarded import LIMITS, Limits
 from data_loaders.numbers import parse_numbers

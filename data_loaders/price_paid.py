@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from data_loaders.csvstream import decode, first_rows
+from data_loaders.csvstream import first_rows
+from data_loaders.encoding import decode
 from data_loaders.errors import DataError, closest
 from data_loaders.sources import Table
 

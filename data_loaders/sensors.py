@@ -207,7 +207,7 @@ def _check_places(name: str, system: str, x_name: str, y_name: str, x: Any, y: A
             "set the EPSG code of their coordinate system, such as EPSG:27700 for the British National Grid."
         )
     # Geographic systems have EPSG codes from 4000 to 4999; any other is taken to be in metres or feet.
-    if np.all(small) and not system.startswith("EPSG:4"):
+    if np.count_nonzero(small) * 2 > x.size and not system.startswith("EPSG:4"):
         raise DataError(
             f"{name} has values in {x_name!r} and {y_name!r} that look like degrees, not like {system}: "
             "set the EPSG code to EPSG:4326, or give the coordinates in the units of that system."

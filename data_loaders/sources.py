@@ -190,10 +190,9 @@ def _zip_member(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo, me
 
 
 def _wanted(path: str) -> bool:
-    parts = path.replace("\\", "/").split("/")
-    return not any(part.startswith((".", "__MACOSX")) for part in parts) and parts[-1].lower().endswith(
-        _SUFFIXES
-    )
+    """CSV files, but not the hidden ones that some systems pack beside them."""
+    name = PurePosixPath(path).name.lower()
+    return name.endswith(_SUFFIXES) and not name.startswith(".") and "__MACOSX" not in path
 
 
 def _table(name: str, handle: Any, meter: Meter) -> Table:

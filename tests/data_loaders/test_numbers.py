@@ -1,0 +1,86 @@
+"""Numbers as people write them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data_loaders.numbers import looks_numeric, parse_numbers, sniff_decimal
+
+
+def parsed(entry: str, decimal: str = ".") -> float:
+    return float(parse_numbers(pa.array([entry], pa.string()), decimal).value[0])
+
+
+@pytest.mark.parametrize(
+    ("entry", "decimal", "value"),
+    [
+        ("12", ".", 12.0), ("+12.5", ".", 12.5), ("-.5", ".", -0.5), ("1e3", ".", 1000.0), ("7.", ".", 7.0),
+        ("1,234", ".", 1234.0), ("1,234,567.8", ".", 1234567.8), ("1 234", ".", 1234.0),
+        ("1'234.5", ".", 1234.5), ("-1,234", ".", -1234.0),
+        ("12,5", ",", 12.5), ("1.234,5", ",", 1234.5), ("1.234", ",", 1234.0), ("1 234,5", ",", 1234.5),
+    ],
+)  # fmt: skip
+def test_what_is_a_number(entry: str, decimal: str, value: float) -> None:
+    assert parsed(entry, decimal) == value
+
+
+@pytest.mark.parametrize(
+    ("entry", "decimal"),
+    [
+        ("12,5", "."), ("1,23,456", "."), ("1,2345", "."), ("0x10", "."), ("1_000", "."), ("inf", "."),
+        ("nan", "."), ("1e999", "."), ("--1", "."), ("1.2.3", "."), ("12.5", ","), ("1.2345", ","),
+        ("true", "."), ("", "."), ("1 2", "."), ("٣", "."),
+    ],
+)  # fmt: skip
+def test_what_is_not_a_number(entry: str, decimal: str) -> None:
+    assert math.isnan(parsed(entry, decimal))
+
+
+def test_codes_for_no_value_are_missing_and_other_words_are_not() -> None:
+    numbers = parse_numbers(pa.array(["", "NA", "-999", "broken", "5"], pa.string()))
+    assert numbers.missing.tolist() == [True, True, True, False, False]
+    assert np.isnan(numbers.value).tolist() == [True, True, True, True, False]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([".", ","]))
+def test_every_printed_float_reads_back(value: float, decimal: str) -> None:
+    if value in (-999.0, -9999.0, -99999.0):
+        return
+    assert parsed(repr(value).replace(".", decimal), decimal) == value
+
+
+@given(st.integers(-(10**15), 10**15), st.sampled_from([(",", "."), (".", ","), (" ", "."), ("'", ",")]))
+def test_every_grouped_integer_reads_back(value: int, marks: tuple[str, str]) -> None:
+    group, decimal = marks
+    if value in (-999, -9999, -99999):
+        return
+    assert parsed(f"{value:,}".replace(",", group), decimal) == value
+
+
+@given(st.lists(st.text(max_size=8), min_size=1, max_size=5))
+def test_any_text_becomes_a_finite_number_or_nan(entries: list[str]) -> None:
+    value = parse_numbers(pa.array([entry.encode("utf-8", "ignore").decode() for entry in entries])).value
+    assert not np.isinf(value).any()
+
+
+@pytest.mark.parametrize(
+    ("written", "mark"),
+    [
+        (["1.5", "2"], "."), (["1,5", "2"], ","), (["1", "2"], "."), (["1,234", "2"], None),
+        (["1,234", "1.5"], "."), (["1,234.5"], "."), (["1.234,5"], ","), (["1.234", "1,5"], ","),
+        (["1,234,567"], "."), (["1,5", "1.5"], None), ([], "."),
+    ],
+)  # fmt: skip
+def test_the_decimal_mark_is_told_or_left_open(written: list[str], mark: str | None) -> None:
+    assert sniff_decimal(written) == mark
+
+
+def test_what_looks_like_a_number() -> None:
+    assert all(looks_numeric(entry) for entry in ("1", "-1.5", "1,234", "1e5", " 2 "))
+    assert not any(looks_numeric(entry) for entry in ("", "E1 0AA", "no2", "1a", "-"))

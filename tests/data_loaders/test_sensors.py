@@ -1,0 +1,187 @@
+"""Sensor tables: separators, marks, filters, coordinate systems, and the guesses a person confirms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from data_loaders import guess_columns, load_sensors
+from data_loaders.observations import Observations
+from data_loaders.report import LoadReport
+from tests.data_loaders.material import CANARY_PRICE, packed, reasons, refused, sale, sales_file
+
+AIR = (
+    "site,lat,lon,species,year,value\n"
+    "A,51.5,-0.1,NO2,2023,31.5\n"
+    "B,51.6,-0.2,NO2,2023,\n"
+    "C,51.7,-0.3,NO2,2022,20\n"
+    "D,51.8,-0.4,PM10,2023,18\n"
+    "E,,-0.4,NO2,2023,18\n"
+    "F,51.4,-0.5,NO2,2023,broken\n"
+    "G,51.3,x,NO2,2023,19\n"
+    "H,51.2,-0.6,NO2,2023,-9999\n"
+    "I,151.2,-0.6,NO2,2023,17\n"
+    "J,51.1,-0.7,NO2,2023,17,9\n"
+    "K,51.0,-0.8,NO2,2023.0,16\n"
+)
+
+
+def load(data: str | bytes, **changes: object) -> tuple[Observations, LoadReport]:
+    given: dict[str, object] = {"value": "value", "x": "lon", "y": "lat", "unit": "ug/m3"} | changes
+    raw = data.encode() if isinstance(data, str) else data
+    return load_sensors(raw, **given)  # type: ignore[arg-type]
+
+
+def test_rows_are_filtered_and_dropped_by_reason() -> None:
+    made, report = load(AIR, where={"species": "NO2", "year": 2023})
+    assert made.value.tolist() == [31.5, 16.0]
+    assert (made.x.tolist(), made.y.tolist()) == ([-0.1, -0.8], [51.5, 51.0])
+    assert (made.unit, made.kind, made.crs, made.title) == ("ug/m3", "sensor", "EPSG:4326", "value (ug/m3)")
+    assert report.rows_read == 11
+    assert reasons(report) == {
+        "wrong number of columns": 1,
+        "species is not NO2": 1,
+        "year is not 2023": 1,
+        "coordinate missing": 1,
+        "coordinate is not a number": 1,
+        "value missing": 2,
+        "value is not a number": 1,
+        "coordinates outside the range of longitude and latitude": 1,
+    }
+
+
+def test_a_filter_may_list_several_values() -> None:
+    assert load(AIR, where={"species": ["NO2", "PM10"], "year": "2023"})[0].size == 3
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters_are_sniffed_and_said(delimiter: str) -> None:
+    data = "site,lat,lon,value\nÉcole,51.5,-0.1,3.5\nB,51.6,-0.2,4.5\n".replace(",", delimiter)
+    for encoding in ("utf-8", "utf-8-sig", "latin-1"):
+        made, report = load(packed(data.encode(encoding)))
+        assert made.value.tolist() == [3.5, 4.5]
+        assert f"encoding {encoding}" in report.notes[0]
+        assert "decimal point" in report.notes[0]
+
+
+def test_decimal_commas_and_thousands() -> None:
+    made, report = load("lat;lon;value\n51,5;-0,1;1.234,5\n51,6;-0,2;7\n")
+    assert made.value.tolist() == [1234.5, 7.0]
+    assert "decimal comma" in report.notes[0]
+    assert any("1 numbers were written with thousands" in note for note in report.notes)
+    assert load('lat,lon,value\n51.5,-0.1,"1,234"\n')[0].value.tolist() == [1234.0]
+
+
+def test_an_open_decimal_mark_is_asked_for() -> None:
+    data = "lat;lon;value\n51;1;1,234\n52;2;5,678\n"
+    assert "decimal mark" in refused(lambda: load(data))
+    assert load(data, decimal=",")[0].value.tolist() == [1.234, 5.678]
+    assert load(data, decimal=".")[0].value.tolist() == [1234.0, 5678.0]
+
+
+def test_projected_coordinates_need_their_code() -> None:
+    data = "x,y,lead\n181072,333611,299\n181025,333558,277\n"
+    made, _ = load(data, value="lead", x="x", y="y", unit="mg/kg", crs=28992)
+    assert made.crs == "EPSG:28992"
+    said = refused(lambda: load(data, value="lead", x="x", y="y"))
+    assert "set the EPSG code" in said
+    assert "EPSG:4326" in refused(lambda: load(AIR, crs="EPSG:27700", where={"year": 2023}))
+
+
+def test_swapped_columns_are_refused() -> None:
+    assert "exchange" in refused(lambda: load(AIR, x="lat", y="lon"))
+    far = "a,b,value\n51.5,-120,1\n52.5,-121,2\n"
+    assert "exchange" in refused(lambda: load(far, x="a", y="b"))
+    np.testing.assert_array_equal(load(far, x="b", y="a")[0].x, [-120.0, -121.0])
+
+
+def test_repeated_places_are_said() -> None:
+    _, report = load("lat,lon,value\n51,0,1\n51,0,2\n52,0,3\n")
+    assert any("1 rows share" in note and "filter" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"value": "vallue"}, "did you mean 'value'"),
+        ({"x": "east"}, "no column 'east'"),
+        ({"where": {"specie": "NO2"}}, "did you mean 'species'"),
+        ({"where": {"species": "SO2"}}, "'species'"),
+        ({"where": {"species": []}}, "lists no value"),
+        ({"value": "site"}, "a number in 'site'"),
+        ({"unit": " "}, "unit"),
+        ({"crs": "degrees"}, "EPSG"),
+        ({"decimal": "x"}, "decimal"),
+        ({"delimiter": "xx"}, "delimiter"),
+        ({"x": "lat"}, "both coordinates"),
+    ],
+)
+def test_unusable_settings_are_refused(changes: dict[str, object], word: str) -> None:
+    assert word in refused(lambda: load(AIR, **changes))
+
+
+@pytest.mark.parametrize(
+    ("data", "word"),
+    [
+        ("", "empty"),
+        ("lat,lon,value\n", "no rows"),
+        ("51.5,-0.1,3\n51.6,-0.2,4\n", "numbers in its first row"),
+        ("value\n3\n", "single column"),
+        ("lat,lon,value,value\n1,2,3,4\n", "more than one column"),
+        ("lat,lon,value\n,,\n", "most were dropped as: coordinate missing"),
+        ("PK\x03\x04", "damaged"),
+    ],
+)
+def test_unusable_tables_are_refused(data: str, word: str) -> None:
+    assert word in refused(lambda: load(data))
+
+
+def test_sales_handed_in_as_sensors_are_refused_without_showing_them() -> None:
+    data = sales_file(sale(1, CANARY_PRICE, "ZE1 0QQ"), sale(2, CANARY_PRICE, "ZE1 0QQ"))
+    assert "load it as sales" in refused(lambda: load(data))
+    assert "load it as sales" in refused(lambda: guess_columns(data))
+
+
+def test_guesses_for_degrees() -> None:
+    guess = guess_columns(AIR.encode())
+    assert (guess.x, guess.y, guess.crs, guess.value) == ("lon", "lat", "EPSG:4326", "value")
+    assert guess.unit is None
+    assert "year" in guess.numeric
+    assert any("unit" in reason for reason in guess.reasons)
+    assert (guess.delimiter, guess.decimal, guess.rows_seen) == (",", ".", 10)
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "expected"),
+    [
+        (
+            "Site;Easting;Northing;NO2 (µg/m³)",
+            "A;535267;181084;31,5",
+            ("Easting", "Northing", "EPSG:27700", "µg/m³"),
+        ),
+        ("id,x,y,lead_mg_kg", "7,181072,333611,299.5", ("x", "y", None, "mg/kg")),
+        (
+            "start latitude,start longitude,pm25_ugm3",
+            "40.7,-74.0,7.5",
+            ("start longitude", "start latitude", "EPSG:4326", "ug/m3"),
+        ),
+        ("x,y,level", "12.5,41.9,60", ("x", "y", None, None)),
+        ("town,height", "Rome,170.5", (None, None, None, None)),
+    ],
+)
+def test_guesses(header: str, row: str, expected: tuple[str | None, ...]) -> None:
+    guess = guess_columns(f"{header}\n{row}\n{row}\n".encode())
+    assert (guess.x, guess.y, guess.crs, guess.unit) == expected
+    assert guess.reasons
+
+
+def test_columns_that_may_filter_are_offered() -> None:
+    rows = "".join(f"5{i % 2}.5,0.{i},{'NO2' if i % 2 else 'O3'},{2020 + i % 3},{i}.5\n" for i in range(20))
+    choices = dict(guess_columns(f"lat,lon,species,year,value\n{rows}".encode()).choices)
+    assert choices == {"species": ("NO2", "O3"), "year": ("2020", "2021", "2022")}
+
+
+def test_a_guess_is_good_enough_to_load() -> None:
+    guess = guess_columns(AIR.encode())
+    made, _ = load(AIR, value=guess.value, x=guess.x, y=guess.y, crs=guess.crs, where={"species": "NO2"})
+    assert made.size == 3
