@@ -1,0 +1,25 @@
+"""The bundle: the files of a release that leave the building, written whole and read without trust."""
+
+from __future__ import annotations
+
+from workflow.bundle.errors import BundleError
+from workflow.bundle.products import CONFIDENCE, Products, products_at, supports
+from workflow.bundle.read import Bundle, read_bundle
+from workflow.bundle.scan import Hit, scan_for
+from workflow.bundle.text import neutral_cell
+from workflow.bundle.write import BundlePaths, write_bundle
+
+__all__ = [
+    "CONFIDENCE",
+    "Bundle",
+    "BundleError",
+    "BundlePaths",
+    "Hit",
+    "Products",
+    "neutral_cell",
+    "products_at",
+    "read_bundle",
+    "scan_for",
+    "supports",
+    "write_bundle",
+]

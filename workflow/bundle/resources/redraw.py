@@ -1,0 +1,123 @@
+"""Redraw every region of this bundle from its released paths, and check them against regions.geojson.
+
+    python redraw.py                                     check the published regions
+    python redraw.py --threshold 500000 --out new.geojson    draw the regions at another threshold
+
+Needs Python 3.11 or newer with `geopandas` (with pyarrow) and `h3`; nothing else, no internet, no secrets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import h3
+import numpy as np
+import pandas as pd
+import shapely
+
+
+def read(folder: Path) -> tuple[dict[str, Any], list[str], np.ndarray]:
+    """The statement, the cells and the paths (L, N), smoothed as published."""
+    statement = json.loads((folder / "statement.json").read_text(encoding="utf-8"))
+    table = pd.read_parquet(folder / "paths.parquet")
+    cells = table["h3"].tolist()
+    paths = table.drop(columns="h3").to_numpy().T
+    position = {cell: i for i, cell in enumerate(cells)}
+    near = [[position[c] for c in h3.grid_disk(cell, 1) if c in position] for cell in cells]
+    for _ in range(statement["products"]["smoothing"]):
+        paths = np.array([paths[:, group].mean(axis=1) for group in near]).T
+    return statement, cells, paths
+
+
+def response_of(threshold: float, statement: dict[str, Any]) -> float:
+    """The threshold in response units, by the public map of the statement."""
+    response = statement["response"]
+    value = math.log(threshold) if response["transform"] == "log" else threshold
+    return float((value - response["centre"]) / response["clip"])
+
+
+def inner(inside: np.ndarray, confidence: float) -> np.ndarray:
+    """The largest set {votes >= t} that a share >= confidence of the paths contains as a whole."""
+    votes = inside.mean(axis=0)
+    best = np.zeros(votes.size, dtype=bool)
+    for share in np.unique(votes)[::-1]:
+        candidate = votes >= share
+        if inside[:, candidate].all(axis=1).mean() < confidence - 1e-9:
+            break
+        best = candidate
+    return best
+
+
+def products(inside: np.ndarray, statement: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Cells of every product from the excursion sets (L, N) of the paths."""
+    made = {f"path {k + 1}": path for k, path in enumerate(inside)}
+    votes = inside.mean(axis=0)
+    made["vote-set"] = votes >= statement["products"]["cutoff"] - 1e-9
+    wanted = votes.sum()
+    if wanted <= 1e-9:
+        made["vorobev"] = np.zeros(votes.size, dtype=bool)
+    else:
+        needed = max(1, math.ceil(wanted - 1e-9 * votes.size))
+        made["vorobev"] = votes >= np.sort(votes)[::-1][needed - 1] - 1e-9
+    confidence = statement["products"]["confidence"]
+    if confidence is not None:
+        made["inner"] = inner(inside, confidence)
+        made["outer"] = ~inner(~inside, confidence)
+    return made
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--threshold", type=float, help="in the data's own unit; default: as published")
+    parser.add_argument("--out", type=Path, help="write the redrawn regions to this GeoJSON file")
+    options = parser.parse_args()
+    folder = Path(__file__).resolve().parent
+    statement, cells, paths = read(folder)
+    published = options.threshold is None
+    if not published and statement["response"]["transform"] == "log" and not options.threshold > 0:
+        print("The threshold must be positive.", file=sys.stderr)
+        return 2
+    level = (
+        statement["subject"]["threshold_response"] if published else response_of(options.threshold, statement)
+    )
+    inside = paths > level
+    if statement["subject"]["direction"] == "below":
+        inside = ~inside
+    made = products(inside, statement)
+
+    wrong = []
+    if published:
+        there = geopandas.read_file(folder / "regions.geojson", engine="pyogrio")
+        centres = [h3.cell_to_latlng(cell) for cell in cells]
+        points = shapely.points([(lon, lat) for lat, lon in centres])
+        for row in there.itertuples():
+            name = f"path {int(row.path)}" if row.product == "path" else row.product
+            empty = row.geometry is None or row.geometry.is_empty
+            drawn = np.zeros(len(cells), dtype=bool) if empty else shapely.contains(row.geometry, points)
+            if name not in made or not np.array_equal(drawn, made[name]):
+                wrong.append(name)
+        print(f"{len(there) - len(wrong)} of {len(there)} published regions follow from the paths.")
+        for name in wrong:
+            print(f"DIFFERENT: {name}")
+    for name, members in made.items():
+        if not name.startswith("path"):
+            print(f"{name}: {int(members.sum())} of {len(cells)} cells")
+    if options.out is not None:
+        chosen = {
+            name: [c for c, m in zip(cells, members, strict=True) if m] for name, members in made.items()
+        }
+        shapes = [shapely.geometry.shape(h3.cells_to_geo(c)) if c else None for c in chosen.values()]
+        frame = geopandas.GeoDataFrame({"product": list(chosen)}, geometry=shapes, crs="EPSG:4326")
+        frame.to_file(options.out, driver="GeoJSON", engine="pyogrio", RFC7946="YES")
+        print(f"Written: {options.out}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
