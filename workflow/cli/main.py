@@ -1,0 +1,64 @@
+"""Parsing and dispatch: every command ends with 0, or with one sentence on stderr and a non-zero status."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from data_loaders import DataError
+from geo import GeoError
+from workflow.cli.options import add_release_options
+from workflow.cli.run import run_demo, run_release, run_view
+from workflow.errors import Cancelled, WorkflowError
+from workflow.ledger.cli import add_ledger_commands
+from workflow.lint import add_lint_command
+
+REFUSED = 2
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All commands with their options."""
+    parser = argparse.ArgumentParser(prog="python -m workflow", description=__doc__)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    text = "tune on reference data, release private paths, write the bundle, print the receipt"
+    release = commands.add_parser("release", help=text, description=text)
+    add_release_options(release)
+    release.add_argument(
+        "--out", metavar="DIR", required=True, help="new folder for the bundle (and DIR.zip)"
+    )
+    release.add_argument(
+        "--dry-run", action="store_true", help="tune and print the receipt; draw and charge nothing"
+    )
+    release.add_argument("--show-baseline", action="store_true",
+                         help="print the agreement with the non-private baseline (curator only)")  # fmt: skip
+    release.set_defaults(run=run_release)
+    text = "the same on generated data"
+    demo = commands.add_parser("demo", help=text, description=text)
+    demo.add_argument("--out", metavar="DIR", required=True, help="new folder for the data and the bundle")
+    demo.add_argument("--epsilon", type=float, default=1.0, help="privacy budget (default 1)")
+    demo.add_argument("--ledger", metavar="URL|FILE", help="ledger database (default: inside DIR)")
+    demo.set_defaults(run=run_demo)
+    text = "describe a bundle without any private data"
+    view = commands.add_parser("view", help=text, description=text)
+    view.add_argument("bundle", metavar="BUNDLE", help="folder or zip of a bundle")
+    view.add_argument(
+        "--threshold", type=float, help="another threshold, in the data's own unit (costs nothing)"
+    )
+    view.set_defaults(run=run_view)
+    add_ledger_commands(commands)
+    add_lint_command(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    options = build_parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except (WorkflowError, DataError, GeoError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return REFUSED
+    except (Cancelled, KeyboardInterrupt):
+        print("error: Stopped; nothing was released.", file=sys.stderr)
+        return REFUSED

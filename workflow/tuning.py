@@ -1,0 +1,210 @@
+"""Tuning: turns a project into a search on its reference data, and a search result into a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.design import Design
+from dpgp_core.entropy import SimulationEntropy
+from dpgp_core.posterior import fit
+from dpgp_core.priors import make_prior
+from dpgp_core.scores import iou
+from workflow.errors import WorkflowError
+from workflow.evaluation import Evaluator
+from workflow.pricing import cheapest_price
+from workflow.project import CLIP_QUANTILE, Project
+from workflow.records import PlacedObservations, bin_records
+from workflow.released import ResponseScale, Tuning
+from workflow.scored import SearchResult, SearchTask
+from workflow.search import search
+
+Floats = NDArray[np.float64]
+CLIP_FACTORS = (1.0, 0.6, 0.36)
+HALVING_SEED = 271828  # splits reference data only
+
+
+@dataclass(frozen=True)
+class PublicMap:
+    """A public prior mean: (N,) in response units of `response`, and where it comes from."""
+
+    mean: Floats
+    origin: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """All that is fixed before the private records are touched, and how it was chosen."""
+
+    design: Design
+    response: ResponseScale
+    tuning: Tuning
+    public_map: PublicMap | None = None
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A search result with the choice it leads to.
+
+    free_agreement  IoU that public knowledge alone would reach, estimated from two halves of the reference
+                    data; None where the reference is simulated
+    """
+
+    result: SearchResult
+    choice: Choice
+    free_agreement: float | None
+
+
+def tune(project: Project, report: Callable[[float, str], None] | None = None) -> Tuned:
+    """Search on the reference data; of the private records only the public number is used."""
+    settings = project.settings
+    if settings.lengthscale is not None and settings.ridge is not None:
+        raise WorkflowError(
+            "Lengthscale and ridge are given: use `given_choice`, there is nothing to search."
+        )
+    plain = _judge(project, project.reference, project.response)
+    judges: tuple[Evaluator, ...]
+    free_agreement: float | None = None
+    if settings.prior_mean:
+        first, second = halves(project.reference)
+        plain = _judge(project, second, project.response)
+        judges = _residual_judges(project, first, second)
+    else:
+        judges = (plain, *(_judge(project, project.reference, scale) for scale in _narrower(project)))
+    task = SearchTask(
+        judges=judges,
+        baseline_judge=plain,
+        n=private_n(project),
+        epsilon=settings.epsilon,
+        delta=settings.delta,
+        paths=settings.paths,
+        priors=settings.priors,
+        mechanisms=settings.mechanisms,
+        objective=settings.objective,
+        bound=settings.bound,
+        quick=settings.quick,
+    )
+    result = search(task, report)
+    if project.reference_kind != "simulated":
+        free_agreement = free_map_agreement(project, result.unconstrained.design)
+    chosen = result.chosen
+    public = None
+    if settings.prior_mean:
+        mean = reference_mean(project, project.reference, result.unconstrained.design, chosen.response)
+        public = PublicMap(mean, "posterior mean of the public reference data")
+    tuning = Tuning(project.reference_kind, _detail(result))
+    return Tuned(result, Choice(chosen.design, chosen.response, tuning, public), free_agreement)
+
+
+def given_choice(project: Project) -> Choice:
+    """The design given by hand: lengthscale and ridge from the settings, the scale solved."""
+    settings = project.settings
+    if settings.lengthscale is None or settings.ridge is None:
+        raise WorkflowError("Give lengthscale and ridge together to skip the search.")
+    name = settings.priors[0]
+    prior = make_prior(name, project.lattice, settings.lengthscale)
+    price = cheapest_price(
+        prior, private_n(project), settings.ridge, settings.epsilon, settings.delta, settings.paths, 0.0,
+        settings.bound,
+    )  # fmt: skip
+    if price is None:
+        raise WorkflowError(
+            f"Ridge {settings.ridge:g} cannot meet epsilon {settings.epsilon:g} at any scale: "
+            "raise the ridge."
+        )
+    design = Design(
+        prior=name, lengthscale=settings.lengthscale, ridge=settings.ridge, scale=price.scale,
+        paths=settings.paths, bound=price.bound,
+    )  # fmt: skip
+    return Choice(design, project.response, Tuning("given", "typed in by the curator as public knowledge"))
+
+
+def private_n(project: Project) -> int:
+    """The public number of records of the chosen unit of protection."""
+    placed = project.private.placed
+    return int(np.unique(placed.index).size if project.settings.unit == "cell" else placed.index.size)
+
+
+def halves(placed: PlacedObservations) -> tuple[PlacedObservations, PlacedObservations]:
+    """Two random halves of reference observations."""
+    first = SimulationEntropy(HALVING_SEED).uniform(placed.index.size) < 0.5
+    if first.all() or not first.any():
+        raise WorkflowError(
+            "There are too few reference observations to split: name a larger reference file."
+        )
+    return tuple(  # type: ignore[return-value]
+        PlacedObservations(placed.index[part], placed.value[part], int(part.sum()), 0)
+        for part in (first, ~first)
+    )
+
+
+def reference_mean(
+    project: Project, placed: PlacedObservations, design: Design, scale: ResponseScale
+) -> Floats:
+    """(N,) posterior mean of reference observations under a design, in response units of `scale`."""
+    records = bin_records(placed, project.response, project.settings.unit).records
+    posterior = fit(make_prior(design.prior, project.lattice, design.lengthscale), records, design.ridge)
+    transformed = posterior.mean * project.response.clip + project.response.centre
+    return np.asarray((transformed - scale.centre) / scale.clip)
+
+
+def free_map_agreement(project: Project, design: Design) -> float:
+    """IoU of one half of the reference data's baseline with the other half's: the free map's estimate."""
+    level, sign = project.level, 1.0 if project.settings.direction == "above" else -1.0
+    sets = [
+        sign * (reference_mean(project, half, design, project.response) - level) > 0
+        for half in halves(project.reference)
+    ]
+    return iou(sets[0], sets[1])
+
+
+def _judge(
+    project: Project, placed: PlacedObservations, scale: ResponseScale, prior_mean: Floats | None = None,
+    weight: int = 1,
+) -> Evaluator:  # fmt: skip
+    settings = project.settings
+    return Evaluator(
+        project.lattice, project.domain.cells, placed, scale, settings.unit, settings.threshold,
+        settings.direction, settings.paths, prior_mean, weight,
+    )  # fmt: skip
+
+
+def _narrower(project: Project) -> list[ResponseScale]:
+    """Tighter clip bounds around the same centre that still reach the threshold; none if the clip is given."""
+    if project.settings.clip is not None:
+        return []
+    scale = project.response
+    reach = 1.25 * abs(project.level) * scale.clip
+    return [
+        replace(scale, clip=round(factor * scale.clip, 4))
+        for factor in CLIP_FACTORS[1 : 2 if project.settings.quick else None]
+        if factor * scale.clip >= reach
+    ]
+
+
+def _residual_judges(
+    project: Project, first: PlacedObservations, second: PlacedObservations
+) -> tuple[Evaluator, ...]:
+    """Judges whose records are residuals of the second half from the first half's map.
+
+    Each point record of the half counts twice, so that data and privacy noise are in proportion.
+    """
+    settings = project.settings
+    pilot = Design(prior=settings.priors[0], lengthscale=8.0 * project.lattice.spacing, ridge=1.0, scale=1.0)
+    mean = reference_mean(project, first, pilot, project.response)
+    residual = np.abs(project.response.forward(second.value) - mean[second.index])
+    base = settings.clip or round(float(np.quantile(residual, CLIP_QUANTILE)) * project.response.clip, 4)
+    factors = CLIP_FACTORS if settings.clip is None else (1.0,)
+    judges = []
+    for factor in factors[: 2 if settings.quick else None]:
+        scale = replace(project.response, clip=round(factor * base, 4))
+        offset = reference_mean(project, first, pilot, scale)
+        judges.append(_judge(project, second, scale, offset, 1 if settings.unit == "cell" else 2))
+    return tuple(judges)
+
+
+def _detail(result: SearchResult) -> str:
+    return f"{result.evaluated:,} designs scored, objective {result.objective}"
