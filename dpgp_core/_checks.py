@@ -54,11 +54,22 @@ def positive_array(name: str, value: ArrayLike) -> Floats:
     return array
 
 
-def prior_variances(name: str, value: ArrayLike) -> Floats:
+def ridge_array(value: ArrayLike) -> Floats:
+    """Effective ridges r as a float64 array, each in [1e-6, 1e9], else ValueError.
+
+    Outside of it r^2 beside 1 is lost to rounding and no bound would mean anything.
+    """
+    array = np.asarray(value, dtype=np.float64)
+    if not np.all((array >= 1e-6) & (array <= 1e9)):
+        raise ValueError("the ridge must lie between 1e-6 and 1e9.")
+    return array
+
+
+def variance_array(value: ArrayLike) -> Floats:
     """`value` as a float64 array with entries in (0, 1], the domain of the variance bound V_n."""
     array = np.asarray(value, dtype=np.float64)
     if not np.all((array > 0.0) & (array <= 1.0)):
-        raise ValueError(f"{name} must lie in (0, 1]: priors are scaled to variance at most 1.")
+        raise ValueError("the variance must lie in (0, 1]: priors are scaled to variance at most 1.")
     return array
 
 

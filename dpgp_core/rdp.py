@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpgp_core._checks import Floats, positive_array, prior_variances, renyi_orders, whole
+from dpgp_core._checks import Floats, positive_array, renyi_orders, ridge_array, variance_array, whole
 
 _EPS = float(np.finfo(np.float64).eps)
 _SERIES = 0.05  # below this |z| the series of log(1+z) - z is used
@@ -31,8 +31,8 @@ def leverage(ridge: ArrayLike, variance: ArrayLike, noise_share: ArrayLike = 0.0
     noise_share  eta^2/(sigma^2 + eta^2) in [0, 1], the share of extra prior noise in the released variance.
     Orders are admissible while alpha p < 1, that is alpha < 1 + 1/tau~ (paper, Prop. 2).
     """
-    r2 = positive_array("ridge", ridge) ** 2
-    v = prior_variances("variance", variance)
+    r2 = ridge_array(ridge) ** 2
+    v = variance_array(variance)
     share = np.asarray(noise_share, dtype=np.float64)
     if not np.all((share >= 0.0) & (share <= 1.0)):
         raise ValueError("noise_share must lie in [0, 1].")

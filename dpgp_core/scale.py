@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpgp_core._checks import Floats, open_unit, positive, positive_array, whole
+from dpgp_core._checks import Floats, open_unit, positive, positive_array, ridge_array, whole
 from dpgp_core.bounds import BOUNDS, Bound
 from dpgp_core.conversion import conversion_cost, epsilons_from_rdp
 from dpgp_core.gaussian import gaussian_mu
@@ -87,7 +87,7 @@ def smallest_scale_for(
     if not 0.0 <= noise_share < 1.0:
         raise ValueError("noise_share must lie in [0, 1): for the mean with noise only use smallest_noise.")
     chosen = BOUNDS[bound] if isinstance(bound, str) else bound
-    ridges, kappas = np.broadcast_arrays(positive_array("ridge", ridge), np.asarray(kappa, dtype=np.float64))
+    ridges, kappas = np.broadcast_arrays(ridge_array(ridge), np.asarray(kappa, dtype=np.float64))
     variances = variance_bounds(n, ridges, kappas)
     shift = chosen.mean_shift(ORDERS, n=n, ridge=ridges, variance=variances, noise_share=noise_share)
     covariance = covariance_term(ORDERS, leverage(ridges, variances, noise_share))

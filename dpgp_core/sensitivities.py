@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpgp_core._checks import Floats, positive, positive_array, prior_variances, whole
+from dpgp_core._checks import Floats, positive, ridge_array, variance_array, whole
 from dpgp_core.sharp import sharp_supremum
 from dpgp_core.suprema import root_phi, separate_supremum
 
@@ -97,9 +97,7 @@ def sensitivities(name: str, n: int, ridge: ArrayLike, variance: ArrayLike) -> F
     n  records; ridge, variance  arrays that broadcast against each other, r > 0 and V_n in (0, 1].
     Returns an array of their common shape. For one pair use the named functions, which are cached.
     """
-    ridges, variances = np.broadcast_arrays(
-        positive_array("ridge", ridge), prior_variances("variance", variance)
-    )
+    ridges, variances = np.broadcast_arrays(ridge_array(ridge), variance_array(variance))
     flat = _FORMULAS[name](whole("n", n) - 1, ridges.ravel() ** 2, variances.ravel())
     return flat.reshape(ridges.shape)
 
@@ -110,7 +108,7 @@ def _unit(name: str, n: int, ridge: float, variance: float) -> float:
 
 
 def _bound(name: str, n: int, ridge: float, variance: float, factor: float) -> SensitivityBound:
-    value = _unit(name, whole("n", n), positive("ridge", ridge), float(variance))
+    value = _unit(name, whole("n", n), float(ridge_array(ridge)), float(variance))
     value *= positive("response_bound", factor) * _UP
     return SensitivityBound(value, name, SOURCES[name], PROVED[name])
 

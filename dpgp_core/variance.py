@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpgp_core._checks import Floats, positive_array, whole
+from dpgp_core._checks import Floats, ridge_array, whole
 
 _UP = 1.0 + 4.0 * np.finfo(np.float64).eps  # outward rounding of a handful of operations
 
@@ -13,7 +13,7 @@ _UP = 1.0 + 4.0 * np.finfo(np.float64).eps  # outward rounding of a handful of o
 def variance_bounds(n: int, ridge: ArrayLike, kappa: ArrayLike = 0.0) -> Floats:
     """Vectorised `variance_bound`: `ridge` and `kappa` broadcast against each other."""
     others = whole("n", n) - 1
-    r2 = positive_array("ridge", ridge) ** 2
+    r2 = ridge_array(ridge) ** 2
     k = np.asarray(kappa, dtype=np.float64)
     if not np.all((k >= 0.0) & (k <= 1.0)):
         raise ValueError("kappa must lie in [0, 1]: it is a lower bound on the prior correlation.")
