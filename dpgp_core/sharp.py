@@ -39,7 +39,7 @@ def _best_on_diagonal(r2: Floats, growth: Floats, top: Floats) -> Floats:
 
 
 def _first_boxes(r2: float, growth: float, top: float, best: float) -> tuple[Floats, Floats]:
-    """Boxes (3, n) and half widths that cover all pairs which can exceed `best`; the rest is ruled out here."""
+    """Boxes (3, n) and half widths covering all pairs that can exceed `best`; the rest is ruled out here."""
     knee = min(0.5 * float(np.log(r2)), top)
     # Small v: the objective is at most 2 a g + growth sqrt(2) x with both factors increasing up to the knee.
     start = knee - 0.5 * np.arange(200)
