@@ -128,6 +128,7 @@ def _more(work: Workspace) -> None:
         )
         prior_mean = st.checkbox(
             "Start from the public reference map",
+            value=bool(work.choices.get("prior_mean")),
             disabled=not work.choices.get("reference_public"),
             help="Subtracts the map of the published reference data first: the private data then only have "
             "to say what is new, and the same budget buys far less noise. The reference must be public.",

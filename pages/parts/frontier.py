@@ -33,7 +33,12 @@ def show(work: Workspace) -> FrontierPoint | None:
     ]
     pick = alt.selection_point(name=PICK, fields=["number"], nearest=False)
     base = alt.Chart(alt.Data(values=rows)).encode(
-        x=alt.X("epsilon:Q", title="privacy budget ε", scale=alt.Scale(type="log", nice=False, padding=12)),
+        x=alt.X(
+            "epsilon:Q",
+            title="privacy budget ε",
+            scale=alt.Scale(type="log", nice=False, padding=14),
+            axis=alt.Axis(values=sorted({dot.epsilon for dot in points}), format="~g"),
+        ),
         color=alt.Color("family:N", title=None, legend=alt.Legend(orient="top", labelLimit=420, columns=1)),
     )
     dot_layer = (
@@ -62,12 +67,12 @@ def show(work: Workspace) -> FrontierPoint | None:
         ground = alt.Chart(alt.Data(values=[{"free": free}]))
         layers.append(ground.mark_rule(strokeDash=[5, 4], color="#7b8a90").encode(y="free:Q"))
         layers.append(
-            ground.mark_text(align="right", dy=-7, dx=-4, color="#7b8a90", text="free map").encode(
-                y="free:Q", x=alt.value("width")
+            ground.mark_text(align="left", dy=-7, dx=4, color="#7b8a90", text="free map").encode(
+                y="free:Q", x=alt.value(0)
             )
         )
     picked = st.altair_chart(
-        alt.layer(*layers).properties(height=280),
+        alt.layer(*layers).properties(height=340),
         on_select="rerun",
         selection_mode=PICK,
         key=f"frontier_{work.mark}",

@@ -75,7 +75,7 @@ TERMS: dict[str, Term] = {
         "than without a privacy constraint. 0 % is no loss."
     ),
     "dimension": Term(
-        "d_eff", "effective dimension", "How many independent numbers the fitted map really contains."
+        "", "effective dimension", "How many independent numbers the fitted map really contains."
     ),
     "baseline": Term(
         "", "baseline", "The map without any privacy, from the same data. For the curator's eyes only; it is "

@@ -42,17 +42,8 @@ def show(
 def legend_html(entries: Sequence[LegendEntry]) -> str:
     """A legend as a row of swatches; the second channel of a class is drawn into its swatch."""
     items = "".join(
-        f'<li><svg width="16" height="16" aria-hidden="true"><rect x="1" y="1" width="14" height="14" rx="2" '
-        f'fill="{entry.colour}"/>{_mark(entry.mark)}</svg>{html.escape(entry.label)}'
-        f"{f' <small>{entry.cells:,} cells</small>' if entry.cells else ''}</li>"
+        f'<li><span class="swatch {entry.mark}" style="background-color:{entry.colour}"></span>'
+        f"{html.escape(entry.label)}{f' <small>{entry.cells:,} cells</small>' if entry.cells else ''}</li>"
         for entry in entries
     )
     return f'<ul class="legend">{items}</ul>'
-
-
-def _mark(mark: str) -> str:
-    if mark == "dots":
-        return '<circle cx="8" cy="8" r="2.4" fill="currentColor"/>'
-    if mark == "rings":
-        return '<circle cx="8" cy="8" r="3" fill="none" stroke="currentColor" stroke-width="1.5"/>'
-    return ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import streamlit as st
 
 from geo.layers import excursion_deck, legend, paint_set
@@ -45,6 +47,8 @@ def show(work: Workspace, settings: ReleaseSettings) -> None:
 def _start(work: Workspace, settings: ReleaseSettings) -> None:
     work.searched, work.tuned, work.choice = settings, None, None
     work.job = search_job(settings)
+    # A session that ends takes its search with it.
+    weakref.finalize(work, work.job.cancel)
 
 
 @st.fragment(run_every=POLL_SECONDS)
@@ -132,7 +136,7 @@ def _rehearsal(work: Workspace, scored) -> None:
     seen = rehearse(work.project, work.tuned, scored)
     private = work.project.reference_kind == "reference data"
     what = threshold_words(work)
-    st.markdown(f"**{family(scored.design).capitalize()}**: {describe(scored.design)}.")
+    st.markdown(f"**{family(scored.design)}**: {describe(scored.design)}.")
     columns = st.columns(2)
     for column, cells, key, title in (
         (columns[0], seen.released, "rehearsal", f"Rehearsed release, agreement {seen.iou:.2f}"),
@@ -142,7 +146,7 @@ def _rehearsal(work: Workspace, scored) -> None:
             st.markdown(title)
             painting = paint_set(cells, inside=what, outside=f"not {what}", title=title)
             maps.show(
-                excursion_deck(work.project.domain, painting, **maps.look(300, 380)),
+                excursion_deck(work.project.domain, painting, **maps.look(300, 270)),
                 key=key,
                 alt=f"{title}: {int(cells.sum()):,} of {cells.size:,} hexagons are {what}.",
                 legend=legend(painting, maps.theme()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
@@ -11,18 +11,22 @@ import streamlit as st
 from geo.layers import Domain
 from pages.parts.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
 from workflow import words
+from workflow.baseline import Baseline
 from workflow.desk import Preview, PrivateFolder
 from workflow.errors import WorkflowError
 from workflow.jobs import Job
 from workflow.project import Project
+from workflow.release import Published
 from workflow.settings import ReleaseSettings
 from workflow.tuning import Choice, Tuned
+from workflow.viewer import Viewer
 
 KEY = "workspace"
 EXAMPLE_FIELDS = (
     "data",
     "reference",
     "reference_public",
+    "prior_mean",
     "region",
     "resolution",
     "threshold",
@@ -45,6 +49,9 @@ class Workspace:
     job         a search under way or finished; `searched` are the settings it was asked with
     tuned       its result
     choice      the design to release, from the search or clicked on the frontier
+    published   the release that was drawn from it, once; `viewer` explores its bundle
+    baseline    the map without privacy, for the curator's eyes
+    budget_text what the ledger said last about these data
     """
 
     mark: int = field(default_factory=lambda: next(_MARKS))
@@ -59,6 +66,10 @@ class Workspace:
     searched: ReleaseSettings | None = None
     tuned: Tuned | None = None
     choice: Choice | None = None
+    published: Published | None = None
+    viewer: Viewer | None = None
+    baseline: Baseline | None = None
+    budget_text: str | None = None
 
     @property
     def generated(self) -> bool:
@@ -92,9 +103,11 @@ class Workspace:
             return f"{self.private.size:,} {made}{self.private.kind}s"
         if step == HEXAGONS and self.domain is not None:
             return f"{words.plural(self.domain.size, 'cell')} of resolution {self.domain.resolution}"
-        if step == PRIVACY and self.choice is not None and self.fits():
+        if step == PRIVACY and self.choice is not None and (self.fits() or self.published is not None):
             settings = self.settings()
             return f"one {settings.unit_word}, ε {settings.epsilon:g} at δ {settings.delta:g}"
+        if step == RELEASE and self.published is not None:
+            return f"released as {self.published.release.release_id}"
         return None
 
     def missing_for(self, step: Screen) -> str | None:
@@ -106,7 +119,19 @@ class Workspace:
 
     def budget_line(self) -> str | None:
         """What the ledger says about the data at hand, in one line."""
-        return None
+        return self.budget_text
+
+    def retitle(self, title: str) -> None:
+        """Give the planned release a title; nothing else changes."""
+        if self.project is not None:
+            settings = self.project.settings.with_changes(title=title.strip())
+            self.project = replace(self.project, settings=settings)
+            self.searched = settings
+            self.choose(title=settings.title)
+
+    def plan_another(self) -> None:
+        """Put the finished release aside, to plan a further one of the same data."""
+        self.published = self.viewer = self.baseline = None
 
 
 def current() -> Workspace:

@@ -1,7 +1,67 @@
-"""The screen 'publish'."""
+"""Publish: the bundle that leaves the building, and the label its reader will see first."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-st.info("This screen is not built yet.")
+from pages.parts import released_view, workspace
+from pages.parts.bundles import embedded_label
+from workflow.desk import bundle_files, find_bundle
+from workflow.errors import WorkflowError
+from workflow.settings import settings_to_toml
+
+work = workspace.current()
+release_id = work.published.release.release_id if work.published else st.query_params.get("release")
+
+
+def downloads(name: str) -> None:
+    """Buttons for the whole bundle and for the files most readers ask for."""
+    files = bundle_files(name)
+    st.download_button(
+        f"Download the bundle ({files[0].size})",
+        files[0].path.read_bytes,
+        files[0].name,
+        files[0].mime,
+        type="primary",
+        icon=":material/folder_zip:",
+        on_click="ignore",
+        width="stretch",
+    )
+    for file in files[1:]:
+        st.download_button(
+            f"{file.title} ({file.size})",
+            file.path.read_bytes,
+            file.name,
+            file.mime,
+            icon=":material/download:",
+            on_click="ignore",
+            width="stretch",
+        )
+
+
+if not release_id:
+    st.info("Nothing has been released in this session yet.", icon=":material/arrow_back:")
+else:
+    st.query_params["release"] = release_id
+    try:
+        viewer = work.viewer if work.published else find_bundle(release_id)
+    except WorkflowError as error:
+        st.error(str(error), icon=":material/error:")
+    else:
+        left, right = st.columns([2, 3], gap="large")
+        with left:
+            released_view.statement_facts(viewer)
+            downloads(release_id)
+            if work.searched is not None:
+                st.download_button(
+                    "Settings of this release (TOML, for the command line)",
+                    settings_to_toml(work.searched),
+                    "settings.toml",
+                    "application/toml",
+                    icon=":material/tune:",
+                    on_click="ignore",
+                    width="stretch",
+                )
+            st.page_link("pages/look/viewer.py", label="See it as a reader would", icon=":material/map:")
+        with right:
+            embedded_label(viewer)

@@ -1,7 +1,20 @@
-"""The screen 'release'."""
+"""Release: the receipt, the one draw, and the released map beside the curator's baseline."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-st.info("This screen is not built yet.")
+from pages.parts import release_panel, result_panel, workspace
+from pages.parts.steps import RELEASE
+
+work = workspace.current()
+asked = st.query_params.get("release")
+
+if work.published is not None and work.project is not None:
+    result_panel.for_curator(work)
+elif work.choice is not None and work.fits():
+    release_panel.show(work)
+elif asked:
+    result_panel.reopened(asked)
+else:
+    st.info(work.missing_for(RELEASE) or "Choose a design first.", icon=":material/arrow_back:")

@@ -26,7 +26,7 @@ from workflow.words import significant, upper
 
 REHEARSAL_SEED = 161803  # rehearsals are drawn on reference data only
 # How mechanisms and priors are called on a screen; the first of each is the default.
-MECHANISMS = {POSTERIOR_SAMPLING: "posterior sampling", NOISY_CELL_STATISTICS: "noisy cell statistics"}
+MECHANISMS = {POSTERIOR_SAMPLING: "Posterior sampling", NOISY_CELL_STATISTICS: "Noisy cell statistics"}
 FAMILIES = {"car": "neighbour graph (CAR)", "exponential": "exponential kernel"}
 
 

@@ -38,6 +38,7 @@ def example_settings(place: Path | None = None) -> ReleaseSettings:
         data=SourceSettings(str(folder / f"generated-demo-pp-{last}.csv.gz"), postcodes, SEGMENT),
         reference=SourceSettings(str(folder / f"generated-demo-pp-{first}.csv.gz"), postcodes, SEGMENT),
         reference_public=True,
+        prior_mean=True,
         region=str(folder / "generated-demo-region.geojson"),
         resolution=8,
         threshold=THRESHOLD,

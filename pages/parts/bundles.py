@@ -1,0 +1,70 @@
+"""Opening a bundle: from the shelf of this installation, or from a file a person brings."""
+
+from __future__ import annotations
+
+import base64
+
+import streamlit as st
+
+from workflow.desk import ShelvedBundle, open_bundle, shelf
+from workflow.errors import WorkflowError
+from workflow.viewer import Viewer
+
+KEY = "opened-bundle"
+
+
+def ask_bundle() -> Viewer | None:
+    """The bundle a person opened, or None; what is wrong with one is one sentence."""
+    known = shelf()
+    left, right = st.columns(2, gap="large")
+    wanted = left.selectbox(
+        "Published bundles",
+        known,
+        index=_asked(known),
+        format_func=lambda bundle: bundle.title,
+        placeholder="none here yet" if not known else "choose one",
+        disabled=not known,
+        key="shelved",
+    )
+    upload = right.file_uploader(
+        "Or open a bundle file (.zip)",
+        "zip",
+        help="It is checked before anything of it is shown: names, sizes, checksums, its statement, and that "
+        "its maps follow from its paths. Nothing in it is ever executed.",
+    )
+    try:
+        if upload is not None:
+            st.query_params.pop("release", None)
+            return _opened(f"upload {upload.file_id}", upload.getvalue())
+        if wanted is not None:
+            st.query_params["release"] = wanted.name
+            return _opened(wanted.name, wanted.path)
+    except (WorkflowError, ValueError) as error:
+        st.error(str(error), icon=":material/error:")
+    else:
+        st.info("Choose a published bundle, or open a bundle file.", icon=":material/folder_open:")
+    return None
+
+
+def _asked(known: tuple[ShelvedBundle, ...]) -> int | None:
+    """The bundle that the address names, else the newest."""
+    name = st.query_params.get("release")
+    positions = [index for index, bundle in enumerate(known) if bundle.name == name]
+    return positions[0] if positions else (0 if known else None)
+
+
+def _opened(name: str, source: object) -> Viewer:
+    """The same bundle is read once per session."""
+    held = st.session_state.get(KEY)
+    if held is None or held[0] != name:
+        held = (name, open_bundle(source))
+        st.session_state[KEY] = held
+    return held[1]
+
+
+def embedded_label(viewer: Viewer) -> None:
+    """The label, made anew from the checked statement, in a frame that shares nothing with this page."""
+    page = base64.b64encode(viewer.bundle.label_html.encode()).decode()
+    st.iframe(
+        f"data:text/html;charset=utf-8;base64,{page}", height=1080, alt="The one-page label of the release"
+    )

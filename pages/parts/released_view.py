@@ -1,0 +1,74 @@
+"""Exploring a release: a free threshold, the products it supports, and the map; nothing here costs budget."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from geo.layers import excursion_deck, format_value, legend
+from pages.parts import maps
+from pages.parts.glossary import tip
+from workflow.bundle import Products
+from workflow.desk import paint, products_of, threshold_stops
+from workflow.viewer import MAX_ROUNDS, Viewer
+
+
+def controls(viewer: Viewer, key: str) -> tuple[str, float, int, Products]:
+    """The reader's choices: product, threshold in the data's unit, smoothing rounds; and what they give."""
+    names = products_of(viewer)
+    first, second, third = st.columns([2, 4, 2], gap="medium")
+    product = first.selectbox(
+        "Show", list(names), format_func=names.__getitem__, help=tip("vote"), key=f"{key}_product"
+    )
+    threshold = second.select_slider(
+        f"Threshold ({viewer.unit})" if viewer.unit else "Threshold",
+        threshold_stops(viewer),
+        value=viewer.bundle.threshold,
+        format_func=lambda value: format_value(value, viewer.unit),
+        help="Moving it is free: every threshold is read off the same released paths.",
+        key=f"{key}_threshold",
+    )
+    published = int(viewer.bundle.statement["products"]["smoothing"])
+    rounds = third.slider(
+        "Smoothing (rounds)",
+        0,
+        MAX_ROUNDS,
+        value=published,
+        help="Each round averages every hexagon with its neighbours. Free as well.",
+        key=f"{key}_smoothing",
+    )
+    products = viewer.at(threshold=float(threshold), smoothing=int(rounds))
+    return str(product), float(threshold), int(rounds), products
+
+
+def released_map(
+    viewer: Viewer,
+    product: str,
+    threshold: float,
+    rounds: int,
+    products: Products,
+    key: str,
+    width: int = 900,
+) -> None:
+    """The map of the chosen product, with its legend and its words."""
+    painting = paint(viewer, products, product, threshold, rounds)
+    entries = legend(painting, maps.theme())
+    counted = "; ".join(f"{entry.label}: {entry.cells:,} hexagons" for entry in entries)
+    maps.show(
+        excursion_deck(viewer.domain, painting, **maps.look(width=width)),
+        key=key,
+        alt=f"{painting.title}. {counted}.",
+        legend=entries,
+    )
+
+
+def statement_facts(viewer: Viewer) -> None:
+    """What is protected and what is not, from the bundle's own statement."""
+    statement = viewer.bundle.statement
+    protection = statement["protection"]
+    release = statement["release"]
+    st.markdown(f"**{release['title'] or release['id']}**, released {release['created'][:10]}")
+    if release["generated"]:
+        st.badge("generated data", icon=":material/science:", color="violet")
+    st.markdown(f":material/shield: {protection['protected']} {protection['in_words']}")
+    for sentence in protection["not_protected"]:
+        st.markdown(f":material/remove_moderator: {sentence}")

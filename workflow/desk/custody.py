@@ -1,0 +1,128 @@
+"""Custody on a screen: the ledger's accounts and entries in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workflow.ledger import Account, Entry, Ledger, LedgerDamaged, LedgerError, open_ledger
+from workflow.ledger.entry import BUDGET, COMMIT, DRAW, GENESIS, ORDERS, RESERVE, UNUSED, VOID
+from workflow.words import plural, significant, upper
+
+SHOWN_DIGITS = 10  # of a fingerprint or hash on a screen
+KINDS = {
+    GENESIS: "ledger begun",
+    ORDERS: "new grid of orders",
+    BUDGET: "budget set",
+    RESERVE: "charged",
+    DRAW: "drawing began",
+    COMMIT: "released",
+    UNUSED: "given back, nothing drawn",
+    VOID: "voided by a person",
+}
+
+
+@dataclass(frozen=True)
+class AccountView:
+    """One dataset under one unit of protection; epsilons as text, `share` spent in [0, 1] for a bar."""
+
+    title: str
+    dataset: str
+    delta: str
+    budget: str
+    spent: str
+    left: str
+    share: float
+    releases: str
+    note: str
+
+
+@dataclass(frozen=True)
+class EntryView:
+    """One row of the ledger in words."""
+
+    number: int
+    created: str
+    what: str
+    dataset: str
+    details: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class LedgerView:
+    """The ledger as a curator sees it; `findings` is empty when the chain holds, `open` may be voided."""
+
+    accounts: tuple[AccountView, ...]
+    entries: tuple[EntryView, ...]
+    findings: tuple[str, ...]
+    open: tuple[int, ...]
+
+
+def view_ledger(place: str | None = None) -> LedgerView | None:
+    """The ledger in words, verified; None where there is none yet."""
+    try:
+        ledger = open_ledger(place, create=False)
+    except LedgerError as error:
+        if "There is no ledger" in str(error):
+            return None
+        raise
+    findings = tuple(str(finding) for finding in ledger.verify())
+    return LedgerView(
+        accounts=tuple(_account(account) for account in _accounts(ledger)),
+        entries=tuple(_entry(entry) for entry in ledger.entries()),
+        findings=findings,
+        open=tuple(number for account in _accounts(ledger) for number in account.open),
+    )
+
+
+def void_charge(number: int, reason: str, person: str, place: str | None = None) -> None:
+    """Give back a charge that was never released; `LedgerError` says what is missing."""
+    open_ledger(place, create=False).void(number, reason.strip(), person.strip())
+
+
+def _accounts(ledger: Ledger) -> tuple[Account, ...]:
+    try:
+        return ledger.accounts()
+    except LedgerDamaged:  # `verify` names the damage; no sum may be shown of a damaged chain
+        return ()
+
+
+def _account(account: Account) -> AccountView:
+    budget = account.budget
+    total = 0.0 if budget is None else budget.epsilon
+    return AccountView(
+        title=f"{'Each observation' if account.unit == 'point' else 'Each hexagon'} protected",
+        dataset=account.dataset[:SHOWN_DIGITS],
+        delta="–" if budget is None else significant(budget.delta, 3),
+        budget=significant(total, 4),
+        spent=upper(account.spent, 4),
+        left=significant(account.left, 4),
+        share=min(1.0, account.spent / total) if total > 0 else 1.0,
+        releases=plural(len(account.charged), "release"),
+        note=account.note,
+    )
+
+
+def _entry(entry: Entry) -> EntryView:
+    return EntryView(
+        number=entry.number,
+        created=str(entry.created)[:19].replace("T", " "),
+        what=KINDS.get(entry.kind, str(entry.kind)),
+        dataset=str(entry.dataset)[:SHOWN_DIGITS],
+        details=_details(entry),
+        hash=str(entry.hash)[:SHOWN_DIGITS],
+    )
+
+
+def _details(entry: Entry) -> str:
+    """The few facts of an entry that a person asks for; of a damaged entry, none."""
+    if entry.hash != entry.expected_hash():
+        return "changed after it was written"
+    facts = entry.facts
+    if entry.kind == BUDGET:
+        return f"ε {significant(facts['epsilon'], 4)} at δ {significant(facts['delta'], 3)}"
+    if entry.kind == COMMIT:
+        return f"{facts['release_id']} (charge {entry.refers_to})"
+    if entry.kind == VOID:
+        return f"charge {entry.refers_to}: {facts['reason']} ({facts['person']})"
+    return f"charge {entry.refers_to}" if entry.refers_to is not None else ""
