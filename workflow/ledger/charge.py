@@ -135,9 +135,9 @@ def on_current_grid(orders: Floats, values: Floats) -> Floats:
 
 def _add_up(a: Floats, b: Floats) -> Floats:
     """a + b rounded towards +inf: the exact rounding error (Knuth's TwoSum) says when to step up."""
-    total = a + b
-    finite = np.isfinite(total)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is inf, and never fits
+        total = a + b
         back = total - a
         error = (a - (total - back)) + (b - back)
-    return np.asarray(np.where(finite & (error > 0), np.nextafter(total, np.inf), total))
+        up = np.nextafter(total, np.inf)
+    return np.asarray(np.where(np.isfinite(total) & (error > 0), up, total))

@@ -44,8 +44,9 @@ class Place:
     def tamper(self, *statements: str, **values: object) -> None:
         """Run SQL as a database administrator would who switches the triggers off and on again."""
         engine = create_engine(self.url, poolclass=NullPool)
-        with engine.begin() as connection:
+        with engine.connect() as connection:
             if self.sqlite:
+                connection.exec_driver_sql("PRAGMA synchronous = OFF")
                 found = connection.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"))
                 triggers = [tuple(row) for row in found]
                 for name, _ in triggers:
@@ -61,6 +62,7 @@ class Place:
             else:
                 for table in ("ledger_entries", "ledger_head"):
                     connection.execute(text(f"ALTER TABLE {table} ENABLE TRIGGER USER"))
+            connection.commit()
         engine.dispose()
 
     def sql(self, statement: str) -> None:

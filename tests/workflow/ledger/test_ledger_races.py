@@ -1,0 +1,96 @@
+"""Races: processes that spend one budget at the same time never spend more than it together."""
+
+from __future__ import annotations
+
+import multiprocessing
+from multiprocessing.synchronize import Barrier
+from typing import Any
+
+import pytest
+
+from dpgp_core.curve import RdpCurve
+from tests.workflow.ledger.places import DIGEST, Place
+from workflow.ledger import BudgetExceeded, Charge, Cost, open_ledger
+
+MU, DELTA = 0.05, 1e-5
+PROCESSES = multiprocessing.get_context("fork")
+
+
+def charge(dataset: str) -> Charge:
+    return Charge(dataset, "point", RdpCurve.gaussian(MU), gaussian_mu=MU)
+
+
+def spend(place: Place, dataset: str, attempts: int, start: Barrier, results: Any, name: int) -> None:
+    start.wait()
+    ledger = place.open()
+    refused = 0
+    for attempt in range(attempts):
+        try:
+            with ledger.charged(charge(dataset)) as reservation:
+                reservation.begin_draw()
+                reservation.commit(f"{name}-{attempt}", DIGEST)
+        except BudgetExceeded:
+            refused += 1
+    results.put(refused)
+
+
+def capacity_budget(capacity: int) -> float:
+    """A budget that holds exactly `capacity` of the charges: halfway to the next one."""
+    costs, total = [], Cost.nothing()
+    for _ in range(capacity + 1):
+        total = total.plus(charge("0" * 64).cost)
+        costs.append(total.epsilon(DELTA))
+    return (costs[-1] + costs[-2]) / 2
+
+
+@pytest.mark.parametrize(
+    ("processes", "attempts", "capacity"),
+    [(2, 8, 9), (8, 3, 13), pytest.param(8, 40, 200, marks=pytest.mark.slow)],
+)
+def test_processes_exhaust_a_budget_together_exactly(
+    place: Place, processes: int, attempts: int, capacity: int, record_property: Any
+) -> None:
+    ledger = place.open()
+    dataset = ledger.fingerprint([1.0, 2.0, 3.0])
+    ledger.set_budget(dataset, "point", capacity_budget(capacity), DELTA)
+    start, results = PROCESSES.Barrier(processes), PROCESSES.Queue()
+    children = [
+        PROCESSES.Process(target=spend, args=(place, dataset, attempts, start, results, name))
+        for name in range(processes)
+    ]
+    for child in children:
+        child.start()
+    refused = sum(results.get(timeout=300) for _ in children)
+    for child in children:
+        child.join(60)
+        assert child.exitcode == 0
+
+    account = place.open().account(dataset, "point")
+    record_property("refused", refused)
+    assert len(account.charged) == capacity, "neither one too many nor one too few"
+    assert refused == processes * attempts - capacity
+    assert account.open == ()
+    assert account.budget is not None
+    assert account.spent <= account.budget.epsilon
+    assert ledger.verify() == []
+
+
+def open_at_once(place: Place, start: Barrier, results: Any) -> None:
+    start.wait()
+    ledger = place.open()
+    results.put((ledger.entries()[0].hash, ledger.fingerprint([1.0])))
+
+
+def test_processes_begin_one_ledger_at_once(place: Place) -> None:
+    start, results = PROCESSES.Barrier(8), PROCESSES.Queue()
+    children = [PROCESSES.Process(target=open_at_once, args=(place, start, results)) for _ in range(8)]
+    for child in children:
+        child.start()
+    seen = {results.get(timeout=120) for _ in children}
+    for child in children:
+        child.join(60)
+        assert child.exitcode == 0
+    assert len(seen) == 1, "one genesis, one key"
+    ledger = open_ledger(place.address, place.key)
+    assert len(ledger.entries()) == 1
+    assert ledger.verify() == []
