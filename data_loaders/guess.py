@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,8 +62,8 @@ class ColumnGuess:
 
 def guess_columns(source: Source, *, limits: Limits = LIMITS) -> ColumnGuess:
     """Propose columns for `load_sensors` from the first rows of `source`. Raises DataError as it does."""
-    table = next(open_tables(source, limits))
-    shape = shape_of(table)
+    with closing(open_tables(source, limits)) as tables:
+        shape = shape_of(next(tables))
     decimal = sniff_decimal([entry for row in shape.sample for entry in row if looks_numeric(entry)])
     sampled = _Sample(shape, decimal or ".")
     reasons: list[str] = []

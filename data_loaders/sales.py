@@ -178,7 +178,8 @@ def _take(block: Block, wanted: SalesFilter, table: PostcodeTable, tally: Tally,
 
 def _hashes(names: Any, found: _Found) -> NDArray[np.uint64]:
     """64-bit hashes of transaction identifiers; rows without one get numbers of their own."""
-    hashed = np.asarray(pd.util.hash_array(np.asarray(names.to_numpy(zero_copy_only=False), dtype=object)))
+    plain = np.asarray(names.to_numpy(zero_copy_only=False), dtype=object)
+    hashed = np.asarray(pd.util.hash_array(plain, categorize=False))
     blank = mask(pc.equal(names, ""))
     if blank.any():
         count = int(np.count_nonzero(blank))

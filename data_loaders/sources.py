@@ -7,7 +7,7 @@ import io
 import os
 import tarfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeAlias
@@ -54,7 +54,7 @@ def as_sources(source: Source | Sequence[Source]) -> tuple[Source, ...]:
     return many
 
 
-def open_tables(source: Source, limits: Limits = LIMITS) -> Iterator[Table]:
+def open_tables(source: Source, limits: Limits = LIMITS) -> Generator[Table, None, None]:
     """Yield the CSV tables in `source` one after another; each must be read before the next is asked for.
 
     `source` is a path (a file, or a folder of CSV files), bytes, or an open binary file; plain text, .gz,

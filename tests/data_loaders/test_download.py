@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -189,6 +190,14 @@ def test_limits_on_size(server: Server, tmp_path: Path) -> None:
         said = refused(lambda: fetch(at(server.address), tmp_path, max_bytes=1_000_000))
         assert "larger than" in said
         assert not (tmp_path / "pp-2018.csv").exists()
+
+
+def test_too_little_room_is_noticed_before_it_is_used(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(download.shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+    assert "folder with room" in refused(lambda: fetch(at(server.address), tmp_path))
+    assert not (tmp_path / "pp-2018.csv.part").exists()
 
 
 def test_no_way_there_is_told_with_what_to_do(server: Server, tmp_path: Path) -> None:
