@@ -25,7 +25,6 @@ _LIGHT = {
     "agree_out": "#cfd9dd",
     "falsely_in": "#e69f00",
     "falsely_out": "#0072b2",
-    "mark": "#17262b",
     "line": "#17262b",
     "halo": "#ffffff",
     "baseline": "#17262b",
@@ -39,7 +38,7 @@ _LIGHT = {
     "votes4": "#a84600",
     "votes5": "#7a2e00",
     # low ... high, away from the ground
-    "field0": "#f6f3c4",
+    "field0": "#f4efb2",
     "field1": "#b6dabc",
     "field2": "#76beb3",
     "field3": "#4e9cae",
@@ -63,7 +62,6 @@ _DARK = {
     "agree_out": "#304047",
     "falsely_in": "#f0b020",
     "falsely_out": "#3f8fd0",
-    "mark": "#e6eef0",
     "line": "#e6eef0",
     "halo": "#10191c",
     "baseline": "#e6eef0",
@@ -120,6 +118,17 @@ def rgb(role: str, theme: Theme = "light") -> list[int]:
     return [int(text[start : start + 2], 16) for start in (1, 3, 5)]
 
 
+def ink_on(role: str, theme: Theme = "light") -> str:
+    """The role, "line" or "ground", whose colour stands out more on a class: for marks drawn over it."""
+    back = _luminance(colour(role, theme))
+
+    def contrast(ink: str) -> float:  # WCAG 2.2
+        dark, bright = sorted((back, _luminance(colour(ink, theme))))
+        return (bright + 0.05) / (dark + 0.05)
+
+    return max(("line", "ground"), key=contrast)
+
+
 def steps(family: str, count: int) -> tuple[str, ...]:
     """`count` roles spread evenly over a sequential family ("votes" or "field"), its ends included."""
     roles = CLASSES[family]
@@ -128,3 +137,10 @@ def steps(family: str, count: int) -> tuple[str, ...]:
     if count == 1:
         return (roles[-1],)
     return tuple(roles[round(k * (len(roles) - 1) / (count - 1))] for k in range(count))
+
+
+def _luminance(text: str) -> float:
+    """Relative luminance, 0 to 1, of an sRGB colour (WCAG 2.2)."""
+    channels = [int(text[start : start + 2], 16) / 255.0 for start in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydeck.bindings.json_tools import default_serialize
 from shapely.geometry import MultiPolygon
 
-from geo.colours import CLASSES, Theme, colour, rgb
+from geo.colours import CLASSES, Theme, colour, ink_on, rgb
 from geo.domain import Domain
 from geo.framing import fit
 from geo.painting import (
@@ -96,8 +96,8 @@ def excursion_deck(
 ) -> pydeck.Deck:
     """The map of a released product: any painting made by `paint_set`, `_votes`, `_three_way` or `_field`.
 
-    Layer ids: "released" (cells, pickable), "released-dots" and "released-rings" (marks), "region-halo",
-    "region".
+    Layer ids: "released" (cells, pickable), "released-unsure" (the dots of a marked class, named
+    by its role), "region-halo", "region".
     """
     layers = _cell_layers(domain, painting, "released", look)
     return _deck(domain, layers, look)
@@ -158,10 +158,9 @@ def boundaries_deck(
 
 def boundaries_legend(paths: int, *, baseline: bool, theme: Theme = "light") -> tuple[LegendEntry, ...]:
     """The legend of `boundaries_deck`: label and line colour; colours repeat after the fifth path."""
-    first = (LegendEntry("non-private boundary (curator only)", colour("baseline", theme), "", 0),)
+    first = (LegendEntry("non-private boundary (curator only)", colour("baseline", theme)),)
     lines = tuple(
-        LegendEntry(f"private path {index + 1}", colour(_path_role(index), theme), "", 0)
-        for index in range(paths)
+        LegendEntry(f"private path {index + 1}", colour(_path_role(index), theme)) for index in range(paths)
     )
     return (*first, *lines) if baseline else lines
 
@@ -213,26 +212,28 @@ def _cell_layers(domain: Domain, painting: Painting, name: str, look: Look) -> l
         for cell, k, note in zip(domain.cells, classes, painting.notes, strict=True)
     ]
     layers = [_hexagons(name, records, "c", look)]
-    for mark in ("dots", "rings"):
-        marked = np.isin(painting.classes, [k for k, e in enumerate(painting.entries) if e.mark == mark])
-        if marked.any():
-            places = np.round(domain.centres_lonlat[marked], _DECIMALS).tolist()
-            layers.append(
-                pydeck.Layer(
-                    "ScatterplotLayer",
-                    [{"p": place} for place in places],
-                    id=f"{name}-{mark}",
-                    get_position="p",
-                    get_radius=0.16 * domain.spacing,
-                    filled=mark == "dots",
-                    stroked=mark == "rings",
-                    get_fill_color=rgb("mark", theme),
-                    get_line_color=rgb("mark", theme),
-                    line_width_min_pixels=1.5,
-                    radius_min_pixels=1,
-                    opacity=1.0,
-                )
+    for index, entry in enumerate(painting.entries):
+        marked = painting.classes == index
+        if not entry.mark or not marked.any():
+            continue
+        ink = rgb(ink_on(entry.role, theme), theme)
+        places = np.round(domain.centres_lonlat[marked], _DECIMALS).tolist()
+        layers.append(
+            pydeck.Layer(
+                "ScatterplotLayer",
+                [{"p": place} for place in places],
+                id=f"{name}-{entry.role}",
+                get_position="p",
+                get_radius=0.16 * domain.spacing,
+                filled=entry.mark == "dots",
+                stroked=entry.mark == "rings",
+                get_fill_color=ink,
+                get_line_color=ink,
+                line_width_min_pixels=1.5,
+                radius_min_pixels=1,
+                opacity=1.0,
             )
+        )
     return layers
 
 

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geo.colours import Theme, colour, steps
+from geo.colours import Theme, colour, ink_on, steps
 
 Mark = Literal["", "dots", "rings"]
 CLASSES_OF_A_FIELD = 7
@@ -33,12 +33,20 @@ class Entry:
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """One line of a legend as drawn: words, colour "#rrggbb", mark, and the number of cells of the class."""
+    """One line of a legend as drawn.
+
+    label   the class in words
+    colour  "#rrggbb"
+    mark    "dots" or "rings" drawn over the colour, or ""
+    cells   number of cells of the class
+    ink     colour "#rrggbb" of the mark
+    """
 
     label: str
     colour: str
-    mark: Mark
-    cells: int
+    mark: Mark = ""
+    cells: int = 0
+    ink: str = "#000000"
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,13 @@ def legend(painting: Painting, theme: Theme = "light") -> tuple[LegendEntry, ...
     """The legend of a painting; classes without a cell keep their line, so that legends do not jump."""
     counts = np.bincount(painting.classes, minlength=len(painting.entries))
     return tuple(
-        LegendEntry(entry.label, colour(entry.role, theme), entry.mark, int(count))
+        LegendEntry(
+            label=entry.label,
+            colour=colour(entry.role, theme),
+            mark=entry.mark,
+            cells=int(count),
+            ink=colour(ink_on(entry.role, theme), theme),
+        )
         for entry, count in zip(painting.entries, counts, strict=True)
     )
 

@@ -40,21 +40,18 @@ def interface(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray[np.
 
 
 def simplified(shape: MultiPolygon, max_vertices: int, tolerance: float) -> MultiPolygon:
-    """The outline with vertices dropped that lie within a tolerance (degrees) of it.
+    """The outline with vertices dropped that lie within a tolerance (degrees) of it, for drawing only.
 
-    The tolerance doubles until at most `max_vertices` remain: outlines travel to the browser with every
-    message. For drawing only; parts that shrink to nothing are left out, but never all of them.
+    The tolerance doubles until at most `max_vertices` remain, since outlines travel to the browser with
+    every message. Of very many islands only the largest are kept.
     """
-    drawn = shape
-    while shapely.get_num_coordinates(drawn) > max_vertices or drawn is shape:
-        drawn = multipolygon(shapely.simplify(shape, tolerance, preserve_topology=True))
-        parts = sorted(drawn.geoms, key=lambda part: part.area, reverse=True)
-        if 4 * len(parts) > max_vertices:
-            drawn = MultiPolygon(parts[: max(1, max_vertices // 8)])
+    islands = sorted(shape.geoms, key=lambda part: part.area, reverse=True)
+    largest = MultiPolygon(islands[: max(1, max_vertices // 8)])
+    while True:
+        drawn = multipolygon(shapely.simplify(largest, tolerance, preserve_topology=True))
+        if shapely.get_num_coordinates(drawn) <= max_vertices or tolerance > 360.0:
+            return drawn
         tolerance *= 2.0
-        if tolerance > 360.0:
-            break
-    return drawn
 
 
 def multipolygon(shape: BaseGeometry) -> MultiPolygon:

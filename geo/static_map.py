@@ -16,10 +16,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
-from geo.colours import Theme, colour
+from geo.colours import Theme, colour, ink_on
 from geo.domain import Domain
 from geo.hexagons import boundary
-from geo.painting import Painting, legend
+from geo.painting import Entry, Painting
 from geo.polygons import rings
 from geo.projection import project
 
@@ -79,7 +79,7 @@ def draw_map(
     for row, line in enumerate(below):
         y = 1 - (0.24 + 0.26 * len(heading) + 0.18 * row) / height
         _write(figure, left, y, line, color=ink, size=9, va="top")
-    handles = [_handle(entry.colour, entry.mark, theme) for entry in legend(painting, theme)]
+    handles = [_handle(entry, theme) for entry in painting.entries]
     key = figure.legend(
         handles,
         [entry.label for entry in painting.entries],
@@ -132,7 +132,7 @@ def _draw_cells(
         if entry.mark:
             x, y = domain.centres[members].T
             solid = entry.mark == "dots"
-            ink = colour("mark", theme)
+            ink = colour(ink_on(entry.role, theme), theme)
             size = _mark_size(axes, domain)
             axes.scatter(
                 x, y, s=size, c=ink if solid else "none", edgecolors="none" if solid else ink, linewidths=0.5
@@ -146,12 +146,12 @@ def _mark_size(axes: Any, domain: Domain) -> float:
     return float(max(0.4, (0.33 * points) ** 2))
 
 
-def _handle(face: str, mark: str, theme: Theme) -> Any:
-    patch = Patch(facecolor=face, edgecolor=colour("line", theme), linewidth=0.5)
-    if not mark:
+def _handle(entry: Entry, theme: Theme) -> Any:
+    patch = Patch(facecolor=colour(entry.role, theme), edgecolor=colour("line", theme), linewidth=0.5)
+    if not entry.mark:
         return patch
-    solid = mark == "dots"
-    ink = colour("mark", theme)
+    solid = entry.mark == "dots"
+    ink = colour(ink_on(entry.role, theme), theme)
     dot = Line2D([], [], linestyle="none", marker="o", markersize=3, color=ink)
     dot.set_markerfacecolor(ink if solid else "none")
     return (patch, dot)

@@ -172,29 +172,41 @@ JSON = st.recursive(
 KINDS = ["Polygon", "MultiPolygon", "Feature", "FeatureCollection", "GeometryCollection", "Point", "x"]
 
 
-@settings(max_examples=300)
-@given(
-    kind=st.sampled_from(KINDS),
-    name=st.sampled_from(["coordinates", "geometry", "features", "geometries", "crs"]),
-    inner=JSON,
-    wrap=st.booleans(),
+THINGS = st.builds(
+    lambda kind, name, inner: {"type": kind, name: inner},
+    st.sampled_from(KINDS),
+    st.sampled_from(["coordinates", "geometry", "features", "geometries", "crs"]),
+    JSON,
 )
-def test_any_json_gives_a_valid_region_or_a_sentence(kind: str, name: str, inner: Any, wrap: bool) -> None:
-    thing: dict[str, Any] = {"type": kind, name: inner}
-    if wrap:
-        thing = {"type": "FeatureCollection", "features": [thing]}
-    with contextlib.suppress(DomainError):
-        assert region_from_geojson(thing).shape.is_valid
-
-
-@settings(max_examples=300)
-@given(
+RINGS = st.builds(
+    lambda rings: {"type": "Polygon", "coordinates": rings},
     st.lists(st.lists(st.tuples(st.floats(-190, 190), st.floats(-95, 95)), max_size=8), max_size=3),
 )
-def test_any_rings_give_a_valid_region_or_a_sentence(rings: list[list[tuple[float, float]]]) -> None:
-    try:
-        region = region_from_geojson({"type": "Polygon", "coordinates": rings})
-    except DomainError:
-        return
-    assert region.shape.is_valid
-    assert region.shape.area > 0
+INPUTS = THINGS | RINGS | st.builds(lambda one: {"type": "FeatureCollection", "features": [one]}, THINGS)
+
+
+def is_valid_or_a_sentence(source: Any) -> None:
+    with contextlib.suppress(DomainError):
+        region = region_from_geojson(source)
+        assert region.shape.is_valid
+        assert region.shape.area > 0
+
+
+@settings(max_examples=200)
+@given(INPUTS)
+def test_any_json_gives_a_valid_region_or_a_sentence(thing: Any) -> None:
+    is_valid_or_a_sentence(thing)
+
+
+@settings(max_examples=100)
+@given(st.binary(max_size=200))
+def test_any_bytes_give_a_valid_region_or_a_sentence(content: bytes) -> None:
+    is_valid_or_a_sentence(content)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+@settings(max_examples=10_000)
+@given(INPUTS)
+def test_any_json_at_length(thing: Any) -> None:
+    is_valid_or_a_sentence(thing)

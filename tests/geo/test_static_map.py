@@ -1,0 +1,99 @@
+"""The printed map: the legend's colours in the right places and amounts, and the same bytes every time."""
+
+from __future__ import annotations
+
+import io
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from numpy.typing import NDArray
+
+from geo import domain_from_bbox, domain_from_cells
+from geo.colours import Theme, colour
+from geo.painting import paint_difference, paint_set, paint_three_way
+from geo.static_map import draw_map, round_length
+
+DOMAIN = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 8)
+EAST = DOMAIN.centres[:, 0] > 0
+SET = paint_set(EAST, inside="at least $5 and $6", outside="below", title="Where it is at least $5")
+
+
+def pixels(picture: bytes) -> NDArray[np.int64]:
+    image: Any = imread(io.BytesIO(picture))
+    return np.rint(255 * image[..., :3]).astype(np.int64)
+
+
+def places(picture: bytes, role: str, theme: Theme = "light") -> NDArray[np.int64]:
+    text = colour(role, theme)
+    wanted = np.array([int(text[k : k + 2], 16) for k in (1, 3, 5)])
+    return np.argwhere((np.abs(pixels(picture) - wanted) <= 2).all(axis=2))
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_classes_are_where_they_belong_and_as_large(theme: Theme) -> None:
+    picture = draw_map(DOMAIN, SET, theme=theme)
+    inside, outside = places(picture, "inside", theme), places(picture, "outside", theme)
+    middle = pixels(picture).shape[1] / 2
+    upper = pixels(picture).shape[0] * 0.7  # above the legend
+    assert (inside[inside[:, 0] < upper][:, 1] > 0.95 * middle).all()
+    assert (outside[outside[:, 0] < upper][:, 1] < 1.05 * middle).all()
+    assert len(inside) / len(outside) == pytest.approx(EAST.sum() / (~EAST).sum(), rel=0.1)
+
+
+def test_the_picture_is_a_png_of_the_asked_width_without_metadata() -> None:
+    picture = draw_map(DOMAIN, SET, width=6.0, dpi=100)
+    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
+    assert struct.unpack(">I", picture[16:20])[0] == 600
+    assert b"tEXt" not in picture
+    assert b"tIME" not in picture
+
+
+def test_the_same_map_has_the_same_bytes() -> None:
+    arguments = {"subtitle": "ε = 1", "attribution": ["Contains data"]}
+    assert draw_map(DOMAIN, SET, **arguments) == draw_map(DOMAIN, SET, **arguments)  # type: ignore[arg-type]
+
+
+def test_text_makes_the_picture_taller_not_the_map_smaller() -> None:
+    plain = draw_map(DOMAIN, SET)
+    told = draw_map(DOMAIN, SET, subtitle="word " * 60, attribution=["a source " * 40, "another"])
+    assert pixels(told).shape[1] == pixels(plain).shape[1]
+    assert pixels(told).shape[0] > pixels(plain).shape[0]
+    assert len(places(told, "inside")) == pytest.approx(len(places(plain, "inside")), rel=0.02)
+
+
+def test_marks_are_drawn_as_a_second_channel() -> None:
+    sure = draw_map(DOMAIN, paint_three_way(np.where(EAST, 1, -1), threshold="5", title="t"))
+    unsure = draw_map(DOMAIN, paint_three_way(np.where(EAST, 1, 0), threshold="5", title="t"))
+    assert len(places(unsure, "line")) > len(places(sure, "line")) + 500
+    draw_map(DOMAIN, paint_difference(EAST, ~EAST, title="t"))
+
+
+def test_a_domain_across_the_antimeridian_is_one_piece() -> None:
+    domain = domain_from_bbox(179.0, -18.0, -179.0, -16.0, 5)
+    picture = draw_map(domain, paint_set(np.ones(domain.size, dtype=bool), inside="a", outside="b", title=""))
+    columns = np.unique(places(picture, "inside")[:, 1])
+    width = pixels(picture).shape[1]
+    assert np.diff(columns).max() < 0.05 * width
+    assert columns.max() - columns.min() > 0.7 * width
+
+
+def test_one_cell_can_be_printed() -> None:
+    domain = domain_from_cells(["88194ad001fffff"])
+    mask = np.ones(1, dtype=bool)
+    assert len(places(draw_map(domain, paint_set(mask, inside="a", outside="b", title="t")), "inside")) > 1000
+
+
+def test_another_domain_is_refused() -> None:
+    with pytest.raises(ValueError, match="the domain"):
+        draw_map(domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 6), SET)
+
+
+@pytest.mark.parametrize(
+    ("longest", "expected"),
+    [(1.0, 1.0), (1.9, 1.0), (2.0, 2.0), (14_300, 10_000), (0.7, 0.5), (99_999, 50_000)],
+)
+def test_the_scale_bar_is_a_round_length(longest: float, expected: float) -> None:
+    assert round_length(longest) == pytest.approx(expected)
