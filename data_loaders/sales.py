@@ -84,7 +84,8 @@ def load_sales(
 
     A sale that is listed twice counts once: of rows with one transaction identifier the last is kept, and
     a monthly file's changes (C) and deletions (D) apply to the rows before them. Without that, one sale
-    could be two records. Returns prices in pounds at postcode coordinates. Raises DataError.
+    could be two records. (An addition that the filters leave out replaces nothing: load one edition of a
+    year, not two.) Returns prices in pounds at postcode coordinates. Raises DataError.
     """
     wanted = sales_filter(
         segment,
