@@ -105,7 +105,9 @@ def _plain_name(entry: zipfile.ZipInfo) -> str:
         raise BundleError("The zip holds a link or a device: it is not a bundle.")
     if entry.flag_bits & 0x1:
         raise BundleError("The zip is encrypted: unpack it first.")
-    if len(parts) > 2 or any(part in ("", ".", "..") or "\\" in part or "\0" in part for part in parts):
+    # zipfile cuts a name at a zero byte: the rest must not pass unseen.
+    hidden = "\0" in entry.orig_filename
+    if hidden or len(parts) > 2 or any(part in ("", ".", "..") or "\\" in part for part in parts):
         raise BundleError("The zip holds a file outside its folder: it is not a bundle.")
     return parts[-1]
 

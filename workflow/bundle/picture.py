@@ -61,7 +61,7 @@ def picture_svg(cells: Sequence[str], region: Mapping[str, Any], products: Produ
 xmlns="http://www.w3.org/2000/svg">
 <defs><pattern id="unsure" width="16" height="16" patternUnits="userSpaceOnUse">\
 <rect width="16" height="16" fill="{colour("unsure")}"/>\
-<circle cx="8" cy="8" r="2.6" fill="{colour("mark")}"/></pattern></defs>
+<circle cx="8" cy="8" r="2.6" fill="{INK}"/></pattern></defs>
 {body}
 {lines}
 </svg>"""

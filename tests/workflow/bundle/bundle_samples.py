@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+
 from dpgp_core.conversion import epsilon_from_rdp, group_privacy
 from dpgp_core.design import Design
 from dpgp_core.smoothing import smooth

@@ -9,6 +9,7 @@ import os
 import pickle
 import stat
 import struct
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,7 @@ from hypothesis import strategies as st
 from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.layout import FILES, sums_text
 from workflow.bundle.paths import GRID
+from workflow.bundle.read import bundle_from_contents
 
 Contents = dict[str, bytes]
 
@@ -191,11 +193,11 @@ def test_geojson_must_follow_from_the_paths(contents: Contents) -> None:
         refused(resealed(contents, **{name.replace(".", "__"): forged}))
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["../statement.json", "/etc/statement.json", "a/b/statement.json", "a\\statement.json", "./statement.json", "..",
-     "C:/x/statement.json", "evil.py", "statement.json\0.py"],
-)  # fmt: skip
+NAMES = ("../statement.json", "/etc/statement.json", "a/b/statement.json", "a\\statement.json", "..")
+MORE_NAMES = ("./statement.json", "C:/x/statement.json", "evil.py", "statement.json\0.py")
+
+
+@pytest.mark.parametrize("name", NAMES + MORE_NAMES)
 def test_names_that_would_leave_the_folder(contents: Contents, name: str) -> None:
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w") as archive:
@@ -216,18 +218,19 @@ def test_links_and_doubles_in_a_zip(contents: Contents) -> None:
             entry.external_attr = (stat.S_IFLNK | 0o777 if name == "map.png" else stat.S_IFREG | 0o644) << 16
             archive.writestr(entry, content)
     assert "link" in refused(sink.getvalue())
-    sink = io.BytesIO()
-    with pytest.warns(UserWarning), zipfile.ZipFile(sink, "w") as archive:
-        for name in (*contents, "README.txt"):
-            archive.writestr(name, contents[name])
-    refused(sink.getvalue())
+    for double in ("README.txt", "other/README.txt"):
+        sink = io.BytesIO()
+        with warnings.catch_warnings(action="ignore"), zipfile.ZipFile(sink, "w") as archive:
+            for name in (*contents, double):
+                archive.writestr(name, contents[name.removeprefix("other/")])
+        refused(sink.getvalue())
 
 
 def test_zip_bombs(contents: Contents) -> None:
     bomb = zipped({**contents, "README.txt": b"\0" * 50_000_000})
     assert len(bomb) < 1_000_000
     assert "README.txt is larger" in refused(bomb)
-    swollen = zipped({**contents, "cells.geojson": b" " * 250_000_000})
+    swollen = zipped({**contents, "cells.geojson": b" " * 100_000_000})
     assert "swells" in refused(swollen)
     many = io.BytesIO()
     with zipfile.ZipFile(many, "w") as archive:
@@ -324,12 +327,14 @@ def _damage(contents: Contents, data: st.DataObject) -> None:
     if name != "SHA256SUMS":
         made["SHA256SUMS"] = sums_text({n: c for n, c in made.items() if n != "SHA256SUMS"}).encode()
     try:
-        bundle = read_bundle(zipped(made))
+        bundle = bundle_from_contents(made)
     except BundleError as error:
-        assert "\n" not in str(error)
+        sentence = str(error)
     else:
+        sentence = ""
         assert bundle.statement["protection"]["proved"] is True
         assert bundle.paths.shape == (bundle.statement["paths"]["count"], bundle.domain.size)
+    assert "\n" not in sentence
 
 
 @settings(max_examples=200)
