@@ -1,0 +1,111 @@
+"""The maps in a real browser: the colours of the legend are on the screen, and nobody else is asked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from geo.colours import CLASSES, Theme, rgb
+from tests.browser.harness import CHART, CHROMIUM, FLAGS, PATIENCE, count_colour, free_port, wait_for_colour
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+SCRIPT = """
+import numpy as np
+import streamlit as st
+from geo import domain_from_bbox
+from geo import layers as maps
+
+look = {"theme": st.query_params["theme"], "width": 600, "height": 400}
+domain = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)
+x, y = domain.centres.T
+thirds = np.digitize(x, np.quantile(x, [1 / 3, 2 / 3]))
+painting = maps.paint_three_way(thirds - 1, threshold="5", title="t")
+st.pydeck_chart(maps.excursion_deck(domain, painting, **look), key="three", height=400)
+st.pydeck_chart(maps.difference_deck(domain, x > 0, y > 0, **look), key="difference", height=400)
+st.pydeck_chart(maps.boundaries_deck(domain, [x > 0], y > 0, **look), key="lines", height=400)
+"""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Streamlit server that shows three of our maps and nothing else."""
+    folder = tmp_path_factory.mktemp("maps")
+    (folder / "maps.py").write_text(SCRIPT)
+    port = free_port()
+    root = Path(__file__).resolve().parents[2]
+    options = {"server.port": port, "server.address": "127.0.0.1", "server.headless": "true"}
+    options |= {"browser.gatherUsageStats": "false", "server.fileWatcherType": "none"}
+    words = [f"--{name}={value}" for name, value in options.items()]
+    with (folder / "log").open("wb") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "maps.py", *words],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONPATH": str(root)},
+        )
+    try:
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2).close()
+                break
+            except OSError:
+                assert server.poll() is None, (folder / "log").read_text()
+                assert time.monotonic() < deadline, "the server did not start"
+                time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+@pytest.fixture(scope="module")
+def browser_page() -> Iterator[Page]:
+    if not CHROMIUM.exists():
+        if os.environ.get("HEXCURSION_REQUIRE_BROWSER") == "1":
+            pytest.fail(f"no Chromium at {CHROMIUM}, and HEXCURSION_REQUIRE_BROWSER=1")
+        pytest.skip(f"no Chromium at {CHROMIUM}: install it to run the browser tests")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield chromium.new_page(viewport={"width": 900, "height": 1500})
+        chromium.close()
+
+
+def three(role: str, theme: Theme) -> tuple[int, int, int]:
+    red, green, blue = rgb(role, theme)
+    return red, green, blue
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_legends_colours_are_drawn_and_nobody_else_is_asked(
+    address: str, browser_page: Page, theme: Theme
+) -> None:
+    asked: set[str] = set()
+    browser_page.on("request", lambda request: asked.add(request.url))
+    browser_page.emulate_media(color_scheme=theme)
+    browser_page.goto(f"{address}/?theme={theme}")
+    charts = browser_page.locator(CHART)
+    sure = [wait_for_colour(charts.nth(0), three(role, theme), 5000) for role in ("above", "below")]
+    assert max(sure) < 1.5 * min(sure)  # each a third of the cells, apart from steps at the edges
+    # Dots cover a part of their own class and nothing else.
+    dotted = wait_for_colour(charts.nth(0), three("unsure", theme), 3000)
+    assert 0.5 * min(sure) < dotted < min(sure)
+    for role in CLASSES["difference"]:
+        wait_for_colour(charts.nth(1), three(role, theme), 2000)
+    wait_for_colour(charts.nth(2), three("path0", theme), 200)
+    picture = charts.nth(2).screenshot()
+    assert count_colour(picture, three("baseline", theme)) > 500
+    foreign = {
+        url for url in asked if not url.startswith((address, address.replace("http", "ws"), "data:", "blob:"))
+    }
+    assert foreign == set()
