@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.linalg import lapack
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from dpgp_core.numerics import Floats, NumericalFailure, solve_lower
+from dpgp_core.numerics import Floats, NumericalFailure
 
 SMALLEST_BLOCK = 48
 """Blocks below this size spend their time in calls rather than in arithmetic."""
@@ -75,6 +75,10 @@ class BandedCholesky:
             )
         return cls(ordering, band)
 
+    def scaled(self, factor: float) -> BandedCholesky:
+        """The factor of `factor * Q`, without factoring again."""
+        return BandedCholesky(self.ordering, self.band * np.sqrt(factor))
+
     def solve(self, right: Floats) -> Floats:
         """`Q^-1 right` for right-hand sides (P,) or (P, m)."""
         solution, info = lapack.dpbtrs(self.band, right[self.ordering.order], lower=1)
@@ -106,7 +110,9 @@ class BandedCholesky:
         following = np.zeros((0, 0))
         for start in reversed(starts):
             stop = min(start + width, size)
-            inverse = solve_lower(self._block(start, stop, start, stop), np.eye(stop - start))
+            inverse, info = lapack.dtrtri(self._block(start, stop, start, stop), lower=1)
+            if info != 0:
+                raise NumericalFailure("a triangular factor is singular; use a shorter lengthscale.")
             here = inverse.T @ inverse
             if following.size:
                 link = self._block(stop, stop + following.shape[0], start, stop) @ inverse

@@ -53,19 +53,13 @@ class CarPrior:
         degree = np.asarray(adjacency.sum(axis=1)).ravel()
         killing = HEXAGON_FACTOR * (lattice.spacing / lengthscale) ** 2
         unscaled = sparse.csr_matrix(sparse.diags_array(degree + killing) - adjacency)
-        variance = BandedCholesky.factor(unscaled, lattice.ordering).variance()[lattice.inside]
+        factor = BandedCholesky.factor(unscaled, lattice.ordering)
+        variance = factor.variance()[lattice.inside]
         tau = float(variance.max()) * (1.0 + 1e-9)  # rounded up: variances must not exceed 1
         precision = sparse.csr_matrix(unscaled * tau)
         variance = variance / tau
         facts = check_m_matrix(precision, variance)
-        return cls(
-            lattice,
-            lengthscale,
-            precision,
-            BandedCholesky.factor(precision, lattice.ordering),
-            variance,
-            facts,
-        )
+        return cls(lattice, lengthscale, precision, factor.scaled(tau), variance, facts)
 
     @property
     def size(self) -> int:
