@@ -86,6 +86,7 @@ class Store:
             if self.sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             else:
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})")
             if not inspect(connection).has_table(ENTRIES.name):
                 METADATA.create_all(connection)
@@ -124,6 +125,8 @@ class Store:
             if self.sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             else:
+                # A stricter default of the server would turn waiting for the head into an error.
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
                 connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
                 connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
                 connection.execute(select(HEAD.c.id).with_for_update())
