@@ -1,4 +1,4 @@
-"""Noisy cell statistics: release per-cell counts and sums once, then model and draw as often as wanted."""
+"""Noisy cell statistics: what is released per cell, once, with the model of the field behind it, free."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from scipy.special import erfcx
 
 from dpgp_core.entropy import Entropy
 from dpgp_core.gaussian import gaussian_mu
+from dpgp_core.lattice import Lattice
 from dpgp_core.numerics import Floats
 from dpgp_core.posterior import Posterior, fit_cells
 from dpgp_core.priors import Prior
 from dpgp_core.records import CollapsedRecords
+from dpgp_core.smoothing import smooth
 
 STATISTIC_SENSITIVITY = 2.0
 """L2 sensitivity of all cells' (sum, count) for responses in [-1, 1], one record replaced.
@@ -29,6 +31,12 @@ sensitivity is 2M. Both extremes are attained (docs/mathematics.md, section 11).
 
 GRID = 2.0**-20
 """Released numbers are rounded to multiples of this public step, about a millionth of a response unit."""
+
+COUNT_SMOOTHING = 5
+"""Rounds of neighbour averaging behind the local mean count."""
+
+LEAST_SHARE = 0.02
+"""Least local mean count, before scaling, as a share of n/N: averages of noise can be negative."""
 
 FAR_BELOW = -50.0
 """Standardised noisy count below which the truncated normal's moments come from their asymptotic series."""
@@ -94,16 +102,19 @@ def release_statistics(
     return NoisyStatistics(noisy[0], noisy[1], float(statistic_noise), records.n)
 
 
-def estimated_counts(statistics: NoisyStatistics) -> tuple[Floats, Floats]:
+def estimated_counts(statistics: NoisyStatistics, lattice: Lattice) -> tuple[Floats, Floats]:
     """Posterior mean and variance, (N,) each, of the true counts given the noisy ones: always positive.
 
-    The counts' prior is exponential with the public mean n/N, the law of largest entropy among those on
-    [0, inf) with that mean. Times the noise's normal density it is a normal density with mean
-    `count - s^2 N/n` and variance s^2, cut off at 0, whose moments are closed formulas.
+    A cell's count has an exponential prior, the law of largest entropy on [0, inf) with a given mean c: the
+    noisy counts' average around the cell, kept positive and scaled so that all c sum to the public n. Times
+    the noise's normal density this is a normal density with mean `count - s^2/c` and variance s^2, cut off
+    at 0, whose moments are closed formulas.
     """
+    least = LEAST_SHARE * statistics.n / statistics.counts.size
+    around = np.maximum(smooth(lattice, statistics.counts, COUNT_SMOOTHING), least)
+    around *= statistics.n / around.sum()
     noise = statistics.noise
-    shift = noise**2 * statistics.counts.size / statistics.n
-    score = (statistics.counts - shift) / noise
+    score = (statistics.counts - noise**2 / around) / noise
     hazard = np.sqrt(2.0 / np.pi) / erfcx(-score / np.sqrt(2.0))
     mean, variance = score + hazard, 1.0 - hazard * (score + hazard)
     # Far below the cut these cancel; their series in 1/|score| is then exact to a part in 10^8.
@@ -114,7 +125,7 @@ def estimated_counts(statistics: NoisyStatistics) -> tuple[Floats, Floats]:
 
 
 def cell_observations(
-    statistics: NoisyStatistics, ridge: float, scale: float
+    statistics: NoisyStatistics, lattice: Lattice, ridge: float, scale: float
 ) -> tuple[np.ndarray, Floats, Floats]:
     """Cells that carry information, their estimated mean response and its noise variance, (k,) each.
 
@@ -123,7 +134,7 @@ def cell_observations(
     variance (ridge scale)^2. So `sum / m` observes f with variance
     `(m (ridge scale)^2 + q scale^2 + s^2) / m^2`.
     """
-    count, doubt = estimated_counts(statistics)
+    count, doubt = estimated_counts(statistics, lattice)
     cells = np.flatnonzero(count > LEAST_INFORMATION * statistics.noise)
     m, q = count[cells], doubt[cells]
     variance = (m * (ridge * scale) ** 2 + q * scale**2 + statistics.noise**2) / np.square(m)
@@ -138,13 +149,13 @@ def noise_aware_posterior(statistics: NoisyStatistics, prior: Prior, ridge: floa
     """
     if statistics.sums.size != prior.size:
         raise ValueError("the statistics and the prior must be over the same cells.")
-    cells, mean, variance = cell_observations(statistics, ridge, scale)
+    cells, mean, variance = cell_observations(statistics, prior.lattice, ridge, scale)
     return fit_cells(prior, cells, mean, variance, signal_scale=scale)
 
 
 def log_evidence(statistics: NoisyStatistics, prior: Prior, ridge: float, scale: float) -> float:
     """Log marginal likelihood of the estimated cell means: ranks (prior, ridge, scale) for free."""
-    cells, mean, variance = cell_observations(statistics, ridge, scale)
+    cells, mean, variance = cell_observations(statistics, prior.lattice, ridge, scale)
     posterior = fit_cells(prior, cells, mean, variance, signal_scale=scale)
     misfit = float(np.sum(mean * (mean - posterior.mean[cells]) / variance))
     spread = float(np.sum(np.log(variance))) + posterior.log_determinant()
@@ -158,7 +169,7 @@ def reference_records(
 
     For an analyst without reference data: pay for pilot statistics once, then search on these for free.
     """
-    count = np.rint(estimated_counts(statistics)[0]).astype(np.int64)
+    count = np.rint(estimated_counts(statistics, prior.lattice)[0]).astype(np.int64)
     mean = noise_aware_posterior(statistics, prior, ridge, scale).mean
     cells = np.flatnonzero(count >= 1)
     if cells.size == 0:

@@ -46,6 +46,11 @@ def line(size: int, spacing: float = 400.0) -> Lattice:
     return lattice_of(np.arange(size), np.zeros(size, dtype=np.int64), np.ones(size, dtype=bool), spacing)
 
 
+def lone(size: int) -> Lattice:
+    """Cells without neighbours."""
+    return lattice_of(5 * np.arange(size), np.zeros(size, dtype=np.int64), np.ones(size, dtype=bool), 400.0)
+
+
 def islands() -> Lattice:
     """Two disks that do not touch, a lone cell between them."""
     q = np.array([0, 1, 0, 1, 10, 11, 10, 20])

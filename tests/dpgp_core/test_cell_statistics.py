@@ -11,7 +11,9 @@ from scipy.special import ndtri
 from scipy.stats import chi2, multivariate_normal, norm
 
 from dpgp_core.cell_statistics import (
+    COUNT_SMOOTHING,
     GRID,
+    LEAST_SHARE,
     STATISTIC_SENSITIVITY,
     NoisyStatistics,
     cell_observations,
@@ -28,7 +30,8 @@ from dpgp_core.gaussian import gaussian_delta
 from dpgp_core.posterior import fit
 from dpgp_core.priors import PRIORS, make_prior
 from dpgp_core.records import CollapsedRecords
-from tests.dpgp_core.hexmap import ZeroEntropy, disk, records_on
+from dpgp_core.smoothing import smooth
+from tests.dpgp_core.hexmap import ZeroEntropy, disk, line, lone, records_on
 
 FAILURE = 1e-9
 """Probability with which each random test below fails although the code is right."""
@@ -87,12 +90,14 @@ def test_noise_has_its_declared_law_in_every_cell_occupied_or_not() -> None:
 
 def test_counts_are_the_posterior_moments_of_a_truncated_exponential_prior() -> None:
     noise, n, size = 5.0, 60, 6
-    seen = np.array([-30.0, -4.0, 0.0, 3.0, 12.0, 80.0])
-    mean, variance = estimated_counts(NoisyStatistics(np.zeros(size), seen, noise, n))
-    for value, m, q in zip(seen, mean, variance, strict=True):
+    seen = np.array([-30.0, -4.0, 0.0, 3.0, 12.0, 40.0])
+    mean, variance = estimated_counts(NoisyStatistics(np.zeros(size), seen, noise, n), line(size))
+    around = np.maximum(smooth(line(size), seen, COUNT_SMOOTHING), LEAST_SHARE * n / size)
+    around *= n / around.sum()
+    for value, local, m, q in zip(seen, around, mean, variance, strict=True):
 
-        def weight(t: float, value: float = value) -> float:
-            return float(np.exp(-t * size / n - 0.5 * ((t - value) / noise) ** 2))
+        def weight(t: float, value: float = value, local: float = local) -> float:
+            return float(np.exp(-t / local - 0.5 * ((t - value) / noise) ** 2))
 
         moments = [quad(lambda t, p=p: t**p * weight(t), 0, 300, limit=500, epsabs=0)[0] for p in range(3)]
         assert m == pytest.approx(moments[1] / moments[0], rel=1e-6)
@@ -103,7 +108,7 @@ def test_counts_are_the_posterior_moments_of_a_truncated_exponential_prior() -> 
 @pytest.mark.parametrize("n", [1, 100, 10**6])
 def test_counts_are_positive_and_finite_whatever_the_noise(noise: float, n: int) -> None:
     seen = noise * np.array([-8.0, -1.0, 0.0, 1.0, 8.0])
-    mean, variance = estimated_counts(NoisyStatistics(np.zeros(5), seen, noise, n))
+    mean, variance = estimated_counts(NoisyStatistics(np.zeros(5), seen, noise, n), lone(5))
     assert np.all(np.isfinite(mean) & (mean > 0))
     assert np.all(np.isfinite(variance) & (variance >= 0))
     assert np.all(np.diff(mean) > 0)
@@ -164,7 +169,7 @@ def test_the_noise_aware_posterior_is_calibrated_on_its_own_model() -> None:
 def test_log_evidence_is_the_density_of_the_estimated_cell_means(name: str) -> None:
     prior = make_prior(name, disk(2, padding=1), 900.0)
     statistics = release_statistics(records_on(prior.lattice, 100, seed=2)[2], 19, 2.0, SimulationEntropy(2))
-    cells, mean, variance = cell_observations(statistics, ridge=2.0, scale=0.5)
+    cells, mean, variance = cell_observations(statistics, prior.lattice, ridge=2.0, scale=0.5)
     covariance = 0.25 * prior.correlation()[np.ix_(cells, cells)] + np.diag(variance)
     expected = multivariate_normal(np.zeros(cells.size), covariance).logpdf(mean)
     assert log_evidence(statistics, prior, ridge=2.0, scale=0.5) == pytest.approx(expected, abs=1e-8)

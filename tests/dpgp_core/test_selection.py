@@ -49,11 +49,11 @@ def test_no_pair_of_neighbours_diverges_more_than_the_curve(epsilon: float, leve
 
 
 def test_the_sampler_follows_the_exponential_law() -> None:
-    """Choice frequencies of 20,000 selections, each within a normal band for a binomial count."""
+    """Choice frequencies of 4,000 selections, each within a normal band for a binomial count."""
     records = CollapsedRecords.from_records([0, 1, 1, 2], [0.9, 0.2, 0.4, -0.7])
     sets = np.array([[1, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 1]], dtype=bool)
     probability = np.exp(choice_law(sets, records, 0.1, 2.0))
-    entropy, draws = SimulationEntropy(8), 20_000
+    entropy, draws = SimulationEntropy(8), 4_000
     chosen = [select(sets, records, 0.1, 2.0, entropy, simulation=True).index for _ in range(draws)]
     frequency = np.bincount(chosen, minlength=4) / draws
     band = 1.2 * ndtri(1 - FAILURE / 8) * np.sqrt(probability * (1 - probability) / draws)
