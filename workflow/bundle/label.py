@@ -16,7 +16,8 @@ from workflow.bundle.products import Products
 from workflow.bundle.statement import design_line
 
 # Characters of receipt, attribution and notes that fit one page in the usual and in the smaller type.
-ROOMY, FULL = 2_400, 4_200
+ROOMY, FULL = 1_950, 2_900
+MAX_CREDITS = 900
 STYLE_PATH = Path(__file__).parent / "resources" / "label.css"
 # The receipt's own lines that the label says elsewhere, larger.
 SHOWN_ELSEWHERE = frozenset(
@@ -94,10 +95,9 @@ def _style() -> str:
 
 def _density(statement: Mapping[str, Any]) -> str:
     """A smaller type where much is to be said: the label stays one page."""
-    said = [line["text"] for line in statement["receipt"]] + [
-        line["in_words"] for line in statement["protection"]["group"]
-    ]
-    length = sum(map(len, [*said, *statement["attribution"], *statement["release"]["notes"]]))
+    said = [text for _, text, _ in _lines(statement)]
+    said += [line["in_words"] for line in statement["protection"]["group"]]
+    length = sum(len(text) + 40 for text in said) + sum(map(len, _credits(statement)))
     return "" if length < ROOMY else " dense" if length < FULL else " dense tiny"
 
 
@@ -124,28 +124,32 @@ def _amounts(statement: Mapping[str, Any]) -> str:
 
 
 def _rows(statement: Mapping[str, Any]) -> str:
+    rows = []
+    for topic, text, warning in _lines(statement):
+        mark = ' class="warning"' if warning else ""
+        rows.append(f"<tr{mark}><th>{escape(topic)}</th><td>{escape(text)}</td></tr>")
+    return "\n".join(rows)
+
+
+def _lines(statement: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
+    """(topic, text, warning) of the table: the receipt without what is said elsewhere, and the design."""
     lines = [
         (line["topic"], line["text"], line["warning"])
         for line in statement["receipt"]
         if line["topic"] not in SHOWN_ELSEWHERE
     ]
-    subject = statement["subject"]["domain"]
+    domain, tuning = statement["subject"]["domain"], statement["tuning"]
     topics = {topic for topic, _, _ in lines}
     if "Domain" not in topics:
         lines.insert(
-            0, ("Domain", f"{subject['cells']:,} H3 cells of resolution {subject['resolution']}.", False)
+            0, ("Domain", f"{domain['cells']:,} H3 cells of resolution {domain['resolution']}.", False)
         )
     if "Tuning" not in topics:
-        tuning = statement["tuning"]
         lines.append(("Tuning", f"{tuning['kind']}: {tuning['detail']}", not tuning["accounted"]))
     lines.append(
         ("Design", f"{statement['design']['mechanism']}: {design_line(statement['design'])}.", False)
     )
-    return "\n".join(
-        f"<tr{' class=' + chr(34) + 'warning' + chr(34) if warning else ''}>"
-        f"<th>{escape(topic)}</th><td>{escape(text)}</td></tr>"
-        for topic, text, warning in lines
-    )
+    return lines
 
 
 def _list(items: Sequence[str]) -> str:
@@ -160,7 +164,14 @@ def _foot(statement: Mapping[str, Any]) -> str:
         f"Ledger entry <code>{escape(entry)}</code>. "
         f"Made with {escape(software['name'])} {escape(software['version'])}.",
         "The released paths may be thresholded, smoothed and redrawn freely: that costs no more privacy.",
-        *(escape(text) for text in statement["attribution"]),
-        *(escape(text) for text in release["notes"]),
+        *(escape(text) for text in _credits(statement)),
     ]
     return "\n".join(f"<p>{line}</p>" for line in lines)
+
+
+def _credits(statement: Mapping[str, Any]) -> list[str]:
+    """Attribution and notes; where they are too long for the page, the file that holds them in full."""
+    given = [*statement["attribution"], *statement["release"]["notes"]]
+    if sum(map(len, given)) <= MAX_CREDITS:
+        return given
+    return ["Credits and licences of the data: ATTRIBUTION.txt. Notes: statement.json."]

@@ -1,0 +1,137 @@
+"""The receipt and the words for privacy numbers: complete, never understating, no alarm at small epsilon."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpgp_core.design import NOISY_CELL_STATISTICS, Design
+from tests.workflow.bundle.bundle_samples import RESPONSE, guarded
+from workflow import words
+from workflow.receipt import BudgetLine, build_receipt
+from workflow.released import ReceiptLine, ResponseScale, Tuning
+
+DESIGN = Design(prior="car", lengthscale=2000.0, ridge=1.5, scale=0.4, paths=3, noise_scale=0.2)
+TUNING = Tuning("public reference data", "2017 sales.")
+
+
+def receipt(**changes: Any) -> dict[str, ReceiptLine]:
+    given: dict[str, Any] = {
+        "privacy": guarded(),
+        "design": DESIGN,
+        "response": RESPONSE,
+        "tuning": TUNING,
+        "cells": 661,
+        "resolution": 8,
+        "domain_origin": "Public geography.",
+        "value_unit": "pounds",
+        "ledger": BudgetLine(1.0, 2.25, 4.0),
+    } | changes
+    return {line.topic: line for line in build_receipt(**given)}
+
+
+def test_every_part_has_its_line() -> None:
+    lines = receipt(prior_mean_origin="2017 map")
+    expected = "Unit of protection, Records, Domain, Centre, Clip bound, Prior mean, Tuning, Mechanism, "
+    expected += "Paths, Bound, This release, Delta, Ledger, Budget, In words, Group"
+    assert ", ".join(lines) == expected
+    assert "treated as public" in lines["Records"].text
+    assert "£400,312" in lines["Centre"].text
+    assert "factor of 3.32" in lines["Clip bound"].text
+    assert "1.75 left" in lines["Budget"].text
+    assert "before, 2.25 after" in lines["Ledger"].text
+    assert "proved" in lines["Bound"].text
+    assert "prior noise 0.2" in lines["Mechanism"].text
+
+
+def test_warnings_stand_where_something_is_wrong_and_nowhere_else() -> None:
+    fine = receipt(privacy=replace(guarded(), group=()))
+    assert [topic for topic, line in fine.items() if line.warning] == []
+    wrong = {
+        "Tuning": {"tuning": Tuning("not accounted", "by eye")},
+        "Domain": {"domain_origin": ""},
+        "Centre": {"response": ResponseScale("log", 12.9, 1.2, "")},
+        "Bound": {"privacy": replace(guarded(), proved=False)},
+        "Delta": {"privacy": replace(guarded(), delta=1e-3)},
+        "Budget": {"ledger": BudgetLine(3.0, 4.1, 4.0)},
+        "Randomness": {"simulation": True},
+        "In words": {"privacy": replace(guarded(), epsilon=10.0)},
+    }
+    for topic, changes in wrong.items():
+        assert receipt(**changes)[topic].warning, topic
+    assert receipt(ledger=BudgetLine(0.0, 1.0))["Budget"].warning
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.01, 0.1, 0.5, 1.0, 3.0])
+def test_small_epsilon_raises_no_alarm(epsilon: float) -> None:
+    lines = receipt(privacy=replace(guarded(), epsilon=epsilon, group=()))
+    assert not any(line.warning for line in lines.values())
+
+
+def test_epsilon_ten_is_said_plainly() -> None:
+    text = receipt(privacy=replace(guarded(), epsilon=10.0))["In words"].text
+    assert "up to 22,000 times more likely" in text
+
+
+def test_exactly_spent_is_not_over_budget() -> None:
+    line = receipt(ledger=BudgetLine(1.0, 4.0, 4.0))["Budget"]
+    assert not line.warning
+    assert "0 left" in line.text
+
+
+def test_noisy_statistics_say_that_paths_are_free() -> None:
+    design = replace(DESIGN, mechanism=NOISY_CELL_STATISTICS, statistic_noise=3.0)
+    assert "costs nothing" in receipt(design=design)["Paths"].text
+
+
+def test_delta_line_prices_a_smaller_delta() -> None:
+    text = receipt()["Delta"].text
+    assert "times n it is 0.31" in text
+    assert "At delta 1e-7 the same release has epsilon 2.926" in text
+
+
+@given(st.floats(1e-9, 700.0))
+def test_upper_never_understates(epsilon: float) -> None:
+    said = float(words.upper(epsilon).replace(",", ""))
+    assert said >= epsilon * (1 - 1e-9)
+    assert said <= epsilon * (1 + 1.1e-3) + 1e-300
+
+
+@given(st.floats(0.0, 1e4))
+def test_times_and_belief_are_always_words(epsilon: float) -> None:
+    assert words.times(epsilon).endswith("times")
+    assert words.belief(epsilon).endswith("%")
+
+
+def test_numbers_in_words() -> None:
+    assert words.times(1.0) == "2.7 times"
+    assert words.times(10.0) == "22,000 times"
+    assert words.times(math.inf) == "without limit"
+    assert words.belief(1.0) == "73 %"
+    assert words.belief(0.0) == "50.0 %"
+    assert words.one_in(1e-5) == "1 in 100,000"
+    assert words.significant(1234.5678, 6) == "1,234.57"
+    assert words.significant(-0.00012345, 3) == "-0.000123"
+    assert words.significant(1e-7, 3) == "1e-7"
+    assert words.quantity(442_413.0, "pounds") == "£442,413"
+    assert words.quantity(-3.5, "GBP") == "-£3.5"
+    assert words.quantity(20.0, "ug/m3") == "20 ug/m3"
+    assert words.plural(2, "property") == "2 properties"
+    assert words.plural(1, "sale") == "1 sale"
+    for wrong in (-1.0, math.nan):
+        with pytest.raises(ValueError, match="epsilon"):
+            words.times(wrong)
+
+
+def test_group_lines() -> None:
+    assert "epsilon 4.796" in words.group_sentence(2, 4.7952, 2e-4, "sale")
+    for useless in (
+        words.group_sentence(9, 90.0, 1.0, "sale"),
+        words.group_sentence(9, math.inf, 0.001, "sale"),
+    ):
+        assert "no useful guarantee" in useless

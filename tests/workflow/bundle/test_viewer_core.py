@@ -1,0 +1,140 @@
+"""The viewer: laws of the products at free settings, from a bundle alone."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geo import Domain
+from tests.workflow.bundle.bundle_samples import make_release
+from workflow.bundle import Bundle, read_bundle
+from workflow.bundle.archive import zip_bytes_to
+from workflow.bundle.read import bundle_from_contents
+from workflow.bundle.write import bundle_contents
+from workflow.errors import WorkflowError
+from workflow.released import ResponseScale
+from workflow.viewer import Viewer
+
+
+@pytest.fixture(scope="module")
+def viewer(contents: dict[str, bytes]) -> Viewer:
+    return Viewer(bundle_from_contents(contents))
+
+
+@pytest.fixture(scope="module")
+def single(domain: Domain) -> Viewer:
+    return Viewer(bundle_from_contents(bundle_contents(make_release(domain, paths=1))))
+
+
+def test_published_settings_are_the_default(viewer: Viewer) -> None:
+    shown, published = viewer.at(), viewer.bundle.published
+    assert np.array_equal(shown.votes, published.votes)
+    for name, members in published.sets().items():
+        assert np.array_equal(shown.sets()[name], members)
+    assert np.array_equal(viewer.at(viewer.bundle.threshold).votes, published.votes)
+
+
+def test_looking_changes_nothing(viewer: Viewer) -> None:
+    before = viewer.bundle.paths.copy()
+    low, high = viewer.thresholds
+    for threshold in np.linspace(low, high, 20):
+        viewer.at(float(threshold), smoothing=3)
+    assert np.array_equal(viewer.bundle.paths, before)
+
+
+@given(st.floats(100_000, 1_500_000), st.floats(100_000, 1_500_000), st.integers(0, 3))
+def test_a_higher_threshold_never_adds_a_cell(viewer: Viewer, one: float, other: float, rounds: int) -> None:
+    low, high = sorted((one, other))
+    wide, narrow = viewer.at(low, smoothing=rounds), viewer.at(high, smoothing=rounds)
+    assert not (narrow.paths & ~wide.paths).any()
+    assert (narrow.votes <= wide.votes).all()
+    assert not (narrow.vote_set & ~wide.vote_set).any()
+
+
+@given(st.floats(100_000, 1_500_000), st.sampled_from([0.5, 0.7, 0.8, 0.9]))
+def test_products_are_nested_and_mirror_each_other(
+    viewer: Viewer, threshold: float, confidence: float
+) -> None:
+    above = viewer.at(threshold, confidence=confidence)
+    below = viewer.at(threshold, confidence=confidence, direction="below")
+    assert above.inner is not None
+    assert above.outer is not None
+    assert below.inner is not None
+    assert above.three_way is not None
+    assert not (above.inner & ~above.outer).any() or confidence <= 0.5
+    assert np.array_equal(above.outer, ~below.inner)
+    assert np.array_equal(above.paths, ~below.paths)
+    assert np.allclose(above.votes + below.votes, 1.0)
+    assert np.array_equal(above.three_way, above.inner.astype(np.int8) - below.inner.astype(np.int8))
+    assert above.vorobev.sum() >= above.votes.sum() - 1e-6
+
+
+def test_a_threshold_means_the_datas_own_unit(viewer: Viewer) -> None:
+    threshold = 500_000.0
+    values = viewer.bundle.response.value(viewer.smoothed(0))
+    assert np.array_equal(viewer.at(threshold, smoothing=0).paths, values > threshold)
+
+
+def test_slider_ends_hold_the_published_threshold(viewer: Viewer, single: Viewer) -> None:
+    for each in (viewer, single):
+        low, high = each.thresholds
+        assert 0 < low <= each.bundle.threshold <= high < np.inf
+
+
+def test_few_paths_say_so(viewer: Viewer, single: Viewer) -> None:
+    assert single.confidences == ()
+    assert single.at().three_way is None
+    assert "released path" in single.sentences(single.at())[0]
+    assert viewer.confidences == (0.5, 0.7, 0.8, 0.9)
+    assert "steps of 1/12" in viewer.sentences(viewer.at())[-1]
+    assert "that takes 100" in viewer.sentences(viewer.at(confidence=0.99))[1]
+
+
+def test_smoothing_in_steps_is_smoothing_at_once(contents: dict[str, bytes]) -> None:
+    stepped, direct = (Viewer(bundle_from_contents(contents)) for _ in range(2))
+    stepped.smoothed(1)
+    stepped.smoothed(2)
+    assert np.allclose(stepped.smoothed(3), direct.smoothed(3), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"threshold": 0.0},
+        {"threshold": -5.0},
+        {"threshold": float("nan")},
+        {"smoothing": -1},
+        {"smoothing": 21},
+        {"smoothing": 0.5},
+        {"cutoff": 0.0},
+        {"cutoff": 1.5},
+        {"confidence": 1.0},
+        {"confidence": 0.0},
+    ],
+    ids=str,
+)
+def test_senseless_settings_are_one_sentence(viewer: Viewer, settings: dict[str, float]) -> None:
+    with pytest.raises(WorkflowError) as caught:
+        viewer.at(**settings)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+
+
+def test_identity_scale(domain: Domain) -> None:
+    response = ResponseScale("identity", 25.0, 15.0, "given by the curator as public")
+    release = make_release(
+        domain, response=response, threshold=20.0, value_name="NO2", value_unit="ug/m3", direction="below"
+    )
+    bundle: Bundle = read_bundle_of(release)
+    assert bundle.published.direction == "below"
+    viewer = Viewer(bundle)
+    assert np.array_equal(viewer.at(-3.0).paths, ~(viewer.smoothed(1) * 15.0 + 25.0 > -3.0))
+
+
+def read_bundle_of(release: object) -> Bundle:
+    sink = io.BytesIO()
+    zip_bytes_to(sink, "x", bundle_contents(release))  # type: ignore[arg-type]
+    return read_bundle(sink.getvalue())

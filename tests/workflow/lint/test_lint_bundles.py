@@ -1,0 +1,103 @@
+"""The lint of written bundles: what someone might add to one, or leave out of its domain."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from geo import domain_from_cells, geometry_dict
+from tests.workflow.bundle.bundle_samples import make_release, small_domain
+from workflow.bundle.archive import zip_bytes_to
+from workflow.bundle.layout import sums_text
+from workflow.bundle.write import bundle_contents
+from workflow.lint import LEAK, lint_bundle
+from workflow.released import Tuning
+
+Contents = dict[str, bytes]
+
+
+@pytest.fixture(scope="module")
+def contents() -> Contents:
+    return bundle_contents(make_release(small_domain()))
+
+
+def zipped(contents: Contents) -> bytes:
+    sealed = {
+        **contents,
+        "SHA256SUMS": sums_text({n: c for n, c in contents.items() if n != "SHA256SUMS"}).encode(),
+    }
+    sink = io.BytesIO()
+    zip_bytes_to(sink, "bundle", sealed)
+    return sink.getvalue()
+
+
+def codes(contents: Contents) -> set[str]:
+    return {finding.code for finding in lint_bundle(zipped(contents))}
+
+
+def with_json(contents: Contents, name: str, edit: Callable[[Any], None]) -> Contents:
+    value = json.loads(contents[name])
+    edit(value)
+    return {**contents, name: json.dumps(value).encode()}
+
+
+def test_a_bundle_as_written_leaks_nothing(contents: Contents) -> None:
+    found = lint_bundle(zipped(contents))
+    assert {finding.code for finding in found} == {"n-taken-as-public", "delta-close-to-1/n"}
+    assert not any(finding.severity == LEAK for finding in found)
+
+
+@pytest.mark.parametrize("key", ["count", "median", "baseline", "seed"])
+def test_columns_joined_to_a_layer_are_found(contents: Contents, key: str) -> None:
+    for name in ("cells.geojson", "regions.geojson", "boundary.geojson"):
+        joined = with_json(contents, name, lambda c: c["features"][0]["properties"].update({key: 5}))
+        assert "attribute-not-released" in codes(joined), name
+        foreign = with_json(contents, name, lambda c: c.update({key: 5}))
+        assert "attribute-not-released" in codes(foreign), name
+
+
+def test_a_seed_in_any_text_is_found(contents: Contents) -> None:
+    for name in ("README.txt", "registry.yaml", "label.html", "ATTRIBUTION.txt"):
+        assert "seed-in-text" in codes({**contents, name: contents[name] + b"\nrandom seed = 12345\n"})
+
+
+def test_scripts_and_outside_requests_in_the_label_are_found(contents: Contents) -> None:
+    for addition in (
+        b"<script>x()</script>",
+        b'<img src="https://tracker.example/x.png">',
+        b'<p onclick="x()">a</p>',
+        b'<iframe src="x"></iframe>',
+    ):
+        page = contents["label.html"].replace(b"</main>", addition + b"</main>")
+        assert "label-not-still" in codes({**contents, "label.html": page}), addition
+
+
+def test_a_changed_script_is_found(contents: Contents) -> None:
+    assert "script-changed" in codes({**contents, "redraw.py": b"print('hello')\n"})
+
+
+def test_a_domain_with_gaps_looks_like_a_mask() -> None:
+    full = small_domain()
+    occupied = domain_from_cells([c for k, c in enumerate(full.cells) if k % 7], geometry_dict(full.region))
+    masked = bundle_contents(make_release(occupied))
+    assert "domain-occupied-cells" in codes(masked)
+
+
+def test_admissions_of_the_statement_are_repeated() -> None:
+    admitted = bundle_contents(
+        make_release(
+            small_domain(), simulation=True, tuning=Tuning("not accounted", "by eye"), ledger_entry=""
+        )
+    )
+    assert {"seed-fixed", "tuning-not-accounted", "ledger-missing"} <= codes(admitted)
+
+
+def test_geojson_that_is_not_rfc_7946_is_noted(contents: Contents) -> None:
+    def reverse(collection: Any) -> None:
+        collection["features"][0]["geometry"]["coordinates"][0].reverse()
+
+    assert "geojson-not-rfc7946" in codes(with_json(contents, "cells.geojson", reverse))
