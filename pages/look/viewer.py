@@ -18,8 +18,7 @@ if viewer is not None:
             st.badge("generated data", icon=":material/science:", color="violet")
         product, threshold, rounds, products = released_view.controls(viewer, "viewer")
         released_view.released_map(viewer, product, threshold, rounds, products, "viewer_map")
-        for sentence in viewer.sentences(products):
-            st.markdown(f"- {sentence}")
+        released_view.sentences(viewer, products)
     with protected:
         released_view.statement_facts(viewer)
         receipt_lines((line["topic"], line["text"], line["warning"]) for line in statement["receipt"])

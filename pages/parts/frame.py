@@ -51,7 +51,7 @@ def header(screen: Screen) -> None:
     curator = access.may_curate()
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.title(screen.title, anchor=False, width="content")
-        if curator and workspace.current().generated:
+        if curator and screen.curator and workspace.current().generated:
             st.badge(
                 "generated data",
                 icon=":material/science:",

@@ -31,6 +31,7 @@ def show(work: Workspace) -> FrontierPoint | None:
         }
         for dot in points
     ]
+    lowest = max(0.0, min(row["low"] for row in rows) - 0.1)
     pick = alt.selection_point(name=PICK, fields=["number"], nearest=False)
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X(
@@ -44,7 +45,7 @@ def show(work: Workspace) -> FrontierPoint | None:
     dot_layer = (
         base.mark_point(filled=True)
         .encode(
-            y=alt.Y("agreement:Q", title="agreement (IoU)", scale=alt.Scale(domain=[0, 1])),
+            y=alt.Y("agreement:Q", title="agreement (IoU)", scale=alt.Scale(domain=[lowest, 1.0])),
             shape=alt.Shape("family:N", title=None),
             size=alt.condition(pick, alt.value(170), alt.value(70), empty=False),
             opacity=alt.value(1.0),
@@ -67,7 +68,7 @@ def show(work: Workspace) -> FrontierPoint | None:
         ground = alt.Chart(alt.Data(values=[{"free": free}]))
         layers.append(ground.mark_rule(strokeDash=[5, 4], color="#7b8a90").encode(y="free:Q"))
         layers.append(
-            ground.mark_text(align="left", dy=-7, dx=4, color="#7b8a90", text="free map").encode(
+            ground.mark_text(align="left", dy=9, dx=4, color="#7b8a90", text="free map").encode(
                 y="free:Q", x=alt.value(0)
             )
         )

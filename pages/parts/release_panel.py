@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import streamlit as st
 
 from pages.parts.glossary import tip
@@ -10,6 +12,8 @@ from pages.parts.workspace import Workspace
 from workflow.desk import BudgetState, budget_state, curators_baseline, open_bundle, plan, release
 from workflow.errors import WorkflowError
 from workflow.release import Plan
+
+_LOG = logging.getLogger(__name__)
 
 
 def show(work: Workspace) -> None:
@@ -27,7 +31,8 @@ def show(work: Workspace) -> None:
     with left:
         st.subheader("The receipt", anchor=False)
         st.caption("This is what the release will say about itself. Nothing has been drawn or charged yet.")
-        receipt_lines((line.topic, line.text, line.warning) for line in planned.receipt)
+        known = [line for line in planned.receipt if budget.total is not None or line.topic != "Budget"]
+        receipt_lines((line.topic, line.text, line.warning) for line in known)
     with right:
         st.subheader("The decision", anchor=False)
         _budget(budget)
@@ -36,9 +41,9 @@ def show(work: Workspace) -> None:
 
 def _budget(budget: BudgetState) -> None:
     first, second, third = st.columns(3)
-    first.metric("Spent so far ε", budget.before, help=tip("ledger"))
-    second.metric("After this release ε", budget.after)
-    third.metric("Left then ε", budget.left)
+    first.metric("Spent ε", budget.before, help=tip("ledger"))
+    second.metric("After this ε", budget.after)
+    third.metric("Then left ε", budget.left)
     if not budget.fits:
         st.error(
             f"This release does not fit the budget of ε {budget.total}: choose a design that costs less.",
@@ -67,7 +72,7 @@ def _form(work: Workspace, planned: Plan, budget: BudgetState) -> None:
         submitted = st.form_submit_button(
             "Release", type="primary", icon=":material/shield_lock:", disabled=not budget.fits
         )
-    if submitted and work.published is None:
+    if submitted and work.release_id is None:
         _release(work, title, total)
 
 
@@ -76,10 +81,18 @@ def _release(work: Workspace, title: str, total: float | None) -> None:
     try:
         with st.spinner("Charging the ledger, drawing, writing the bundle"):
             work.retitle(title)
-            done = release(plan(work.project, work.choice), total)
-            work.published = done
+            done = release(work.project, work.choice, total)
+            work.release_id = done.release.release_id
     except WorkflowError as error:
         st.error(str(error), icon=":material/error:")
+        return
+    except Exception:
+        _LOG.exception("a release did not complete")
+        st.error(
+            "The release did not complete. If it was charged, the charge stands until a person voids it on "
+            "the Ledger screen; the server's log says what happened.",
+            icon=":material/error:",
+        )
         return
     work.viewer = open_bundle(done.archive)
     work.baseline = curators_baseline(work.project, work.tuned) if work.tuned is not None else None

@@ -61,6 +61,11 @@ def released_map(
     )
 
 
+def sentences(viewer: Viewer, products: Products) -> None:
+    """What the products say, with the limits of so few paths said aloud."""
+    st.markdown("\n".join(f"- {sentence}" for sentence in viewer.sentences(products)))
+
+
 def statement_facts(viewer: Viewer) -> None:
     """What is protected and what is not, from the bundle's own statement."""
     statement = viewer.bundle.statement

@@ -9,6 +9,7 @@ from geo.layers import (
     boundaries_deck,
     boundaries_legend,
     difference_deck,
+    format_value,
     legend,
     paint_difference,
     paint_set,
@@ -17,8 +18,9 @@ from pages.parts import maps, released_view
 from pages.parts.glossary import tip
 from pages.parts.workspace import Workspace
 from workflow.bundle import Products
-from workflow.desk import agreement, baseline_at, find_bundle
+from workflow.desk import Bools, agreement, baseline_at, find_bundle
 from workflow.errors import WorkflowError
+from workflow.viewer import Viewer
 
 BESIDE, DIFFERENCE, LINES, ALONE = "beside", "difference", "lines", "alone"
 WAYS = {
@@ -32,32 +34,29 @@ SHOWN_PATHS = 5
 
 def for_curator(work: Workspace) -> None:
     """The released map and, for the curator only, how it compares with the baseline."""
-    if work.viewer is None or work.published is None:
+    if work.viewer is None or work.release_id is None or work.project is None:
         return
-    st.query_params["release"] = work.published.release.release_id
-    st.success(
-        f"Released as {work.published.release.release_id}. Explore freely: moving the threshold reads the "
-        "same released paths again and costs nothing.",
-        icon=":material/check_circle:",
+    st.query_params["release"] = work.release_id
+    st.caption(
+        f":material/check_circle: Released as {work.release_id}. Explore freely: moving the threshold "
+        f"reads the same released paths again. :material/receipt_long: {work.budget_text or ''} Exploring "
+        f"does not change it."
     )
     product, threshold, rounds, products = released_view.controls(work.viewer, "result")
-    ways = WAYS if work.baseline is not None else {ALONE: WAYS[ALONE]}
-    way = st.segmented_control(
-        "Compare with the baseline",
-        list(ways),
-        format_func=WAYS.__getitem__,
-        default=next(iter(ways)),
-        required=True,
-        help=tip("baseline"),
-        key="result_way",
-    )
-    if way == ALONE or work.baseline is None or work.project is None:
+    if work.baseline is None:
         released_view.released_map(work.viewer, product, threshold, rounds, products, "released")
     else:
-        _compare(work, str(way), product, threshold, rounds, products)
-    for sentence in work.viewer.sentences(products):
-        st.markdown(f"- {sentence}")
-    st.caption(f":material/receipt_long: {work.budget_text or ''} Exploring has not changed it.")
+        private = baseline_at(work.project, work.baseline, threshold)
+        way = _comparison(products, private)
+        if way == ALONE:
+            released_view.released_map(work.viewer, product, threshold, rounds, products, "released")
+        elif way == BESIDE:
+            _beside(work.viewer, private, product, threshold, rounds, products)
+        elif way == DIFFERENCE:
+            _difference(work.viewer, private, products)
+        else:
+            _lines(work.viewer, private, products)
+    released_view.sentences(work.viewer, products)
     st.button(
         "Plan another release of these data",
         icon=":material/add:",
@@ -80,51 +79,66 @@ def reopened(release_id: str) -> None:
     )
     product, threshold, rounds, products = released_view.controls(viewer, "reopened")
     released_view.released_map(viewer, product, threshold, rounds, products, "released")
-    for sentence in viewer.sentences(products):
-        st.markdown(f"- {sentence}")
+    released_view.sentences(viewer, products)
 
 
-def _compare(
-    work: Workspace, way: str, product: str, threshold: float, rounds: int, products: Products
-) -> None:
-    viewer, project = work.viewer, work.project
-    private = baseline_at(project, work.baseline, threshold)
+def _comparison(products: Products, private: Bools) -> str:
+    """Which comparison to draw, and how well release and baseline agree."""
     seen = agreement(products.vote_set, private)
-    first, second, third = st.columns(3)
-    first.metric("Agreement (IoU)", f"{seen.iou:.2f}", help=tip("iou"))
-    second.metric("Falsely in", f"{seen.falsely_in:,} hexagons")
-    third.metric("Falsely out", f"{seen.falsely_out:,} hexagons")
-    words = f"{products.direction} the threshold"
-    if way == BESIDE:
-        left, right = st.columns(2)
-        with left:
-            st.markdown("**Released**: private, may be published")
-            released_view.released_map(viewer, product, threshold, rounds, products, "released", 430)
-        with right:
-            st.markdown("**Baseline**: not private, for your eyes only")
-            painting = paint_set(private, inside=words, outside=f"not {words}", title="Baseline")
-            maps.show(
-                baseline_deck(viewer.domain, painting, **maps.look(width=430)),
-                key="baseline",
-                alt=f"Private baseline: {int(private.sum()):,} of {private.size:,} hexagons are {words}.",
-                legend=legend(painting, maps.theme()),
-                private=True,
-            )
-    elif way == DIFFERENCE:
-        painting = paint_difference(products.vote_set, private, title="Release and baseline")
+    first, second, third, fourth = st.columns([4, 1, 1, 1], vertical_alignment="bottom")
+    way = first.segmented_control(
+        "Compare with the baseline",
+        list(WAYS),
+        format_func=WAYS.__getitem__,
+        default=BESIDE,
+        required=True,
+        help=tip("baseline"),
+        key="result_way",
+    )
+    second.metric("Agreement", f"{seen.iou:.2f}", help=tip("iou"))
+    third.metric("Falsely in", f"{seen.falsely_in:,}", help="Hexagons released, but not in the baseline.")
+    fourth.metric("Falsely out", f"{seen.falsely_out:,}", help="Hexagons in the baseline, but not released.")
+    return str(way)
+
+
+def _beside(
+    viewer: Viewer, private: Bools, product: str, threshold: float, rounds: int, products: Products
+) -> None:
+    words = f"{products.direction} {format_value(threshold, viewer.unit)}"
+    left, right = st.columns(2)
+    with left:
+        st.markdown("**Released**: private, may be published")
+        released_view.released_map(viewer, product, threshold, rounds, products, "released", 430)
+    with right:
+        st.markdown("**Baseline**: not private, for your eyes only")
+        painting = paint_set(private, inside=words, outside=f"not {words}", title="Baseline")
         maps.show(
-            difference_deck(viewer.domain, products.vote_set, private, **maps.look(width=900)),
-            key="difference",
-            alt=f"{seen.falsely_in:,} hexagons falsely in, {seen.falsely_out:,} falsely out.",
+            baseline_deck(viewer.domain, painting, **maps.look(width=430)),
+            key="baseline",
+            alt=f"Private baseline: {int(private.sum()):,} of {private.size:,} hexagons are {words}.",
             legend=legend(painting, maps.theme()),
             private=True,
         )
-    else:
-        shown = list(products.paths[:SHOWN_PATHS])
-        maps.show(
-            boundaries_deck(viewer.domain, shown, private, **maps.look(width=900)),
-            key="lines",
-            alt=f"Boundaries of {len(shown)} released paths over the boundary of the baseline.",
-            legend=boundaries_legend(len(shown), baseline=True, theme=maps.theme()),
-            private=True,
-        )
+
+
+def _difference(viewer: Viewer, private: Bools, products: Products) -> None:
+    painting = paint_difference(products.vote_set, private, title="Release and baseline")
+    entries = legend(painting, maps.theme())
+    maps.show(
+        difference_deck(viewer.domain, products.vote_set, private, **maps.look(width=900)),
+        key="difference",
+        alt="; ".join(f"{entry.label}: {entry.cells:,} hexagons" for entry in entries),
+        legend=entries,
+        private=True,
+    )
+
+
+def _lines(viewer: Viewer, private: Bools, products: Products) -> None:
+    shown = list(products.paths[:SHOWN_PATHS])
+    maps.show(
+        boundaries_deck(viewer.domain, shown, private, **maps.look(width=900)),
+        key="lines",
+        alt=f"Boundaries of {len(shown)} released paths over the boundary of the baseline.",
+        legend=boundaries_legend(len(shown), baseline=True, theme=maps.theme()),
+        private=True,
+    )

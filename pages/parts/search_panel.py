@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import weakref
-
 import streamlit as st
 
 from geo.layers import excursion_deck, legend, paint_set
 from pages.parts import frontier, maps
 from pages.parts.ask import threshold_words
 from pages.parts.glossary import TERMS, tip
+from pages.parts.progress import show_progress
 from pages.parts.workspace import Workspace
 from workflow.desk import describe, family, rehearse, report_rows, search_job, settle_on
 from workflow.errors import WorkflowError
 from workflow.settings import ReleaseSettings
-
-POLL_SECONDS = 0.4
 
 
 def show(work: Workspace, settings: ReleaseSettings) -> None:
     """The panel in whatever state the search is."""
     job = work.job
     if job is not None and job.state.state == "running":
-        _progress(work)
+        show_progress(job, "Cancel the search")
         return
     if job is not None:
         _collect(work)
@@ -47,20 +44,7 @@ def show(work: Workspace, settings: ReleaseSettings) -> None:
 def _start(work: Workspace, settings: ReleaseSettings) -> None:
     work.searched, work.tuned, work.choice = settings, None, None
     work.job = search_job(settings)
-    # A session that ends takes its search with it.
-    weakref.finalize(work, work.job.cancel)
-
-
-@st.fragment(run_every=POLL_SECONDS)
-def _progress(work: Workspace) -> None:
-    if work.job is None:
-        return
-    state = work.job.state
-    if state.state != "running":
-        st.rerun()
-    left = f"about {state.seconds_left:.0f} s left" if state.seconds_left is not None else "estimating"
-    st.progress(state.fraction, text=f"{state.text} · {left}")
-    st.button("Cancel the search", icon=":material/cancel:", on_click=work.job.cancel)
+    work.ends_with(work.job)
 
 
 def _collect(work: Workspace) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,11 +13,10 @@ from geo.layers import Domain
 from pages.parts.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
 from workflow import words
 from workflow.baseline import Baseline
-from workflow.desk import Preview, PrivateFolder
+from workflow.desk import Finished, Preview, PrivateFolder
 from workflow.errors import WorkflowError
 from workflow.jobs import Job
 from workflow.project import Project
-from workflow.release import Published
 from workflow.settings import ReleaseSettings
 from workflow.tuning import Choice, Tuned
 from workflow.viewer import Viewer
@@ -34,6 +34,17 @@ EXAMPLE_FIELDS = (
     "value_unit",
     "title",
 )
+PRIVACY_FIELDS = (
+    "direction",
+    "unit",
+    "epsilon",
+    "delta",
+    "paths",
+    "mechanisms",
+    "priors",
+    "objective",
+    "quick",
+)
 _MARKS = itertools.count()
 NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
 
@@ -49,7 +60,7 @@ class Workspace:
     job         a search under way or finished; `searched` are the settings it was asked with
     tuned       its result
     choice      the design to release, from the search or clicked on the frontier
-    published   the release that was drawn from it, once; `viewer` explores its bundle
+    release_id  the release that was drawn from it, once; `viewer` explores its bundle
     baseline    the map without privacy, for the curator's eyes
     budget_text what the ledger said last about these data
     """
@@ -66,10 +77,11 @@ class Workspace:
     searched: ReleaseSettings | None = None
     tuned: Tuned | None = None
     choice: Choice | None = None
-    published: Published | None = None
+    release_id: str | None = None
     viewer: Viewer | None = None
     baseline: Baseline | None = None
     budget_text: str | None = None
+    example_job: Job[Finished] | None = None
 
     @property
     def generated(self) -> bool:
@@ -103,11 +115,11 @@ class Workspace:
             return f"{self.private.size:,} {made}{self.private.kind}s"
         if step == HEXAGONS and self.domain is not None:
             return f"{words.plural(self.domain.size, 'cell')} of resolution {self.domain.resolution}"
-        if step == PRIVACY and self.choice is not None and (self.fits() or self.published is not None):
+        if step == PRIVACY and self.choice is not None and (self.fits() or self.release_id is not None):
             settings = self.settings()
-            return f"one {settings.unit_word}, ε {settings.epsilon:g} at δ {settings.delta:g}"
-        if step == RELEASE and self.published is not None:
-            return f"released as {self.published.release.release_id}"
+            return f"one {settings.unit_word}, ε {settings.epsilon:g}, δ {words.one_in(settings.delta)}"
+        if step == RELEASE and self.release_id is not None:
+            return f"released as {self.release_id}"
         return None
 
     def missing_for(self, step: Screen) -> str | None:
@@ -129,9 +141,13 @@ class Workspace:
             self.searched = settings
             self.choose(title=settings.title)
 
+    def ends_with(self, job: Job[Any]) -> None:
+        """Let a session that ends take its computation with it."""
+        weakref.finalize(self, job.cancel)
+
     def plan_another(self) -> None:
         """Put the finished release aside, to plan a further one of the same data."""
-        self.published = self.viewer = self.baseline = None
+        self.release_id = self.viewer = self.baseline = None
 
 
 def current() -> Workspace:

@@ -11,7 +11,7 @@ from workflow.errors import WorkflowError
 from workflow.settings import settings_to_toml
 
 work = workspace.current()
-release_id = work.published.release.release_id if work.published else st.query_params.get("release")
+release_id = work.release_id or st.query_params.get("release")
 
 
 def downloads(name: str) -> None:
@@ -44,7 +44,7 @@ if not release_id:
 else:
     st.query_params["release"] = release_id
     try:
-        viewer = work.viewer if work.published else find_bundle(release_id)
+        viewer = work.viewer if work.release_id else find_bundle(release_id)
     except WorkflowError as error:
         st.error(str(error), icon=":material/error:")
     else:
@@ -54,7 +54,7 @@ else:
             downloads(release_id)
             if work.searched is not None:
                 st.download_button(
-                    "Settings of this release (TOML, for the command line)",
+                    "Settings for the command line",
                     settings_to_toml(work.searched),
                     "settings.toml",
                     "application/toml",

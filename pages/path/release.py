@@ -10,7 +10,7 @@ from pages.parts.steps import RELEASE
 work = workspace.current()
 asked = st.query_params.get("release")
 
-if work.published is not None and work.project is not None:
+if work.release_id is not None and work.project is not None:
     result_panel.for_curator(work)
 elif work.choice is not None and work.fits():
     release_panel.show(work)

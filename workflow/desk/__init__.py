@@ -18,9 +18,11 @@ from workflow.desk.designs import (
 )
 from workflow.desk.example import example_settings
 from workflow.desk.exploring import paint, products_of, statement_text, threshold_stops
+from workflow.desk.finished import Finished, example_job
 from workflow.desk.places import DomainFacts, domain_of, facts_of
 from workflow.desk.previews import Preview, look_at, propose_columns
 from workflow.desk.releasing import (
+    Bools,
     BudgetState,
     agreement,
     baseline_at,
@@ -40,10 +42,12 @@ __all__ = [
     "MECHANISMS",
     "SEGMENT_TITLES",
     "AccountView",
+    "Bools",
     "BudgetState",
     "DomainFacts",
     "Dot",
     "EntryView",
+    "Finished",
     "LedgerView",
     "OfferedFile",
     "Preview",
@@ -59,6 +63,7 @@ __all__ = [
     "describe",
     "domain_of",
     "dots",
+    "example_job",
     "example_settings",
     "facts_of",
     "family",

@@ -55,15 +55,17 @@ def budget_state(planned: Plan) -> BudgetState:
     )
 
 
-def release(planned: Plan, budget: float | None = None) -> Published:
+def release(project: Project, choice: Choice, budget: float | None = None) -> Published:
     """The transaction: charge, draw once, store, commit.
 
     `budget` is the dataset's total epsilon, set with its first release; None leaves what stands.
     """
-    ledger = open_ledger(planned.project.settings.ledger)
+    ledger = open_ledger(project.settings.ledger)
+    planned = plan_release(project, choice, ledger)
     if budget is not None and planned.preview.budget is None:
         charge = planned.charge
         ledger.set_budget(charge.dataset, charge.unit, budget, planned.privacy.delta)
+        planned = plan_release(project, choice, ledger)  # its receipt now names the budget
     return publish(planned, ledger)
 
 

@@ -1,0 +1,61 @@
+"""The finished example: one click, a little patience, and the released map beside its baseline."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts import workspace
+from pages.parts.progress import show_progress
+from pages.parts.steps import RELEASE
+from pages.parts.workspace import Workspace
+from workflow.desk import curators_baseline, example_job, look_at
+from workflow.errors import Cancelled, WorkflowError
+
+
+def show(work: Workspace) -> None:
+    """The button, the progress, or the way into the finished example."""
+    job = work.example_job
+    if job is None:
+        st.button(
+            "Open the finished example",
+            type="primary",
+            icon=":material/play_arrow:",
+            on_click=_begin,
+            args=(work,),
+            help="Generated sales of an invented city: searched, released and charged to the ledger, "
+            "as yours would be. It is drawn once; later clicks open the same release.",
+        )
+        return
+    if job.state.state == "running":
+        show_progress(job, "Cancel")
+        return
+    work.example_job = None
+    try:
+        _take(job.result())
+    except Cancelled:
+        st.info("Cancelled. Nothing was released.", icon=":material/cancel:")
+    except WorkflowError as error:
+        st.error(str(error), icon=":material/error:")
+    else:
+        st.switch_page(RELEASE.path)
+
+
+def _begin(work: Workspace) -> None:
+    work.example_job = example_job()
+    work.ends_with(work.example_job)
+
+
+def _take(finished) -> None:
+    """Make the finished example this session's workspace."""
+    fresh = workspace.start_over()
+    settings = finished.project.settings
+    fresh.choose(**{name: getattr(settings, name) for name in workspace.EXAMPLE_FIELDS})
+    fresh.choose(**{name: getattr(settings, name) for name in workspace.PRIVACY_FIELDS})
+    fresh.private = look_at(settings.data)
+    fresh.reference = look_at(settings.reference) if settings.reference is not None else None
+    fresh.domain, fresh.asked_domain = finished.project.domain, (settings.region, None, settings.resolution)
+    fresh.project, fresh.searched = finished.project, settings
+    fresh.tuned, fresh.choice = finished.tuned, finished.tuned.choice
+    fresh.release_id, fresh.viewer = finished.release_id, finished.viewer
+    fresh.baseline = curators_baseline(finished.project, finished.tuned)
+    fresh.budget_text = finished.budget

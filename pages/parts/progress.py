@@ -1,0 +1,22 @@
+"""Progress of a background job: how far it is, how long it will take, and a way to stop it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from workflow.jobs import Job
+
+POLL_SECONDS = 0.4
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def show_progress(job: Job[Any], cancel: str) -> None:
+    """Follow a running job; the whole screen runs again once it has ended."""
+    state = job.state
+    if state.state != "running":
+        st.rerun()
+    left = f"about {state.seconds_left:.0f} s left" if state.seconds_left is not None else "estimating"
+    st.progress(state.fraction, text=f"{state.text} · {left}")
+    st.button(cancel, icon=":material/cancel:", on_click=job.cancel)
