@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -62,19 +63,28 @@ class RidgeFamily:
         self.prior = prior
         self.records = records
         self._white = entropy.normal((prior.white_size, basis_paths))
+        self._factored: dict[float, SparsePosterior] = {}
         if isinstance(prior, CarPrior):
             return
         index, weight = records.index, np.sqrt(records.count.astype(np.float64))
         correlation = prior.correlation()
         values, vectors = np.linalg.eigh(weight[:, None] * correlation[np.ix_(index, index)] * weight)
         self._values = np.maximum(values, 0.0)
-        rotation = weight[:, None] * vectors
+        self._rotation = rotation = weight[:, None] * vectors
         self._features = correlation[:, index] @ rotation
         self._squared = np.square(self._features)
         self._response = rotation.T @ records.mean
         self._prior_draws = prior.colour(self._white)
         self._rotated_draws = rotation.T @ self._prior_draws[index]
         self._noise = entropy.normal((index.size, basis_paths))
+
+    def with_means(self, mean: Floats) -> RidgeFamily:
+        """The family of the same cells and counts with other mean responses (k,)."""
+        sibling = copy(self)
+        sibling.records = CollapsedRecords(self.records.index, self.records.count, mean)
+        if not isinstance(self.prior, CarPrior):
+            sibling._response = self._rotation.T @ sibling.records.mean
+        return sibling
 
     def at(self, ridge: float) -> RidgeSlice:
         """Posterior mean, variance and simulated unit-scale residual paths at ridge r > 0."""
@@ -94,13 +104,17 @@ class RidgeFamily:
         return RidgeSlice(self._features @ (shrink * self._response), variance, paths)
 
     def _sparse_slice(self, prior: CarPrior, ridge: float) -> RidgeSlice:
-        posterior: Any = fit(prior, self.records, ridge)
-        assert isinstance(posterior, SparsePosterior)
+        if ridge not in self._factored:
+            fitted: Any = fit(prior, self.records, ridge)
+            assert isinstance(fitted, SparsePosterior)
+            self._factored[ridge] = fitted
+        posterior = self._factored[ridge]  # a sibling's: the factor and the variances do not know the means
+        mean = posterior.mean_of(self.records.index, self.records.mean, ridge**2 / self.records.count)
 
         def paths() -> Floats:
             return np.ascontiguousarray(posterior.factor.colour(self._white)[prior.lattice.inside].T)
 
-        return RidgeSlice(posterior.mean, lambda: posterior.variance, paths)
+        return RidgeSlice(mean, lambda: posterior.variance, paths)
 
     def effective_dimension(self, ridge: float) -> float:
         """`tr K (K + r^2 I)^-1` over the records, in (0, n)."""

@@ -34,10 +34,12 @@ class SparsePosterior:
         nodes = prior.lattice.inside[index]
         weight = np.zeros(prior.lattice.centres.shape[0])
         weight[nodes] = 1.0 / noise_variance
-        right = np.zeros_like(weight)
-        right[nodes] = observed / noise_variance
         factor = BandedCholesky.factor(prior.precision, prior.lattice.ordering, extra=weight)
-        return cls(prior, factor, factor.solve(right)[prior.lattice.inside])
+        return cls(prior, factor, _mean(prior, factor, index, observed, noise_variance))
+
+    def mean_of(self, index: NDArray[np.int64], observed: Floats, noise_variance: Floats) -> Floats:
+        """(N,) posterior mean of other observed values at the same cells with the same noise."""
+        return _mean(self.prior, self.factor, index, observed, noise_variance)
 
     @cached_property
     def variance(self) -> Floats:
@@ -56,3 +58,15 @@ class SparsePosterior:
         if noise_scale > 0:
             values += noise_scale * self.prior.colour(entropy.normal((self.prior.white_size, paths)))
         return np.ascontiguousarray(values.T)
+
+
+def _mean(
+    prior: CarPrior,
+    factor: BandedCholesky,
+    index: NDArray[np.int64],
+    observed: Floats,
+    noise_variance: Floats,
+) -> Floats:
+    right = np.zeros(prior.lattice.centres.shape[0])
+    right[prior.lattice.inside[index]] = observed / noise_variance
+    return factor.solve(right)[prior.lattice.inside]

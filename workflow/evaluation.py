@@ -28,7 +28,7 @@ Bools = NDArray[np.bool_]
 SIMULATED_RELEASES = 12
 SEED = 314159  # simulated draws on reference data only; a release never sees it
 HOLDOUT_SHARE = 4  # one cell in four is held out
-FAMILIES_KEPT = 12
+FAMILY_CELLS = 60_000  # cells times kept families: about half a gigabyte of features
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,39 @@ class Utility:
     holdout_iou: float
     bce: float
     effective_dimension: float
+
+
+class Shelf:
+    """Priors and ridge families of one lattice, kept so that judges share their factorisations."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        self._lattice = lattice
+        self._priors: OrderedDict[tuple[str, float], Prior] = OrderedDict()
+        self._families: OrderedDict[tuple[str, float, str, int], RidgeFamily] = OrderedDict()
+        self._kept = max(4, min(24, FAMILY_CELLS // lattice.size))
+
+    def prior(self, name: str, lengthscale: float) -> Prior:
+        """The prior; lengthscale in metres."""
+        key = (name, lengthscale)
+        if key not in self._priors:
+            self._priors[key] = make_prior(name, self._lattice, lengthscale)
+            if len(self._priors) > self._kept:
+                self._priors.popitem(last=False)
+        self._priors.move_to_end(key)
+        return self._priors[key]
+
+    def family(
+        self, name: str, lengthscale: float, role: str, records: CollapsedRecords, draws: int
+    ) -> RidgeFamily:
+        """One eigendecomposition and one set of draws per (prior, lengthscale, cells and counts)."""
+        key = (name, lengthscale, role, hash((records.index.tobytes(), records.count.tobytes())))
+        if key not in self._families:
+            prior = self.prior(name, lengthscale)
+            self._families[key] = RidgeFamily(prior, records, draws, SimulationEntropy(SEED))
+            if len(self._families) > self._kept:
+                self._families.popitem(last=False)
+        self._families.move_to_end(key)
+        return self._families[key].with_means(records.mean)
 
 
 class Evaluator:
@@ -68,6 +101,7 @@ class Evaluator:
         paths: int,
         prior_mean: Floats | None = None,
         weight: int = 1,
+        shelf: Shelf | None = None,
     ) -> None:
         self.lattice, self.paths, self.response = lattice, paths, response
         self.adjacency = domain_adjacency(lattice)
@@ -89,31 +123,16 @@ class Evaluator:
             self.records.index[keep], self.records.count[keep], self.records.mean[keep]
         )
         self.releases = SIMULATED_RELEASES if paths == 1 else max(4, SIMULATED_RELEASES // paths)
-        self._families: OrderedDict[tuple[str, float, str], RidgeFamily] = OrderedDict()
-        self._priors: OrderedDict[tuple[str, float], Prior] = OrderedDict()
+        self._shelf = shelf or Shelf(lattice)
+        self.prior = self._shelf.prior
         self._noise: dict[tuple[str, float], dict[int, Floats]] = {}
         self.baseline: Bools | None = None
 
-    def prior(self, name: str, lengthscale: float) -> Prior:
-        key = (name, lengthscale)
-        if key not in self._priors:
-            self._priors[key] = make_prior(name, self.lattice, lengthscale)
-            if len(self._priors) > 4 * FAMILIES_KEPT:
-                self._priors.popitem(last=False)
-        return self._priors[key]
-
     def family(self, name: str, lengthscale: float, role: str) -> RidgeFamily:
         """The shared eigendecomposition and draws; `role` is "all" records or "training" cells."""
-        key = (name, lengthscale, role)
-        if key not in self._families:
-            records = self.records if role == "all" else self.training
-            draws = self.releases * self.paths if role == "all" else 1
-            self._families[key] = RidgeFamily(
-                self.prior(name, lengthscale), records, draws, SimulationEntropy(SEED)
-            )
-            if len(self._families) > FAMILIES_KEPT:
-                self._families.popitem(last=False)
-        return self._families[key]
+        if role == "all":
+            return self._shelf.family(name, lengthscale, role, self.records, self.releases * self.paths)
+        return self._shelf.family(name, lengthscale, role, self.training, 1)
 
     def effective_dimension(self, name: str, lengthscale: float, ridge: float) -> float:
         """`tr K (K + r^2 I)^-1` over the reference records."""

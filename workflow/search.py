@@ -101,9 +101,9 @@ def _coarse_cells(task: SearchTask) -> list[_Cell]:
     grid = coarse_grid(task.judges[0].lattice, task.n, task.quick)
     return [
         _Cell(judge, prior, lengthscale, ridge)
-        for judge in range(len(task.judges))
         for prior in task.priors
         for lengthscale in grid.lengthscales
+        for judge in range(len(task.judges))
         for ridge in grid.ridges
     ]
 
@@ -186,5 +186,6 @@ def _infeasible(task: SearchTask, coarse: list[_Cell]) -> str:
     )
     return (
         f"No design on the grid meets epsilon {task.epsilon:g} at delta {task.delta:g} with "
-        f"{task.paths} path(s) and n = {task.n:,}: the smallest feasible epsilon on the grid is {smallest:.3g}."
+        f"{task.paths} path(s) and n = {task.n:,}: the smallest feasible epsilon on the grid is "
+        f"{smallest:.3g}."
     )

@@ -14,7 +14,7 @@ from dpgp_core.posterior import fit
 from dpgp_core.priors import make_prior
 from dpgp_core.scores import iou
 from workflow.errors import WorkflowError
-from workflow.evaluation import Evaluator
+from workflow.evaluation import Evaluator, Shelf
 from workflow.pricing import cheapest_price
 from workflow.project import CLIP_QUANTILE, Project
 from workflow.records import PlacedObservations, bin_records
@@ -65,15 +65,17 @@ def tune(project: Project, report: Callable[[float, str], None] | None = None) -
         raise WorkflowError(
             "Lengthscale and ridge are given: use `given_choice`, there is nothing to search."
         )
-    plain = _judge(project, project.reference, project.response)
+    shelf = Shelf(project.lattice)
+    plain = _judge(project, shelf, project.reference, project.response)
     judges: tuple[Evaluator, ...]
     free_agreement: float | None = None
     if settings.prior_mean:
         first, second = halves(project.reference)
-        plain = _judge(project, second, project.response)
-        judges = _residual_judges(project, first, second)
+        plain = _judge(project, shelf, second, project.response)
+        judges = _residual_judges(project, shelf, first, second)
     else:
-        judges = (plain, *(_judge(project, project.reference, scale) for scale in _narrower(project)))
+        narrower = [_judge(project, shelf, project.reference, scale) for scale in _narrower(project)]
+        judges = (plain, *narrower)
     task = SearchTask(
         judges=judges,
         baseline_judge=plain,
@@ -162,18 +164,18 @@ def free_map_agreement(project: Project, design: Design) -> float:
 
 
 def _judge(
-    project: Project, placed: PlacedObservations, scale: ResponseScale, prior_mean: Floats | None = None,
-    weight: int = 1,
+    project: Project, shelf: Shelf, placed: PlacedObservations, scale: ResponseScale,
+    prior_mean: Floats | None = None, weight: int = 1,
 ) -> Evaluator:  # fmt: skip
     settings = project.settings
     return Evaluator(
         project.lattice, project.domain.cells, placed, scale, settings.unit, settings.threshold,
-        settings.direction, settings.paths, prior_mean, weight,
+        settings.direction, settings.paths, prior_mean, weight, shelf,
     )  # fmt: skip
 
 
 def _narrower(project: Project) -> list[ResponseScale]:
-    """Tighter clip bounds around the same centre that still reach the threshold; none if the clip is given."""
+    """Tighter clip bounds around the same centre that still reach the threshold; none for a given clip."""
     if project.settings.clip is not None:
         return []
     scale = project.response
@@ -186,7 +188,7 @@ def _narrower(project: Project) -> list[ResponseScale]:
 
 
 def _residual_judges(
-    project: Project, first: PlacedObservations, second: PlacedObservations
+    project: Project, shelf: Shelf, first: PlacedObservations, second: PlacedObservations
 ) -> tuple[Evaluator, ...]:
     """Judges whose records are residuals of the second half from the first half's map.
 
@@ -202,7 +204,7 @@ def _residual_judges(
     for factor in factors[: 2 if settings.quick else None]:
         scale = replace(project.response, clip=round(factor * base, 4))
         offset = reference_mean(project, first, pilot, scale)
-        judges.append(_judge(project, second, scale, offset, 1 if settings.unit == "cell" else 2))
+        judges.append(_judge(project, shelf, second, scale, offset, 1 if settings.unit == "cell" else 2))
     return tuple(judges)
 
 

@@ -67,8 +67,7 @@ def _release(settings: ReleaseSettings, out: Path, place: str | None, dry: bool,
 def run_view(options: argparse.Namespace) -> int:
     """Print what a bundle says at a threshold; opens the bundle and nothing else."""
     viewer = Viewer(read_bundle(options.bundle))
-    statement = viewer.bundle.statement
-    print(statement["title"])
+    print(viewer.bundle.statement["release"]["title"])
     for line in viewer.sentences(viewer.at(options.threshold)):
         print(f"  {line}")
     return 0

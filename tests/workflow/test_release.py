@@ -1,0 +1,147 @@
+"""The release transaction: charged before it is drawn, drawn once, stored whole, silent about the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import geopandas
+import numpy as np
+import pytest
+
+import workflow.release as release_module
+from dpgp_core.entropy import SimulationEntropy
+from geo import rfc7946_findings
+from tests.workflow.town import Town
+from workflow.baseline import compare, fit_baseline, free_map
+from workflow.bundle import BundleError, read_bundle, scan_for
+from workflow.bundle.schema_check import strict_json
+from workflow.ledger import BudgetExceeded, Ledger, open_ledger
+from workflow.project import Project, load_project
+from workflow.release import plan_release, publish
+from workflow.tuning import Tuned
+
+
+@pytest.fixture
+def ledger() -> Ledger:
+    return open_ledger()
+
+
+def kinds(ledger: Ledger) -> list[str]:
+    return [entry.kind for entry in ledger.entries()]
+
+
+def test_a_plan_draws_and_charges_nothing(project: Project, tuned: Tuned, ledger: Ledger) -> None:
+    plan = plan_release(project, tuned.choice, ledger)
+    assert kinds(ledger) == ["genesis"]
+    assert plan.privacy.epsilon <= 2.0
+    topics = [line.topic for line in plan.receipt]
+    assert {"Unit of protection", "Records", "Tuning", "Bound", "Ledger", "Group"} <= set(topics)
+
+
+def test_a_release_is_charged_stored_and_committed(
+    project: Project, tuned: Tuned, ledger: Ledger, out: Path
+) -> None:
+    published = publish(plan_release(project, tuned.choice, ledger), ledger, out)
+    assert kinds(ledger) == ["genesis", "budget", "reserve", "draw", "commit"]
+    assert ledger.verify(seen=[published.release.ledger_entry]) == []
+    bundle = read_bundle(out)
+    assert bundle.statement["protection"]["epsilon"] == pytest.approx(published.release.privacy.epsilon)
+    found = compare(
+        bundle.published.vote_set, fit_baseline(project, tuned.result.unconstrained.design).inside
+    )
+    assert found.iou > 0.4  # at epsilon 2 on 3,000 readings; a coin per cell would reach about .2
+    assert free_map(project, tuned.result.unconstrained.design).shape == (project.domain.size,)
+
+
+def test_the_exported_files_open_elsewhere(project: Project, tuned: Tuned, ledger: Ledger, out: Path) -> None:
+    publish(plan_release(project, tuned.choice, ledger), ledger, out)
+    cells = geopandas.read_file(out / "cells.geojson")
+    assert len(cells) == project.domain.size
+    assert {"h3", "vote_fraction", "in_set", "epsilon", "delta", "threshold"} <= set(cells.columns)
+    assert cells.crs == "EPSG:4326"
+    for name in ("cells.geojson", "regions.geojson"):
+        assert rfc7946_findings(strict_json((out / name).read_bytes(), name)) == []
+    regions = geopandas.read_file(out / "regions.geojson")
+    inside = cells[cells["in_set"].astype(bool)].union_all()
+    assert regions.union_all().area >= inside.area * (1 - 1e-6)
+
+
+def test_the_budget_is_spent_once(project: Project, tuned: Tuned, ledger: Ledger, tmp_path: Path) -> None:
+    publish(plan_release(project, tuned.choice, ledger), ledger, tmp_path / "one")
+    again = plan_release(project, tuned.choice, ledger)
+    assert not again.preview.fits
+    with pytest.raises(BudgetExceeded):
+        publish(again, ledger, tmp_path / "two")
+    assert not (tmp_path / "two").exists()
+    assert kinds(ledger)[-1] == "commit"
+
+
+def test_an_existing_folder_is_refused_before_anything_is_charged(
+    project: Project, tuned: Tuned, ledger: Ledger, out: Path
+) -> None:
+    out.mkdir()
+    with pytest.raises(BundleError, match="exists already"):
+        publish(plan_release(project, tuned.choice, ledger), ledger, out)
+    assert kinds(ledger) == ["genesis"]
+
+
+def test_a_failure_after_the_draw_stays_charged(
+    project: Project, tuned: Tuned, ledger: Ledger, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*args: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(release_module, "write_bundle", fail)
+    with pytest.raises(OSError, match="disk full"):
+        publish(plan_release(project, tuned.choice, ledger), ledger, out)
+    assert kinds(ledger)[-2:] == ["reserve", "draw"]
+    assert not out.exists()
+    assert plan_release(project, tuned.choice, ledger).preview.before > 0
+
+
+def test_a_seeded_source_cannot_stand_behind_a_release(
+    project: Project, tuned: Tuned, ledger: Ledger, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(release_module, "SystemEntropy", lambda: SimulationEntropy(1))
+    with pytest.raises(ValueError, match="SystemEntropy"):
+        publish(plan_release(project, tuned.choice, ledger), ledger, out)
+    assert not out.exists()
+
+
+def test_two_releases_of_one_design_differ(
+    project: Project, tuned: Tuned, ledger: Ledger, tmp_path: Path
+) -> None:
+    settings = project.settings.with_changes(budget=10.0)
+    rich = type(project)(**{**vars(project), "settings": settings})
+    first, second = (
+        publish(plan_release(rich, tuned.choice, ledger), ledger, tmp_path / name).release.paths
+        for name in "ab"
+    )
+    assert np.mean(first == second) < 0.01
+
+
+def test_nothing_private_leaves(
+    town: Town, tuned: Tuned, out: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Canaries in every private field: none of them in the bundle, the ledger's files or the log."""
+    lines = town.private.read_text(encoding="utf-8").splitlines()
+    planted = tmp_path / "planted.csv"
+    canary = {"lon": 10.0613579, "lat": 50.0424681, "value": 37.91357913}
+    planted.write_text(
+        "\n".join([f"{lines[0]},site", *(f"{line},s{i}" for i, line in enumerate(lines[1:]))])
+        + f"\n{canary['lon']},{canary['lat']},{canary['value']},CANARYSITE77\n",
+        encoding="utf-8",
+    )
+    settings = town.settings()
+    project = load_project(
+        settings.with_changes(data=type(settings.data)(str(planted), value="no2", x="lon", y="lat"))
+    )
+    ledger = open_ledger(tmp_path / "ledger" / "ledger.sqlite")
+    publish(plan_release(project, tuned.choice, ledger), ledger, out)
+    baseline = fit_baseline(project, tuned.result.unconstrained.design)
+    secrets = [*canary.values(), "CANARYSITE77", *(float(v) for v in baseline.mean[:5])]
+    secrets += [float(np.median(project.private.placed.value)), float(project.private.placed.value.mean())]
+    for place in (out, out.with_name(f"{out.name}.zip"), tmp_path / "ledger"):
+        assert scan_for(secrets, place) == []
+    assert "CANARYSITE77" not in caplog.text
+    assert scan_for(["CANARYSITE77"], planted) != []  # the scanner can see

@@ -1,0 +1,136 @@
+"""The search keeps the budget, can be cancelled, and never sees private values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpgp_core.guarantee import guarantee
+from dpgp_core.priors import make_prior
+from tests.workflow.town import Town
+from workflow.errors import Cancelled, WorkflowError
+from workflow.jobs import Job
+from workflow.project import Project, load_project
+from workflow.records import PlacedObservations
+from workflow.tuning import Tuned, given_choice, private_n, tune
+
+
+def test_the_chosen_design_costs_at_most_epsilon(project: Project, tuned: Tuned) -> None:
+    design = tuned.choice.design
+    prior = make_prior(design.prior, project.lattice, design.lengthscale)
+    epsilon = guarantee(design, private_n(project), prior).epsilon(project.settings.delta).epsilon
+    assert 0.9 * project.settings.epsilon < epsilon <= project.settings.epsilon
+
+
+def test_every_frontier_point_keeps_its_own_epsilon(project: Project, tuned: Tuned) -> None:
+    assert len(tuned.result.frontier) >= 6
+    for point in tuned.result.frontier:
+        design = point.scored.design
+        prior = make_prior(design.prior, project.lattice, design.lengthscale)
+        assert (
+            guarantee(design, private_n(project), prior).epsilon(project.settings.delta).epsilon
+            <= point.epsilon
+        )
+
+
+def test_the_search_reports_what_the_paper_reports(tuned: Tuned) -> None:
+    free, chosen = tuned.result.unconstrained, tuned.result.chosen
+    assert free.epsilon > chosen.epsilon
+    assert 0 < chosen.utility.effective_dimension < free.utility.effective_dimension
+    assert tuned.result.bce_increase > 0
+    assert 0.4 < chosen.utility.agreement <= 1.0
+    assert tuned.free_agreement is not None
+    assert 0.5 < tuned.free_agreement <= 1.0
+    best = max(p.scored.utility.agreement for p in tuned.result.frontier if p.epsilon == 2.0)
+    assert chosen.utility.agreement >= best
+
+
+def test_more_budget_never_hurts_much(tuned: Tuned) -> None:
+    """On shared draws the frontier rises with epsilon, up to the spread of the simulated releases."""
+    for prior in {p.scored.design.prior for p in tuned.result.frontier}:
+        points = [p for p in tuned.result.frontier if p.scored.design.prior == prior]
+        first, last = points[0].scored.utility, points[-1].scored.utility
+        assert last.agreement >= first.agreement - 2 * first.agreement_sd
+
+
+def test_smallest_epsilon_for_a_wanted_agreement(tuned: Tuned) -> None:
+    wanted = tuned.result.chosen.utility.agreement - 0.02
+    point = tuned.result.smallest_epsilon_for(wanted)
+    assert point is not None
+    assert point.epsilon <= 2.0
+    assert tuned.result.smallest_epsilon_for(1.01) is None
+
+
+def test_private_values_do_not_steer_the_search(project: Project, tuned: Tuned) -> None:
+    placed = project.private.placed
+    upside_down = PlacedObservations(placed.index, 60.0 - placed.value, placed.read, placed.outside)
+    other = replace(project, private=replace(project.private, placed=upside_down))
+    assert tune(other).choice.design == tuned.choice.design
+
+
+def test_an_infeasible_budget_names_the_smallest_feasible_epsilon(town: Town) -> None:
+    settings = town.settings(epsilon=1e-7, delta=1e-12, unit="cell", priors=("car",))
+    with pytest.raises(WorkflowError, match="smallest feasible epsilon on the grid is") as error:
+        tune(load_project(settings))
+    assert float(str(error.value).rstrip(".").split()[-1]) > 1e-7
+
+
+def test_cancel_stops_the_search(project: Project) -> None:
+    job = Job(lambda report: tune(project, report))
+    job.cancel()
+    assert job.wait(60)
+    assert job.state.state == "cancelled"
+    with pytest.raises(Cancelled):
+        job.result()
+
+
+def test_a_failing_job_raises_its_own_error() -> None:
+    def fail(report: object) -> None:
+        raise WorkflowError("no such file.")
+
+    job = Job(fail)
+    assert job.wait(10)
+    assert job.state.state == "failed"
+    with pytest.raises(WorkflowError, match="no such file"):
+        job.result()
+
+
+def test_given_lengthscale_and_ridge_skip_the_search(town: Town) -> None:
+    project = load_project(town.settings(lengthscale=3000.0, ridge=20.0, priors=("exponential",)))
+    choice = given_choice(project)
+    assert choice.design.prior == "exponential"
+    assert math.isfinite(choice.design.scale)
+    assert choice.tuning.kind == "given"
+    with pytest.raises(WorkflowError, match="raise the ridge"):
+        given_choice(load_project(town.settings(lengthscale=3000.0, ridge=0.1, epsilon=0.01)))
+
+
+def test_noisy_cell_statistics_compete_when_asked(town: Town) -> None:
+    project = load_project(
+        town.settings(mechanisms=("posterior-sampling", "noisy-cell-statistics"), priors=("car",))
+    )
+    result = tune(project).result
+    assert {p.scored.design.mechanism for p in result.frontier} == {
+        "posterior-sampling",
+        "noisy-cell-statistics",
+    }
+
+
+def test_a_public_prior_mean_is_the_reference_map(town: Town) -> None:
+    project = load_project(town.settings(prior_mean=True))
+    choice = tune(project).choice
+    assert choice.public_map is not None
+    values = choice.response.value(choice.public_map.mean)
+    assert values.shape == (project.domain.size,)
+    assert np.all((values > 5.0) & (values < 60.0))
+    assert choice.response.clip < project.response.clip
+
+
+def test_without_reference_a_simulated_field_tunes(town: Town) -> None:
+    settings = town.settings(reference=None, reference_public=False, centre=30.0, clip=15.0, priors=("car",))
+    tuned = tune(load_project(settings))
+    assert tuned.choice.tuning.kind == "simulated"
+    assert tuned.free_agreement is None
