@@ -50,7 +50,8 @@ def scan_for(values: Iterable[Canary], path: str | Path) -> list[Hit]:
     searched as well.
 
     Plant canaries that cannot occur by chance: numbers with at least six significant digits, texts with at
-    least five characters; shorter ones raise ValueError.
+    least five characters; shorter ones raise ValueError. For places take projected coordinates, or points
+    outside the region: a map's outlines hold thousands of degrees, and one may agree to seven decimals.
     """
     wanted = [_Pattern(value) for value in values]
     root = Path(path)
