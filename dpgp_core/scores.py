@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-if TYPE_CHECKING:
-    from dpgp_core.priors import Prior
-    from dpgp_core.records import CollapsedRecords
+from dpgp_core.posterior import fit
+from dpgp_core.priors import Prior
+from dpgp_core.records import CollapsedRecords
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -68,7 +66,5 @@ def effective_dimension(prior: Prior, records: CollapsedRecords, ridge: float) -
 
     Computed per cell as `sum_s m_s v_s / r^2` with the posterior variance `v_s` at the cell.
     """
-    from dpgp_core.posterior import fit
-
     variance = fit(prior, records, ridge).variance[records.index]
     return float(np.sum(records.count * variance) / ridge**2)
