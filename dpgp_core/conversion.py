@@ -51,11 +51,15 @@ def _checked_rdp(orders: Floats, rdp: ArrayLike) -> Floats:
     return values
 
 
+def _rounded_up_sum(values: Floats, cost: Floats) -> Floats:
+    return np.asarray(np.nextafter(values + cost, np.inf))
+
+
 def epsilons_from_rdp(orders: ArrayLike, rdp: ArrayLike, delta: float) -> Floats:
     """Vectorised `epsilon_from_rdp`: `rdp` (..., K) gives epsilons (...)."""
     grid = renyi_orders(orders)
     values = _checked_rdp(grid, rdp)
-    total = values + conversion_cost(grid, open_unit("delta", delta))
+    total = _rounded_up_sum(values, conversion_cost(grid, open_unit("delta", delta)))
     return np.asarray(np.maximum(0.0, np.min(total, axis=-1)), dtype=np.float64)
 
 
@@ -74,7 +78,7 @@ def epsilon_from_rdp(orders: ArrayLike, rdp: ArrayLike, delta: float) -> Epsilon
     values = _checked_rdp(grid, rdp)
     if values.ndim != 1:
         raise ValueError("rdp must be one-dimensional; use epsilons_from_rdp for many curves.")
-    total = values + conversion_cost(grid, open_unit("delta", delta))
+    total = _rounded_up_sum(values, conversion_cost(grid, open_unit("delta", delta)))
     best = int(np.argmin(total))
     if not math.isfinite(total[best]):
         return EpsilonBound(math.inf, None, True)

@@ -81,9 +81,10 @@ def classical_shift(orders: Floats, sensitivity: Floats, p: Floats) -> Floats:
 
 def rdp_from_shift(orders: Floats, shift: Floats, covariance: Floats, total: Floats, paths: int) -> Floats:
     """paths * (covariance + (alpha/2) shift/total^2), `total` = sqrt(sigma^2 + eta^2); rounded upwards."""
-    with np.errstate(over="ignore", divide="ignore"):
-        size = np.asarray(total, dtype=np.float64)[..., None]
-        return paths * (covariance + 0.5 * orders * ((shift / size) / size)) * (1.0 + 16.0 * _EPS)
+    size = np.asarray(total, dtype=np.float64)[..., None]
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        mean = np.where(np.isinf(shift), np.inf, 0.5 * orders * ((shift / size) / size))
+        return paths * (covariance + mean) * (1.0 + 16.0 * _EPS)
 
 
 def path_rdp(

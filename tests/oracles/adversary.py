@@ -1,7 +1,7 @@
 """The falsification suite: it builds neighbouring datasets to break a bound, at random and by hill climbing.
 
 A *family* makes prior kernels on a handful of cells and says which bounds are claimed for them. An attack
-keeps a population of neighbouring pairs (prior, core, the two replaced records) and climbs towards the largest
+keeps a population of neighbouring pairs (prior, core, the two replaced records) and climbs to the largest
 true sensitivity. `breaches` then compares exact Renyi divergences (see `divergence`) with the claims at many
 orders, scales and noise shares. Responses are extreme (+1 or -1), as the worst ones always are.
 """

@@ -1,0 +1,195 @@
+"""The guarantee of a design: what it costs, which bound backs it, and what it refuses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from dpgp_core import (
+    BOUNDS,
+    NOISY_CELL_STATISTICS,
+    ORDERS,
+    BoundRefused,
+    Design,
+    Guarantee,
+    RdpCurve,
+    covariance_rdp,
+    epsilon_from_rdp,
+    gaussian_epsilon,
+    guarantee,
+    path_rdp,
+    rkhs_bound,
+    sensitivity_rkhs,
+    sensitivity_sharp,
+    smallest_noise,
+    smallest_scale_for,
+    variance_bound,
+)
+
+
+@dataclass(frozen=True)
+class Facts:
+    name: str = "exponential"
+    kappa: float = 0.1
+    bounds: tuple[str, ...] = ("sharp", "separate", "triangle")
+
+
+DESIGN = Design("exponential", 1000.0, 5.0, 0.27)
+LATTICE = Facts("car", 0.0, ("maximum-principle", "sharp", "separate", "triangle"))
+
+
+def test_it_is_the_curve_of_path_rdp() -> None:
+    for design in (DESIGN, replace(DESIGN, paths=4), replace(DESIGN, noise_scale=0.3, paths=2)):
+        found = guarantee(design, 600, Facts())
+        variance = variance_bound(600, 5.0, 0.1)
+        rdp = path_rdp(
+            ORDERS,
+            ridge=5.0,
+            scale=design.scale,
+            variance=variance,
+            sensitivity=sensitivity_sharp(600, 5.0, variance),
+            noise_scale=design.noise_scale,
+            paths=design.paths,
+        )
+        inside = np.isfinite(rdp)
+        assert np.array_equal(inside, np.isfinite(found.curve.values))
+        assert found.curve.values[inside] == pytest.approx(rdp[inside], rel=1e-10)
+        assert found.epsilon(1e-5).epsilon == pytest.approx(
+            epsilon_from_rdp(ORDERS, rdp, 1e-5).epsilon, rel=1e-10
+        )
+        assert found.proved
+        assert found.bound == "sharp"
+        assert "section 6" in found.source
+
+
+def test_the_papers_example_gets_its_known_price() -> None:
+    """(600, 5), lengthscale 0.18 of the unit square, sigma 0.27: docs/mathematics.md, section 6."""
+    delta, kappa = 600**-1.1, math.exp(-math.sqrt(2.0) / 0.18)
+    facts = Facts("made up", kappa, ("maximum-principle", "sharp", "separate"))
+    for bound, epsilon in (("separate", 3.00), ("sharp", 2.13), ("maximum-principle", 1.48)):
+        found = guarantee(replace(DESIGN, bound=bound), 600, facts).epsilon(delta)
+        assert found.epsilon == pytest.approx(epsilon, abs=0.01)
+    # Theorem 3.1 as printed, with the unproved sqrt(2) and the looser conversion of the author's code: 5.65.
+    assert guarantee(replace(DESIGN, bound="sharp"), 600, facts).epsilon(delta).epsilon < 0.45 * 5.65
+
+
+def test_what_was_solved_is_what_is_charged() -> None:
+    """The two routes to one number: the least scale for a budget, and the guarantee of the design with it."""
+    for bound, share, paths in (("sharp", 0.0, 1), ("sharp", 0.3, 5), ("maximum-principle", 0.9, 2)):
+        scales = smallest_scale_for(
+            bound, 1.0, 1e-6, n=2000, ridge=15.0, kappa=0.0, noise_share=share, paths=paths
+        )
+        design = Design(
+            "car", 1e3, 15.0, scales.scale, noise_scale=scales.noise_scale, paths=paths, bound=bound
+        )
+        epsilon = guarantee(design, 2000, LATTICE).epsilon(1e-6).epsilon
+        assert 1.0 - 1e-8 < epsilon <= 1.0
+
+
+def test_a_bound_that_does_not_hold_for_the_prior_is_refused() -> None:
+    """Theorem B must not price the two-dimensional exponential prior."""
+    with pytest.raises(BoundRefused, match="'maximum-principle' does not hold for the prior 'exponential'"):
+        guarantee(replace(DESIGN, bound="maximum-principle"), 600, Facts())
+
+
+def test_an_unproved_bound_never_backs_a_release() -> None:
+    """Not even if a prior claims it."""
+    facts = Facts(bounds=("paper-code", "sharp"))
+    with pytest.raises(BoundRefused, match="not proved"):
+        guarantee(replace(DESIGN, bound="paper-code"), 600, facts)
+    with pytest.raises(BoundRefused, match="not proved"):
+        Guarantee(RdpCurve.zero(), "paper-code", "nowhere", False)
+    assert not BOUNDS["paper-code"].proved
+
+
+def test_an_unknown_bound_is_refused() -> None:
+    with pytest.raises(BoundRefused, match="no bound named 'best'"):
+        guarantee(replace(DESIGN, bound="best"), 600, Facts())
+
+
+def test_the_rkhs_bound_is_opt_in_and_states_its_assumption() -> None:
+    design = replace(DESIGN, bound="rkhs")
+    with pytest.raises(BoundRefused, match="rkhs_norm"):
+        guarantee(design, 600, Facts())
+    found = guarantee(design, 600, Facts(), rkhs_norm=3.0)
+    assert "RKHS norm at most 3" in found.assumption
+    variance = variance_bound(600, 5.0, 0.1)
+    delta = sensitivity_rkhs(5.0, variance, 3.0)
+    assert delta == pytest.approx(3.0 * variance / (variance + 25.0))
+    rdp = path_rdp(ORDERS, ridge=5.0, scale=0.27, variance=variance, sensitivity=delta)
+    assert found.epsilon(1e-5).epsilon == pytest.approx(
+        epsilon_from_rdp(ORDERS, rdp, 1e-5).epsilon, rel=1e-10
+    )
+    assert guarantee(DESIGN, 600, Facts()).assumption == ""
+    with pytest.raises(ValueError, match="norm_bound"):
+        rkhs_bound(-1.0)
+
+
+def test_posterior_mean_with_prior_noise_is_an_exact_gaussian_mechanism() -> None:
+    variance = variance_bound(600, 5.0, 0.1)
+    delta = float(sensitivity_sharp(600, 5.0, variance))
+    noise = smallest_noise(1.0, 1e-6, sensitivity=delta, paths=2)
+    found = guarantee(replace(DESIGN, scale=0.0, noise_scale=noise, paths=2), 600, Facts())
+    assert found.exact_gaussian_mu == pytest.approx(delta * math.sqrt(2.0) / noise, rel=1e-9)
+    exact = found.epsilon(1e-6)
+    assert exact.epsilon == pytest.approx(1.0, rel=1e-7)
+    assert exact.order is None
+    assert exact.epsilon < found.curve.epsilon(1e-6).epsilon
+    assert np.all(np.isfinite(found.curve.values))
+
+
+def test_noisy_cell_statistics_cost_one_gaussian_mechanism_whatever_comes_after() -> None:
+    """Sensitivity 2 (docs/mathematics.md, section 11); paths, scale, ridge and prior are post-processing."""
+    base = Design("car", 1e3, 4.0, 0.5, statistic_noise=8.0, mechanism=NOISY_CELL_STATISTICS)
+    found = guarantee(base, 5000, LATTICE)
+    assert found.epsilon(1e-5).epsilon == pytest.approx(gaussian_epsilon(0.25, 1e-5), rel=1e-9)
+    for other in (
+        replace(base, paths=500),
+        replace(base, scale=0.01, ridge=0.1),
+        replace(base, prior="matern"),
+    ):
+        assert guarantee(other, 5000, LATTICE).curve == found.curve
+
+
+def test_a_design_that_releases_the_mean_itself_is_refused() -> None:
+    with pytest.raises(ValueError, match="add noise"):
+        guarantee(replace(DESIGN, scale=0.0), 600, Facts())
+
+
+def test_a_hopeless_design_costs_inf_not_an_error() -> None:
+    """At ridge 0.01 no public order is admissible."""
+    found = guarantee(replace(DESIGN, ridge=0.01), 600, Facts())
+    assert found.epsilon(1e-5).epsilon == math.inf
+    assert found.group(1e-5, 3) == (math.inf, 1.0)
+
+
+def test_group_guarantee() -> None:
+    found = guarantee(DESIGN, 600, Facts())
+    epsilon, delta = found.group(1e-9, 3)
+    one = found.epsilon(1e-9).epsilon
+    assert epsilon == pytest.approx(3.0 * one)
+    assert delta == pytest.approx(3.0 * math.exp(2.0 * one) * 1e-9)
+
+
+@pytest.mark.parametrize("n", [0, -5, 2.5, math.nan])
+def test_n_must_be_a_number_of_records(n: float) -> None:
+    with pytest.raises(ValueError, match="n must be a whole number"):
+        guarantee(DESIGN, n, Facts())
+
+
+def test_one_record_and_ten_million() -> None:
+    for n in (1, 10_000_000):
+        found = guarantee(replace(DESIGN, ridge=50.0), n, Facts())
+        assert 0.0 < found.epsilon(1e-8).epsilon < math.inf
+
+
+def test_the_proved_price_stays_above_the_covariance_floor() -> None:
+    """No scale makes the covariance term vanish: only the ridge does."""
+    huge = guarantee(replace(DESIGN, scale=1e15), 600, Facts(kappa=0.0))
+    covariance = covariance_rdp(ORDERS, 5.0, 1.0)
+    inside = np.isfinite(covariance)
+    assert np.all(huge.curve.values[inside] >= covariance[inside])
+    assert huge.curve.values[inside] == pytest.approx(covariance[inside], rel=1e-9)
