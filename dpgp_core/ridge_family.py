@@ -46,6 +46,10 @@ class RidgeSlice:
         return iter((self.mean, self.variance, self.residual_paths))
 
 
+KEPT_BYTES = 1 << 28
+"""Memory that one family may keep in sparse factors; a large lattice factors again instead."""
+
+
 class RidgeFamily:
     """All ridges of one (prior, records) pair, sharing the expensive part. For searches, not for releases.
 
@@ -107,6 +111,8 @@ class RidgeFamily:
         if ridge not in self._factored:
             fitted: Any = fit(prior, self.records, ridge)
             assert isinstance(fitted, SparsePosterior)
+            if (len(self._factored) + 1) * fitted.factor.band.nbytes > KEPT_BYTES:
+                self._factored.clear()
             self._factored[ridge] = fitted
         posterior = self._factored[ridge]  # a sibling's: the factor and the variances do not know the means
         mean = posterior.mean_of(self.records.index, self.records.mean, ridge**2 / self.records.count)

@@ -83,6 +83,25 @@ def test_a_family_of_ridges_agrees_with_single_fits(name: str) -> None:
 
 
 @every_prior
+@pytest.mark.parametrize("kept", [0, 1 << 28], ids=["factor again", "keep factors"])
+def test_a_family_with_other_means_is_the_family_of_those_records(
+    name: str, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpgp_core.ridge_family.KEPT_BYTES", kept)
+    prior = make_prior(name, disk(3, padding=2), 900.0)
+    records = records_on(prior.lattice, 80, seed=4)[2]
+    size = prior.white_size + records.index.size
+    other = CollapsedRecords(records.index, records.count, -0.5 * records.mean)
+    first = RidgeFamily(prior, records, size, ProbeEntropy())
+    sibling = first.with_means(other.mean)
+    fresh = RidgeFamily(prior, other, size, ProbeEntropy())
+    for ridge in (0.3, 5.0, 0.3):
+        np.testing.assert_allclose(first.at(ridge).mean, fit(prior, records, ridge).mean, atol=1e-9)
+        for mine, its in zip(sibling.at(ridge), fresh.at(ridge), strict=True):
+            np.testing.assert_allclose(mine, its, atol=1e-12)
+
+
+@every_prior
 def test_cells_with_their_own_noise_and_a_signal_scale(name: str) -> None:
     """The posterior of a field of standard deviation s is that of the definition with prior s^2 k."""
     prior = make_prior(name, disk(2, padding=1), 900.0)

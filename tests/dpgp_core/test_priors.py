@@ -150,3 +150,19 @@ def test_one_order_serves_all_priors_of_a_lattice() -> None:
     lattice = disk(4)
     first, second = CarPrior.make(lattice, 500.0), CarPrior.make(lattice, 5_000.0)
     assert first.factor.ordering is second.factor.ordering is lattice.ordering
+
+
+def test_an_absorbing_edge_keeps_the_rim_from_setting_the_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every cell's variance stays near the largest, which is what the guarantee is priced at."""
+
+    def evenness(lengthscale: float) -> float:
+        variance = CarPrior.make(disk(12, padding=3), lengthscale).prior_variance
+        return float(variance.mean() / variance.max())
+
+    ranges = (600.0, 1_200.0, 2_400.0)
+    absorbing = [evenness(lengthscale) for lengthscale in ranges]
+    monkeypatch.setattr("dpgp_core.car.EDGE_FACTOR", 0.0)
+    reflecting = [evenness(lengthscale) for lengthscale in ranges]
+    assert min(absorbing) > 0.97
+    assert all(one > other for one, other in zip(absorbing, reflecting, strict=True))
+    assert min(reflecting) < 0.9
