@@ -59,11 +59,7 @@ def build_receipt(
     lines = [
         ReceiptLine("Unit of protection", words.protected_text(privacy.unit, privacy.unit_word, privacy.n)),
         _records_line(privacy),
-        ReceiptLine(
-            "Domain",
-            f"{cells:,} H3 cells of resolution {resolution}. {domain_origin or 'Origin not stated.'}",
-            not domain_origin,
-        ),
+        ReceiptLine("Domain", _domain(cells, resolution, domain_origin), not domain_origin),
         ReceiptLine("Centre", f"{_centre(response, value_unit)}; {_origin(response)}.", not response.origin),
         ReceiptLine(
             "Clip bound", f"{_clip(response, value_unit)}; {_origin(response)}.", not response.origin
@@ -92,11 +88,7 @@ def build_receipt(
             privacy.epsilon > LARGE_EPSILON,
         ),
         *(
-            ReceiptLine(
-                "Group",
-                words.group_sentence(q, epsilon, delta, privacy.unit_word),
-                not delta < words.USELESS_DELTA,
-            )
+            ReceiptLine("Group", words.group_sentence(q, epsilon, delta, privacy.unit_word))
             for q, epsilon, delta in privacy.group
         ),
     ]
@@ -110,6 +102,13 @@ def build_receipt(
 def _records_line(privacy: Guarded) -> ReceiptLine:
     noun = "non-empty cell" if privacy.unit == "cell" else privacy.unit_word
     return ReceiptLine("Records", f"{words.plural(privacy.n, noun)}; this number is treated as public.")
+
+
+def _domain(cells: int, resolution: int, origin: str) -> str:
+    return (
+        f"{cells:,} H3 cells of resolution {resolution}: {origin or 'their origin is not stated'}".rstrip(".")
+        + "."
+    )
 
 
 def _origin(response: ResponseScale) -> str:

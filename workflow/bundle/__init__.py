@@ -7,7 +7,7 @@ from workflow.bundle.products import CONFIDENCE, Products, products_at, supports
 from workflow.bundle.read import Bundle, read_bundle
 from workflow.bundle.scan import Hit, scan_for
 from workflow.bundle.text import neutral_cell
-from workflow.bundle.write import BundlePaths, write_bundle
+from workflow.bundle.write import BundlePaths, rehearse_bundle, write_bundle
 
 __all__ = [
     "CONFIDENCE",
@@ -19,6 +19,7 @@ __all__ = [
     "neutral_cell",
     "products_at",
     "read_bundle",
+    "rehearse_bundle",
     "scan_for",
     "supports",
     "write_bundle",

@@ -7,8 +7,10 @@ import os
 import shutil
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import numpy as np
 
 from geo import GeoError, domain_from_cells, geometry_dict
 from workflow.bundle import layout
@@ -41,17 +43,9 @@ def write_bundle(release: Release, directory: str | Path) -> BundlePaths:
 
     Everything is written beside its place first and renamed, so that nobody ever meets half a bundle.
     """
-    folder = Path(directory)
-    archive = folder.with_name(f"{folder.name}.zip")
-    for target in (folder, archive):
-        if os.path.lexists(target):
-            raise BundleError(f"{target} exists already: name a new folder, bundles are never overwritten.")
+    folder, archive = _targets(directory)
     contents = bundle_contents(release)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        workplace = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    except OSError as error:
-        raise BundleError(f"No bundle can be written in {folder.parent}: {error.strerror}.") from error
+    workplace = _workplace(folder)
     try:
         made = workplace / folder.name
         _write_folder(made, contents)
@@ -73,6 +67,15 @@ def write_bundle(release: Release, directory: str | Path) -> BundlePaths:
     finally:
         shutil.rmtree(workplace, ignore_errors=True)
     return BundlePaths(folder, archive)
+
+
+def rehearse_bundle(release: Release, directory: str | Path) -> None:
+    """Raise what `write_bundle` would raise, with paths of zeros in place of the real ones.
+
+    For before the draw: what stops a bundle only afterwards costs its whole epsilon.
+    """
+    bundle_contents(replace(release, paths=np.zeros_like(release.paths)))
+    _targets(directory)
 
 
 def bundle_contents(release: Release) -> dict[str, bytes]:
@@ -117,6 +120,27 @@ def bundle_contents(release: Release) -> dict[str, bytes]:
             raise BundleError(f"{name} would be too large to be read again: use a coarser resolution.")
     bundle_from_contents(contents)
     return contents
+
+
+def _targets(directory: str | Path) -> tuple[Path, Path]:
+    """The folder and the zip, neither of which may exist, in a place where one can write."""
+    folder = Path(directory)
+    if folder.name in ("", ".."):
+        raise BundleError("Name a new folder for the bundle.")
+    archive = folder.with_name(f"{folder.name}.zip")
+    for target in (folder, archive):
+        if os.path.lexists(target):
+            raise BundleError(f"{target} exists already: name a new folder, bundles are never overwritten.")
+    shutil.rmtree(_workplace(folder))
+    return folder, archive
+
+
+def _workplace(folder: Path) -> Path:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    except OSError as error:
+        raise BundleError(f"No bundle can be written in {folder.parent}: {error.strerror}.") from error
 
 
 def _write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:

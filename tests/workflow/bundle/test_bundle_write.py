@@ -18,7 +18,7 @@ import pytest
 from geo import Domain
 from geo.geojson import rfc7946_findings
 from tests.workflow.bundle.bundle_samples import make_release
-from workflow.bundle import BundleError, read_bundle, write_bundle
+from workflow.bundle import BundleError, read_bundle, rehearse_bundle, write_bundle
 from workflow.bundle import write as write_module
 from workflow.bundle.layout import FILES
 from workflow.bundle.paths import GRID
@@ -211,6 +211,24 @@ def test_what_cannot_be_published_is_one_sentence(
         write_bundle(replace(release, **changes), tmp_path / "bundle")  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "changes", [{"title": "x" * 201}, {"region": {}}, {"resolution": 7}, {"created": ""}], ids=str
+)
+def test_a_rehearsal_finds_what_would_stop_the_writing(
+    release: Release, tmp_path: Path, changes: dict[str, object]
+) -> None:
+    rehearse_bundle(release, tmp_path / "new")
+    with pytest.raises(BundleError):
+        rehearse_bundle(replace(release, **changes), tmp_path / "new")  # type: ignore[arg-type]
+    (tmp_path / "taken.zip").touch()
+    with pytest.raises(BundleError, match="exists already"):
+        rehearse_bundle(release, tmp_path / "taken")
+    (tmp_path / "file").touch()
+    with pytest.raises(BundleError, match="No bundle can be written"):
+        rehearse_bundle(release, tmp_path / "file" / "new")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "taken.zip"]
 
 
 def test_an_unproved_bound_cannot_back_a_bundle(release: Release, tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def test_every_part_has_its_line() -> None:
 
 
 def test_warnings_stand_where_something_is_wrong_and_nowhere_else() -> None:
-    fine = receipt(privacy=replace(guarded(), group=()))
+    fine = receipt()
     assert [topic for topic, line in fine.items() if line.warning] == []
     wrong = {
         "Tuning": {"tuning": Tuning("not accounted", "by eye")},
@@ -69,7 +69,7 @@ def test_warnings_stand_where_something_is_wrong_and_nowhere_else() -> None:
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.01, 0.1, 0.5, 1.0, 3.0])
 def test_small_epsilon_raises_no_alarm(epsilon: float) -> None:
-    lines = receipt(privacy=replace(guarded(), epsilon=epsilon, group=()))
+    lines = receipt(privacy=replace(guarded(), epsilon=epsilon))
     assert not any(line.warning for line in lines.values())
 
 
