@@ -50,7 +50,7 @@ from dpgp_core.scores import bce, effective_dimension, exceedance, expected_iou,
 from dpgp_core.selection import Selection, select, selection_curve
 from dpgp_core.sensitivities import (
     SensitivityBound,
-    sensitivities,
+    sensitivity_bounds,
     sensitivity_constant,
     sensitivity_diagonal,
     sensitivity_line_exponential,
@@ -136,7 +136,7 @@ __all__ = [
     "rkhs_bound",
     "select",
     "selection_curve",
-    "sensitivities",
+    "sensitivity_bounds",
     "sensitivity_constant",
     "sensitivity_diagonal",
     "sensitivity_line_exponential",

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dpgp_core._checks import Floats, positive, renyi_orders
 from dpgp_core.rdp import classical_shift, leverage
-from dpgp_core.sensitivities import PROVED, SOURCES, sensitivities
+from dpgp_core.sensitivities import PROVED, SOURCES, sensitivity_bounds
 
 
 class MeanShift(Protocol):
@@ -45,7 +45,7 @@ def _classical(name: str, factor: float = 1.0) -> MeanShift:
     def mean_shift(
         orders: ArrayLike, *, n: int, ridge: ArrayLike, variance: ArrayLike, noise_share: float = 0.0
     ) -> Floats:
-        delta = factor * sensitivities(name, n, ridge, variance)
+        delta = factor * sensitivity_bounds(name, n, ridge, variance)
         return classical_shift(renyi_orders(orders), delta, leverage(ridge, variance, noise_share))
 
     return mean_shift

@@ -15,7 +15,7 @@ from dpgp_core.curve import RdpCurve
 from dpgp_core.design import NOISY_CELL_STATISTICS, Design
 from dpgp_core.gaussian import gaussian_epsilon
 from dpgp_core.orders import ORDERS
-from dpgp_core.rdp import covariance_term, leverage, rdp_from_shift
+from dpgp_core.rdp import amplitude, covariance_term, leverage, rdp_from_shift
 from dpgp_core.variance import variance_bound
 
 
@@ -110,10 +110,9 @@ def guarantee(
     bound = _bound_for(design, prior_facts, rkhs_norm)
     variance = variance_bound(n, design.ridge, prior_facts.kappa)
     assumption = bound.requires if bound.name == "rkhs" else ""
-    total = math.hypot(design.scale, design.noise_scale)
+    total, share = amplitude(design.scale, design.noise_scale)
     if total == 0.0:
         raise ValueError("a design with scale 0 and noise_scale 0 releases the mean itself: add noise.")
-    share = 1.0 if design.scale == 0.0 else (design.noise_scale / total) ** 2 * (1.0 - 2.0**-48)
     shift = bound.mean_shift(ORDERS, n=n, ridge=design.ridge, variance=variance, noise_share=share)
     covariance = covariance_term(ORDERS, leverage(design.ridge, variance, share))
     curve = RdpCurve(rdp_from_shift(ORDERS, shift, covariance, np.asarray(total), design.paths))

@@ -1,4 +1,4 @@
-"""The Renyi divergence bound of posterior paths: exact covariance term, mean term, extra prior noise."""
+"""The Renyi divergence bound of posterior paths: exact covariance term, mean term, prior noise."""
 
 from __future__ import annotations
 
@@ -10,19 +10,6 @@ from numpy.typing import ArrayLike
 from dpgp_core._checks import Floats, positive_array, renyi_orders, ridge_array, variance_array, whole
 
 _EPS = float(np.finfo(np.float64).eps)
-_SERIES = 0.05  # below this |z| the series of log(1+z) - z is used
-_TERMS = 14  # 0.05^14 / 16 is below rounding
-
-
-def log1p_minus(z: Floats) -> Floats:
-    """log(1 + z) - z for z > -1, without cancellation near 0; never positive."""
-    small = np.abs(z) < _SERIES
-    direct = np.log1p(np.where(small, 0.0, z)) - z
-    near = np.where(small, z, 0.0)
-    series = np.zeros_like(near)
-    for k in range(_TERMS, 1, -1):
-        series = near * series + (-1.0) ** (k + 1) / k
-    return np.where(small, near * near * series, direct)
 
 
 def leverage(ridge: ArrayLike, variance: ArrayLike, noise_share: ArrayLike = 0.0) -> Floats:
@@ -44,17 +31,15 @@ def covariance_term(orders: Floats, p: Floats) -> Floats:
 
     f1 = -[log(1+(alpha-1)p) + (alpha-1) log(1-p)] / (2(alpha-1))
     f2 = -[log(1-alpha p) - alpha log(1-p)] / (2(alpha-1))
+    Together they are one logarithm of 1 - alpha (alpha-1) p^2/(1-p), because
+    (1+(alpha-1)p)(1-alpha p) = (1-p) - alpha (alpha-1) p^2; nothing cancels, however small p or alpha - 1.
     Source: docs/mathematics.md, section 7; at most 2 psi_alpha(tau) of the paper's Theorem 3.1.
     """
     p = np.asarray(p, dtype=np.float64)[..., None]
     less_one = orders - 1.0
-    inside = orders * p < 1.0
-    q = np.where(inside, p, 0.0)
-    # The linear parts of the logarithms cancel exactly, so only log(1+z) - z is summed.
-    one, up, down = log1p_minus(-q), log1p_minus(less_one * q), log1p_minus(-orders * q)
-    value = -(up + less_one * one) - (down - orders * one)
-    slack = 4.0 * _EPS * (np.abs(up) + np.abs(down) + 2.0 * orders * np.abs(one))
-    return np.where(inside, np.maximum(0.0, value + slack) / (2.0 * less_one), np.inf)
+    part = orders * less_one * (p * p / (1.0 - p))
+    inside = (orders * p < 1.0) & (part < 1.0)
+    return np.where(inside, -np.log1p(-np.where(inside, part, 0.0)) / (2.0 * less_one), np.inf)
 
 
 def covariance_rdp(
@@ -87,6 +72,23 @@ def rdp_from_shift(orders: Floats, shift: Floats, covariance: Floats, total: Flo
         return paths * (covariance + mean) * (1.0 + 16.0 * _EPS)
 
 
+def amplitude(scale: float, noise_scale: float) -> tuple[float, float]:
+    """(total, noise share) of scale sigma and prior noise eta: sqrt(sigma^2 + eta^2) and eta^2/total^2.
+
+    The share is rounded downwards, which costs more, and is 1 exactly for sigma = 0. An infinite scale is a
+    limit worth asking for: it leaves exactly the covariance term.
+    """
+    for name, value in (("scale", scale), ("noise_scale", noise_scale)):
+        if not value >= 0.0:
+            raise ValueError(f"{name} must be >= 0, got {value!r}.")
+    total = math.hypot(scale, noise_scale)
+    if total == 0.0 or scale == 0.0:
+        return total, 1.0
+    if math.isinf(total):
+        return total, 0.0
+    return total, min(1.0, (noise_scale / total) ** 2) * (1.0 - 8.0 * _EPS)
+
+
 def path_rdp(
     orders: ArrayLike,
     *,
@@ -110,14 +112,9 @@ def path_rdp(
     """
     grid, paths = renyi_orders(orders), whole("paths", paths)
     delta = positive_array("sensitivity", sensitivity)
-    for name, value in (("scale", scale), ("noise_scale", noise_scale)):
-        if not value >= 0.0:
-            raise ValueError(f"{name} must be >= 0, got {value!r}.")
-    total = math.hypot(scale, noise_scale)
+    total, share = amplitude(scale, noise_scale)
+    p = leverage(ridge, variance, share)
     if total == 0.0:
         return np.full(grid.shape, np.inf)
-    # An infinite scale is a limit worth asking for: it leaves exactly the covariance term.
-    share = 0.0 if math.isinf(scale) else (1.0 if math.isinf(noise_scale) else (noise_scale / total) ** 2)
-    p = leverage(ridge, variance, 1.0 if scale == 0.0 else min(1.0, share) * (1.0 - 4.0 * _EPS))
     shift = classical_shift(grid, delta, p)
     return rdp_from_shift(grid, shift, covariance_term(grid, p), np.asarray(total), paths)

@@ -40,8 +40,8 @@ def _least_total(epsilon: float, delta: float, shift: Floats, covariance: Floats
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         usable = (room > 0.0) & np.isfinite(shift)
         square = np.where(usable, 0.5 * paths * ORDERS * shift / np.where(usable, room, 1.0), np.inf)
-    total = np.asarray(np.sqrt(np.min(square, axis=-1)))
-    nudge = 2.0**-50
+    nudge = 2.0**-47  # enough for the rounding of what follows, so that one round is the rule
+    total = np.asarray(np.sqrt(np.min(square, axis=-1))) * (1.0 + nudge)
     for _ in range(40):
         cost = rdp_from_shift(ORDERS, shift, covariance, np.where(np.isfinite(total), total, 1.0), paths)
         over = np.isfinite(total) & ~(epsilons_from_rdp(ORDERS, cost, delta) <= epsilon)

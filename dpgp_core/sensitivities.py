@@ -105,7 +105,7 @@ _FORMULAS: dict[str, Callable[[int, Floats, Floats], Floats]] = {
 PROVED = {name: name != "paper-code" for name in _FORMULAS}
 
 
-def sensitivities(name: str, n: int, ridge: ArrayLike, variance: ArrayLike) -> Floats:
+def sensitivity_bounds(name: str, n: int, ridge: ArrayLike, variance: ArrayLike) -> Floats:
     """Vectorised bounds `name` on Delta_n for response bound (or RKHS norm) 1.
 
     n  records; ridge, variance  arrays that broadcast against each other, r > 0 and V_n in (0, 1].
@@ -118,7 +118,7 @@ def sensitivities(name: str, n: int, ridge: ArrayLike, variance: ArrayLike) -> F
 
 @lru_cache(maxsize=65536)
 def _unit(name: str, n: int, ridge: float, variance: float) -> float:
-    return float(sensitivities(name, n, np.array([ridge]), np.array([variance]))[0])
+    return float(sensitivity_bounds(name, n, np.array([ridge]), np.array([variance]))[0])
 
 
 def _bound(name: str, n: int, ridge: float, variance: float, factor: float) -> SensitivityBound:

@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpgp_core import BOUNDS, sensitivities, variance_bound
+from dpgp_core import BOUNDS, sensitivity_bounds, variance_bound
 from dpgp_core.rdp import covariance_term, leverage, rdp_from_shift
 from tests.oracles.adversary import FAMILIES, Family, Floats, Pairs, breaches, climb, random_pairs
 from tests.oracles.divergence import mp_posterior, mp_renyi, posterior, white_basis
@@ -20,7 +20,7 @@ def variance_of(pairs: Pairs) -> float:
 
 
 def claimed(bound: str, pairs: Pairs) -> float:
-    return float(sensitivities(bound, pairs.n, pairs.ridge, variance_of(pairs)))
+    return float(sensitivity_bounds(bound, pairs.n, pairs.ridge, variance_of(pairs)))
 
 
 def price(
@@ -176,7 +176,7 @@ def test_claims_stand_in_exact_arithmetic_where_floats_are_blind() -> None:
             left = mp_posterior(exact_kernel, [*core, 0], [*signs, 1], mpmath.mpf(ridge))
             right = mp_posterior(exact_kernel, [*core, 1], [*signs, -1], mpmath.mpf(ridge))
             variance = variance_bound(4, ridge, float(kernel.min()))
-            delta = float(sensitivities("sharp", 4, ridge, variance))
+            delta = float(sensitivity_bounds("sharp", 4, ridge, variance))
             for scale in (0.1 * delta, 100.0 * delta):
                 for order in (1.0 + 1e-3, 1.0 + 0.5 * ridge**2, 1.0 + 0.999 * ridge**2 / variance):
                     grid = np.array([order])

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from dpgp_core import ORDERS, covariance_rdp, orders_for, path_rdp, variance_bound
-from dpgp_core.rdp import log1p_minus
 
 RIDGES = (1e-3, 0.3, 1.0, 7.0, 300.0, 1e6)
 
@@ -58,14 +57,6 @@ def test_the_covariance_term_is_at_most_the_papers() -> None:
             paper = np.array([float(paper_covariance(order, tau)) for order in orders])
         assert np.all(got <= paper * (1.0 + 1e-9))
         assert np.all(got >= 0.5 * paper)
-
-
-def test_log1p_minus() -> None:
-    with mpmath.workdps(250):
-        for z in (-0.999, -0.3, -0.0501, -0.0499, -1e-9, -1e-100, 1e-12, 0.0499, 0.0501, 2.0, 1e6):
-            exact = mpmath.log(1 + mpmath.mpf(z)) - mpmath.mpf(z)
-            assert float(log1p_minus(np.array([z]))[0]) == pytest.approx(float(exact), rel=1e-13, abs=0.0)
-    assert log1p_minus(np.zeros(1))[0] == 0.0
 
 
 def naive_rdp(order: float, ridge: float, scale: float, variance: float, delta: float) -> float:

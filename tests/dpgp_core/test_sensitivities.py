@@ -10,7 +10,7 @@ import pytest
 from dpgp_core import (
     BOUNDS,
     SensitivityBound,
-    sensitivities,
+    sensitivity_bounds,
     sensitivity_constant,
     sensitivity_diagonal,
     sensitivity_line_exponential,
@@ -117,4 +117,4 @@ def test_mean_shifts_have_the_shape_of_their_arguments() -> None:
 def test_impossible_settings_are_refused(n: float, ridge: float, variance: float) -> None:
     for name in ("triangle", "separate", "sharp"):
         with pytest.raises(ValueError, match="must"):
-            sensitivities(name, n, ridge, variance)
+            sensitivity_bounds(name, n, ridge, variance)

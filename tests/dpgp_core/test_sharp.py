@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpgp_core import (
-    sensitivities,
+    sensitivity_bounds,
     sensitivity_maximum_principle,
     sensitivity_paper_code,
     sensitivity_separate,
@@ -141,7 +141,7 @@ def test_sharper_bounds_are_smaller_in_the_right_order(n: int, ridge: float) -> 
     """Theorem B <= A+ <= A <= Lemma B.1 up to the certificates' tolerance, for every n and ridge."""
     variance = variance_bound(n, ridge, 0.1)
     triangle, separate, sharp, principle = (
-        float(sensitivities(name, n, ridge, variance))
+        float(sensitivity_bounds(name, n, ridge, variance))
         for name in ("triangle", "separate", "sharp", "maximum-principle")
     )
     assert 0.0 < sharp <= separate * (1.0 + 1e-3)
