@@ -32,7 +32,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 60.0  # seconds until a wait is given up; never a claim about speed
+PATIENCE = 150.0  # seconds until a wait is given up; never a claim about speed
 CHART = '[data-testid="stDeckGlJsonChart"]'
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 

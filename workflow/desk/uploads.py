@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -15,12 +17,8 @@ class PrivateFolder:
     """A folder for one session's uploads, removed with everything in it when the session is forgotten."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="hexcursion-", ignore_cleanup_errors=True)
-
-    @property
-    def path(self) -> Path:
-        """The folder, readable by its owner only."""
-        return Path(self._folder.name)
+        self.path = Path(tempfile.mkdtemp(prefix="hexcursion-"))  # readable by its owner only
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
     def keep(self, name: str, data: bytes) -> Path:
         """Write an upload under its own content's name, so that equal uploads are one file.

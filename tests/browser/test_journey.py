@@ -1,0 +1,240 @@
+"""Journeys in a real browser: from data to download, reload, threshold, two people, cancel, recovery."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import geopandas
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page
+
+from geo import rfc7946_findings
+from geo.colours import rgb
+from tests.browser.harness import (
+    CHART,
+    PATIENCE,
+    RunningApp,
+    count_colour,
+    download,
+    go_to,
+    open_screen,
+    press,
+    settle,
+    wait_for_colour,
+)
+from workflow.ledger import open_ledger
+
+INSIDE, INSIDE_DARK = tuple(rgb("inside", "light")), tuple(rgb("inside", "dark"))
+MANY = 800  # pixels: about one hexagon of the coarse test map
+
+
+@dataclass(frozen=True)
+class Released:
+    """A curator's page after a release, with the release's id."""
+
+    page: Page
+    release_id: str
+
+
+def heading(page: Page, text: str) -> None:
+    page.get_by_text(text, exact=False).first.wait_for(timeout=PATIENCE * 1000)
+    settle(page)
+
+
+def take_example(page: Page, app: RunningApp) -> None:
+    open_screen(page, app, "data")
+    press(page, "Use the generated example")
+    heading(page, "What was read")
+
+
+def choose_coarse_hexagons(page: Page) -> None:
+    go_to(page, "Hexagons")
+    slider = page.get_by_role("slider")
+    for _ in range(2):
+        slider.press("ArrowLeft")
+        settle(page)
+    heading(page, "of resolution 6")
+
+
+def ask_for_a_quick_search(page: Page) -> None:
+    go_to(page, "Privacy and utility")
+    page.get_by_text("More choices", exact=True).click()
+    page.get_by_text("Quick search on a coarser grid", exact=True).click()
+    settle(page)
+    press(page, "Search for the best design")
+
+
+def ledger_entries(app: RunningApp) -> int:
+    return len(open_ledger(app.home / "ledger.sqlite", create=False).entries())
+
+
+@pytest.fixture(scope="module")
+def released(browser: Browser, app: RunningApp) -> Iterator[Released]:
+    """Walk the whole path once: data, hexagons, search, release."""
+    context = browser.new_context(viewport={"width": 1280, "height": 1400}, accept_downloads=True)
+    context.set_default_timeout(PATIENCE * 1000)
+    page = context.new_page()
+    take_example(page, app)
+    choose_coarse_hexagons(page)
+    ask_for_a_quick_search(page)
+    heading(page, "What the budget can buy")
+    go_to(page, "Release")
+    heading(page, "The receipt")
+    page.get_by_test_id("stFormSubmitButton").get_by_role("button").click()
+    heading(page, "Released as")
+    found = re.search(r"Released as ([0-9a-f]{16})", page.get_by_test_id("stMain").inner_text())
+    assert found
+    yield Released(page, found[1])
+    context.close()
+
+
+def test_the_map_shows_the_released_region_beside_the_baseline(released: Released) -> None:
+    charts = released.page.locator(CHART)
+    assert charts.count() == 2
+    for chart in (charts.nth(0), charts.nth(1)):
+        assert wait_for_colour(chart, INSIDE, MANY) < 0.9 * chart.bounding_box()["width"] * 460
+
+
+def test_the_downloaded_files_hold_what_was_released_and_are_rfc_7946(
+    released: Released, app: RunningApp, tmp_path: Path
+) -> None:
+    go_to(released.page, "Publish")
+    cells = download(released.page, "Hexagons as GeoJSON", tmp_path)
+    regions = download(released.page, "Regions as GeoJSON", tmp_path)
+    for path in (cells, regions):
+        assert rfc7946_findings(json.loads(path.read_text())) == []
+    frame = geopandas.read_file(cells)
+    inside = int((frame["in_set"].astype(float) > 0).sum())
+    assert set(frame["release_id"]) == {released.release_id}
+    assert 0 < inside < len(frame)
+    assert np.allclose(frame["epsilon"].astype(float), 1.0, rtol=1e-6)
+    shapes = geopandas.read_file(regions)
+    path_region = shapes[shapes["product"] == "path"].to_crs("EPSG:6933").area.sum()
+    inside_area = frame[frame["in_set"].astype(float) > 0].to_crs("EPSG:6933").area.sum()
+    assert path_region == pytest.approx(inside_area, rel=1e-3)
+    go_to(released.page, "Release")
+    shown = released.page.locator(".legend").first.inner_text()
+    assert f"{inside:,} cells" in shown
+    go_to(released.page, "Publish")
+    bundle = download(released.page, "Download the bundle", tmp_path)
+    with zipfile.ZipFile(bundle) as archive:
+        names = {Path(name).name for name in archive.namelist()}
+    assert {"cells.geojson", "regions.geojson", "paths.parquet", "statement.json", "SHA256SUMS"} <= names
+    go_to(released.page, "Release")
+
+
+def test_moving_the_threshold_twenty_times_redraws_and_charges_nothing(
+    released: Released, app: RunningApp
+) -> None:
+    page = released.page
+    go_to(page, "Release")
+    before = ledger_entries(app)
+    slider = page.get_by_role("slider").first
+    counts = []
+    slider.focus()
+    for _ in range(20):
+        slider.press("ArrowLeft")
+    settle(page)
+    wait_for_colour(page.locator(CHART).first, INSIDE, MANY)
+    counts.append(page.locator(".legend").first.inner_text())
+    for _ in range(20):
+        slider.press("ArrowRight")
+    settle(page)
+    counts.append(page.locator(".legend").first.inner_text())
+    assert counts[0] != counts[1]
+    assert page.get_by_test_id("stException").count() == 0
+    assert ledger_entries(app) == before
+
+
+def test_a_reload_shows_the_same_release_and_draws_nothing(
+    released: Released, app: RunningApp, new_page: Callable[..., Page]
+) -> None:
+    before = ledger_entries(app)
+    go_to(released.page, "Release")
+    address = released.page.url
+    assert released.release_id in address
+    again = new_page()
+    for _ in range(2):
+        again.goto(address)
+        heading(again, "nothing new was drawn")
+        wait_for_colour(again.locator(CHART).first, INSIDE, MANY)
+    assert ledger_entries(app) == before
+    text = again.get_by_test_id("stMain").inner_text()
+    assert "Baseline" not in text  # the private data are gone with the session that held them
+
+
+def test_another_person_sees_the_bundle_and_nothing_of_the_curators_data(
+    released: Released, app: RunningApp, new_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    table = tmp_path / "sensors.csv"
+    rows = [f"{2.1 + 0.02 * i},{54.7 + 0.01 * i},{20 + i}" for i in range(12)]
+    table.write_text("lon,lat,no2 (ug/m3)\n" + "\n".join(rows) + "\n")
+    other = new_page()
+    open_screen(other, app, "data")
+    assert "What was read" not in other.get_by_test_id("stMain").inner_text()
+    other.get_by_role("radio", name="Sensor table").click()
+    settle(other)
+    other.get_by_test_id("stFileUploader").first.locator("input[type=file]").set_input_files(table)
+    heading(other, "Guessed from the first rows")
+    press(other, "Read the data")
+    heading(other, "What was read")
+    assert "12 rows read, 12 kept" in other.get_by_test_id("stMain").inner_text()
+    assert "12 sensors" in other.get_by_test_id("stSidebar").inner_text()
+    go_to(released.page, "Data")
+    mine = released.page.locator("body").inner_text()
+    assert "generated sales" in mine
+    assert "12 sensors" not in mine
+    go_to(other, "Viewer")
+    wait_for_colour(other.locator(CHART).first, INSIDE, MANY)
+    go_to(released.page, "Release")
+
+
+def test_a_broken_file_is_one_sentence_and_a_good_one_recovers(
+    page: Page, app: RunningApp, tmp_path: Path
+) -> None:
+    broken, good = tmp_path / "broken.csv", tmp_path / "good.csv"
+    broken.write_bytes(b"%PDF-1.4 not a table")
+    good.write_text("lon,lat,level\n2.2,54.7,1\n2.3,54.8,2\n2.25,54.75,3\n")
+    open_screen(page, app, "data")
+    page.get_by_role("radio", name="Sensor table").click()
+    settle(page)
+    upload = page.get_by_test_id("stFileUploader").first.locator("input[type=file]")
+    upload.set_input_files(broken)
+    page.get_by_test_id("stAlert").wait_for(timeout=PATIENCE * 1000)
+    assert "PDF" in page.get_by_test_id("stAlert").inner_text()
+    assert page.get_by_test_id("stException").count() == 0
+    upload.set_input_files(good)
+    heading(page, "Guessed from the first rows")
+    page.get_by_label("Its unit").fill("m")
+    page.get_by_label("Its unit").press("Enter")
+    settle(page)
+    press(page, "Read the data")
+    heading(page, "3 rows read, 3 kept")
+
+
+def test_a_search_is_cancelled_and_started_again(page: Page, app: RunningApp) -> None:
+    take_example(page, app)
+    go_to(page, "Hexagons")
+    go_to(page, "Privacy and utility")
+    press(page, "Search for the best design")  # 1,248 hexagons, the whole grid: long enough to be stopped
+    page.get_by_role("button", name="Cancel the search").click()
+    heading(page, "The search was cancelled")
+    choose_coarse_hexagons(page)
+    ask_for_a_quick_search(page)
+    heading(page, "What the budget can buy")
+
+
+def test_the_dark_theme_draws_its_own_colours(
+    released: Released, app: RunningApp, new_page: Callable[..., Page]
+) -> None:
+    page = new_page(theme="dark")
+    open_screen(page, app, f"viewer?release={released.release_id}")
+    chart = page.locator(CHART).first
+    wait_for_colour(chart, INSIDE_DARK, MANY)
+    assert count_colour(chart.screenshot(), INSIDE) < MANY

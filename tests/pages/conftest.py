@@ -1,0 +1,51 @@
+"""Fixtures of the page tests: the app in Streamlit's own test harness, with a search that answers at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 120.0
+
+
+@pytest.fixture(autouse=True)
+def _nobody_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a viewer's mode nor the test runner's own arguments reach the app."""
+    monkeypatch.delenv("HEXCURSION_MODE", raising=False)
+    monkeypatch.setattr("sys.argv", ["app.py"])
+
+
+@pytest.fixture
+def open_app() -> Callable[..., AppTest]:
+    """Run the app once, on the start screen or on another one; nothing may have failed."""
+
+    def opened(path: str | None = None, secrets: dict[str, object] | None = None) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+        for name, value in (secrets or {}).items():
+            app.secrets[name] = value
+        app.run()
+        if path is not None:
+            app.switch_page(path).run()
+        assert not app.exception
+        return app
+
+    return opened
+
+
+def texts(app: AppTest) -> str:
+    """All words on the screen and in the side bar, for looking up sentences."""
+    kinds = ("title", "subheader", "markdown", "caption", "info", "error", "success", "warning")
+    return "\n".join(str(element.value) for kind in kinds for element in app.get(kind))
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    """Press the button of that label; nothing may fail."""
+    found = [button for button in app.button if button.label == label]
+    assert found, f"no button {label!r} among {[button.label for button in app.button]}"
+    found[0].click().run()
+    assert not app.exception
+    return app

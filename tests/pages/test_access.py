@@ -1,0 +1,96 @@
+"""Who sees which screen: sign-in on and off, curators listed or not, and the viewer's process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.parts import access
+from pages.parts.steps import DATA, SCREENS
+
+AUTH = {"auth": {"redirect_uri": "http://localhost/oauth2callback", "cookie_secret": "x" * 32}}
+CURATOR_TITLES = {screen.title for screen in SCREENS if screen.curator}
+
+
+class Person:
+    """What Streamlit says about the person at the other end."""
+
+    def __init__(self, **facts: object) -> None:
+        self.is_logged_in = bool(facts)
+        self._facts = facts
+
+    def get(self, name: str, default: object = None) -> object:
+        return self._facts.get(name, default)
+
+
+@pytest.fixture
+def person(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def be(**facts: object) -> None:
+        monkeypatch.setattr(access.st, "user", Person(**facts))
+
+    return be
+
+
+def title(app: AppTest) -> str:
+    return app.title[0].value
+
+
+def test_without_sign_in_configured_everything_is_open(open_app: Callable[..., AppTest]) -> None:
+    assert title(open_app()) == "Start"
+    assert title(open_app(DATA.path)) == "Data"
+
+
+def test_with_sign_in_configured_a_stranger_sees_no_curator_screen(
+    open_app: Callable[..., AppTest], person: Callable[..., None]
+) -> None:
+    person()
+    app = open_app(secrets=AUTH)
+    assert title(app) not in CURATOR_TITLES
+    assert [button.label for button in app.sidebar.button] == ["Sign in as a curator"]
+    with pytest.raises(ValueError, match="navigation page"):  # the screen does not exist for a stranger
+        app.switch_page(DATA.path)
+
+
+def test_somebody_signed_in_is_a_curator(
+    open_app: Callable[..., AppTest], person: Callable[..., None]
+) -> None:
+    person(email="ada@example.org", name="Ada")
+    app = open_app(secrets=AUTH)
+    assert title(app) == "Start"
+    assert [button.label for button in app.sidebar.button] == ["Sign out"]
+    assert "Signed in as Ada." in [caption.value for caption in app.sidebar.caption]
+
+
+@pytest.mark.parametrize(
+    ("email", "open_to"), [("ada@example.org", True), ("ADA@example.org ", True), ("eve@example.org", False)]
+)
+def test_a_list_of_curators_narrows_it_down(
+    open_app: Callable[..., AppTest], person: Callable[..., None], email: str, open_to: bool
+) -> None:
+    person(email=email)
+    app = open_app(secrets={**AUTH, "hexcursion": {"curators": ["Ada@example.org"]}})
+    assert (title(app) in CURATOR_TITLES) is open_to
+
+
+def test_an_empty_list_of_curators_lets_nobody_in(
+    open_app: Callable[..., AppTest], person: Callable[..., None]
+) -> None:
+    person(email="")
+    app = open_app(secrets={**AUTH, "hexcursion": {"curators": []}})
+    assert title(app) not in CURATOR_TITLES
+
+
+@pytest.mark.parametrize("way", ["environment", "argument"])
+def test_a_viewers_process_is_closed_even_to_a_curator(
+    open_app: Callable[..., AppTest], person: Callable[..., None], monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    if way == "environment":
+        monkeypatch.setenv("HEXCURSION_MODE", "viewer")
+    else:
+        monkeypatch.setattr("sys.argv", ["app.py", "--viewer"])
+    person(email="ada@example.org")
+    app = open_app(secrets=AUTH)
+    assert title(app) == "Viewer"
+    assert not app.sidebar.button

@@ -1,0 +1,210 @@
+"""The main path in the test harness: what each screen needs, says and keeps; one submit is one draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.parts import release_panel, search_panel
+from pages.parts.glossary import TERMS, label, tip
+from pages.parts.steps import (
+    DATA,
+    HELP,
+    HEXAGONS,
+    LEDGER,
+    MAIN_PATH,
+    PRIVACY,
+    PUBLISH,
+    RELEASE,
+    SCREENS,
+    VIEWER,
+)
+from tests.pages.conftest import press, texts
+from workflow.desk import find_bundle, search_job, threshold_stops
+from workflow.ledger import open_ledger
+from workflow.settings import ReleaseSettings
+
+
+@pytest.fixture
+def small_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A search that is over when the screen asks for it, on one prior and the coarse grid."""
+
+    def finished(settings: ReleaseSettings):
+        job = search_job(replace(settings, priors=("car",), quick=True))
+        assert job.wait(120)
+        return job
+
+    monkeypatch.setattr(search_panel, "search_job", finished)
+    return
+
+
+def address_of(app: AppTest) -> str:
+    """The release that the address names."""
+    value = app.query_params["release"]
+    return value if isinstance(value, str) else value[0]
+
+
+def at_hexagons(open_app: Callable[..., AppTest], resolution: int = 6) -> AppTest:
+    app = open_app(DATA.path)
+    press(app, "Use the generated example")
+    app.switch_page(HEXAGONS.path).run()
+    app.slider[0].set_value(resolution).run()
+    assert not app.exception
+    return app
+
+
+def at_release(open_app: Callable[..., AppTest]) -> AppTest:
+    app = at_hexagons(open_app)
+    app.switch_page(PRIVACY.path).run()
+    press(app, "Search for the best design")
+    app.switch_page(RELEASE.path).run()
+    assert not app.exception
+    return app
+
+
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.address)
+def test_a_fresh_session_meets_words_and_no_traceback_everywhere(
+    open_app: Callable[..., AppTest], screen
+) -> None:
+    app = open_app(screen.path)
+    assert app.title[0].value == screen.title
+    assert screen.question in texts(app)
+
+
+@pytest.mark.parametrize(("screen", "sentence"), [
+    (RELEASE, "First finish the step Privacy and utility."),
+    (PUBLISH, "Nothing has been released in this session yet."),
+    (LEDGER, "There is no ledger yet"),
+    (VIEWER, "Choose a published bundle"),
+    (PRIVACY, "First finish the step Data."),
+])  # fmt: skip
+def test_an_early_visitor_is_told_what_comes_first(
+    open_app: Callable[..., AppTest], screen, sentence: str
+) -> None:
+    assert sentence in texts(open_app(screen.path))
+
+
+def test_the_example_is_said_to_be_generated_on_every_step(open_app: Callable[..., AppTest]) -> None:
+    app = open_app(DATA.path)
+    assert "generated data" not in texts(app)
+    press(app, "Use the generated example")
+    for step in MAIN_PATH:
+        app.switch_page(step.path).run()
+        assert "generated data" in texts(app), step.title
+
+
+def test_what_was_decided_stays_in_sight_and_is_not_lost_by_going_back(
+    open_app: Callable[..., AppTest],
+) -> None:
+    app = at_hexagons(open_app)
+    decided = [element.value for element in app.sidebar.markdown]
+    assert any("generated sales" in text for text in decided)
+    assert any("resolution 6" in text for text in decided)
+    app.switch_page(DATA.path).run()
+    app.switch_page(HEXAGONS.path).run()
+    assert app.slider[0].value == 6
+    assert [element.value for element in app.sidebar.markdown] == decided
+
+
+def test_drop_reasons_are_sentences(open_app: Callable[..., AppTest]) -> None:
+    app = press(open_app(DATA.path), "Use the generated example")
+    assert "dropped: other property type." in texts(app)
+    assert "dropped: postcode blank or malformed." in texts(app)
+
+
+def test_the_receipt_comes_first_and_one_submit_draws_once(
+    open_app: Callable[..., AppTest], small_search: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draws = []
+    real = release_panel.release
+    monkeypatch.setattr(
+        release_panel, "release", lambda *arguments: draws.append(real(*arguments)) or draws[-1]
+    )
+    app = at_release(open_app)
+    said = texts(app)
+    for topic in ("Unit of protection", "Tuning", "This release", "In words", "Group"):
+        assert f"**{topic}**" in said
+    for _ in range(3):  # a rerun is not a release
+        app.run()
+    assert draws == []
+    press(app, "Release")
+    assert len(draws) == 1
+    release_id = draws[0].release.release_id
+    assert address_of(app) == release_id
+    for _ in range(3):
+        app.run()
+    app.switch_page(PUBLISH.path).run()
+    app.switch_page(RELEASE.path).run()
+    assert len(draws) == 1
+    assert release_id in texts(app)
+    ledger = open_ledger(create=False)
+    assert ledger.charge_of(release_id) is not None
+    assert ledger.verify() == []
+
+
+def test_exploring_a_release_leaves_the_ledger_as_it_is(
+    open_app: Callable[..., AppTest], small_search: None
+) -> None:
+    app = press(at_release(open_app), "Release")
+    before = open_ledger(create=False).entries()
+    said = set()
+    for stop in threshold_stops(find_bundle(address_of(app)))[10:90:8]:
+        app.select_slider[0].set_value(stop).run()
+        assert not app.exception
+        said.add(next(text for text in texts(app).splitlines() if "cells are above the threshold" in text))
+    assert len(said) > 3  # the map did move
+    assert open_ledger(create=False).entries() == before
+
+
+def test_a_reload_reopens_the_release_of_the_address(
+    open_app: Callable[..., AppTest], small_search: None
+) -> None:
+    app = press(at_release(open_app), "Release")
+    release_id = address_of(app)
+    before = open_ledger(create=False).entries()
+    reloaded = open_app()
+    reloaded.query_params["release"] = release_id
+    reloaded.switch_page(RELEASE.path).run()
+    assert not reloaded.exception
+    assert "nothing new was drawn" in texts(reloaded)
+    assert not [button for button in reloaded.button if button.label == "Release"]
+    assert open_ledger(create=False).entries() == before
+
+
+@pytest.mark.parametrize("address", ["../../etc/passwd", "0" * 16, "x"])
+def test_an_address_without_a_release_is_one_sentence(open_app: Callable[..., AppTest], address: str) -> None:
+    app = open_app()
+    app.query_params["release"] = address
+    app.switch_page(PUBLISH.path).run()
+    assert not app.exception
+    assert [error.value for error in app.error] == [
+        "There is no release of this address on this machine: open its bundle file instead."
+    ]
+
+
+def test_changed_choices_ask_for_a_new_search(open_app: Callable[..., AppTest], small_search: None) -> None:
+    app = at_hexagons(open_app)
+    app.switch_page(PRIVACY.path).run()
+    press(app, "Search for the best design")
+    assert "What the budget can buy" in texts(app)
+    app.number_input[0].set_value(500_000.0).run()
+    assert "The choices have changed since the last search." in texts(app)
+    app.switch_page(RELEASE.path).run()
+    assert "First finish the step Privacy and utility." in texts(app)
+
+
+def test_every_term_has_a_word_and_a_sentence() -> None:
+    for name, term in TERMS.items():
+        assert term.word, name
+        assert term.meaning.endswith("."), name
+        assert term.meaning in tip(name)
+        assert label(name)[0].isupper()
+
+
+def test_help_explains_every_term(open_app: Callable[..., AppTest]) -> None:
+    app = open_app(HELP.path)
+    shown = " ".join(str(value) for table in app.table for value in table.value.to_numpy().ravel())
+    assert all(term.word in shown and term.meaning in shown for term in TERMS.values())
