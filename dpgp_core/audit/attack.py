@@ -1,0 +1,145 @@
+"""The membership attack: statistics of released path values, likelihood ratios from shadow releases, ROC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from dpgp_core.audit.lower_bound import ErrorCounts
+from dpgp_core.audit.mixtures import LatentMixture, Mixture
+
+Floats = NDArray[np.float64]
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What the attacker sees of each release at the target: sample mean and, with L > 1, log sample variance.
+
+    mean          (S,) response units
+    log_variance  (S,) or None for a single path;  exact  True for posterior moments without sampling noise
+    """
+
+    mean: Floats
+    log_variance: Floats | None = None
+    exact: bool = False
+
+    @staticmethod
+    def of(values: Floats) -> Statistics:
+        """From released values at the target, (S, L)."""
+        mean = values.mean(axis=1)
+        if values.shape[1] == 1:
+            return Statistics(mean)
+        return Statistics(mean, np.log(np.maximum(values.var(axis=1, ddof=1), _TINY)))
+
+    @staticmethod
+    def of_moments(mean: Floats, variance: Floats) -> Statistics:
+        """The limit of infinitely many paths: posterior mean and variance themselves."""
+        return Statistics(mean, np.log(np.maximum(variance, _TINY)), exact=True)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Log likelihood ratios of releases, in favour of "in": from the mean statistic alone, and combined."""
+
+    mean_only: Floats
+    combined: Floats
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A likelihood-ratio attack learned from shadow releases (LiRA: Carlini et al. 2022; paper, app. C).
+
+    The combined score is the product of the two statistics' likelihood ratios.
+    """
+
+    mean_in: LatentMixture
+    mean_out: LatentMixture
+    variance_in: Mixture | None
+    variance_out: Mixture | None
+
+    @staticmethod
+    def learn(shadow_in: Statistics, shadow_out: Statistics) -> Attack:
+        """Fit the density models to shadow releases with and without the target."""
+        noisy = not shadow_in.exact
+        means = (LatentMixture.fit(shadow_in.mean, noisy), LatentMixture.fit(shadow_out.mean, noisy))
+        if shadow_in.log_variance is None or shadow_out.log_variance is None:
+            return Attack(*means, None, None)
+        return Attack(*means, Mixture.fit(shadow_in.log_variance), Mixture.fit(shadow_out.log_variance))
+
+    def score(self, seen: Statistics) -> Scores:
+        """Scores of fresh releases, (S,)."""
+        mean = self.mean_in.log_density(seen.mean) - self.mean_out.log_density(seen.mean)
+        if self.variance_in is None or self.variance_out is None or seen.log_variance is None:
+            return Scores(mean, mean)
+        spread = seen.log_variance
+        return Scores(
+            mean, mean + self.variance_in.log_density(spread) - self.variance_out.log_density(spread)
+        )
+
+
+def area_under_curve(members: Floats, others: Floats) -> float:
+    """Probability that a member scores above a non-member, ties counted half (Mann-Whitney)."""
+    rank = rankdata(np.concatenate([members, others]))
+    total = rank[: members.size].sum() - members.size * (members.size + 1) / 2.0
+    return float(total / (members.size * others.size))
+
+
+def area_deviation(size: int) -> float:
+    """Largest standard deviation of the area for `size` members and as many others: sqrt(1/(4 size)).
+
+    Var <= A (1 - A)/min(members, others) (Birnbaum and Klose 1957), at most 1/(4 size).
+    """
+    return float(np.sqrt(0.25 / size))
+
+
+def true_positive_rates(members: Floats, others: Floats, rates: Floats) -> Floats:
+    """Share of members above the threshold whose false-positive rate is at most each of `rates`."""
+    ordered = np.sort(others)[::-1]
+    allowed = np.minimum((np.asarray(rates) * others.size).astype(np.int64), others.size - 1)
+    return np.mean(members[:, None] > ordered[allowed], axis=0)
+
+
+def roc(members: Floats, others: Floats, points: int = 101) -> tuple[Floats, Floats]:
+    """(false-positive rates, true-positive rates) on a public grid, closer together near 0."""
+    rates = np.linspace(0.0, 1.0, points) ** 2
+    return rates, true_positive_rates(members, others, rates)
+
+
+def count_errors(members: Floats, others: Floats, threshold: float) -> ErrorCounts:
+    """Counts of the test "score above threshold" on fresh releases."""
+    return ErrorCounts(
+        int((members > threshold).sum()), members.size, int((others > threshold).sum()), others.size
+    )
+
+
+def best_threshold(members: Floats, others: Floats, delta: float, least: int = 20) -> float:
+    """The threshold whose estimated rates prove most at `delta`; to be chosen on shadow releases only.
+
+    Looks from both sides at thresholds that leave at least `least` releases beyond them.
+    """
+    pooled = np.sort(np.concatenate([members, others]))
+    steps = np.unique(np.linspace(0, pooled.size - 1, min(pooled.size, 2000)).astype(np.int64))
+    thresholds = pooled[steps]
+    hits = members.size - np.searchsorted(np.sort(members), thresholds, side="right")
+    alarms = others.size - np.searchsorted(np.sort(others), thresholds, side="right")
+    wide = 2.0  # standard deviations by which a rate is distrusted while choosing
+
+    def proved(high: Floats, high_of: int, low: Floats, low_of: int) -> Floats:
+        top = np.maximum((high - wide * np.sqrt(high)) / high_of - delta, 0.0)
+        bottom = (low + wide * np.sqrt(low) + least / 4.0) / low_of
+        return np.where(top > 0.0, np.log(np.maximum(top, 1e-300) / bottom), 0.0)
+
+    gain = np.maximum(
+        proved(hits.astype(float), members.size, alarms.astype(float), others.size),
+        proved(
+            (others.size - alarms).astype(float),
+            others.size,
+            (members.size - hits).astype(float),
+            members.size,
+        ),
+    )
+    return float(thresholds[int(np.argmax(gain))])

@@ -1,0 +1,68 @@
+"""Empirical lower bounds on epsilon: what an attack's error rates prove, with Clopper-Pearson intervals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from scipy.stats import beta
+
+from dpgp_core._checks import open_unit, whole
+
+
+@dataclass(frozen=True)
+class ErrorCounts:
+    """What a test did on fresh releases: it cried "in" `hits` of `members` and `alarms` of `others` times."""
+
+    hits: int
+    members: int
+    alarms: int
+    others: int
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.hits <= self.members and 0 <= self.alarms <= self.others):
+            raise ValueError("counts must not exceed the number of trials.")
+        if self.members < 1 or self.others < 1:
+            raise ValueError("at least one release under each hypothesis is needed.")
+
+    @property
+    def true_positive_rate(self) -> float:
+        return self.hits / self.members
+
+    @property
+    def false_positive_rate(self) -> float:
+        return self.alarms / self.others
+
+
+def rate_below(successes: int, trials: int, failure: float) -> float:
+    """Lower confidence limit of a probability: wrong with probability at most `failure` (Clopper-Pearson)."""
+    successes, trials = int(successes), whole("trials", trials)
+    return 0.0 if successes == 0 else float(beta.ppf(failure, successes, trials - successes + 1))
+
+
+def rate_above(successes: int, trials: int, failure: float) -> float:
+    """Upper confidence limit of a probability: wrong with probability at most `failure` (Clopper-Pearson)."""
+    return 1.0 - rate_below(trials - successes, trials, failure)
+
+
+def epsilon_lower_bound(counts: ErrorCounts, delta: float, confidence: float = 0.95) -> float:
+    """Lower bound on every epsilon for which the mechanism could be (epsilon, delta)-private; 0 if none.
+
+    (epsilon, delta)-privacy forces TPR <= e^epsilon FPR + delta and, from the other side,
+    1 - FPR <= e^epsilon (1 - TPR) + delta, for every test (Wasserman and Zhou 2010; Kairouz, Oh, Viswanath
+    2015). The four rates are replaced by their confidence limits, each failing with probability at most
+    (1 - confidence)/4, so the returned number is wrong with probability at most 1 - confidence, provided the
+    test was fixed before these releases were drawn.
+    """
+    delta, failure = open_unit("delta", delta), (1.0 - open_unit("confidence", confidence)) / 4.0
+    sides = (
+        (
+            rate_below(counts.hits, counts.members, failure),
+            rate_above(counts.alarms, counts.others, failure),
+        ),
+        (
+            rate_below(counts.others - counts.alarms, counts.others, failure),
+            rate_above(counts.members - counts.hits, counts.members, failure),
+        ),
+    )
+    return max(0.0, *(math.log((high - delta) / low) if high > delta else 0.0 for high, low in sides))
