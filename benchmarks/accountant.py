@@ -1,9 +1,9 @@
 """The accountant, vectorised against scalar: `python -m benchmarks.accountant [--designs 400]`.
 
 Three questions a search asks of hundreds of designs, each answered twice in this one run: by the library, and
-by a straightforward scalar implementation of the same formulas (a Python loop over orders with `math`, bisection
-for the scale, a scan of Theorem A+'s box). CPU seconds of one thread; the answers are compared before the clocks
-are. The scan is a sample maximum over 40^3 points: it certifies nothing and lies a little below the supremum.
+by a straightforward scalar implementation of the same formulas (a Python loop over orders with `math`, a
+bisection for the scale, a scan of Theorem A+'s box). CPU seconds of one thread; the answers are compared too.
+The scan is a sample maximum over 40^3 points: it certifies nothing and lies a little below the supremum.
 """
 
 from __future__ import annotations

@@ -6,8 +6,21 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpgp_core import BOUNDS, sensitivity_bounds, variance_bound
+from dpgp_core import (
+    BOUNDS,
+    ORDERS,
+    PRIORS,
+    BoundRefused,
+    Design,
+    Prior,
+    guarantee,
+    make_prior,
+    sensitivity_bounds,
+    variance_bound,
+)
 from dpgp_core.rdp import covariance_term, leverage, rdp_from_shift
+from dpgp_core.sensitivities import SOURCES
+from tests.dpgp_core.hexmap import disk
 from tests.oracles.adversary import FAMILIES, Family, Floats, Pairs, breaches, climb, random_pairs
 from tests.oracles.divergence import mp_posterior, mp_renyi, posterior, white_basis
 
@@ -19,7 +32,14 @@ def variance_of(pairs: Pairs) -> float:
     return variance_bound(pairs.n, pairs.ridge, pairs.kappa)
 
 
+def bounds_of(family: Family | Prior) -> list[str]:
+    """The bounds claimed for a family or a prior that are in the registry."""
+    return [bound for bound in family.bounds if bound in BOUNDS]
+
+
 def claimed(bound: str, pairs: Pairs) -> float:
+    """The claimed sensitivity; joint bounds claim no sensitivity alone, so theirs is Theorem A+'s."""
+    bound = bound if bound in SOURCES else "sharp"
     return float(sensitivity_bounds(bound, pairs.n, pairs.ridge, variance_of(pairs)))
 
 
@@ -71,10 +91,38 @@ def test_no_neighbouring_pair_exceeds_a_bound(family: Family) -> None:
     for n, ridge in SETTINGS:
         loose = random_pairs(np.random.default_rng([1, n]), family, 12, n, ridge)
         found, reached = attacked(family, n, ridge, 2, 16, 25)
-        for bound in family.bounds:
+        for bound in bounds_of(family):
             assert reached <= claimed(bound, found) * (1.0 + 1e-6), (bound, n, ridge)
             for pairs in (loose, found):
                 assert worst_breach(pairs, price, bound) <= 0.0, (bound, n, ridge)
+
+
+def on_the_map(name: str, lengthscale: float) -> tuple[Family, Prior]:
+    """A prior of the registry on 19 hexagons, as a family of one kernel."""
+    prior = make_prior(name, disk(2, padding=2), lengthscale)
+    kernel = prior.correlation()
+    return Family(name, lambda random, size, cells: np.tile(kernel, (size, 1, 1)), prior.bounds, 19), prior
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_no_prior_of_the_registry_breaks_a_bound_it_declares(name: str) -> None:
+    """The same attack on the priors really used, priced by `guarantee` with the facts they declare."""
+    for lengthscale in (300.0, 5_000.0):
+        family, prior = on_the_map(name, lengthscale)
+        for n, ridge in ((1, 1.0), (3, 0.3), (900, 12.0)):
+            found, reached = attacked(family, n, ridge, 7, 12, 20)
+            exact_orders = np.isin(ORDERS, ORDERS[::60])
+            for bound in bounds_of(prior):
+                variance = variance_bound(n, ridge, prior.kappa)
+                delta = float(sensitivity_bounds(bound if bound in SOURCES else "sharp", n, ridge, variance))
+                assert reached <= delta * (1.0 + 1e-6), (bound, lengthscale, n, ridge)
+                for scale, noise in ((0.5, 0.0), (20.0, 0.0), (0.5, 1.0), (0.0, 0.7)):
+                    scales = {"scale": scale * delta, "noise_scale": noise * delta}
+                    design = Design(name, lengthscale, ridge, bound=bound, **scales)
+                    claim = guarantee(design, n, prior).curve.values[exact_orders]
+                    exact = found.divergence(ORDERS[exact_orders], scale * delta, noise * delta)
+                    slack = 1e-6 * claim + 1e-11 / (ORDERS[exact_orders] - 1.0)
+                    assert np.all((exact <= claim + slack) | np.isinf(claim)), (bound, n, ridge, scale)
 
 
 @pytest.mark.slow
@@ -83,7 +131,7 @@ def test_a_long_attack_finds_no_breach_either(family: Family) -> None:
     for n, ridge in SETTINGS:
         for seed in range(3):
             found, reached = attacked(family, n, ridge, 10 + seed, 64, 300)
-            for bound in family.bounds:
+            for bound in bounds_of(family):
                 assert reached <= claimed(bound, found) * (1.0 + 1e-6), (bound, n, ridge)
                 assert worst_breach(found, price, bound) <= 0.0, (bound, n, ridge)
 
@@ -138,6 +186,15 @@ def test_the_premise_of_theorem_b_fails_for_the_exponential_prior_on_the_plane()
     basis = white_basis(kernel)
     mean, _ = posterior(basis, counts, responses, 0.1)
     assert (basis[0] @ mean[0])[24] > 1.1
+
+
+def test_theorem_b_is_refused_for_the_exponential_prior_on_the_plane() -> None:
+    prior = make_prior("exponential", disk(2), 1000.0)
+    design = Design("exponential", 1000.0, 5.0, 0.3, bound="maximum-principle")
+    with pytest.raises(BoundRefused, match="does not hold for the prior 'exponential'"):
+        guarantee(design, 600, prior)
+    lattice_prior = make_prior("car", disk(2), 1000.0)
+    assert guarantee(design, 600, lattice_prior).bound == "maximum-principle"
 
 
 def test_the_rkhs_bound_is_the_exact_supremum_over_functions() -> None:

@@ -20,7 +20,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Random = np.random.Generator
 
-GENERIC = ("sharp", "separate", "triangle")
+GENERIC = ("sharp", "separate", "triangle", "joint-sharp")
+LATTICE = ("maximum-principle", "joint-maximum-principle", *GENERIC)
 
 
 def _distances(points: Floats) -> Floats:
@@ -107,9 +108,9 @@ FAMILIES = (
     Family("squared exponential", squared_exponential, GENERIC),
     Family("any Gram matrix", gram, GENERIC),
     Family("star of orthogonal cells", star, GENERIC, 14),
-    Family("inverse M-matrix", m_matrix, ("maximum-principle", *GENERIC)),
-    Family("exponential on a line", line_exponential, ("line-exponential", "maximum-principle", *GENERIC)),
-    Family("diagonal", diagonal, ("diagonal", "maximum-principle", *GENERIC)),
+    Family("inverse M-matrix", m_matrix, LATTICE),
+    Family("exponential on a line", line_exponential, ("line-exponential", *LATTICE)),
+    Family("diagonal", diagonal, ("diagonal", *LATTICE)),
     Family("constant", constant, ("constant", *GENERIC)),
 )
 
