@@ -46,7 +46,7 @@ lock:  ## pin requirements.in anew into requirements.txt
 	@$(CHECK_PYTHON)
 	@rm -rf $(VENV)-lock
 	@$(PYTHON) -m venv $(VENV)-lock
-	@$(VENV)-lock/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.in
+	@$(VENV)-lock/bin/python -m pip install --quiet --quiet --disable-pip-version-check -r requirements.in
 	@$(VENV)-lock/bin/python -m pip freeze --exclude pip --exclude setuptools > requirements.txt
 	@rm -rf $(VENV)-lock
 
@@ -59,5 +59,5 @@ screenshots: $(STAMP)  ## photograph every screen, light and dark, into out/scre
 $(STAMP): requirements.txt
 	@$(CHECK_PYTHON)
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -r requirements.txt
 	@touch $@

@@ -14,6 +14,10 @@ from workflow.desk import FAMILIES, MECHANISMS
 
 KEEP: Any = {"persist_state": "session"}
 BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
+OBJECTIVES = {
+    "iou": "Largest expected agreement of the released region",
+    "bce": "Smallest cross-entropy of the map's probabilities",
+}
 SLACKS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 
 
@@ -30,7 +34,14 @@ def _question(work: Workspace) -> None:
     name = work.choices.get("value_name") or "the value"
     st.subheader("The question", anchor=False)
     side, value = st.columns([2, 3])
-    direction = side.selectbox(f"Where is {name} …", ["above", "below"], key=f"direction_{work.mark}", **KEEP)
+    sides = ["above", "below"]
+    direction = side.selectbox(
+        f"Where is {name} …",
+        sides,
+        index=sides.index(work.choices.get("direction", "above")),
+        key=f"direction_{work.mark}",
+        **KEEP,
+    )
     threshold = value.number_input(
         f"the threshold ({unit})" if unit else "the threshold",
         value=work.choices.get("threshold"),
@@ -49,9 +60,11 @@ def _question(work: Workspace) -> None:
 def _unit(work: Workspace) -> None:
     kind = work.private.kind if work.private is not None else "observation"
     st.subheader("Who is protected", anchor=False)
+    units = ["point", "cell"]
     unit = st.radio(
         label("unit"),
-        ["point", "cell"],
+        units,
+        index=units.index(work.choices.get("unit", "point")),
         format_func={"point": f"Each {kind}", "cell": "Each hexagon's median"}.__getitem__,
         captions=[
             f"Nobody can tell whether one {kind} was exchanged for any other, wherever it is.",
@@ -67,10 +80,13 @@ def _unit(work: Workspace) -> None:
 
 def _strength(work: Workspace) -> None:
     st.subheader("How strongly", anchor=False)
+    asked = float(work.choices.get("epsilon", 1.0))
+    slack = float(work.choices.get("delta", 1e-5))
+    slacks = sorted({*SLACKS, slack}, reverse=True)
     budget = st.select_slider(
         label("epsilon"),
-        BUDGETS,
-        value=1.0,
+        sorted({*BUDGETS, asked}),
+        value=asked,
         format_func=lambda value: f"{value:g}",
         help=tip("epsilon"),
         key=f"epsilon_{work.mark}",
@@ -79,15 +95,21 @@ def _strength(work: Workspace) -> None:
     first, second = st.columns(2)
     delta = first.selectbox(
         label("delta"),
-        SLACKS,
-        index=1,
+        slacks,
+        index=slacks.index(slack),
         format_func=words.one_in,
         help=tip("delta"),
         key=f"delta_{work.mark}",
         **KEEP,
     )
     paths = second.number_input(
-        label("paths"), 1, 100, value=1, help=tip("paths"), key=f"paths_{work.mark}", **KEEP
+        label("paths"),
+        1,
+        1000,
+        value=work.choices.get("paths", 1),
+        help=tip("paths"),
+        key=f"paths_{work.mark}",
+        **KEEP,
     )
     work.choose(epsilon=float(budget), delta=float(delta), paths=int(paths))
     kind = work.private.kind if work.private is not None else "record"
@@ -100,7 +122,7 @@ def _more(work: Workspace) -> None:
         mechanisms = st.multiselect(
             "Mechanisms to try",
             list(MECHANISMS),
-            default=list(MECHANISMS)[:1],
+            default=work.choices.get("mechanisms", list(MECHANISMS)[:1]),
             format_func=MECHANISMS.__getitem__,
             help="Posterior sampling releases whole fields without noise on the data. Noisy cell statistics "
             "add noise to each hexagon's count and sum; afterwards any number of paths is free.",
@@ -110,7 +132,7 @@ def _more(work: Workspace) -> None:
         priors = st.multiselect(
             "Priors to try",
             list(FAMILIES),
-            default=list(FAMILIES),
+            default=[name for name in work.choices.get("priors", FAMILIES) if name in FAMILIES],
             format_func=FAMILIES.__getitem__,
             help=tip("prior"),
             key=f"priors_{work.mark}",
@@ -118,11 +140,9 @@ def _more(work: Workspace) -> None:
         )
         objective = st.selectbox(
             "What is best?",
-            ["iou", "bce"],
-            format_func={
-                "iou": "Largest expected agreement of the released region",
-                "bce": "Smallest cross-entropy of the map's probabilities",
-            }.__getitem__,
+            list(OBJECTIVES),
+            index=list(OBJECTIVES).index(work.choices.get("objective", "iou")),
+            format_func=OBJECTIVES.__getitem__,
             key=f"objective_{work.mark}",
             **KEEP,
         )
@@ -135,7 +155,12 @@ def _more(work: Workspace) -> None:
             key=f"prior_mean_{work.mark}",
             **KEEP,
         )
-        quick = st.checkbox("Quick search on a coarser grid", key=f"quick_{work.mark}", **KEEP)
+        quick = st.checkbox(
+            "Quick search on a coarser grid",
+            value=bool(work.choices.get("quick")),
+            key=f"quick_{work.mark}",
+            **KEEP,
+        )
         public = bool(work.choices.get("reference_public"))
         work.choose(
             mechanisms=tuple(mechanisms),
@@ -154,11 +179,15 @@ def _public_scale(work: Workspace) -> None:
     unit = "log units" if logs else work.choices.get("value_unit", "the data's unit")
     st.caption("Without reference data the public centre and clip bound must be stated.")
     centre = st.number_input(
-        f"Public centre ({unit})", value=None, format="%g", key=f"centre_{work.mark}", **KEEP
+        f"Public centre ({unit})",
+        value=work.choices.get("centre"),
+        format="%g",
+        key=f"centre_{work.mark}",
+        **KEEP,
     )
     clip = st.number_input(
         f"Public clip bound ({unit})",
-        value=None,
+        value=work.choices.get("clip"),
         min_value=0.0,
         format="%g",
         help=tip("clip"),

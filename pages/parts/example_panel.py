@@ -8,7 +8,7 @@ from pages.parts import workspace
 from pages.parts.progress import show_progress
 from pages.parts.steps import RELEASE
 from pages.parts.workspace import Workspace
-from workflow.desk import curators_baseline, example_job, look_at
+from workflow.desk import Finished, curators_baseline, example_job, look_at
 from workflow.errors import Cancelled, WorkflowError
 
 
@@ -45,15 +45,14 @@ def _begin(work: Workspace) -> None:
     work.ends_with(work.example_job)
 
 
-def _take(finished) -> None:
+def _take(finished: Finished) -> None:
     """Make the finished example this session's workspace."""
     fresh = workspace.start_over()
     settings = finished.project.settings
-    fresh.choose(**{name: getattr(settings, name) for name in workspace.EXAMPLE_FIELDS})
-    fresh.choose(**{name: getattr(settings, name) for name in workspace.PRIVACY_FIELDS})
+    fresh.adopt(settings)
     fresh.private = look_at(settings.data)
     fresh.reference = look_at(settings.reference) if settings.reference is not None else None
-    fresh.domain, fresh.asked_domain = finished.project.domain, (settings.region, None, settings.resolution)
+    fresh.domain = finished.project.domain
     fresh.project, fresh.searched = finished.project, settings
     fresh.tuned, fresh.choice = finished.tuned, finished.tuned.choice
     fresh.release_id, fresh.viewer = finished.release_id, finished.viewer

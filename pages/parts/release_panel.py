@@ -9,8 +9,10 @@ import streamlit as st
 from pages.parts.glossary import tip
 from pages.parts.receipt import receipt_lines
 from pages.parts.workspace import Workspace
+from workflow import words
 from workflow.desk import BudgetState, budget_state, curators_baseline, open_bundle, plan, release
 from workflow.errors import WorkflowError
+from workflow.lint import LEAK, lint, plan_from_settings
 from workflow.release import Plan
 
 _LOG = logging.getLogger(__name__)
@@ -37,6 +39,26 @@ def show(work: Workspace) -> None:
         st.subheader("The decision", anchor=False)
         _budget(budget)
         _form(work, planned, budget)
+        _findings(work, planned)
+
+
+def _findings(work: Workspace, planned: Plan) -> None:
+    """What the leak lint says about this plan: what leaks, to whom, and the remedy."""
+    findings = lint(
+        plan_from_settings(work.project.settings, n=planned.privacy.n, tuning=work.choice.tuning.kind)
+    )
+    worst = [finding for finding in findings if finding.severity == LEAK]
+    with st.expander(
+        f"Leak check: {words.plural(len(findings), 'finding')}" if findings else "Leak check: nothing found",
+        icon=":material/troubleshoot:",
+        expanded=bool(worst),
+    ):
+        st.caption("What the plan gives away beside its mechanism, to whom, and what to do about it.")
+        for finding in findings:
+            sign = ":red[:material/warning: leak]" if finding.severity == LEAK else f"_{finding.severity}_"
+            st.markdown(
+                f"{sign} · {finding.leaks}  \nSeen by {finding.to_whom}. **Remedy:** {finding.remedy}"
+            )
 
 
 def _budget(budget: BudgetState) -> None:

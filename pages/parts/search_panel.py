@@ -10,8 +10,10 @@ from pages.parts.ask import threshold_words
 from pages.parts.glossary import TERMS, tip
 from pages.parts.progress import show_progress
 from pages.parts.workspace import Workspace
+from workflow import words
 from workflow.desk import describe, family, rehearse, report_rows, search_job, settle_on
 from workflow.errors import WorkflowError
+from workflow.scored import FrontierPoint, Scored
 from workflow.settings import ReleaseSettings
 
 
@@ -70,20 +72,40 @@ def _found(work: Workspace) -> None:
     where = "a simulated field" if project.reference_kind == "simulated" else "the reference data"
     st.caption(f"Measured on {where}; {tuned.result.evaluated:,} designs were scored.")
     _report(work)
-    picked = frontier.show(work)
+    picked = frontier.show(work) or _wanted(work)
     if picked is not None and picked.scored.design != work.choice.design:
         st.button(
             f"Use this design at ε {picked.epsilon:g}",
             icon=":material/check:",
             on_click=_settle,
             args=(work, picked),
-            help="The design of the dot you clicked becomes the one to release.",
+            help="It becomes the design to release.",
         )
     scored = picked.scored if picked is not None else _chosen(work)
     _rehearsal(work, scored)
 
 
-def _settle(work: Workspace, point: object) -> None:
+def _wanted(work: Workspace) -> FrontierPoint | None:
+    """The cheapest design that reaches a wanted agreement, where a person asks for one."""
+    if not st.toggle(
+        "Start from the agreement you need",
+        help="Instead of choosing a budget: the smallest one on the chart that reaches this agreement.",
+        key=f"solve_{work.mark}",
+    ):
+        return None
+    wanted = st.slider("Agreement needed (IoU)", 0.3, 0.98, 0.8, 0.01, key=f"wanted_{work.mark}")
+    point = work.tuned.result.smallest_epsilon_for(float(wanted))
+    if point is None:
+        st.caption(f"No design on the chart reaches {wanted:.2f}: accept less, or try other choices.")
+        return None
+    st.caption(
+        f"ε {point.epsilon:g} is the smallest budget on the chart that reaches {wanted:.2f}. "
+        + words.epsilon_sentence(point.epsilon, work.searched.delta, work.searched.unit_word)
+    )
+    return point
+
+
+def _settle(work: Workspace, point: FrontierPoint) -> None:
     if work.project is None or work.tuned is None:
         return
     work.project, work.choice = settle_on(work.project, work.tuned, point)
@@ -92,7 +114,7 @@ def _settle(work: Workspace, point: object) -> None:
     st.session_state[f"epsilon_{work.mark}"] = work.project.settings.epsilon
 
 
-def _chosen(work: Workspace):
+def _chosen(work: Workspace) -> Scored:
     """The scored design that is to be released: a dot, or the search's own choice."""
     points = work.tuned.result.frontier
     same = [point.scored for point in points if point.scored.design == work.choice.design]
@@ -115,7 +137,7 @@ def _report(work: Workspace) -> None:
             st.markdown(tip(row.term))
 
 
-def _rehearsal(work: Workspace, scored) -> None:
+def _rehearsal(work: Workspace, scored: Scored) -> None:
     """What one release of the design looks like on reference data, beside the map it aims at."""
     seen = rehearse(work.project, work.tuned, scored)
     private = work.project.reference_kind == "reference data"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import streamlit as st
@@ -22,29 +22,6 @@ from workflow.tuning import Choice, Tuned
 from workflow.viewer import Viewer
 
 KEY = "workspace"
-EXAMPLE_FIELDS = (
-    "data",
-    "reference",
-    "reference_public",
-    "prior_mean",
-    "region",
-    "resolution",
-    "threshold",
-    "value_name",
-    "value_unit",
-    "title",
-)
-PRIVACY_FIELDS = (
-    "direction",
-    "unit",
-    "epsilon",
-    "delta",
-    "paths",
-    "mechanisms",
-    "priors",
-    "objective",
-    "quick",
-)
 _MARKS = itertools.count()
 NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
 
@@ -94,6 +71,11 @@ class Workspace:
             if name not in self.choices:
                 raise WorkflowError(f"First finish the step {screen.title}.")
         return ReleaseSettings(**self.choices)
+
+    def adopt(self, settings: ReleaseSettings) -> None:
+        """Take every choice from settings."""
+        self.choices = {item.name: getattr(settings, item.name) for item in fields(settings)}
+        self.asked_domain = (settings.region, settings.bbox, settings.resolution)
 
     def choose(self, **changes: Any) -> None:
         """Make choices; what was computed from other ones before is forgotten when it no longer fits."""

@@ -8,8 +8,9 @@ from pages.parts import workspace
 from pages.parts.glossary import tip
 from pages.parts.sources import Sources, ask_sales, ask_sensors
 from pages.parts.tables import places_chart, report_lines, rows_table
-from workflow.desk import example_settings, look_at
+from workflow.desk import domain_of, example_settings, look_at
 from workflow.errors import WorkflowError
+from workflow.settings import settings_from_toml
 
 KINDS = {
     "example": "Generated example",
@@ -23,7 +24,8 @@ def use_example() -> None:
     """Take the generated example with everything that belongs to it."""
     settings = example_settings()
     fresh = workspace.start_over()
-    fresh.choose(**{name: getattr(settings, name) for name in workspace.EXAMPLE_FIELDS})
+    fresh.adopt(settings)
+    fresh.asked_domain = None  # the region is proposed on the next screen
     read(fresh)
 
 
@@ -49,6 +51,21 @@ def read(target: workspace.Workspace) -> None:
     target.reference = look_at(reference, unit) if reference is not None else None
 
 
+def use_settings(text: str) -> None:
+    """Take all choices from a settings file, the same that the command line takes."""
+    fresh = workspace.Workspace(folder=work.folder)
+    try:
+        with st.spinner("Reading the files that the settings name"):
+            fresh.adopt(settings_from_toml(text))
+            read(fresh)
+            fresh.domain = domain_of(*fresh.asked_domain)
+    except WorkflowError as error:
+        st.error(str(error), icon=":material/error:")
+        return
+    workspace.put(fresh)
+    st.rerun()
+
+
 kind = st.segmented_control(
     "What kind of data?",
     list(KINDS),
@@ -68,6 +85,15 @@ else:
     asked = ask_sales(work.folder) if kind == "sales" else ask_sensors(work.folder)
     if st.button("Read the data", type="primary", icon=":material/file_open:", disabled=asked is None):
         use_sources(asked)
+
+with st.expander("Or take all choices from a settings file (TOML)", icon=":material/tune:"):
+    st.caption(
+        "The file names data by their path on this machine; it is the one that the Publish screen offers "
+        "and that the command line takes with --config."
+    )
+    upload = st.file_uploader("Settings file", "toml", label_visibility="collapsed")
+    if st.button("Take these settings", disabled=upload is None):
+        use_settings(upload.getvalue().decode("utf-8", "replace"))
 
 if work.private is not None:
     st.subheader("What was read", anchor=False)

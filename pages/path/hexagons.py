@@ -23,9 +23,11 @@ WAYS = {
 def asked_region() -> dict[str, object] | None:
     """The region as settings name it, or None until one is named."""
     ways = [way for way in WAYS if way != FROM_EXAMPLE or work.generated]
+    known = {FROM_EXAMPLE: work.generated, PATH: work.choices.get("region"), BOX: work.choices.get("bbox")}
     way = st.radio(
         "Public area",
         ways,
+        index=ways.index(next((way for way in ways if known.get(way)), ways[0])),
         format_func=WAYS.__getitem__,
         key=f"region_way_{work.mark}",
         persist_state="session",
@@ -39,13 +41,24 @@ def asked_region() -> dict[str, object] | None:
             return None
         return {"region": str(work.folder.keep(upload.name, upload.getvalue())), "bbox": None}
     if way == PATH:
-        named = st.text_input("Path of the GeoJSON file", key="region_path", persist_state="session").strip()
+        named = st.text_input(
+            "Path of the GeoJSON file",
+            value=work.choices.get("region") or "",
+            key=f"region_path_{work.mark}",
+            persist_state="session",
+        ).strip()
         return {"region": named, "bbox": None} if named else None
+    box = work.choices.get("bbox") or (None,) * 4
     sides = [
-        column.number_input(
-            side, value=None, format="%.4f", step=0.01, key=f"box_{side}", persist_state="session"
+        st.number_input(
+            f"{side} (degrees)",
+            value=value,
+            format="%.4f",
+            step=0.01,
+            key=f"box_{side}_{work.mark}",
+            persist_state="session",
         )
-        for side, column in zip(("West", "South", "East", "North"), st.columns(4), strict=True)
+        for side, value in zip(("West", "South", "East", "North"), box, strict=True)
     ]
     return None if None in sides else {"region": None, "bbox": tuple(float(side) for side in sides)}
 
