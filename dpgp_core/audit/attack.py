@@ -100,7 +100,7 @@ def true_positive_rates(members: Floats, others: Floats, rates: Floats) -> Float
     """Share of members above the threshold whose false-positive rate is at most each of `rates`."""
     ordered = np.sort(others)[::-1]
     allowed = np.minimum((np.asarray(rates) * others.size).astype(np.int64), others.size - 1)
-    return np.mean(members[:, None] > ordered[allowed], axis=0)
+    return np.asarray(np.mean(members[:, None] > ordered[allowed], axis=0))
 
 
 def roc(members: Floats, others: Floats, points: int = 101) -> tuple[Floats, Floats]:

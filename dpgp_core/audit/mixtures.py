@@ -51,7 +51,7 @@ class Mixture:
 
     def log_density(self, values: Floats) -> Floats:
         """Log density at `values`, of their shape."""
-        return np.maximum(logsumexp(self._joint(np.asarray(values, dtype=np.float64)), axis=0), _FLOOR)
+        return np.asarray(np.maximum(logsumexp(self._joint(np.asarray(values)), axis=0), _FLOOR))
 
     def _joint(self, values: Floats) -> Floats:
         z = (values - self.means[:, None]) / self.deviations[:, None]
@@ -109,7 +109,7 @@ class LatentMixture:
         """Log density on a grid."""
         first, second = (self._component(grid, k)[0] for k in (0, 1))
         density = self.latent.weights[0] * first + self.latent.weights[1] * second
-        return np.maximum(np.log(np.maximum(density, 1e-300)), _FLOOR)
+        return np.asarray(np.maximum(np.log(np.maximum(density, 1e-300)), _FLOOR))
 
     def _component(self, grid: Floats, k: int) -> tuple[Floats, Callable[[], tuple[Floats, Floats, Floats]]]:
         """Density of component k on a grid, and its derivatives by mean, log deviation and log noise.

@@ -146,11 +146,11 @@ def attack(
     """
     seen = {key: _statistics(*value, scale, paths, entropy) for key, value in moments.items()}
     learned = Attack.learn(seen["shadow", True], seen["shadow", False])
-    shadow = [learned.score(seen["shadow", member]) for member in (True, False)]
-    fresh = [learned.score(seen["fresh", member]) for member in (True, False)]
-    return tuple(  # type: ignore[return-value]
-        _outcome(*(getattr(side, kind) for side in (*shadow, *fresh)), delta)
-        for kind in ("mean_only", "combined")
+    shadow_in, shadow_out = (learned.score(seen["shadow", member]) for member in (True, False))
+    fresh_in, fresh_out = (learned.score(seen["fresh", member]) for member in (True, False))
+    return (
+        _outcome(shadow_in.mean_only, shadow_out.mean_only, fresh_in.mean_only, fresh_out.mean_only, delta),
+        _outcome(shadow_in.combined, shadow_out.combined, fresh_in.combined, fresh_out.combined, delta),
     )
 
 
