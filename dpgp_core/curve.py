@@ -43,6 +43,9 @@ class RdpCurve:
     def __hash__(self) -> int:
         return hash(self.values.tobytes())
 
+    def __reduce__(self) -> tuple[type[RdpCurve], tuple[Floats]]:
+        return RdpCurve, (self.values,)  # checked again, and read-only again, wherever it is unpickled
+
     def times(self, count: int) -> RdpCurve:
         """The cost of `count` >= 1 releases of this one's kind."""
         return RdpCurve(whole("count", count) * self.values)

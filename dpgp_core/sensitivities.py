@@ -29,6 +29,9 @@ class SensitivityBound(float):
         bound.name, bound.source, bound.proved = name, source, proved
         return bound
 
+    def __reduce__(self) -> tuple[type[SensitivityBound], tuple[float, str, str, bool]]:
+        return SensitivityBound, (float(self), self.name, self.source, self.proved)
+
     def __repr__(self) -> str:
         return f"SensitivityBound({float(self)!r}, name={self.name!r}, proved={self.proved})"
 

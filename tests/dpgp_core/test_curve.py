@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -61,6 +63,12 @@ def test_storage_is_exact(values: list[float]) -> None:
     assert again == curve
     assert again.to_bytes() == curve.to_bytes()
     assert hash(again) == hash(curve)
+
+
+def test_a_curve_can_be_sent_to_another_process() -> None:
+    again = pickle.loads(pickle.dumps(a_path()))
+    assert again == a_path()
+    assert not again.values.flags.writeable
 
 
 def test_damaged_or_foreign_bytes_are_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -84,6 +85,8 @@ def test_a_sensitivity_is_a_float_with_its_origin_and_scales_with_the_response_b
     assert one.proved is (name != "paper-code")
     assert NAMED[name](3.5) == pytest.approx(3.5 * one, rel=1e-12)
     assert name in repr(one)
+    again = pickle.loads(pickle.dumps(one))
+    assert (again, again.name, again.proved) == (one, one.name, one.proved)
     for bad in (0.0, -1.0, math.inf, math.nan):
         with pytest.raises(ValueError, match="positive finite"):
             NAMED[name](bad)
