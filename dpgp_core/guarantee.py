@@ -117,6 +117,6 @@ def guarantee(
     covariance = covariance_term(ORDERS, leverage(design.ridge, variance, share))
     curve = RdpCurve(rdp_from_shift(ORDERS, shift, covariance, np.asarray(total), design.paths))
     exact = None
-    if design.scale == 0.0:  # S does not depend on the order: posterior mean + prior noise is plain Gaussian
+    if design.scale == 0.0:  # plain Gaussian: every S(alpha) bounds the same squared distance of means
         exact = math.sqrt(design.paths * float(shift.min())) / total * (1.0 + 2.0**-50)
     return Guarantee(curve, bound.name, bound.source, True, exact, assumption)
