@@ -72,3 +72,8 @@ class SimulationEntropy:
 def _words(shape: Shape) -> NDArray[np.uint64]:
     size = int(np.prod(shape))
     return np.frombuffer(os.urandom(8 * size), dtype=np.uint64).reshape(shape)
+
+
+def random_name() -> str:
+    """16 hex digits from the operating system: a release's public name, independent of everything else."""
+    return os.urandom(8).hex()

@@ -8,7 +8,7 @@ import sys
 # Before numpy is imported: two BLAS threads are many times slower than one when anything else runs.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-from workflow.cli import main  # noqa: E402
+from workflow.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

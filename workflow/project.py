@@ -14,6 +14,7 @@ from dpgp_core.lattice import Lattice
 from dpgp_core.priors import make_prior
 from geo import Domain, domain_from_bbox, domain_from_geojson
 from workflow.errors import WorkflowError
+from workflow.pilot import Pilot
 from workflow.records import PlacedObservations, cell_medians, place
 from workflow.released import ResponseScale
 from workflow.settings import ReleaseSettings, SourceSettings
@@ -45,7 +46,8 @@ class Loaded:
 class Project:
     """All that the search and the release need. `private` and `baseline` data never leave the curator.
 
-    reference_kind  "public reference data", "reference data" or "simulated"
+    reference_kind  "public reference data", "reference data", "simulated" or "private selection" (a pilot)
+    pilot           what an accounted pilot has cost, where one stands in for reference data
     prior_mean      (N,) public prior mean in response units, or None
     """
 
@@ -59,6 +61,7 @@ class Project:
     reference_report: LoadReport | None
     attribution: tuple[str, ...]
     generated: bool
+    pilot: Pilot | None = None
 
     @property
     def level(self) -> float:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import secrets
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
-from dpgp_core.entropy import SystemEntropy
+from dpgp_core.conversion import group_privacy
+from dpgp_core.entropy import SystemEntropy, random_name
 from dpgp_core.guarantee import guarantee
 from dpgp_core.mechanisms import draw_paths
 from dpgp_core.orders import ORDERS
 from dpgp_core.priors import make_prior
 from geo import geometry_dict
-from workflow.bundle import BundleError, write_bundle
+from workflow.bundle import rehearse_bundle, write_bundle
 from workflow.bundle.layout import SUMS
 from workflow.errors import WorkflowError
 from workflow.ledger import Charge, Ledger, Preview
 from workflow.ledger.places import home
+from workflow.pilot import fingerprint
 from workflow.project import Project
 from workflow.receipt import BudgetLine, build_receipt
 from workflow.records import BinnedRecords, bin_records
@@ -29,6 +29,7 @@ from workflow.released import Guarded, ReceiptLine, Release
 from workflow.tuning import Choice
 from workflow.words import significant
 
+UNWRITTEN = f"0:{'0' * 64}"  # stands for the ledger entry while a bundle is rehearsed
 GROUPS = (2, 5, 10)  # records of one person, for the group lines of the statement
 
 
@@ -65,7 +66,8 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     binned = bin_records(project.private.placed, choice.response, settings.unit, mean)
     facts = make_prior(design.prior, project.lattice, design.lengthscale)
     proved = guarantee(design, binned.n, facts)
-    bound = proved.epsilon(settings.delta)
+    curve = proved.curve if project.pilot is None else proved.curve + project.pilot.curve
+    bound = proved.epsilon(settings.delta) if project.pilot is None else curve.epsilon(settings.delta)
     if not np.isfinite(bound.epsilon):
         raise WorkflowError("This design has no finite guarantee: raise the ridge or the scale.")
     privacy = Guarded(
@@ -79,12 +81,11 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
         bound_source=proved.source,
         proved=proved.proved,
         rdp_orders=tuple(float(order) for order in ORDERS),
-        rdp_values=tuple(float(value) for value in proved.curve.values),
-        group=tuple((q, *proved.group(settings.delta, q)) for q in GROUPS),
+        rdp_values=tuple(float(value) for value in curve.values),
+        group=tuple((q, *group_privacy(bound.epsilon, settings.delta, q)) for q in GROUPS),
     )
-    observations = project.private.observations
     charge = Charge(
-        dataset=ledger.fingerprint(observations.x, observations.y, observations.value),
+        dataset=fingerprint(project, ledger),
         unit=settings.unit,
         curve=proved.curve,
         facts={
@@ -112,11 +113,10 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None) -> Published
     A dataset without a budget gets this release's epsilon as its budget. Raises `BudgetExceeded` before
     anything is drawn; an error after the draw leaves the charge standing in the ledger.
     """
-    release_id = secrets.token_hex(8)
+    release_id = random_name()
     target = folder if folder is not None else home() / "releases" / release_id
-    for place in (target, target.with_name(f"{target.name}.zip")):
-        if os.path.lexists(place):
-            raise BundleError(f"{place} exists already: name a new folder, bundles are never overwritten.")
+    blank = np.zeros((plan.choice.design.paths, plan.project.domain.size))
+    rehearse_bundle(_release(plan, release_id, blank, UNWRITTEN), target)  # what fails here costs nothing
     if plan.preview.budget is None:
         ledger.set_budget(plan.charge.dataset, plan.charge.unit, plan.preview.asked, plan.privacy.delta)
     design = plan.choice.design
@@ -154,7 +154,7 @@ def _release(plan: Plan, release_id: str, paths: np.ndarray, seal: str) -> Relea
         attribution=project.attribution,
         generated=project.generated,
         prior_mean=mean,
-        domain_origin=_domain_origin(project),
+        domain_origin=project.domain.origin,
         ledger_entry=seal,
     )
 
@@ -168,7 +168,7 @@ def _receipt(project: Project, choice: Choice, privacy: Guarded, preview: Previe
         choice.tuning,
         cells=project.domain.size,
         resolution=project.domain.resolution,
-        domain_origin=_domain_origin(project),
+        domain_origin=project.domain.origin,
         value_unit=_unit(project),
         ledger=BudgetLine(preview.before, preview.after, budget),
         prior_mean_origin=None if choice.public_map is None else choice.public_map.origin,
@@ -186,12 +186,3 @@ def _title(project: Project) -> str:
 
 def _unit(project: Project) -> str:
     return project.settings.value_unit or project.private.observations.unit
-
-
-def _domain_origin(project: Project) -> str:
-    settings = project.settings
-    return (
-        "a bounding box"
-        if settings.bbox is not None
-        else f"the region file {Path(str(settings.region)).name}"
-    )

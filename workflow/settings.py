@@ -74,6 +74,7 @@ class ReleaseSettings:
     priors, mechanisms  families the search may use
     prior_mean          use the public reference data's posterior mean as prior mean
     objective           "iou" (expected agreement of the released set) or "bce" (the paper's)
+    pilot               share of epsilon for an accounted pilot that stands in for reference data
     lengthscale, ridge  given by hand (metres; noise-to-signal ratio): the search is then skipped
     """
 
@@ -102,6 +103,7 @@ class ReleaseSettings:
     objective: str = "iou"
     lengthscale: float | None = None
     ridge: float | None = None
+    pilot: float | None = None
     budget: float | None = None
     ledger: str | None = None
     quick: bool = False
@@ -149,6 +151,10 @@ class ReleaseSettings:
                 "A prior mean must be public: name `reference` data and declare them public "
                 "with `reference_public`."
             )
+        if self.pilot is not None and not 0 < self.pilot < 1:
+            raise WorkflowError(f"pilot is a share of epsilon between 0 and 1, not {self.pilot!r}: try 0.3.")
+        if self.pilot is not None and (self.reference is not None or self.lengthscale is not None):
+            raise WorkflowError("A pilot is for tuning without reference data: leave one of the two out.")
         if (self.lengthscale is None) != (self.ridge is None):
             raise WorkflowError("Give lengthscale and ridge together, or neither and let the search choose.")
 

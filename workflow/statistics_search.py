@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,7 +16,7 @@ from dpgp_core.cell_statistics import (
 )
 from dpgp_core.design import NOISY_CELL_STATISTICS, Design
 from dpgp_core.entropy import SimulationEntropy
-from dpgp_core.priors import Prior
+from dpgp_core.priors import PRIORS, Prior
 from dpgp_core.scores import bce
 from workflow.candidates import coarse_grid
 from workflow.evaluation import SEED, Evaluator, Utility
@@ -23,6 +25,7 @@ from workflow.scored import Scored, SearchTask
 SCALES = (0.25, 0.5, 1.0)  # prior standard deviations tried, response units
 RIDGES = (0.7, 1.5, 3.0)  # noise of a record in units of the scale
 SIMULATIONS = 4
+DENSE_CELLS = 600
 PATHS = 100  # paths drawn after the noise cost nothing
 
 
@@ -32,40 +35,57 @@ def score_statistics(
     """The best noise-aware model per prior and clip bound at every budget; empty when not asked for."""
     if NOISY_CELL_STATISTICS not in task.mechanisms:
         return []
-    budgets = tuple(budgets)
     lengthscales = coarse_grid(task.judges[0].lattice, task.n, task.quick).lengthscales
     found: list[tuple[float, Scored]] = []
-    steps = [(budget, judge, prior) for budget in budgets for judge in task.judges for prior in task.priors]
-    for step, (budget, judge, prior) in enumerate(steps):
+    steps = [(budget, judge) for budget in budgets for judge in task.judges]
+    for step, (budget, judge) in enumerate(steps):
         noise = statistic_noise_for(budget, task.delta)
         entropy = SimulationEntropy(SEED + 2)
         draws = [
             release_statistics(judge.records, judge.lattice.size, noise, entropy) for _ in range(SIMULATIONS)
         ]
-        trials = []
-        for lengthscale in lengthscales:
-            tell(step / len(steps), "Trying noisy cell statistics")
-            facts = judge.prior(prior, lengthscale)
-            for scale in SCALES:
-                for ridge in RIDGES if budget == task.epsilon else RIDGES[1:2]:
-                    design = Design(
-                        prior=prior, lengthscale=lengthscale, ridge=ridge, scale=scale, statistic_noise=noise,
-                        paths=PATHS, mechanism=NOISY_CELL_STATISTICS, bound="gaussian-mechanism",
-                    )  # fmt: skip
-                    trials.append(
-                        Scored(design, judge.response, budget, _utility(judge, facts, design, draws))
-                    )
-        kept = trials if budget == task.epsilon else [min(trials, key=lambda item: task.loss(item.utility))]
-        found += [(budget, item) for item in kept]
+        thorough = budget == task.epsilon
+        for prior in _affordable(task):
+            trials = []
+            for lengthscale in lengthscales:
+                facts = judge.prior(prior, lengthscale)
+                for scale in SCALES:
+                    for ridge in RIDGES if thorough else RIDGES[1:2]:
+                        tell(step / len(steps), "Trying noisy cell statistics")
+                        design = Design(
+                            prior=prior,
+                            lengthscale=lengthscale,
+                            ridge=ridge,
+                            scale=scale,
+                            statistic_noise=noise,
+                            paths=PATHS,
+                            mechanism=NOISY_CELL_STATISTICS,
+                            bound="gaussian-mechanism",
+                        )
+                        utility = _utility(judge, facts, design, draws, thorough and task.objective == "bce")
+                        trials.append(Scored(design, judge.response, budget, utility))
+            best = min(trials, key=lambda item: task.loss(item.utility))
+            facts = judge.prior(prior, best.design.lengthscale)
+            found.append((budget, replace(best, utility=_utility(judge, facts, best.design, draws, True))))
     return found
 
 
-def _utility(judge: Evaluator, facts: Prior, design: Design, draws: list[NoisyStatistics]) -> Utility:
+def _affordable(task: SearchTask) -> tuple[str, ...]:
+    """Every cell of the domain is observed here, so on large domains only sparse priors are quick."""
+    sparse = tuple(name for name in task.priors if PRIORS[name].sparse)
+    return task.priors if task.judges[0].lattice.size <= DENSE_CELLS or not sparse else sparse
+
+
+def _utility(
+    judge: Evaluator, facts: Prior, design: Design, draws: list[NoisyStatistics], with_bce: bool
+) -> Utility:
     """Many paths vote as the posterior mean does, so the mean's excursion set stands for the released set."""
     sets, losses = [], []
     for draw in draws:
         posterior = noise_aware_posterior(draw, facts, design.ridge, design.scale)
         sets.append(judge.inside(posterior.mean))
+        if not with_bce:
+            continue
         sd = design.scale * np.sqrt(posterior.variance[judge.held_out])
         losses.append(
             bce(
@@ -74,4 +94,4 @@ def _utility(judge: Evaluator, facts: Prior, design: Design, draws: list[NoisySt
             )
         )
     agreement, spread, held = judge.agreement(np.array(sets))
-    return Utility(agreement, spread, held, float(np.mean(losses)), float("nan"))
+    return Utility(agreement, spread, held, float(np.mean(losses)) if losses else math.nan, math.nan)

@@ -8,18 +8,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.design import Design
+from dpgp_core.cell_statistics import statistic_noise_for
+from dpgp_core.design import NOISY_CELL_STATISTICS, Design
 from dpgp_core.entropy import SimulationEntropy
+from dpgp_core.guarantee import guarantee
 from dpgp_core.posterior import fit
 from dpgp_core.priors import make_prior
 from dpgp_core.scores import iou
 from workflow.errors import WorkflowError
 from workflow.evaluation import Evaluator, Shelf
+from workflow.pilot import Pilot
 from workflow.pricing import cheapest_price
 from workflow.project import CLIP_QUANTILE, Project
 from workflow.records import PlacedObservations, bin_records
 from workflow.released import ResponseScale, Tuning
-from workflow.scored import SearchResult, SearchTask
+from workflow.scored import Scored, SearchResult, SearchTask
 from workflow.search import search
 
 Floats = NDArray[np.float64]
@@ -80,7 +83,7 @@ def tune(project: Project, report: Callable[[float, str], None] | None = None) -
         judges=judges,
         baseline_judge=plain,
         n=private_n(project),
-        epsilon=settings.epsilon,
+        epsilon=settings.epsilon if project.pilot is None else settings.epsilon - project.pilot.epsilon,
         delta=settings.delta,
         paths=settings.paths,
         priors=settings.priors,
@@ -90,14 +93,14 @@ def tune(project: Project, report: Callable[[float, str], None] | None = None) -
         quick=settings.quick,
     )
     result = search(task, report)
-    if project.reference_kind != "simulated":
+    if project.reference_kind in ("reference data", "public reference data"):
         free_agreement = free_map_agreement(project, result.unconstrained.design)
-    chosen = result.chosen
+    chosen = result.chosen if project.pilot is None else _beside_pilot(project, result.chosen, project.pilot)
     public = None
     if settings.prior_mean:
         mean = reference_mean(project, project.reference, result.unconstrained.design, chosen.response)
         public = PublicMap(mean, "posterior mean of the public reference data")
-    tuning = Tuning(project.reference_kind, _detail(result))
+    tuning = Tuning(project.reference_kind, _detail(project, result))
     return Tuned(result, Choice(chosen.design, chosen.response, tuning, public), free_agreement)
 
 
@@ -208,5 +211,34 @@ def _residual_judges(
     return tuple(judges)
 
 
-def _detail(result: SearchResult) -> str:
-    return f"{result.evaluated:,} designs scored, objective {result.objective}"
+def _beside_pilot(project: Project, chosen: Scored, pilot: Pilot) -> Scored:
+    """The chosen design with the scale at which pilot and release together cost at most epsilon."""
+    settings, design, n = project.settings, chosen.design, private_n(project)
+    prior = make_prior(design.prior, project.lattice, design.lengthscale)
+    share = design.noise_scale**2 / max(design.scale**2 + design.noise_scale**2, 1e-300)
+    budget = settings.epsilon - pilot.epsilon
+    while budget > 1e-3 * settings.epsilon:
+        if design.mechanism == NOISY_CELL_STATISTICS:
+            design = replace(design, statistic_noise=statistic_noise_for(budget, settings.delta))
+        else:
+            price = cheapest_price(
+                prior, n, design.ridge, budget, settings.delta, design.paths, share, settings.bound
+            )
+            if price is None:
+                break
+            design = replace(design, scale=price.scale, noise_scale=price.noise_scale, bound=price.bound)
+        total = (guarantee(design, n, prior).curve + pilot.curve).epsilon(settings.delta).epsilon
+        if total <= settings.epsilon:
+            return replace(chosen, design=design, epsilon=total)
+        budget *= 0.97
+    raise WorkflowError("The pilot leaves too little for a release: lower its share or raise epsilon.")
+
+
+def _detail(project: Project, result: SearchResult) -> str:
+    text = f"{result.evaluated:,} designs scored, objective {result.objective}"
+    if project.pilot is None:
+        return text
+    return (
+        f"{text}, on a pilot that cost epsilon {project.pilot.epsilon:.4g} (ledger entry "
+        f"{project.pilot.entry.split(':')[0]}), which is part of the stated epsilon"
+    )

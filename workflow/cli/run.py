@@ -11,7 +11,9 @@ from workflow.baseline import compare, fit_baseline, free_map
 from workflow.bundle import BundleError, read_bundle
 from workflow.cli.options import settings_from_options
 from workflow.desk.example import example_settings
+from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
+from workflow.pilot import run_pilot
 from workflow.project import Project, load_project
 from workflow.release import plan_release, publish
 from workflow.released import ReceiptLine
@@ -42,13 +44,19 @@ def _release(settings: ReleaseSettings, out: Path, place: str | None, dry: bool,
     project = load_project(settings)
     for line in project.private.sentences():
         print(line)
+    ledger = open_ledger(place)
+    if settings.pilot is not None:
+        if dry:
+            raise WorkflowError(
+                "A pilot spends budget, so it has no dry run: leave --dry-run or --pilot out."
+            )
+        project = run_pilot(project, ledger)
     tuned = None
     if settings.lengthscale is None:
         tuned = tune(project, _progress)
         print(file=sys.stderr)
         _print_search(tuned)
     choice = given_choice(project) if tuned is None else tuned.choice
-    ledger = open_ledger(place)
     plan = plan_release(project, choice, ledger)
     print("\nReceipt")
     _print_receipt(plan.receipt)
