@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,7 @@ from dpgp_core.design import NOISY_CELL_STATISTICS, Design
 from dpgp_core.entropy import SimulationEntropy
 from dpgp_core.guarantee import guarantee
 from dpgp_core.posterior import fit
-from dpgp_core.priors import make_prior
+from dpgp_core.priors import Prior, make_prior
 from dpgp_core.scores import iou
 from workflow.errors import WorkflowError
 from workflow.evaluation import Evaluator, Shelf
@@ -27,6 +28,7 @@ from workflow.search import search
 
 Floats = NDArray[np.float64]
 CLIP_FACTORS = (1.0, 0.6, 0.36)
+PILOT_STEPS = 24
 HALVING_SEED = 271828  # splits reference data only
 
 
@@ -83,7 +85,7 @@ def tune(project: Project, report: Callable[[float, str], None] | None = None) -
         judges=judges,
         baseline_judge=plain,
         n=private_n(project),
-        epsilon=settings.epsilon if project.pilot is None else settings.epsilon - project.pilot.epsilon,
+        epsilon=left_for_release(settings.epsilon, project.pilot),
         delta=settings.delta,
         paths=settings.paths,
         priors=settings.priors,
@@ -211,27 +213,48 @@ def _residual_judges(
     return tuple(judges)
 
 
+def left_for_release(epsilon: float, pilot: Pilot | None) -> float:
+    """About what a release may cost beside a pilot: costs of Gaussian-like releases add in squares."""
+    return epsilon if pilot is None else math.sqrt(epsilon**2 - pilot.epsilon**2)
+
+
 def _beside_pilot(project: Project, chosen: Scored, pilot: Pilot) -> Scored:
-    """The chosen design with the scale at which pilot and release together cost at most epsilon."""
-    settings, design, n = project.settings, chosen.design, private_n(project)
-    prior = make_prior(design.prior, project.lattice, design.lengthscale)
-    share = design.noise_scale**2 / max(design.scale**2 + design.noise_scale**2, 1e-300)
-    budget = settings.epsilon - pilot.epsilon
-    while budget > 1e-3 * settings.epsilon:
-        if design.mechanism == NOISY_CELL_STATISTICS:
-            design = replace(design, statistic_noise=statistic_noise_for(budget, settings.delta))
+    """The chosen design with the least noise at which pilot and release together cost at most epsilon.
+
+    Bisection on the release's own epsilon; the RDP curves add, so the total is a proved bound.
+    """
+    settings = project.settings
+    facts = make_prior(chosen.design.prior, project.lattice, chosen.design.lengthscale)
+    n, low, high, best = private_n(project), 0.0, settings.epsilon, None
+    for _ in range(PILOT_STEPS):
+        middle = 0.5 * (low + high)
+        design = _at_epsilon(project, chosen.design, facts, middle)
+        total = math.inf
+        if design is not None:
+            total = (guarantee(design, n, facts).curve + pilot.curve).epsilon(settings.delta).epsilon
+        if design is not None and total <= settings.epsilon:
+            low, best = middle, replace(chosen, design=design, epsilon=total)
+        elif design is None:
+            low = middle
         else:
-            price = cheapest_price(
-                prior, n, design.ridge, budget, settings.delta, design.paths, share, settings.bound
-            )
-            if price is None:
-                break
-            design = replace(design, scale=price.scale, noise_scale=price.noise_scale, bound=price.bound)
-        total = (guarantee(design, n, prior).curve + pilot.curve).epsilon(settings.delta).epsilon
-        if total <= settings.epsilon:
-            return replace(chosen, design=design, epsilon=total)
-        budget *= 0.97
-    raise WorkflowError("The pilot leaves too little for a release: lower its share or raise epsilon.")
+            high = middle
+    if best is None:
+        raise WorkflowError("The pilot leaves too little for a release: lower its share or raise epsilon.")
+    return best
+
+
+def _at_epsilon(project: Project, design: Design, facts: Prior, epsilon: float) -> Design | None:
+    """The design with the least noise that costs at most epsilon on its own, or None."""
+    settings = project.settings
+    if design.mechanism == NOISY_CELL_STATISTICS:
+        return replace(design, statistic_noise=statistic_noise_for(epsilon, settings.delta))
+    share = design.noise_scale**2 / (design.scale**2 + design.noise_scale**2)
+    price = cheapest_price(
+        facts, private_n(project), design.ridge, epsilon, settings.delta, design.paths, share, settings.bound
+    )
+    if price is None:
+        return None
+    return replace(design, scale=price.scale, noise_scale=price.noise_scale, bound=price.bound)
 
 
 def _detail(project: Project, result: SearchResult) -> str:
