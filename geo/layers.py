@@ -177,7 +177,10 @@ def preview_deck(
     """
     theme = look.get("theme", "light")
     records = [{"h": cell, "n": "Cell of the public domain"} for cell in domain.cells]
-    layers = [_hexagons("cells", records, rgb("cell", theme), look)]
+    cells = _hexagons("cells", records, rgb("cell", theme), look)
+    # Here the hexagons themselves are the subject: show their edges.
+    cells.stroked, cells.get_line_color, cells.line_width_min_pixels = True, rgb("halo", theme), 1
+    layers = [cells]
     x = np.asarray(lon, dtype=np.float64)
     y = np.asarray(lat, dtype=np.float64)
     known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is first imported
@@ -10,6 +11,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import HealthCheck, settings
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser.harness import CHROMIUM, FLAGS
 
 # A test's truth must not depend on how busy the machine is.
 settings.register_profile("everyday", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -37,3 +41,16 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("no folder shared/data beside the checkout: real data are not shipped")
     return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Headless Chromium of the system, one for all tests of a worker."""
+    if not CHROMIUM.exists():
+        if os.environ.get("HEXCURSION_REQUIRE_BROWSER") == "1":
+            pytest.fail(f"no Chromium at {CHROMIUM}, and HEXCURSION_REQUIRE_BROWSER=1")
+        pytest.skip(f"no Chromium at {CHROMIUM}: install it to run the browser tests")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield chromium
+        chromium.close()

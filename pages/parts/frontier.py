@@ -32,6 +32,8 @@ def show(work: Workspace) -> FrontierPoint | None:
         for dot in points
     ]
     lowest = max(0.0, min(row["low"] for row in rows) - 0.1)
+    scale = alt.Scale(domain=[round(lowest, 1), 1.0])
+    height = alt.Y("agreement:Q", title="agreement (IoU)", scale=scale)
     pick = alt.selection_point(name=PICK, fields=["number"], nearest=False)
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X(
@@ -45,7 +47,7 @@ def show(work: Workspace) -> FrontierPoint | None:
     dot_layer = (
         base.mark_point(filled=True)
         .encode(
-            y=alt.Y("agreement:Q", title="agreement (IoU)", scale=alt.Scale(domain=[lowest, 1.0])),
+            y=height,
             shape=alt.Shape("family:N", title=None),
             size=alt.condition(pick, alt.value(170), alt.value(70), empty=False),
             opacity=alt.value(1.0),
@@ -59,17 +61,18 @@ def show(work: Workspace) -> FrontierPoint | None:
         .add_params(pick)
     )
     layers = [
-        base.mark_line(opacity=0.5).encode(y="agreement:Q"),
-        base.mark_rule(opacity=0.5).encode(y="low:Q", y2="high:Q"),
+        base.mark_line(opacity=0.5).encode(y=height),
+        base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         dot_layer,
     ]
     free = work.tuned.free_agreement
     if free is not None:
         ground = alt.Chart(alt.Data(values=[{"free": free}]))
-        layers.append(ground.mark_rule(strokeDash=[5, 4], color="#7b8a90").encode(y="free:Q"))
+        line = ground.mark_rule(strokeDash=[5, 4], color="#7b8a90")
+        layers.append(line.encode(y=alt.Y("free:Q", scale=scale)))
         layers.append(
             ground.mark_text(align="left", dy=9, dx=4, color="#7b8a90", text="free map").encode(
-                y="free:Q", x=alt.value(0)
+                y=alt.Y("free:Q", scale=scale), x=alt.value(0)
             )
         )
     picked = st.altair_chart(

@@ -108,12 +108,12 @@ def _beside(
     left, right = st.columns(2)
     with left:
         st.markdown("**Released**: private, may be published")
-        released_view.released_map(viewer, product, threshold, rounds, products, "released", 430)
+        released_view.released_map(viewer, product, threshold, rounds, products, "released", 360)
     with right:
         st.markdown("**Baseline**: not private, for your eyes only")
         painting = paint_set(private, inside=words, outside=f"not {words}", title="Baseline")
         maps.show(
-            baseline_deck(viewer.domain, painting, **maps.look(width=430)),
+            baseline_deck(viewer.domain, painting, **maps.look(width=360)),
             key="baseline",
             alt=f"Private baseline: {int(private.sum()):,} of {private.size:,} hexagons are {words}.",
             legend=legend(painting, maps.theme()),

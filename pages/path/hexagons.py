@@ -66,11 +66,11 @@ def asked_region() -> dict[str, object] | None:
 def summary(domain: Domain) -> None:
     """How many cells there are, how large, and how many rows lie inside."""
     facts = facts_of(domain, work.private)
-    columns = st.columns(4)
+    columns = st.columns([2, 2, 2, 3])
     columns[0].metric("Hexagons", f"{domain.size:,}")
     columns[1].metric("Area of one", facts.area)
     columns[2].metric("Distance to the next", facts.spacing)
-    columns[3].metric("Preview rows inside", facts.inside, help="Of the places previewed on the Data screen.")
+    columns[3].metric("Rows inside", facts.inside, help="Of the places previewed on the Data screen.")
 
 
 left, right = st.columns([1, 2], gap="large")

@@ -1,16 +1,13 @@
-"""Fixtures of the browser tests: one server and one Chromium for all, a fresh session for each."""
+"""Fixtures of the browser tests: one server for all, a fresh session for each."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-from tests.browser.harness import CHROMIUM, FLAGS, PATIENCE, RunningApp, running_app
-
-REQUIRED = os.environ.get("HEXCURSION_REQUIRE_BROWSER") == "1"
+from tests.browser.harness import PATIENCE, RunningApp, running_app
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -19,19 +16,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.parent.name == "browser":
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.xdist_group("browser"))
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Headless Chromium of the system."""
-    if not CHROMIUM.exists():
-        if REQUIRED:
-            pytest.fail(f"no Chromium at {CHROMIUM}, and HEXCURSION_REQUIRE_BROWSER=1")
-        pytest.skip(f"no Chromium at {CHROMIUM}: install it to run the browser tests")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="session")

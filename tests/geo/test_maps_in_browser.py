@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from geo.colours import CLASSES, Theme, rgb
-from tests.browser.harness import CHART, CHROMIUM, FLAGS, PATIENCE, count_colour, free_port, wait_for_colour
+from tests.browser.harness import CHART, PATIENCE, count_colour, free_port, wait_for_colour
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 SCRIPT = """
@@ -70,15 +70,10 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def browser_page() -> Iterator[Page]:
-    if not CHROMIUM.exists():
-        if os.environ.get("HEXCURSION_REQUIRE_BROWSER") == "1":
-            pytest.fail(f"no Chromium at {CHROMIUM}, and HEXCURSION_REQUIRE_BROWSER=1")
-        pytest.skip(f"no Chromium at {CHROMIUM}: install it to run the browser tests")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield chromium.new_page(viewport={"width": 900, "height": 1500})
-        chromium.close()
+def browser_page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page(viewport={"width": 900, "height": 1500})
+    yield page
+    page.close()
 
 
 def three(role: str, theme: Theme) -> tuple[int, int, int]:
