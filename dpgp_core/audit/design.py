@@ -81,6 +81,7 @@ def audit_design(
     entropy: Entropy,
     trials: int = 20_000,
     confidence: float = 0.99,
+    pair: Pair | None = None,
     sampler: Sampler | None = None,
     report: Report | None = None,
 ) -> DesignAudit:
@@ -89,6 +90,7 @@ def audit_design(
     claim       the guarantee under audit: delta -> epsilon
     trials      shadow releases, and as many fresh ones, per dataset; they share no random numbers
     confidence  an honest mechanism raises a false alarm with probability at most 1 - confidence
+    pair        the neighbours to attack; by default the candidate pair with the largest divergence
     sampler     what draws releases; by default the program's own mechanism
     report      told (fraction, text) between portions of releases; may raise to cancel
     """
@@ -96,7 +98,7 @@ def audit_design(
     if trials < LEAST_TRIALS:
         raise ValueError(f"an audit needs at least {LEAST_TRIALS} releases, got {trials}.")
     order = claim(delta).order
-    pair = worst_pair(design, prior, n, 2.0 if order is None else float(np.clip(order, 1.01, 50.0)))
+    pair = pair or worst_pair(design, prior, n, 2.0 if order is None else float(np.clip(order, 1.01, 50.0)))
     draw = sampler or own_sampler(design, prior, pair.watched, entropy)
     tell = report or (lambda fraction, text: None)
 
@@ -113,13 +115,13 @@ def audit_design(
 
     shadow = drawn(0.0, "Drawing shadow releases")
     laws = [NormalLaw.of(values.reshape(-1, values.shape[2])) for values in shadow]
-    shadow_scores = [_scores(values, laws) for values in shadow]
-    fresh_scores = [_scores(values, laws) for values in drawn(0.5, "Attacking fresh releases")]
+    shadow_in, shadow_out = (_scores(values, laws) for values in shadow)
+    fresh_in, fresh_out = [_scores(values, laws) for values in drawn(0.5, "Attacking fresh releases")]
     deltas = tuple(dict.fromkeys((delta, *(value for value in EXTRA_DELTAS if value > delta))))
     each = 1.0 - (1.0 - confidence) / len(deltas)
     rows = []
     for value in deltas:
-        counts = count_errors(*fresh_scores, best_threshold(*shadow_scores, value))
+        counts = count_errors(fresh_in, fresh_out, best_threshold(shadow_in, shadow_out, value))
         rows.append(AuditRow(value, claim(value).epsilon, epsilon_lower_bound(counts, value, each), counts))
     return DesignAudit(pair, tuple(rows), trials, confidence)
 

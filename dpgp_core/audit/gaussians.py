@@ -37,7 +37,7 @@ class NormalLaw:
     @staticmethod
     def of(samples: Floats) -> NormalLaw:
         covariance = np.cov(samples, rowvar=False).reshape(samples.shape[1], samples.shape[1])
-        precision = np.linalg.inv(covariance)
+        precision: Floats = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
         return NormalLaw(samples.mean(axis=0), precision, float(np.linalg.slogdet(covariance)[1]))
 
     def log_density(self, values: Floats) -> Floats:

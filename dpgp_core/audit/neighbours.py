@@ -20,7 +20,7 @@ CROWDS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 @dataclass(frozen=True)
 class Pair:
-    """Two datasets that differ in one record: `first` holds (cells[0], +1) where `second` holds (cells[1], .).
+    """Two datasets that differ in one record: `first` has a record at cells[0], `second` at cells[1].
 
     cells       where the two replaced records lie; equal when only a response is replaced
     divergence  exact Renyi divergence of one path's values at these cells, at the order it was sought for
@@ -94,7 +94,7 @@ def _far_from(prior: Prior, cells: tuple[int, ...]) -> int:
 
 def _cores(design: Design, n: int, x: int, other: int, park: int) -> Iterator[Rows]:
     """Common cores of n - 1 records: crowds that pull against the replaced records, the rest parked away."""
-    crowds = {min(int(round(factor * design.ridge**2)), (n - 1) // 2) for factor in CROWDS}
+    crowds = {min(round(factor * design.ridge**2), (n - 1) // 2) for factor in CROWDS}
     for near in sorted(crowds):
         for far in sorted(crowds) if x != other else (0,):
             for pull in (-1.0, 1.0):

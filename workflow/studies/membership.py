@@ -23,7 +23,7 @@ from dpgp_core.orders import ORDERS
 from dpgp_core.rdp import covariance_rdp, path_rdp
 from dpgp_core.sensitivities import sensitivity_line_exponential
 from dpgp_core.variance import variance_bound
-from workflow.studies.tables import Report, Stopwatch, StudyResult, StudyTable, rounded
+from workflow.studies.tables import Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
 Floats = NDArray[np.float64]
 Moments = tuple[Floats, Floats]
@@ -100,7 +100,7 @@ class Worlds:
 
 def run(settings: MembershipSettings, report: Report | None = None) -> StudyResult:
     """The example with its published figures, the sweep over ridge and scale, the sweep over paths."""
-    tell, clock = report or (lambda fraction, text: None), Stopwatch()
+    tell, clock = report or quiet, Stopwatch()
     entropy = SimulationEntropy(settings.seed)
     example, curves = _example(settings, entropy, tell)
     worlds = Worlds(settings, entropy)

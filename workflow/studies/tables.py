@@ -114,6 +114,10 @@ class Stopwatch:
         return round(time.thread_time() - self._start, 1)
 
 
+def quiet(fraction: float, text: str) -> None:
+    """A report that nobody reads."""
+
+
 def load_result(path: Path) -> StudyResult | None:
     """A stored result, or None where the file does not exist."""
     return StudyResult.from_json(path.read_text(encoding="utf-8")) if path.is_file() else None

@@ -1,0 +1,127 @@
+"""Coarse-to-fine choice of hyperparameters by mean loss over simulated worlds, as the paper does it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.design import Design
+from dpgp_core.guarantee import guarantee
+from dpgp_core.scale import smallest_scale_for
+from workflow.errors import WorkflowError
+
+Floats = NDArray[np.float64]
+Losses = Callable[[float, Floats, Floats], Floats]
+"""(lengthscale, ridges (R,), scales (R, S)) -> mean loss (R, S); `inf` where the scale is not finite."""
+
+FREE_SCALES = np.geomspace(0.03, 3.0, 20)  # unconstrained posterior scales
+ABOVE = np.array([1.0, 1.2, 1.5, 2.0, 3.0])  # private scales, as multiples of the least that is feasible
+TOP = 3  # candidates refined around
+STEPS = (1.25, 1.12)  # ratios of the two refinement rounds
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The best hyperparameters found and their mean loss; lengths in units of the domain's side."""
+
+    lengthscale: float
+    ridge: float
+    scale: float
+    loss: float
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """What prices a design of the exponential kernel on [0, 1]^dimension: n, delta and a proved bound."""
+
+    n: int
+    delta: float
+    bound: str
+    dimension: int
+
+    def kappa(self, lengthscale: float) -> float:
+        """The least correlation on the domain (paper, Prop. 3)."""
+        return math.exp(-math.sqrt(self.dimension) / lengthscale)
+
+    def epsilon(self, chosen: Chosen, paths: int = 1) -> float:
+        """Upper bound on epsilon at delta, inf where there is none."""
+        design = Design("exponential", chosen.lengthscale, chosen.ridge, chosen.scale, paths=paths,
+                        bound=self.bound)  # fmt: skip
+        facts = SimpleNamespace(
+            name="exponential", kappa=self.kappa(chosen.lengthscale), bounds=(self.bound,)
+        )
+        return guarantee(design, self.n, facts).epsilon(self.delta).epsilon
+
+    def least_scales(self, lengthscale: float, ridges: Floats, epsilon: float) -> Floats:
+        """(R,) least scales that meet the budget, inf where none does."""
+        solved = smallest_scale_for(
+            self.bound, epsilon, self.delta, n=self.n, ridge=ridges, kappa=self.kappa(lengthscale)
+        )
+        return np.atleast_1d(np.asarray(solved.scale, dtype=np.float64))
+
+
+def free_scales(lengthscale: float, ridges: Floats) -> Floats:
+    """(R, S) scales of the unconstrained search."""
+    return np.asarray(np.broadcast_to(FREE_SCALES, (ridges.size, FREE_SCALES.size)))
+
+
+def private_scales(accounting: Accounting, epsilon: float) -> Callable[[float, Floats], Floats]:
+    """The (R, S) feasible scales of the constrained search: from the least feasible one upwards."""
+
+    def scales(lengthscale: float, ridges: Floats) -> Floats:
+        return np.asarray(accounting.least_scales(lengthscale, ridges, epsilon)[:, None] * ABOVE)
+
+    return scales
+
+
+def choose(
+    losses: Losses,
+    scales: Callable[[float, Floats], Floats],
+    lengthscales: Iterable[float],
+    ridges: Iterable[float],
+    tell: Callable[[float], None] = lambda fraction: None,
+    refinements: int = 2,
+) -> Chosen:
+    """The least mean loss over a coarse grid and rounds of refinement around the best few.
+
+    `tell` may raise to cancel. Raises `WorkflowError` where no candidate is feasible.
+    """
+    asked = [(float(a), float(b)) for a in lengthscales for b in ridges]
+    seen: dict[tuple[float, float], Chosen] = {}
+    for part in range(refinements + 1):
+        by_length: dict[float, list[float]] = {}
+        for pair in asked:
+            if pair not in seen:
+                by_length.setdefault(pair[0], []).append(pair[1])
+        for step, (lengthscale, group) in enumerate(by_length.items()):
+            tell((part + step / len(by_length)) / (refinements + 1))
+            _score(losses, scales, lengthscale, group, seen)
+        best = sorted(seen.values(), key=lambda item: item.loss)[:TOP]
+        if part < refinements:
+            ratio = STEPS[min(part, len(STEPS) - 1)]
+            factors = (1.0 / ratio, 1.0, ratio)
+            asked = [(round(item.lengthscale * a, 5), round(item.ridge * b, 5))
+                     for item in best for a in factors for b in factors]  # fmt: skip
+    winner = min(seen.values(), key=lambda item: item.loss)
+    if not math.isfinite(winner.loss):
+        raise WorkflowError("No design on the study's grid meets the privacy budget: raise epsilon.")
+    return winner
+
+
+def _score(
+    losses: Losses, scales: Callable[[float, Floats], Floats], lengthscale: float, group: list[float],
+    seen: dict[tuple[float, float], Chosen],
+) -> None:  # fmt: skip
+    ridges = np.array(group)
+    tried = scales(lengthscale, ridges)
+    loss = losses(lengthscale, ridges, tried)
+    for row, ridge in enumerate(group):
+        column = int(np.argmin(loss[row]))
+        seen[lengthscale, ridge] = Chosen(
+            lengthscale, ridge, float(tried[row, column]), float(loss[row, column])
+        )
