@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,23 +20,12 @@ from dpgp_core.priors import make_prior
 from workflow.candidates import coarse_grid
 from workflow.errors import WorkflowError
 from workflow.ledger import Charge, Ledger
+from workflow.project import Pilot, Project
 from workflow.records import PlacedObservations, bin_records
 from workflow.released import ResponseScale
 
-if TYPE_CHECKING:
-    from workflow.project import Project
-
 MODEL_RIDGES = (0.7, 1.5, 3.0)
 MODEL_SCALES = (0.25, 0.5, 1.0)
-
-
-@dataclass(frozen=True)
-class Pilot:
-    """What tuning has cost: the pilot's RDP curve, its epsilon on its own, and its ledger entry."""
-
-    curve: RdpCurve
-    epsilon: float
-    entry: str
 
 
 def fingerprint(project: Project, ledger: Ledger) -> str:

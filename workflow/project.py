@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_loaders import LoadReport, Observations, load_sales, load_sensors
+from dpgp_core.curve import RdpCurve
 from dpgp_core.entropy import SimulationEntropy
 from dpgp_core.lattice import Lattice
 from dpgp_core.priors import make_prior
 from geo import Domain, domain_from_bbox, domain_from_geojson
 from workflow.errors import WorkflowError
-from workflow.pilot import Pilot
 from workflow.records import PlacedObservations, cell_medians, place
 from workflow.released import ResponseScale
 from workflow.settings import ReleaseSettings, SourceSettings
@@ -40,6 +40,15 @@ class Loaded:
             lines.append(f"{self.placed.outside:,} rows lie outside the domain and were dropped.")
         lines.append(f"{self.placed.index.size:,} rows lie inside the domain.")
         return lines
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What tuning has cost: the pilot's RDP curve, its epsilon on its own, and its ledger entry."""
+
+    curve: RdpCurve
+    epsilon: float
+    entry: str
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,8 @@ from dpgp_core.priors import Prior, make_prior
 from dpgp_core.scores import iou
 from workflow.errors import WorkflowError
 from workflow.evaluation import Evaluator, Shelf
-from workflow.pilot import Pilot
 from workflow.pricing import cheapest_price
-from workflow.project import CLIP_QUANTILE, Project
+from workflow.project import CLIP_QUANTILE, Pilot, Project
 from workflow.records import PlacedObservations, bin_records
 from workflow.released import ResponseScale, Tuning
 from workflow.scored import Scored, SearchResult, SearchTask
