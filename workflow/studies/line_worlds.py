@@ -87,7 +87,7 @@ class LineWorlds:
         """(G,) trapezoidal weights that sum to 1."""
         weight = np.ones(self.grid.size)
         weight[[0, -1]] = 0.5
-        return weight / weight.sum()
+        return np.asarray(weight / weight.sum())
 
     def responses(self, noise: float) -> Floats:
         """(W, n) observations (1 - M_xi) f + M_xi u, in [-1, 1] (paper, equation 8)."""

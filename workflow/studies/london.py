@@ -1,20 +1,247 @@
-"""stub"""
+"""Study D: every mechanism on London at equal epsilon, tuned on the earlier year, judged on the later one."""
 
 from __future__ import annotations
-from dataclasses import dataclass
-from workflow.studies.tables import Report, StudyResult
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from dpgp_core.cell_statistics import noise_aware_posterior, release_statistics
+from dpgp_core.design import NOISY_CELL_STATISTICS, POSTERIOR_SAMPLING
+from dpgp_core.entropy import Entropy, SimulationEntropy
+from dpgp_core.posterior import fit
+from dpgp_core.priors import make_prior
+from dpgp_core.scores import ious
+from dpgp_core.smoothing import smooth
+from workflow.baseline import fit_baseline, free_map
+from workflow.candidates import FRONTIER_EPSILONS
+from workflow.desk.designs import describe, settle_on
+from workflow.project import Project
+from workflow.records import bin_records
+from workflow.studies.fields import Bools, Floats
+from workflow.studies.london_recipe import paper_recipe
+from workflow.studies.london_task import BOROUGHS, generated_settings, load_task, real_settings
+from workflow.studies.tables import Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from workflow.tuning import Choice, private_n, tune
+
+COLUMNS = (
+    "domain", "family", "mechanism", "unit", "delta", "epsilon", "IoU", "IoU SD", "standard error",
+    "free map", "design",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class LondonSettings:
+    """Study D.
+
+    folder   of the real files; empty for the generated example
+    domains  among DOMAINS;  draws  simulated releases per design;  quick  search on a coarse grid
+    """
+
+    folder: str = ""
+    domains: tuple[str, ...] = ("region", "occupied")
+    families: tuple[str, ...] = ("paper code", "cell records", "point records", "public prior mean")
+    draws: int = 60
+    delta: float = 1e-5
+    quick_search: bool = True
+    seed: int = 2018
+    preset: str = "full"
+
     @staticmethod
     def quick() -> LondonSettings:
-        return LondonSettings()
+        """Under a minute, on generated data: point records on the product's domain."""
+        return LondonSettings(domains=("region",), families=("point records",), draws=50, preset="quick")
 
     @staticmethod
     def full() -> LondonSettings:
+        """On generated data, which anyone has."""
         return LondonSettings()
+
+    @staticmethod
+    def real(folder: Path) -> LondonSettings:
+        """On the real files in a folder."""
+        return LondonSettings(folder=str(folder), quick_search=False, preset="real")
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One design to be released and judged: its family, words, unit, delta and budget."""
+
+    family: str
+    mechanism: str
+    project: Project
+    choice: Choice
+    epsilon: float
 
 
 def run(settings: LondonSettings, report: Report | None = None) -> StudyResult:
-    raise NotImplementedError
+    """IoU with the later year's non-private set against epsilon, for every family, and one map."""
+    tell, clock = report or quiet, Stopwatch()
+    base = real_settings(Path(settings.folder)) if settings.folder else generated_settings()
+    base = base.with_changes(quick=settings.quick_search)
+    entropy = SimulationEntropy(settings.seed)
+    rows: list[tuple[str | float, ...]] = []
+    maps: tuple[tuple[str | float, ...], ...] = ()
+    sizes = []
+    for step, domain in enumerate(settings.domains):
+        low, share = step / len(settings.domains), 1.0 / len(settings.domains)
+        tell(low, f"Loading, domain: {domain}")
+        project = load_task(base, domain)
+        sizes.append(f"{domain}: {project.domain.size:,} hexagons, {private_n(project):,} sales")
+        found, painted = _domain_rows(settings, project, domain, entropy, _portion(tell, low, share))
+        rows += found
+        maps = maps or painted
+    return StudyResult(
+        "london",
+        settings.preset,
+        asdict(replace(settings, folder="shared/data" if settings.folder else "")),
+        (settings.seed,),
+        f"{settings.draws} simulated releases per design",
+        clock.seconds,
+        (
+            StudyTable("iou", "Agreement with the non-private map of the later year", COLUMNS, tuple(rows)),
+            StudyTable(
+                "map",
+                "One simulated release at epsilon 1 beside the non-private map (the paper's figure 4)",
+                ("h3", "longitude", "latitude", "without privacy", "path 1", "path 2", "path 3"),
+                maps,
+            ),
+        ),
+        _notes(settings, sizes),
+    )
+
+
+def _notes(settings: LondonSettings, sizes: list[str]) -> tuple[str, ...]:
+    where = (
+        f"HM Land Registry sales of {BOROUGHS} of Greater London, existing leasehold flats, 2017 and 2018."
+        if settings.folder
+        else "Generated sales of an imagined city in the real formats; no real person is described."
+    )
+    return (
+        f"{where} {'; '.join(sizes)}.",
+        "Designs are tuned on the earlier year only and released on the later one. The domain 'occupied' "
+        "holds the hexagons with a sale in either year: a protocol of comparison, which could not be "
+        "published, because the mask is taken from private data.",
+        "'paper code' simulates the published code's recipe with its unproved constant, for comparison; it "
+        "is never released. The free map is what the earlier year alone gives, at epsilon 0.",
+        "Each search refines its grid at epsilon 1; at the other budgets the best design of the coarse grid "
+        "is shown." + (" Coarse grids throughout (the quick search)." if settings.quick_search else ""),
+        "Cell records protect one hexagon's median at delta n^-1.1; point records protect one sale at "
+        f"delta {settings.delta:g}: different units, not to be ranked against each other without saying so.",
+    )
+
+
+def _domain_rows(
+    settings: LondonSettings, project: Project, domain: str, entropy: Entropy, tell: Report
+) -> tuple[list[tuple[str | float, ...]], tuple[tuple[str | float, ...], ...]]:
+    rows: list[tuple[str | float, ...]] = []
+    painted: tuple[tuple[str | float, ...], ...] = ()
+    truth: Bools | None = None
+    free = math.nan
+    for number, family in enumerate(settings.families):
+
+        def part(fraction: float, text: str, number: int = number, family: str = family) -> None:
+            tell((number + fraction) / len(settings.families), f"{domain}, {family}: {text.lower()}")
+
+        part(0.0, "Searching")
+        if family == "paper code":
+            made = _with(project, "cell", settings)
+            rows += [
+                (domain, family, "posterior sampling, exponential, unproved constant", "cell",
+                 made.settings.delta, epsilon, *_figures(values), math.nan, words)
+                for epsilon, values, words in paper_recipe(made, FRONTIER_EPSILONS, settings.draws, entropy)
+            ]  # fmt: skip
+            continue
+        for entry, baseline, public in _entries(settings, project, family, part):
+            truth, free = baseline, float(ious(public[None], baseline)[0])
+            sets = released_sets(entry.project, entry.choice, settings.draws, entropy)
+            rows.append((
+                domain, family, entry.mechanism, entry.project.settings.unit, entry.project.settings.delta,
+                entry.epsilon, *_figures(ious(sets, truth)), rounded(free), describe(entry.choice.design),
+            ))  # fmt: skip
+            posterior = entry.choice.design.mechanism == POSTERIOR_SAMPLING
+            if not painted and posterior and entry.epsilon == 1.0 and family == "point records":
+                painted = _painted(project, truth, sets)
+    return rows, painted
+
+
+def _figures(values: Floats) -> tuple[float, float, float]:
+    deviation = float(values.std(ddof=1))
+    return rounded(float(values.mean())), rounded(deviation), rounded(deviation / math.sqrt(values.size))
+
+
+def _with(project: Project, unit: str, settings: LondonSettings, **changes: object) -> Project:
+    """The project with another unit of protection and its delta."""
+    drafted = replace(project, settings=project.settings.with_changes(unit=unit, epsilon=1.0))
+    delta = private_n(drafted) ** -1.1 if unit == "cell" else settings.delta
+    return replace(drafted, settings=drafted.settings.with_changes(delta=delta, **changes))
+
+
+def _entries(
+    settings: LondonSettings, project: Project, family: str, tell: Report
+) -> Iterator[tuple[_Entry, Bools, Bools]]:
+    """Every design of a family's frontier, with the non-private set and the free map of its search."""
+    unit = "cell" if family == "cell records" else "point"
+    both = (POSTERIOR_SAMPLING, NOISY_CELL_STATISTICS)
+    asked: list[dict[str, object]] = [
+        {
+            "mechanisms": both if unit == "point" else both[:1],
+            "prior_mean": family == "public prior mean",
+        }
+    ]
+    if unit == "cell":  # the paper's own bound beside ours
+        asked.append({"mechanisms": both[:1], "priors": ("exponential",), "bound": "triangle"})
+    for number, changes in enumerate(asked):
+        made = _with(project, unit, settings, **changes)
+        tuned = tune(made, _portion(tell, number / len(asked), 0.8 / len(asked)))
+        design = tuned.result.unconstrained.design
+        baseline, public = fit_baseline(made, design).inside, free_map(made, design)
+        for step, point in enumerate(tuned.result.frontier):
+            tell((number + 0.8 + 0.2 * step / len(tuned.result.frontier)) / len(asked), "Releasing")
+            settled, choice = settle_on(made, tuned, point)
+            chosen = choice.design
+            words = (
+                f"noisy cell statistics, {chosen.prior}"
+                if chosen.mechanism == NOISY_CELL_STATISTICS
+                else f"posterior sampling, {chosen.prior}, {chosen.bound}"
+            )
+            yield _Entry(family, words, settled, choice, point.epsilon), baseline, public
+
+
+def _portion(tell: Report, low: float, share: float) -> Callable[[float, str], None]:
+    return lambda fraction, text: tell(low + share * fraction, text)
+
+
+def released_sets(project: Project, choice: Choice, draws: int, entropy: Entropy) -> Bools:
+    """(draws, N) sets of simulated releases of the later year's records.
+
+    Noisy cell statistics are judged by the set of their posterior mean, to which free paths' votes converge.
+    """
+    settings, design = project.settings, choice.design
+    offset = None if choice.public_map is None else choice.public_map.mean
+    records = bin_records(project.private.placed, choice.response, settings.unit, offset).records
+    prior = make_prior(design.prior, project.lattice, design.lengthscale)
+    if design.mechanism == NOISY_CELL_STATISTICS:
+        fields = np.array([
+            noise_aware_posterior(
+                release_statistics(records, prior.size, design.statistic_noise, entropy), prior, design.ridge,
+                design.scale,
+            ).mean
+            for _ in range(draws)
+        ])  # fmt: skip
+    else:
+        fields = fit(prior, records, design.ridge).draw(design.scale, draws, entropy, design.noise_scale)
+    fields = smooth(project.lattice, fields if offset is None else fields + offset, design.smoothing)
+    sign = 1.0 if settings.direction == "above" else -1.0
+    return np.asarray(sign * (fields - float(choice.response.forward(settings.threshold))) > 0.0)
+
+
+def _painted(project: Project, truth: Bools, sets: Bools) -> tuple[tuple[str | float, ...], ...]:
+    places = project.domain.centres_lonlat
+    return tuple(
+        (cell, rounded(places[k, 0], 5), rounded(places[k, 1], 5), int(truth[k]), *map(int, sets[:3, k]))
+        for k, cell in enumerate(project.domain.cells)
+    )

@@ -99,7 +99,7 @@ STUDIES: dict[str, Study] = {
             lambda report, quick: london.run(
                 LondonSettings.quick() if quick else LondonSettings.full(), report
             ),
-            ("london.json", "london-generated.json"),
+            ("london-generated.json", "london-real.json"),
         ),
     )
 }
