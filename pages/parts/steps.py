@@ -74,6 +74,13 @@ LEDGER = Screen(
     ":material/receipt_long:",
     "What was released so far, and what did it cost?",
 )
+STUDIES = Screen(
+    "Studies",
+    "pages/evidence/studies.py",
+    "studies",
+    ":material/experiment:",
+    "What do attacks, the paper's experiments and our comparisons show? Run them here.",
+)
 HELP = Screen(
     "How this works",
     "pages/about/help.py",
@@ -87,7 +94,7 @@ MAIN_PATH = (DATA, HEXAGONS, PRIVACY, RELEASE, PUBLISH)
 SECTIONS: dict[str, tuple[Screen, ...]] = {
     "": (START,),
     "From data to map": MAIN_PATH,
-    "Look and check": (VIEWER, LEDGER),
+    "Look and check": (VIEWER, LEDGER, STUDIES),
     "About": (HELP,),
 }
 SCREENS = tuple(screen for screens in SECTIONS.values() for screen in screens)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from workflow.studies.design_audit import audit_choice
-from workflow.studies.registry import RESULTS, STUDIES, Study, study_job
+from workflow.studies.figures import COLOURS, FIGURES, Figure, Point, points, svg
+from workflow.studies.registry import RESULTS, STUDIES, Study, audit_job, study_job
 from workflow.studies.tables import StudyResult, StudyTable, load_result
 
 __all__ = [
+    "COLOURS",
+    "FIGURES",
     "RESULTS",
     "STUDIES",
+    "Figure",
+    "Point",
     "Study",
     "StudyResult",
     "StudyTable",
     "audit_choice",
+    "audit_job",
     "load_result",
+    "points",
     "study_job",
+    "svg",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workflow.jobs import Job
+from workflow.project import Project
 from workflow.studies import design_audit, line_excursions, london, membership, plane_excursions
 from workflow.studies.design_audit import AuditSettings
 from workflow.studies.line_excursions import LineSettings
@@ -14,6 +15,7 @@ from workflow.studies.london import LondonSettings
 from workflow.studies.membership import MembershipSettings
 from workflow.studies.plane_excursions import PlaneSettings
 from workflow.studies.tables import Report, StudyResult
+from workflow.tuning import Choice
 
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 """Where the full figures lie, written by `make studies`."""
@@ -39,6 +41,11 @@ class Study:
 def study_job(name: str) -> Job[StudyResult]:
     """The quick run of a study in the background, with progress and cancel."""
     return Job(STUDIES[name].quick)
+
+
+def audit_job(project: Project, choice: Choice) -> Job[StudyResult]:
+    """The audit of the analyst's own design in the background."""
+    return Job(lambda report: design_audit.audit_choice(project, choice, report=report))
 
 
 def _study(

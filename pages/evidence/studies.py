@@ -1,0 +1,188 @@
+"""Studies: the evidence, with stored figures, quick runs, and the audit of one's own design."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import streamlit as st
+
+from pages.parts import workspace
+from pages.parts.progress import show_progress
+from workflow.errors import WorkflowError
+from workflow.jobs import Job
+from workflow.studies import (
+    COLOURS,
+    FIGURES,
+    RESULTS,
+    STUDIES,
+    Figure,
+    Study,
+    StudyResult,
+    StudyTable,
+    audit_job,
+    load_result,
+    points,
+    study_job,
+    svg,
+)
+
+LONGEST_TABLE = 60  # rows shown on the screen; the CSV holds all
+
+
+def chart(figure: Figure, result: StudyResult) -> Any:
+    """The figure in Altair, or None where the result has nothing for it."""
+    drawn = points(figure, result)
+    if not drawn:
+        return None
+    rows = [{"x": point.x, "y": point.y, "series": point.series} for point in drawn]
+    y_title = figure.ys[0] if len(figure.ys) == 1 else "value"
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X(
+            "x:Q",
+            title=figure.x,
+            scale=alt.Scale(type="log" if figure.log_x else "linear", zero=False, nice=not figure.log_x),
+        ),
+        y=alt.Y("y:Q", title=y_title, scale=alt.Scale(type="log" if figure.log_y else "linear", zero=False)),
+        color=alt.Color(
+            "series:N",
+            title=None,
+            sort=None,
+            scale=alt.Scale(range=list(COLOURS)),
+            legend=alt.Legend(orient="bottom", columns=1, labelLimit=560),
+        ),
+        tooltip=[
+            alt.Tooltip("series:N", title="series"),
+            alt.Tooltip("x:Q", title=figure.x, format=".4~g"),
+            alt.Tooltip("y:Q", title=y_title, format=".4~g"),
+        ],
+    )
+    if figure.map:
+        return base.mark_circle(size=18).properties(height=420)
+    dash = alt.StrokeDash("series:N", title=None, sort=None, legend=None)
+    return (base.mark_line().encode(strokeDash=dash) + base.mark_point(filled=True, size=45)).properties(
+        height=340
+    )
+
+
+def show_result(result: StudyResult, key: str) -> None:
+    """Figures, tables with their downloads, and what a reader must know."""
+    figures = [figure for figure in FIGURES[result.study] if points(figure, result)]
+    columns = st.columns(2) if len(figures) > 1 else [st.container()]
+    for number, figure in enumerate(figures):
+        with columns[number % len(columns)], st.container(border=True):
+            st.markdown(f"**{figure.title}**")
+            st.altair_chart(chart(figure, result), key=f"{key}_{figure.name}", alt=figure.title)
+            st.download_button(
+                "SVG",
+                svg(figure, points(figure, result)),
+                f"{result.study}-{figure.name}.svg",
+                "image/svg+xml",
+                icon=":material/image:",
+                key=f"{key}_{figure.name}_svg",
+            )
+    for table in result.tables:
+        show_table(table, result, key)
+    st.caption(result.facts())
+    for note in result.notes:
+        st.caption(note)
+
+
+def show_table(table: StudyTable, result: StudyResult, key: str) -> None:
+    """One table, folded where it is long, and its CSV."""
+    short = len(table.rows) <= LONGEST_TABLE
+    with st.expander(table.title, expanded=short, icon=":material/table_chart:"):
+        rows = table.records()[:LONGEST_TABLE]
+        texts = [
+            {name: "no finite bound" if cell is None else str(cell) for name, cell in row.items()}
+            for row in rows
+        ]
+        st.dataframe(texts, hide_index=True)
+        if not short:
+            st.caption(f"The first {LONGEST_TABLE} of {len(table.rows):,} rows; the CSV holds all.")
+        st.download_button(
+            "CSV",
+            table.csv(),
+            f"{result.study}-{table.name}.csv",
+            "text/csv",
+            icon=":material/download:",
+            key=f"{key}_{table.name}_csv",
+        )
+
+
+def start(slot: str, make: Any, *arguments: Any) -> None:
+    """Start a job in this session and forget the earlier result."""
+    st.session_state[f"{slot}_job"] = make(*arguments)
+    st.session_state.pop(f"{slot}_result", None)
+
+
+def run_here(slot: str, label: str, cancel: str, make: Any, *arguments: Any) -> None:
+    """A button, then progress with cancel, then the result; the job lives in this session."""
+    job: Job[StudyResult] | None = st.session_state.get(f"{slot}_job")
+    if job is not None and job.state.state == "running":
+        show_progress(job, cancel)
+        return
+    if job is not None:
+        del st.session_state[f"{slot}_job"]
+        if job.state.state == "cancelled":
+            st.info("The run was cancelled.", icon=":material/cancel:")
+        else:
+            try:
+                st.session_state[f"{slot}_result"] = job.result()
+            except (WorkflowError, ValueError) as error:
+                st.error(str(error), icon=":material/error:")
+    st.button(
+        label, icon=":material/play_arrow:", type="primary", key=f"{slot}_start", on_click=start,
+        args=(slot, make, *arguments),
+    )  # fmt: skip
+    result = st.session_state.get(f"{slot}_result")
+    if result is not None:
+        if any(row[table.columns.index("alarm")] == "alarm" for table in result.tables
+               if slot == "own_audit" for row in table.rows):  # fmt: skip
+            st.error(
+                "The attack proves more leakage than the guarantee admits: do not release, and report it.",
+                icon=":material/report:",
+            )
+        show_result(result, slot)
+
+
+def show_stored(study: Study) -> None:
+    """The full figures as they were measured, and the command that measures them again."""
+    found = [(name, load_result(RESULTS / name)) for name in study.stored]
+    if not any(result for _, result in found):
+        st.info(
+            f"No full figures are stored yet. Make them with `{study.command}`.", icon=":material/terminal:"
+        )
+        return
+    for name, result in found:
+        if result is not None:
+            if len(study.stored) > 1:
+                st.subheader(
+                    "Real sales" if "real" in name else "Generated sales", anchor=False, divider="gray"
+                )
+            show_result(result, f"stored_{name}")
+            command = "python -m benchmarks.london" if "real" in name else study.command
+            st.code(command, language="bash")
+
+
+chosen = st.segmented_control(
+    "Study", list(STUDIES), format_func=lambda name: STUDIES[name].title, default="membership", key="study",
+    required=True,
+)  # fmt: skip
+study = STUDIES[chosen or "membership"]
+st.markdown(f"{study.question}  \n*Paper: {study.source}.*")
+if study.name == "audit":
+    st.caption("A check, not a guarantee: no alarm proves nothing, an alarm proves a mistake.")
+    found = workspace.current().found
+    if found is not None:
+        with st.container(border=True):
+            st.markdown("**Your design**, attacked on simulated neighbours in your domain")
+            run_here(
+                "own_audit", "Audit your design", "Cancel the audit", audit_job, found.project, found.choice
+            )
+stored, here = st.tabs(["Stored figures, full size", "Run it here, reduced size"])
+with stored:
+    show_stored(study)
+with here:
+    st.caption("Under a minute on an idle machine, with fewer repetitions; simulated data only.")
+    run_here(f"study_{study.name}", "Run the study", "Cancel the study", study_job, study.name)
