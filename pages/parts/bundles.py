@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 
 import streamlit as st
 
@@ -53,13 +54,14 @@ def _asked(known: tuple[ShelvedBundle, ...]) -> int | None:
     return positions[0] if positions else (0 if known else None)
 
 
-def _opened(name: str, source: object) -> Viewer:
+def _opened(name: str, source: bytes | Path) -> Viewer:
     """The same bundle is read once per session."""
     held = st.session_state.get(KEY)
     if held is None or held[0] != name:
         held = (name, open_bundle(source))
         st.session_state[KEY] = held
-    return held[1]
+    viewer: Viewer = held[1]
+    return viewer
 
 
 def embedded_label(viewer: Viewer) -> None:

@@ -7,8 +7,8 @@ import streamlit as st
 from pages.parts import workspace
 from pages.parts.progress import show_progress
 from pages.parts.steps import RELEASE
-from pages.parts.workspace import Workspace
-from workflow.desk import Finished, curators_baseline, example_job, look_at
+from pages.parts.workspace import Found, Workspace
+from workflow.desk import Finished, example_job, look_at
 from workflow.errors import Cancelled, WorkflowError
 
 
@@ -33,7 +33,7 @@ def show(work: Workspace) -> None:
     try:
         _take(job.result())
     except Cancelled:
-        st.info("Cancelled. Nothing was released.", icon=":material/cancel:")
+        st.info("Cancelled.", icon=":material/cancel:")
     except WorkflowError as error:
         st.error(str(error), icon=":material/error:")
     else:
@@ -53,8 +53,5 @@ def _take(finished: Finished) -> None:
     fresh.private = look_at(settings.data)
     fresh.reference = look_at(settings.reference) if settings.reference is not None else None
     fresh.domain = finished.project.domain
-    fresh.project, fresh.searched = finished.project, settings
-    fresh.tuned, fresh.choice = finished.tuned, finished.tuned.choice
-    fresh.release_id, fresh.viewer = finished.release_id, finished.viewer
-    fresh.baseline = curators_baseline(finished.project, finished.tuned)
-    fresh.budget_text = finished.budget
+    fresh.found = Found(finished.project, finished.tuned, finished.tuned.choice)
+    fresh.release_id, fresh.budget_text = finished.release_id, finished.budget

@@ -6,18 +6,18 @@ import altair as alt
 import streamlit as st
 
 from pages.parts.glossary import tip
-from pages.parts.workspace import Workspace
+from pages.parts.workspace import Found
 from workflow.desk import dots
 from workflow.scored import FrontierPoint
 
 PICK = "picked"
 
 
-def show(work: Workspace) -> FrontierPoint | None:
+def show(found: Found, key: str) -> FrontierPoint | None:
     """Draw the frontier; the point a person clicked, or None."""
-    if work.tuned is None or not work.tuned.result.frontier:
+    points = dots(found.tuned)
+    if not points:
         return None
-    points = dots(work.tuned)
     st.markdown("**Agreement that each budget buys**", help=tip("iou"))
     rows = [
         {
@@ -31,7 +31,7 @@ def show(work: Workspace) -> FrontierPoint | None:
         }
         for dot in points
     ]
-    lowest = max(0.0, min(row["low"] for row in rows) - 0.1)
+    lowest = max(0.0, min(dot.agreement - dot.spread for dot in points) - 0.1)
     scale = alt.Scale(domain=[round(lowest, 1), 1.0])
     height = alt.Y("agreement:Q", title="agreement (IoU)", scale=scale)
     pick = alt.selection_point(name=PICK, fields=["number"], nearest=False)
@@ -65,7 +65,7 @@ def show(work: Workspace) -> FrontierPoint | None:
         base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         dot_layer,
     ]
-    free = work.tuned.free_agreement
+    free = found.tuned.free_agreement
     if free is not None:
         ground = alt.Chart(alt.Data(values=[{"free": free}]))
         line = ground.mark_rule(strokeDash=[5, 4], color="#7b8a90")
@@ -79,20 +79,20 @@ def show(work: Workspace) -> FrontierPoint | None:
         alt.layer(*layers).properties(height=340),
         on_select="rerun",
         selection_mode=PICK,
-        key=f"frontier_{work.mark}",
+        key=key,
         alt="Agreement with the map without privacy, against the privacy budget: one dot for each design.",
     )
-    _say_free(work, free)
+    _say_free(found, free)
     numbers = picked["selection"].get(PICK, [])
-    return work.tuned.result.frontier[int(numbers[0]["number"])] if numbers else None
+    return found.tuned.result.frontier[int(numbers[0]["number"])] if numbers else None
 
 
-def _say_free(work: Workspace, free: float | None) -> None:
+def _say_free(found: Found, free: float | None) -> None:
     """The free map's worth beside what privacy buys."""
-    if work.tuned is None or free is None:
+    if free is None:
         st.caption("Click a dot to see its map.")
         return
-    best = work.tuned.result.chosen.utility.agreement
+    best = found.tuned.result.chosen.utility.agreement
     verdict = (
         "The design found does better."
         if best > free

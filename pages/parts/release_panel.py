@@ -8,9 +8,9 @@ import streamlit as st
 
 from pages.parts.glossary import tip
 from pages.parts.receipt import receipt_lines
-from pages.parts.workspace import Workspace
+from pages.parts.workspace import Found, Workspace
 from workflow import words
-from workflow.desk import BudgetState, budget_state, curators_baseline, open_bundle, plan, release
+from workflow.desk import BudgetState, budget_state, plan, release
 from workflow.errors import WorkflowError
 from workflow.lint import LEAK, lint, plan_from_settings
 from workflow.release import Plan
@@ -18,12 +18,10 @@ from workflow.release import Plan
 _LOG = logging.getLogger(__name__)
 
 
-def show(work: Workspace) -> None:
+def show(work: Workspace, found: Found) -> None:
     """The receipt to read, and the form to submit."""
-    if work.project is None or work.choice is None:
-        return
     try:
-        planned = plan(work.project, work.choice)
+        planned = plan(found.project, found.choice)
     except WorkflowError as error:
         st.error(str(error), icon=":material/error:")
         return
@@ -38,14 +36,14 @@ def show(work: Workspace) -> None:
     with right:
         st.subheader("The decision", anchor=False)
         _budget(budget)
-        _form(work, planned, budget)
-        _findings(work, planned)
+        _form(work, found, budget)
+        _findings(found, planned)
 
 
-def _findings(work: Workspace, planned: Plan) -> None:
+def _findings(found: Found, planned: Plan) -> None:
     """What the leak lint says about this plan: what leaks, to whom, and the remedy."""
     findings = lint(
-        plan_from_settings(work.project.settings, n=planned.privacy.n, tuning=work.choice.tuning.kind)
+        plan_from_settings(found.project.settings, n=planned.privacy.n, tuning=found.choice.tuning.kind)
     )
     worst = [finding for finding in findings if finding.severity == LEAK]
     with st.expander(
@@ -73,10 +71,10 @@ def _budget(budget: BudgetState) -> None:
         )
 
 
-def _form(work: Workspace, planned: Plan, budget: BudgetState) -> None:
+def _form(work: Workspace, found: Found, budget: BudgetState) -> None:
     with st.form("release", border=True):
         title = st.text_input(
-            "Title of the release", value=work.project.settings.title, placeholder="what a reader will see"
+            "Title of the release", value=found.project.settings.title, placeholder="what a reader will see"
         )
         total: float | None = None
         if budget.total is None:
@@ -95,16 +93,18 @@ def _form(work: Workspace, planned: Plan, budget: BudgetState) -> None:
             "Release", type="primary", icon=":material/shield_lock:", disabled=not budget.fits
         )
     if submitted and work.release_id is None:
-        _release(work, title, total)
+        work.retitle(title)
+        _release(work, total)
 
 
-def _release(work: Workspace, title: str, total: float | None) -> None:
+def _release(work: Workspace, total: float | None) -> None:
     """The one draw of this plan; a second submit of the same form finds it done."""
+    if work.found is None:
+        return
     try:
         with st.spinner("Charging the ledger, drawing, writing the bundle"):
-            work.retitle(title)
-            done = release(work.project, work.choice, total)
-            work.release_id = done.release.release_id
+            # Nothing that could start the script anew may stand between the draw and its memory.
+            work.release_id = release(work.found.project, work.found.choice, total).release.release_id
     except WorkflowError as error:
         st.error(str(error), icon=":material/error:")
         return
@@ -116,8 +116,5 @@ def _release(work: Workspace, title: str, total: float | None) -> None:
             icon=":material/error:",
         )
         return
-    work.viewer = open_bundle(done.archive)
-    work.baseline = curators_baseline(work.project, work.tuned) if work.tuned is not None else None
-    work.budget_text = budget_state(plan(work.project, work.choice)).line
-    st.query_params["release"] = done.release.release_id
+    work.budget_text = budget_state(plan(work.found.project, work.found.choice)).line
     st.rerun()

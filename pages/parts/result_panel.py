@@ -16,9 +16,9 @@ from geo.layers import (
 )
 from pages.parts import maps, released_view
 from pages.parts.glossary import tip
-from pages.parts.workspace import Workspace
+from pages.parts.workspace import Explored, Found, Workspace
 from workflow.bundle import Products
-from workflow.desk import Bools, agreement, baseline_at, find_bundle
+from workflow.desk import Bools, agreement, baseline_at, curators_baseline, find_bundle
 from workflow.errors import WorkflowError
 from workflow.viewer import Viewer
 
@@ -32,31 +32,29 @@ WAYS = {
 SHOWN_PATHS = 5
 
 
-def for_curator(work: Workspace) -> None:
+def for_curator(work: Workspace, found: Found, release_id: str) -> None:
     """The released map and, for the curator only, how it compares with the baseline."""
-    if work.viewer is None or work.release_id is None or work.project is None:
-        return
-    st.query_params["release"] = work.release_id
+    if work.explored is None:
+        work.explored = Explored(find_bundle(release_id), curators_baseline(found.project, found.tuned))
+    viewer, baseline = work.explored.viewer, work.explored.baseline
+    st.query_params["release"] = release_id
     st.caption(
-        f":material/check_circle: Released as {work.release_id}. Explore freely: moving the threshold "
-        f"reads the same released paths again. :material/receipt_long: {work.budget_text or ''} Exploring "
-        f"does not change it."
+        f":material/check_circle: Released as {release_id}. Explore freely: moving the threshold reads the "
+        f"same released paths again. :material/receipt_long: {work.budget_text or ''} Exploring does not "
+        f"change it."
     )
-    product, threshold, rounds, products = released_view.controls(work.viewer, "result")
-    if work.baseline is None:
-        released_view.released_map(work.viewer, product, threshold, rounds, products, "released")
+    product, threshold, rounds, products = released_view.controls(viewer, "result")
+    private = baseline_at(found.project, baseline, threshold)
+    way = _comparison(products, private)
+    if way == ALONE:
+        released_view.released_map(viewer, product, threshold, rounds, products, "released")
+    elif way == BESIDE:
+        _beside(viewer, private, product, threshold, rounds, products)
+    elif way == DIFFERENCE:
+        _difference(viewer, private, products)
     else:
-        private = baseline_at(work.project, work.baseline, threshold)
-        way = _comparison(products, private)
-        if way == ALONE:
-            released_view.released_map(work.viewer, product, threshold, rounds, products, "released")
-        elif way == BESIDE:
-            _beside(work.viewer, private, product, threshold, rounds, products)
-        elif way == DIFFERENCE:
-            _difference(work.viewer, private, products)
-        else:
-            _lines(work.viewer, private, products)
-    released_view.sentences(work.viewer, products)
+        _lines(viewer, private, products)
+    released_view.sentences(viewer, products)
     st.button(
         "Plan another release of these data",
         icon=":material/add:",

@@ -9,12 +9,15 @@ from pages.parts import frontier, maps
 from pages.parts.ask import threshold_words
 from pages.parts.glossary import TERMS, tip
 from pages.parts.progress import show_progress
-from pages.parts.workspace import Workspace
+from pages.parts.workspace import Found, Workspace
 from workflow import words
 from workflow.desk import describe, family, rehearse, report_rows, search_job, settle_on
 from workflow.errors import WorkflowError
+from workflow.jobs import Job
+from workflow.project import Project
 from workflow.scored import FrontierPoint, Scored
 from workflow.settings import ReleaseSettings
+from workflow.tuning import Tuned
 
 
 def show(work: Workspace, settings: ReleaseSettings) -> None:
@@ -24,11 +27,12 @@ def show(work: Workspace, settings: ReleaseSettings) -> None:
         show_progress(job, "Cancel the search")
         return
     if job is not None:
-        _collect(work)
-    if work.fits():
-        _found(work)
+        work.job = None
+        _collect(work, job)
+    if work.found is not None and work.fits():
+        _found(work, work.found)
         return
-    if work.tuned is not None:
+    if work.found is not None:
         st.info("The choices have changed since the last search.", icon=":material/update:")
     st.markdown(
         "The search tries priors, ranges, ridges and smoothings **on the reference data**, and solves for "
@@ -44,48 +48,42 @@ def show(work: Workspace, settings: ReleaseSettings) -> None:
 
 
 def _start(work: Workspace, settings: ReleaseSettings) -> None:
-    work.searched, work.tuned, work.choice = settings, None, None
+    work.found = None
     work.job = search_job(settings)
     work.ends_with(work.job)
 
 
-def _collect(work: Workspace) -> None:
+def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
     """Take the result of a finished job, or say why there is none."""
-    job, work.job = work.job, None
-    if job is None:
-        return
     if job.state.state == "cancelled":
         st.info("The search was cancelled. Nothing was released.", icon=":material/cancel:")
         return
     try:
-        work.project, work.tuned = job.result()
-        work.choice = work.tuned.choice
+        project, tuned = job.result()
     except (WorkflowError, ValueError) as error:
         st.error(str(error), icon=":material/error:")
+    else:
+        work.found = Found(project, tuned, tuned.choice)
 
 
-def _found(work: Workspace) -> None:
-    tuned, project = work.tuned, work.project
-    if tuned is None or project is None or work.choice is None:
-        return
+def _found(work: Workspace, found: Found) -> None:
     st.subheader("What the budget can buy", anchor=False)
-    where = "a simulated field" if project.reference_kind == "simulated" else "the reference data"
-    st.caption(f"Measured on {where}; {tuned.result.evaluated:,} designs were scored.")
-    _report(work)
-    picked = frontier.show(work) or _wanted(work)
-    if picked is not None and picked.scored.design != work.choice.design:
+    where = "a simulated field" if found.project.reference_kind == "simulated" else "the reference data"
+    st.caption(f"Measured on {where}; {found.tuned.result.evaluated:,} designs were scored.")
+    _report(found)
+    picked = frontier.show(found, f"frontier_{work.mark}") or _wanted(work, found)
+    if picked is not None and picked.scored.design != found.choice.design:
         st.button(
             f"Use this design at ε {picked.epsilon:g}",
             icon=":material/check:",
             on_click=_settle,
-            args=(work, picked),
+            args=(work, found, picked),
             help="It becomes the design to release.",
         )
-    scored = picked.scored if picked is not None else _chosen(work)
-    _rehearsal(work, scored)
+    _rehearsal(work, found, picked.scored if picked is not None else _chosen(found))
 
 
-def _wanted(work: Workspace) -> FrontierPoint | None:
+def _wanted(work: Workspace, found: Found) -> FrontierPoint | None:
     """The cheapest design that reaches a wanted agreement, where a person asks for one."""
     if not st.toggle(
         "Start from the agreement you need",
@@ -94,35 +92,35 @@ def _wanted(work: Workspace) -> FrontierPoint | None:
     ):
         return None
     wanted = st.slider("Agreement needed (IoU)", 0.3, 0.98, 0.8, 0.01, key=f"wanted_{work.mark}")
-    point = work.tuned.result.smallest_epsilon_for(float(wanted))
+    point = found.tuned.result.smallest_epsilon_for(float(wanted))
     if point is None:
         st.caption(f"No design on the chart reaches {wanted:.2f}: accept less, or try other choices.")
         return None
+    settings = found.project.settings
     st.caption(
         f"ε {point.epsilon:g} is the smallest budget on the chart that reaches {wanted:.2f}. "
-        + words.epsilon_sentence(point.epsilon, work.searched.delta, work.searched.unit_word)
+        + words.epsilon_sentence(point.epsilon, settings.delta, settings.unit_word)
     )
     return point
 
 
-def _settle(work: Workspace, point: FrontierPoint) -> None:
-    if work.project is None or work.tuned is None:
-        return
-    work.project, work.choice = settle_on(work.project, work.tuned, point)
-    work.searched = work.project.settings
-    work.choose(epsilon=work.project.settings.epsilon)
-    st.session_state[f"epsilon_{work.mark}"] = work.project.settings.epsilon
+def _settle(work: Workspace, found: Found, point: FrontierPoint) -> None:
+    project, choice = settle_on(found.project, found.tuned, point)
+    work.found = Found(project, found.tuned, choice)
+    work.choose(epsilon=project.settings.epsilon)
+    st.session_state[f"epsilon_{work.mark}"] = project.settings.epsilon
 
 
-def _chosen(work: Workspace) -> Scored:
+def _chosen(found: Found) -> Scored:
     """The scored design that is to be released: a dot, or the search's own choice."""
-    points = work.tuned.result.frontier
-    same = [point.scored for point in points if point.scored.design == work.choice.design]
-    return same[0] if same else work.tuned.result.chosen
+    same = [
+        point.scored for point in found.tuned.result.frontier if point.scored.design == found.choice.design
+    ]
+    return same[0] if same else found.tuned.result.chosen
 
 
-def _report(work: Workspace) -> None:
-    rows = report_rows(work.tuned)
+def _report(found: Found) -> None:
+    rows = report_rows(found.tuned)
     st.table(
         {
             "": [f"{TERMS[row.term].word.capitalize()} {TERMS[row.term].symbol}".strip() for row in rows],
@@ -137,10 +135,10 @@ def _report(work: Workspace) -> None:
             st.markdown(tip(row.term))
 
 
-def _rehearsal(work: Workspace, scored: Scored) -> None:
+def _rehearsal(work: Workspace, found: Found, scored: Scored) -> None:
     """What one release of the design looks like on reference data, beside the map it aims at."""
-    seen = rehearse(work.project, work.tuned, scored)
-    private = work.project.reference_kind == "reference data"
+    seen = rehearse(found.project, found.tuned, scored)
+    private = found.project.reference_kind == "reference data"
     what = threshold_words(work)
     st.markdown(f"**{family(scored.design)}**: {describe(scored.design)}.")
     columns = st.columns(2)
@@ -152,7 +150,7 @@ def _rehearsal(work: Workspace, scored: Scored) -> None:
             st.markdown(title)
             painting = paint_set(cells, inside=what, outside=f"not {what}", title=title)
             maps.show(
-                excursion_deck(work.project.domain, painting, **maps.look(300, 270)),
+                excursion_deck(found.project.domain, painting, **maps.look(300, 270)),
                 key=key,
                 alt=f"{title}: {int(cells.sum()):,} of {cells.size:,} hexagons are {what}.",
                 legend=legend(painting, maps.theme()),

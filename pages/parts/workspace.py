@@ -13,7 +13,7 @@ from geo.layers import Domain
 from pages.parts.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
 from workflow import words
 from workflow.baseline import Baseline
-from workflow.desk import Finished, Preview, PrivateFolder
+from workflow.desk import Box, Finished, Preview, PrivateFolder
 from workflow.errors import WorkflowError
 from workflow.jobs import Job
 from workflow.project import Project
@@ -26,20 +26,34 @@ _MARKS = itertools.count()
 NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
 
 
+@dataclass(frozen=True)
+class Found:
+    """A finished search: the loaded project, what was found, and the design that is to be released."""
+
+    project: Project
+    tuned: Tuned
+    choice: Choice
+
+
+@dataclass(frozen=True)
+class Explored:
+    """A release being explored; the baseline is for the curator's eyes only."""
+
+    viewer: Viewer
+    baseline: Baseline
+
+
 @dataclass
 class Workspace:
     """Mutable state of one session, filled from left to right along the main path.
 
-    mark        a number of its own, for the keys of widgets that belong to these data
-    choices     settings made so far, under the names of `ReleaseSettings`
+    mark         a number of its own, for the keys of widgets that belong to these data
+    choices      settings made so far, under the names of `ReleaseSettings`
     private, reference   previews of the two sources, for the curator's eyes
-    domain      the public cells
-    job         a search under way or finished; `searched` are the settings it was asked with
-    tuned       its result
-    choice      the design to release, from the search or clicked on the frontier
-    release_id  the release that was drawn from it, once; `viewer` explores its bundle
-    baseline    the map without privacy, for the curator's eyes
-    budget_text what the ledger said last about these data
+    domain       the public cells, and `asked_domain` what they were made from
+    job          a search under way; `found` what the last one found
+    release_id   the release drawn from it, once; `explored` is filled when it is first looked at
+    budget_text  what the ledger said last about these data
     """
 
     mark: int = field(default_factory=lambda: next(_MARKS))
@@ -48,15 +62,11 @@ class Workspace:
     private: Preview | None = None
     reference: Preview | None = None
     domain: Domain | None = None
-    asked_domain: tuple[Any, ...] | None = None
-    project: Project | None = None
+    asked_domain: tuple[str | None, Box | None, int] | None = None
     job: Job[tuple[Project, Tuned]] | None = None
-    searched: ReleaseSettings | None = None
-    tuned: Tuned | None = None
-    choice: Choice | None = None
+    found: Found | None = None
     release_id: str | None = None
-    viewer: Viewer | None = None
-    baseline: Baseline | None = None
+    explored: Explored | None = None
     budget_text: str | None = None
     example_job: Job[Finished] | None = None
 
@@ -83,10 +93,8 @@ class Workspace:
 
     def fits(self) -> bool:
         """Whether the search result at hand answers the settings as they stand now."""
-        if self.tuned is None or self.searched is None:
-            return False
         try:
-            return self.settings() == self.searched
+            return self.found is not None and self.settings() == self.found.project.settings
         except WorkflowError:
             return False
 
@@ -97,8 +105,8 @@ class Workspace:
             return f"{self.private.size:,} {made}{self.private.kind}s"
         if step == HEXAGONS and self.domain is not None:
             return f"{words.plural(self.domain.size, 'cell')} of resolution {self.domain.resolution}"
-        if step == PRIVACY and self.choice is not None and (self.fits() or self.release_id is not None):
-            settings = self.settings()
+        if step == PRIVACY and self.found is not None and (self.fits() or self.release_id is not None):
+            settings = self.found.project.settings
             return f"one {settings.unit_word}, ε {settings.epsilon:g}, δ {words.one_in(settings.delta)}"
         if step == RELEASE and self.release_id is not None:
             return f"released as {self.release_id}"
@@ -117,10 +125,9 @@ class Workspace:
 
     def retitle(self, title: str) -> None:
         """Give the planned release a title; nothing else changes."""
-        if self.project is not None:
-            settings = self.project.settings.with_changes(title=title.strip())
-            self.project = replace(self.project, settings=settings)
-            self.searched = settings
+        if self.found is not None:
+            settings = self.found.project.settings.with_changes(title=title.strip())
+            self.found = replace(self.found, project=replace(self.found.project, settings=settings))
             self.choose(title=settings.title)
 
     def ends_with(self, job: Job[Any]) -> None:
@@ -129,14 +136,15 @@ class Workspace:
 
     def plan_another(self) -> None:
         """Put the finished release aside, to plan a further one of the same data."""
-        self.release_id = self.viewer = self.baseline = None
+        self.release_id = self.explored = None
 
 
 def current() -> Workspace:
     """The workspace of this browser session."""
     if KEY not in st.session_state:
         st.session_state[KEY] = Workspace()
-    return st.session_state[KEY]
+    workspace: Workspace = st.session_state[KEY]
+    return workspace
 
 
 def put(workspace: Workspace) -> Workspace:

@@ -58,7 +58,8 @@ def use_settings(text: str) -> None:
         with st.spinner("Reading the files that the settings name"):
             fresh.adopt(settings_from_toml(text))
             read(fresh)
-            fresh.domain = domain_of(*fresh.asked_domain)
+            if fresh.asked_domain is not None:
+                fresh.domain = domain_of(*fresh.asked_domain)
     except WorkflowError as error:
         st.error(str(error), icon=":material/error:")
         return
@@ -83,7 +84,8 @@ if kind == "example":
     st.button("Use the generated example", type="primary", icon=":material/science:", on_click=use_example)
 else:
     asked = ask_sales(work.folder) if kind == "sales" else ask_sensors(work.folder)
-    if st.button("Read the data", type="primary", icon=":material/file_open:", disabled=asked is None):
+    pressed = st.button("Read the data", type="primary", icon=":material/file_open:", disabled=asked is None)
+    if pressed and asked is not None:
         use_sources(asked)
 
 with st.expander("Or take all choices from a settings file (TOML)", icon=":material/tune:"):
@@ -92,7 +94,7 @@ with st.expander("Or take all choices from a settings file (TOML)", icon=":mater
         "and that the command line takes with --config."
     )
     upload = st.file_uploader("Settings file", "toml", label_visibility="collapsed")
-    if st.button("Take these settings", disabled=upload is None):
+    if st.button("Take these settings", disabled=upload is None) and upload is not None:
         use_settings(upload.getvalue().decode("utf-8", "replace"))
 
 if work.private is not None:

@@ -7,7 +7,7 @@ import streamlit as st
 from geo.layers import Domain, preview_deck
 from pages.parts import maps, workspace
 from pages.parts.glossary import tip
-from workflow.desk import domain_of, facts_of
+from workflow.desk import Box, domain_of, facts_of
 from workflow.errors import WorkflowError
 
 work = workspace.current()
@@ -20,7 +20,7 @@ WAYS = {
 }
 
 
-def asked_region() -> dict[str, object] | None:
+def asked_region() -> tuple[str | None, Box | None] | None:
     """The region as settings name it, or None until one is named."""
     ways = [way for way in WAYS if way != FROM_EXAMPLE or work.generated]
     known = {FROM_EXAMPLE: work.generated, PATH: work.choices.get("region"), BOX: work.choices.get("bbox")}
@@ -34,12 +34,12 @@ def asked_region() -> dict[str, object] | None:
         help=tip("domain"),
     )
     if way == FROM_EXAMPLE:
-        return {"region": work.choices.get("region"), "bbox": None} if work.choices.get("region") else None
+        return (str(work.choices["region"]), None) if work.choices.get("region") else None
     if way == UPLOAD:
         upload = st.file_uploader("Polygon of the area, in longitude and latitude", ["geojson", "json"])
         if upload is None:
             return None
-        return {"region": str(work.folder.keep(upload.name, upload.getvalue())), "bbox": None}
+        return str(work.folder.keep(upload.name, upload.getvalue())), None
     if way == PATH:
         named = st.text_input(
             "Path of the GeoJSON file",
@@ -47,7 +47,7 @@ def asked_region() -> dict[str, object] | None:
             key=f"region_path_{work.mark}",
             persist_state="session",
         ).strip()
-        return {"region": named, "bbox": None} if named else None
+        return (named, None) if named else None
     box = work.choices.get("bbox") or (None,) * 4
     sides = [
         st.number_input(
@@ -60,7 +60,10 @@ def asked_region() -> dict[str, object] | None:
         )
         for side, value in zip(("West", "South", "East", "North"), box, strict=True)
     ]
-    return None if None in sides else {"region": None, "bbox": tuple(float(side) for side in sides)}
+    west, south, east, north = sides
+    if west is None or south is None or east is None or north is None:
+        return None
+    return None, (west, south, east, north)
 
 
 def summary(domain: Domain) -> None:
@@ -89,18 +92,16 @@ with left:
         "The area is public geography. It is never taken from the data: where the data end would reveal "
         "where somebody lives."
     )
-    if region is not None and (
-        work.domain is None or work.asked_domain != (region["region"], region["bbox"], resolution)
-    ):
+    if region is not None and work.asked_domain != (*region, resolution):
         try:
             with st.spinner("Filling the area with hexagons"):
-                work.domain = domain_of(region["region"], region["bbox"], resolution)
+                work.domain = domain_of(*region, resolution)
         except WorkflowError as error:
             work.domain, work.asked_domain = None, None
             st.error(str(error), icon=":material/error:")
         else:
-            work.asked_domain = (region["region"], region["bbox"], resolution)
-            work.choose(**region, resolution=resolution)
+            work.asked_domain = (*region, resolution)
+            work.choose(region=region[0], bbox=region[1], resolution=resolution)
             st.rerun()
 with right:
     if work.domain is None:

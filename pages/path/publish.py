@@ -44,7 +44,7 @@ if not release_id:
 else:
     st.query_params["release"] = release_id
     try:
-        viewer = work.viewer if work.release_id else find_bundle(release_id)
+        viewer = work.explored.viewer if work.explored is not None else find_bundle(release_id)
     except WorkflowError as error:
         st.error(str(error), icon=":material/error:")
     else:
@@ -52,10 +52,10 @@ else:
         with left:
             released_view.statement_facts(viewer)
             downloads(release_id)
-            if work.searched is not None:
+            if work.found is not None:
                 st.download_button(
                     "Settings for the command line",
-                    settings_to_toml(work.searched),
+                    settings_to_toml(work.found.project.settings),
                     "settings.toml",
                     "application/toml",
                     icon=":material/tune:",

@@ -10,10 +10,10 @@ from pages.parts.steps import RELEASE
 work = workspace.current()
 asked = st.query_params.get("release")
 
-if work.release_id is not None and work.project is not None:
-    result_panel.for_curator(work)
-elif work.choice is not None and work.fits():
-    release_panel.show(work)
+if work.release_id is not None and work.found is not None:
+    result_panel.for_curator(work, work.found, work.release_id)
+elif work.found is not None and work.fits():
+    release_panel.show(work, work.found)
 elif asked:
     result_panel.reopened(asked)
 else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -30,10 +29,10 @@ from workflow.settings import ReleaseSettings
 
 @pytest.fixture
 def small_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A search that is over when the screen asks for it, on one prior and the coarse grid."""
+    """A search that is over when the screen asks for it."""
 
     def finished(settings: ReleaseSettings):
-        job = search_job(replace(settings, priors=("car",), quick=True))
+        job = search_job(settings)
         assert job.wait(120)
         return job
 

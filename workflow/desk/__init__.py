@@ -19,7 +19,7 @@ from workflow.desk.designs import (
 from workflow.desk.example import example_settings
 from workflow.desk.exploring import paint, products_of, statement_text, threshold_stops
 from workflow.desk.finished import Finished, example_job
-from workflow.desk.places import DomainFacts, domain_of, facts_of
+from workflow.desk.places import Box, DomainFacts, domain_of, facts_of
 from workflow.desk.previews import Preview, look_at, propose_columns
 from workflow.desk.releasing import (
     Bools,
@@ -43,6 +43,7 @@ __all__ = [
     "SEGMENT_TITLES",
     "AccountView",
     "Bools",
+    "Box",
     "BudgetState",
     "DomainFacts",
     "Dot",

@@ -11,7 +11,6 @@ from workflow.desk.shelf import open_bundle, shelf
 from workflow.jobs import Job
 from workflow.project import Project, load_project
 from workflow.tuning import Tuned, tune
-from workflow.viewer import Viewer
 
 BUDGET = 10.0  # total epsilon of the invented data: room for a visitor's own tries
 
@@ -23,7 +22,6 @@ class Finished:
     project: Project
     tuned: Tuned
     release_id: str
-    viewer: Viewer
     budget: str
 
 
@@ -37,17 +35,14 @@ def _make(report: Callable[[float, str], None]) -> Finished:
     settings = example_settings().with_changes(quick=True)
     project = load_project(settings, lambda fraction, text: report(0.1 * fraction, text))
     tuned = tune(project, lambda fraction, text: report(0.1 + 0.75 * fraction, text))
-    report(0.88, "Looking for the release")
+    report(0.88, "Drawing the release, or finding the earlier one")
     known = _released(project, tuned)
     if known is None:
-        report(0.9, "Drawing the release")
-        done = release(project, tuned.choice, BUDGET)
-        known = (done.release.release_id, open_bundle(done.archive))
-    report(0.97, "Opening the bundle")
-    return Finished(project, tuned, *known, budget_state(plan(project, tuned.choice)).line)
+        known = release(project, tuned.choice, BUDGET).release.release_id
+    return Finished(project, tuned, known, budget_state(plan(project, tuned.choice)).line)
 
 
-def _released(project: Project, tuned: Tuned) -> tuple[str, Viewer] | None:
+def _released(project: Project, tuned: Tuned) -> str | None:
     """An earlier release of this very design on this installation's shelf."""
     wanted = {
         "title": project.settings.title,
@@ -65,5 +60,5 @@ def _released(project: Project, tuned: Tuned) -> tuple[str, Viewer] | None:
                 "design": dict(viewer.bundle.statement["design"]),
             }
             if found == wanted:
-                return bundle.name, viewer
+                return bundle.name
     return None
