@@ -8,6 +8,7 @@ from typing import Protocol
 from numpy.typing import ArrayLike
 
 from dpgp_core._checks import Floats, positive, renyi_orders
+from dpgp_core.joint import MEAN_SHIFTS
 from dpgp_core.rdp import classical_shift, leverage
 from dpgp_core.sensitivities import PROVED, SOURCES, sensitivity_bounds
 
@@ -66,6 +67,17 @@ _TITLES = {
 BOUNDS: dict[str, Bound] = {
     name: Bound(name, title, SOURCES[name], PROVED[name], requires, _classical(name))
     for name, (title, requires) in _TITLES.items()
+}
+_JOINT = {
+    "joint-sharp": ("Generic bound, records and order treated together", _TITLES["sharp"][1]),
+    "joint-maximum-principle": (
+        "Maximum principle, records and order treated together",
+        _TITLES["maximum-principle"][1],
+    ),
+}
+BOUNDS |= {
+    name: Bound(name, title, "docs/joint-bound.md", True, requires, MEAN_SHIFTS[name])
+    for name, (title, requires) in _JOINT.items()
 }
 """Bounds by name. "rkhs" is not among them: it needs a norm, see `rkhs_bound`."""
 
