@@ -7,7 +7,7 @@ from workflow.ledger.account import ROUNDING, Account, Budget, Preview
 from workflow.ledger.chain import Finding
 from workflow.ledger.charge import Charge, Cost
 from workflow.ledger.entry import Entry
-from workflow.ledger.errors import BudgetExceeded, LedgerBusy, LedgerDamaged, LedgerError, NoBudget
+from workflow.ledger.errors import BudgetExceeded, LedgerBusy, LedgerDamaged, LedgerError, NoBudget, NoLedger
 from workflow.ledger.ledger import Ledger, Reservation
 from workflow.ledger.opening import open_ledger
 
@@ -25,6 +25,7 @@ __all__ = [
     "LedgerDamaged",
     "LedgerError",
     "NoBudget",
+    "NoLedger",
     "Preview",
     "Reservation",
     "open_ledger",

@@ -58,7 +58,7 @@ def _rows(entries: Iterable[Entry]) -> Iterable[Finding]:
         if entry.hash != right:
             yield Finding(entry.number, "was changed: its hash does not fit its fields.")
         elif entry.previous not in before:
-            yield Finding(entry.number, "does not follow the entry before it.")
+            yield Finding(entry.number, "does not follow the entry before it: one of the two was replaced.")
         # A damaged hash is its own row's finding, not the next row's: either value may be quoted there.
         expected, before = entry.number + 1, {entry.hash, right}
 

@@ -17,6 +17,10 @@ class LedgerDamaged(LedgerError):
     """The chain does not verify, so nothing may be charged to it."""
 
 
+class NoLedger(LedgerError):
+    """There is no ledger here yet, and none was to be begun."""
+
+
 class NoBudget(LedgerError):
     """No budget was ever set for this dataset and unit of protection."""
 

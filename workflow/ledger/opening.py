@@ -9,7 +9,7 @@ from dpgp_core.orders import ORDERS as GRID
 from workflow.ledger.chain import check_chain, sign_head
 from workflow.ledger.charge import encode
 from workflow.ledger.entry import GENESIS, SCHEMA_VERSION, Draft, Entry
-from workflow.ledger.errors import LedgerError
+from workflow.ledger.errors import LedgerError, NoLedger
 from workflow.ledger.key import LedgerKey, create_key, read_key
 from workflow.ledger.ledger import Ledger
 from workflow.ledger.places import default_key_path, ledger_url
@@ -27,13 +27,14 @@ def open_ledger(
     key_path  the curator's key; default beside the SQLite file, or `<database>.key` in the home directory
     create    False: a ledger that does not exist is an error
 
-    Raises LedgerError for a missing, foreign or open key, and for a database that lost its entries.
+    Raises NoLedger under create=False; LedgerError for a missing, foreign or open key and for a database
+    that lost its entries.
     """
     store = Store(ledger_url(place))
     path = default_key_path(store.url) if key_path is None else Path(key_path)
     if store.is_new():
         if not create:
-            raise LedgerError(f"There is no ledger at {_shown(store)}: the first release begins one.")
+            raise NoLedger(f"There is no ledger at {store.shown}: the first release begins one.")
         if not path.exists():
             create_key(path)
         key = read_key(path)
@@ -43,10 +44,6 @@ def open_ledger(
     if not witness_path(key).exists():
         _begin_witness(store, key)
     return Ledger(store, key)
-
-
-def _shown(store: Store) -> str:
-    return store.url.render_as_string(hide_password=True)
 
 
 def _genesis(key: LedgerKey) -> tuple[Entry, Head]:

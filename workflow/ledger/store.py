@@ -64,6 +64,11 @@ class Store:
         if self.sqlite:
             event.listen(self._engine, "connect", _prepare_sqlite)
 
+    @property
+    def shown(self) -> str:
+        """The place as a person may read it: a file name, or a URL without its password."""
+        return self.url.database or "" if self.sqlite else self.url.render_as_string(hide_password=True)
+
     def is_new(self) -> bool:
         """Whether no ledger was ever begun here."""
         if self.sqlite and not Path(self.url.database or "").exists():
@@ -155,7 +160,6 @@ class Store:
 
     @contextmanager
     def _plain_errors(self) -> Iterator[None]:
-        place = self.url.render_as_string(hide_password=True)
         try:
             yield
         except DBAPIError as error:
@@ -163,10 +167,10 @@ class Store:
             locked = getattr(error.orig, "sqlstate", "") == "55P03" or "database is locked" in reason
             if locked:
                 raise LedgerBusy(
-                    f"Another release has held the ledger {place} for {WAIT_SECONDS} seconds: try again when "
+                    f"Another release has held the ledger {self.shown} for {WAIT_SECONDS} seconds: try again when "
                     "it has finished."
                 ) from error
-            raise LedgerError(f"The ledger {place} cannot be used: {reason}.") from error
+            raise LedgerError(f"The ledger {self.shown} cannot be used: {reason}.") from error
 
 
 def _read(connection: Connection) -> Snapshot:

@@ -43,6 +43,7 @@ def test_any_other_record_is_another_dataset(table: np.ndarray, data: st.DataObj
 def test_equal_numbers_have_one_name() -> None:
     assert KEY.fingerprint([0.0, np.nan], [1, 2]) == KEY.fingerprint([-0.0, -np.nan], [1.0, 2.0])
     assert KEY.fingerprint([1, 2], [3, 4]) != KEY.fingerprint([1, 3], [2, 4]), "columns are not mixed up"
+    assert KEY.fingerprint([1, 2], [3, 4]) != KEY.fingerprint([1, 2], [4, 3]), "records stay together"
     assert KEY.fingerprint([1, 2, 3, 4]) != KEY.fingerprint([1, 3], [2, 4]), "nor is the shape"
     with pytest.raises(LedgerError, match="no records"):
         KEY.fingerprint([], [])

@@ -14,6 +14,7 @@ from workflow.ledger import (
     LedgerBusy,
     LedgerError,
     NoBudget,
+    NoLedger,
     open_ledger,
     store,
 )
@@ -235,7 +236,7 @@ def test_the_default_place_is_the_home_directory(
     home = tmp_path_factory.mktemp("elsewhere") / "home"
     monkeypatch.delenv("HEXCURSION_LEDGER", raising=False)
     monkeypatch.setenv("HEXCURSION_HOME", str(home))
-    with pytest.raises(LedgerError, match="no ledger"):
+    with pytest.raises(NoLedger, match="no ledger"):
         open_ledger(create=False)
     open_ledger()
     assert {path.name for path in home.iterdir()} == {"ledger.sqlite", "ledger.key", "ledger.head"}

@@ -17,7 +17,7 @@ from workflow.ledger import Entry, LedgerDamaged, LedgerError, chain, open_ledge
 from workflow.ledger.chain import check_chain, sign_head
 from workflow.ledger.key import read_key
 from workflow.ledger.store import Head, Snapshot, Store
-from workflow.ledger.witness import read_witness
+from workflow.ledger.witness import Witness, advance_witness, read_witness
 
 COLUMNS = [field.name for field in fields(Entry)]
 
@@ -203,6 +203,20 @@ def test_a_rewritten_chain_fails_without_the_key(filled: Place) -> None:
     assert "signature does not hold" in str(filled.open().verify()[0])
 
 
+def test_a_replaced_row_does_not_fit_the_next(filled: Place) -> None:
+    """A row that is consistent in itself: the next row quotes another hash."""
+    row = snapshot_of(filled).entries[2]
+    cheaper = replace(row, body=row.body.replace("first", "worst")).sealed()
+    filled.tamper(
+        "UPDATE ledger_entries SET body = :body, hash = :hash WHERE number = 2",
+        body=cheaper.body,
+        hash=cheaper.hash,
+    )
+    assert [str(finding) for finding in filled.open().verify()] == [
+        "entry 3: does not follow the entry before it: one of the two was replaced."
+    ]
+
+
 def test_rows_appended_without_the_key_are_named(filled: Place) -> None:
     last = snapshot_of(filled).entries[-1]
     extra = replace(last, number=last.number + 1, previous=last.hash).sealed()
@@ -275,6 +289,17 @@ def test_a_changed_witness_is_reported(filled: Place) -> None:
             filled.open().accounts()
     filled.witness.write_text(text)
     assert named(filled) == []
+
+
+def test_a_late_writer_does_not_turn_the_witness_back(filled: Place) -> None:
+    """Two processes commit in one order and reach the witness in the other."""
+    key = read_key(filled.key)
+    latest = read_witness(key)
+    assert latest is not None
+    advance_witness(key, Witness(latest.entries - 1, "0" * 64))
+    assert read_witness(key) == latest
+    advance_witness(key, Witness(latest.entries + 1, "0" * 64))
+    assert read_witness(key) == Witness(latest.entries + 1, "0" * 64)
 
 
 def test_a_second_machine_begins_its_own_witness(filled: Place, tmp_path: Path) -> None:
