@@ -116,7 +116,8 @@ def main() -> None:
     apart = np.array([answers[0][key] - answers[1][key] for key in both])
     print(
         f"{lattice.size} cells, {records.n:,} records, {len(lengthscales)} lengthscales, "
-        f"{len(RIDGES)} ridges, {len(EPSILONS)} budgets: {len(both)} feasible designs, {RELEASES} releases each"
+        f"{len(RIDGES)} ridges, {len(EPSILONS)} budgets: {len(both)} feasible designs, "
+        f"{RELEASES} releases each"
     )
     print(f"ours {seconds[0]:.2f} s, plain {seconds[1]:.2f} s: {seconds[1] / seconds[0]:.0f} times faster")
     print(

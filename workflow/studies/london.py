@@ -14,7 +14,7 @@ from dpgp_core.design import NOISY_CELL_STATISTICS, POSTERIOR_SAMPLING
 from dpgp_core.entropy import Entropy, SimulationEntropy
 from dpgp_core.posterior import fit
 from dpgp_core.priors import make_prior
-from dpgp_core.scores import ious
+from dpgp_core.scores import iou, ious
 from dpgp_core.smoothing import smooth
 from workflow.baseline import fit_baseline, free_map
 from workflow.candidates import FRONTIER_EPSILONS
@@ -22,14 +22,14 @@ from workflow.desk.designs import describe, settle_on
 from workflow.project import Project
 from workflow.records import bin_records
 from workflow.studies.fields import Bools, Floats
-from workflow.studies.london_recipe import paper_recipe
+from workflow.studies.london_recipe import free_design, paper_recipe
 from workflow.studies.london_task import BOROUGHS, generated_settings, load_task, real_settings
 from workflow.studies.tables import Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.tuning import Choice, private_n, tune
 
 COLUMNS = (
     "domain", "family", "mechanism", "unit", "delta", "epsilon", "IoU", "IoU SD", "standard error",
-    "free map", "design",
+    "free map", "IoU, cells' map", "free map, cells' map", "design",
 )  # fmt: skip
 
 
@@ -68,9 +68,8 @@ class LondonSettings:
 
 @dataclass(frozen=True)
 class _Entry:
-    """One design to be released and judged: its family, words, unit, delta and budget."""
+    """One design to be released and judged: its mechanism in words, its project and budget."""
 
-    family: str
     mechanism: str
     project: Project
     choice: Choice
@@ -127,6 +126,8 @@ def _notes(settings: LondonSettings, sizes: list[str]) -> tuple[str, ...]:
         "published, because the mask is taken from private data.",
         "'paper code' simulates the published code's recipe with its unproved constant, for comparison; it "
         "is never released. The free map is what the earlier year alone gives, at epsilon 0.",
+        "IoU is with the non-private map of the same records (sales, or cells' medians); the cells' map is "
+        "given for all as well. Both maps come from the unconstrained search on the earlier year.",
         "Each search refines its grid at epsilon 1; at the other budgets the best design of the coarse grid "
         "is shown." + (" Coarse grids throughout (the quick search)." if settings.quick_search else ""),
         "Cell records protect one hexagon's median at delta n^-1.1; point records protect one sale at "
@@ -139,8 +140,17 @@ def _domain_rows(
 ) -> tuple[list[tuple[str | float, ...]], tuple[tuple[str | float, ...], ...]]:
     rows: list[tuple[str | float, ...]] = []
     painted: tuple[tuple[str | float, ...], ...] = ()
-    truth: Bools | None = None
-    free = math.nan
+    tell(0.0, f"{domain}: maps without privacy")
+    aims = {unit: _aim(_with(project, unit, settings)) for unit in ("point", "cell")}
+
+    def row(family: str, mechanism: str, made: Project, epsilon: float, sets: Bools, design: str) -> None:
+        own, cells = aims[made.settings.unit], aims["cell"]
+        rows.append((
+            domain, family, mechanism, made.settings.unit, made.settings.delta, epsilon,
+            *_figures(ious(sets, own.truth)), own.free, rounded(float(ious(sets, cells.truth).mean())),
+            cells.free, design,
+        ))  # fmt: skip
+
     for number, family in enumerate(settings.families):
 
         def part(fraction: float, text: str, number: int = number, family: str = family) -> None:
@@ -149,23 +159,31 @@ def _domain_rows(
         part(0.0, "Searching")
         if family == "paper code":
             made = _with(project, "cell", settings)
-            rows += [
-                (domain, family, "posterior sampling, exponential, unproved constant", "cell",
-                 made.settings.delta, epsilon, *_figures(values), math.nan, words)
-                for epsilon, values, words in paper_recipe(made, FRONTIER_EPSILONS, settings.draws, entropy)
-            ]  # fmt: skip
+            for epsilon, sets, words in paper_recipe(made, FRONTIER_EPSILONS, settings.draws, entropy):
+                row(family, "posterior sampling, exponential, unproved constant", made, epsilon, sets, words)
             continue
-        for entry, baseline, public in _entries(settings, project, family, part):
-            truth, free = baseline, float(ious(public[None], baseline)[0])
+        for entry in _entries(settings, project, family, part):
             sets = released_sets(entry.project, entry.choice, settings.draws, entropy)
-            rows.append((
-                domain, family, entry.mechanism, entry.project.settings.unit, entry.project.settings.delta,
-                entry.epsilon, *_figures(ious(sets, truth)), rounded(free), describe(entry.choice.design),
-            ))  # fmt: skip
+            row(family, entry.mechanism, entry.project, entry.epsilon, sets, describe(entry.choice.design))
             posterior = entry.choice.design.mechanism == POSTERIOR_SAMPLING
             if not painted and posterior and entry.epsilon == 1.0 and family == "point records":
-                painted = _painted(project, truth, sets)
+                painted = _painted(project, aims["point"].truth, sets)
     return rows, painted
+
+
+@dataclass(frozen=True)
+class _Aim:
+    """The later year's non-private set, and the IoU with it of the earlier year's: the free map."""
+
+    truth: Bools
+    free: float
+
+
+def _aim(project: Project) -> _Aim:
+    """Both fitted with the design of the unconstrained search on the earlier year's records."""
+    design = free_design(project)
+    truth = fit_baseline(project, design).inside
+    return _Aim(truth, rounded(iou(free_map(project, design), truth)))
 
 
 def _figures(values: Floats) -> tuple[float, float, float]:
@@ -180,10 +198,8 @@ def _with(project: Project, unit: str, settings: LondonSettings, **changes: obje
     return replace(drafted, settings=drafted.settings.with_changes(delta=delta, **changes))
 
 
-def _entries(
-    settings: LondonSettings, project: Project, family: str, tell: Report
-) -> Iterator[tuple[_Entry, Bools, Bools]]:
-    """Every design of a family's frontier, with the non-private set and the free map of its search."""
+def _entries(settings: LondonSettings, project: Project, family: str, tell: Report) -> Iterator[_Entry]:
+    """Every design of a family's frontier."""
     unit = "cell" if family == "cell records" else "point"
     both = (POSTERIOR_SAMPLING, NOISY_CELL_STATISTICS)
     asked: list[dict[str, object]] = [
@@ -197,8 +213,6 @@ def _entries(
     for number, changes in enumerate(asked):
         made = _with(project, unit, settings, **changes)
         tuned = tune(made, _portion(tell, number / len(asked), 0.8 / len(asked)))
-        design = tuned.result.unconstrained.design
-        baseline, public = fit_baseline(made, design).inside, free_map(made, design)
         for step, point in enumerate(tuned.result.frontier):
             tell((number + 0.8 + 0.2 * step / len(tuned.result.frontier)) / len(asked), "Releasing")
             settled, choice = settle_on(made, tuned, point)
@@ -208,7 +222,7 @@ def _entries(
                 if chosen.mechanism == NOISY_CELL_STATISTICS
                 else f"posterior sampling, {chosen.prior}, {chosen.bound}"
             )
-            yield _Entry(family, words, settled, choice, point.epsilon), baseline, public
+            yield _Entry(words, settled, choice, point.epsilon)
 
 
 def _portion(tell: Report, low: float, share: float) -> Callable[[float, str], None]:

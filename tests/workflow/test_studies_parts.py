@@ -1,0 +1,169 @@
+"""The parts of the studies: posteriors, worlds, tables, figures, the London task."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from dpgp_core.entropy import SimulationEntropy
+from tests.workflow.town import write_town
+from workflow.errors import WorkflowError
+from workflow.project import load_project
+from workflow.studies import (
+    FIGURES,
+    RESULTS,
+    STUDIES,
+    Figure,
+    Point,
+    StudyResult,
+    StudyTable,
+    load_result,
+    points,
+    svg,
+)
+from workflow.studies.fields import Spectrum, best_cutoff, losses, weighted_ious
+from workflow.studies.line_worlds import Acceptance, LineWorlds, joint_draws
+from workflow.studies.london_task import occupied_only, real_settings
+from workflow.studies.plane_worlds import PlaneWorlds, square_grid
+
+
+def test_a_spectrum_gives_the_textbook_posterior() -> None:
+    entropy, ridge = SimulationEntropy(1), 0.7
+    x, grid = entropy.uniform(9), np.linspace(0.0, 1.0, 15)
+    y = entropy.normal(9)
+    among = np.exp(-np.abs(x[:, None] - x))
+    across = np.exp(-np.abs(grid[:, None] - x))
+    spectrum = Spectrum.of(among, across)
+    inverse = np.linalg.inv(among + ridge**2 * np.eye(9))
+    ridges = np.array([ridge, 2.0])
+    assert spectrum.mean(y, ridges)[:, 0] == pytest.approx(across @ inverse @ y)
+    assert spectrum.variance(ridges)[:, 0] == pytest.approx(1.0 - np.sum(across @ inverse * across, axis=1))
+    assert spectrum.effective_dimension(ridge) == pytest.approx(np.trace(among @ inverse))
+
+
+def test_residual_paths_have_the_posterior_covariance() -> None:
+    """40,000 paths; every entry of the covariance within six standard errors (below 1e-6 for all 36)."""
+    entropy, ridge, draws = SimulationEntropy(2), 0.5, 40_000
+    grid, x = np.linspace(0.0, 1.0, 6), entropy.uniform((1, 4))
+    on_grid, on_data = joint_draws(grid, x, 0.5, draws, entropy)
+    across = np.exp(-np.abs(grid[:, None] - x[0]) / 0.5)
+    among = np.exp(-np.abs(x[0][:, None] - x[0]) / 0.5)
+    paths = Spectrum.of(among, across).residuals(on_grid[0], on_data[0], entropy.normal((draws, 4)), ridge)
+    prior = np.exp(-np.abs(grid[:, None] - grid) / 0.5)
+    exact = prior - across @ np.linalg.solve(among + ridge**2 * np.eye(4), across.T)
+    error = np.sqrt((exact**2 + np.outer(np.diag(exact), np.diag(exact))) / draws)
+    assert np.all(np.abs(np.cov(paths, rowvar=False) - exact) < 6.0 * error)
+
+
+def test_losses_are_cross_entropies_and_infinite_scales_are_never_chosen() -> None:
+    mean, variance = np.array([[0.5], [-1.0]]), np.array([[0.3], [0.8]])
+    truth, weight = np.array([True, True]), np.array([0.25, 0.75])
+    value = losses(mean, variance, np.array([[2.0, np.inf]]), truth, weight)
+    chance = norm.cdf(mean[:, 0] / (2.0 * np.sqrt(variance[:, 0])))
+    assert value[0, 0] == pytest.approx(-weight @ np.log(chance))
+    assert value[0, 1] == np.inf
+
+
+def test_ious_and_cutoffs_by_volume() -> None:
+    sets = np.array([[True, False, True], [False, False, False]])
+    weight = np.array([0.5, 0.3, 0.2])
+    assert weighted_ious(sets, np.array([True, True, False]), weight) == pytest.approx([0.5, 0.0])
+    assert weighted_ious(sets[1:], np.zeros(3, dtype=bool), weight) == pytest.approx([1.0])
+    chance = np.array([[0.9, 0.6, 0.2]])
+    cutoff = best_cutoff(chance, np.array([[True, True, False]]), weight)
+    assert 0.2 < cutoff <= 0.6
+
+
+def test_line_worlds_are_bounded_and_accepted() -> None:
+    worlds = LineWorlds.draw(10, 30, 200, SimulationEntropy(3), Acceptance())
+    assert worlds.size == 10
+    largest = np.maximum(np.abs(worlds.f_grid).max(axis=1), np.abs(worlds.f_x).max(axis=1))
+    assert largest == pytest.approx(np.ones(10))
+    assert np.abs(worlds.responses(0.6)).max() <= 1.0
+    assert np.all(Acceptance().accepts(worlds.truth))
+    assert not Acceptance().accepts(np.ones((1, 200), dtype=bool)).any()
+    assert worlds.weight.sum() == pytest.approx(1.0)
+
+
+def test_plumes_fill_their_range() -> None:
+    worlds = PlaneWorlds.draw(4, 50, SimulationEntropy(4))
+    field = worlds.plumes.at(square_grid(80))
+    assert field.min(axis=1) == pytest.approx(-np.ones(4))
+    assert field.max(axis=1) == pytest.approx(np.ones(4))
+    assert np.abs(worlds.responses(0.5)).max() <= 1.0
+    assert np.all((worlds.truth(20).mean(axis=1) > 0.02) & (worlds.truth(20).mean(axis=1) < 0.9))
+
+
+def test_tables_are_rectangular_and_quote_what_csv_must() -> None:
+    table = StudyTable("t", "T", ("a", "b, c"), ((1.5, 'say "x"'), (float("inf"), None)))
+    assert table.csv() == 'a,"b, c"\n1.5,"say ""x"""\ninf,\n'
+    assert table.records()[1] == {"a": None, "b, c": None}
+    with pytest.raises(ValueError, match="2 cells"):
+        StudyTable("t", "T", ("a", "b"), ((1.0,),))
+    with pytest.raises(WorkflowError, match="make studies"):
+        StudyResult.from_json('{"study": 1}')
+    assert load_result(Path("nowhere.json")) is None
+
+
+def test_a_figure_as_svg_is_xml_with_every_point_inside() -> None:
+    figure = Figure("f", "t", "A < B & C", "x", ("y",), "s", log_x=True, log_y=True)
+    drawn = [Point(0.01, 3.0, "one"), Point(10.0, 4000.0, "one"), Point(1.0, 20.0, "two & more")]
+    root = ElementTree.fromstring(svg(figure, drawn))
+    space = "{http://www.w3.org/2000/svg}"
+    width, height = map(float, root.attrib["viewBox"].split()[2:])
+    circles = root.findall(f"{space}circle")
+    assert len(circles) == 3
+    assert all(0 <= float(c.attrib["cx"]) <= width for c in circles)
+    assert all(0 <= float(c.attrib["cy"]) <= height for c in circles)
+    assert "two & more" in [text.text for text in root.findall(f"{space}text")]
+    assert len(root.findall(f"{space}polyline")) == 2
+    ElementTree.fromstring(svg(figure, []))
+
+
+STORED = [name for study in STUDIES.values() for name in study.stored]
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_stored_figures_say_how_they_were_made(name: str) -> None:
+    """Every stored file is there, is of full size, and draws at least one of its study's figures."""
+    stored = load_result(RESULTS / name)
+    assert stored is not None, f"{name} is missing: run `make studies`"
+    assert stored.preset in ("full", "real")
+    assert stored.seeds
+    assert stored.seconds > 0.0
+    assert any(points(figure, stored) for figure in FIGURES[stored.study])
+
+
+def test_the_stored_attack_reproduces_the_published_one() -> None:
+    """The criterion itself, at full size: areas within .02."""
+    stored = load_result(RESULTS / "membership.json")
+    assert stored is not None
+    area = {(row["who"], row["statistic"]): float(row["AUC"])  # type: ignore[arg-type]
+            for row in stored.table("example").records()}  # fmt: skip
+    for statistic in ("mean only", "combined"):
+        ours, published = (area[who, statistic] for who in ("ours, halves", "published code, halves"))
+        assert abs(ours - published) < 0.02
+
+
+def test_the_comparison_domain_keeps_every_record(tmp_path: Path) -> None:
+    """Same values cell by cell under their H3 names, no empty cell left."""
+    project = load_project(write_town(tmp_path, n=150).settings())
+    small = occupied_only(project)
+    assert small.domain.size < project.domain.size
+    for before, after in (
+        (project.private.placed, small.private.placed),
+        (project.reference, small.reference),
+    ):
+        assert [project.domain.cells[c] for c in before.index] == [small.domain.cells[c] for c in after.index]
+        assert np.array_equal(before.value, after.value)
+    seen = np.union1d(small.private.placed.index, small.reference.index)
+    assert np.array_equal(seen, np.arange(small.domain.size))
+
+
+def test_absent_real_files_are_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(WorkflowError, match="not shipped"):
+        real_settings(tmp_path)
