@@ -20,7 +20,9 @@ def report_lines(lines: Iterable[str]) -> None:
 
 def rows_table(preview: Preview, value_name: str) -> None:
     """The first rows as read: place and value."""
-    name = f"{value_name or 'value'} ({preview.unit})" if preview.unit else value_name or "value"
+    name = value_name or "value"
+    if preview.unit and preview.unit not in name:
+        name = f"{name} ({preview.unit})"
     st.dataframe(
         [{"longitude": lon, "latitude": lat, name: value} for lon, lat, value in preview.rows],
         hide_index=True,
@@ -40,10 +42,10 @@ def places_chart(preview: Preview) -> None:
     latitudes = [lat for _, lat in preview.places]
     chart = (
         alt.Chart(alt.Data(values=[{"lon": lon, "lat": lat} for lon, lat in preview.places]))
-        .mark_circle(size=9, opacity=0.45)
+        .mark_circle(size=9 if len(preview.places) > 300 else 40, opacity=0.45)
         .encode(
-            x=alt.X("lon:Q", title="longitude (degrees)", scale=alt.Scale(zero=False)),
-            y=alt.Y("lat:Q", title="latitude (degrees)", scale=alt.Scale(zero=False)),
+            x=alt.X("lon:Q", title="longitude (degrees)", scale=alt.Scale(zero=False, padding=12)),
+            y=alt.Y("lat:Q", title="latitude (degrees)", scale=alt.Scale(zero=False, padding=12)),
         )
         .properties(height=430)
     )

@@ -53,6 +53,11 @@ def take_example(page: Page, app: RunningApp) -> None:
     heading(page, "What was read")
 
 
+def choose_sensor_table(page: Page) -> None:
+    page.get_by_role("radio", name="Sensor table").click()
+    heading(page, "Sensor table (.csv")
+
+
 def choose_coarse_hexagons(page: Page) -> None:
     go_to(page, "Hexagons")
     slider = page.get_by_role("slider")
@@ -178,8 +183,7 @@ def test_another_person_sees_the_bundle_and_nothing_of_the_curators_data(
     other = new_page()
     open_screen(other, app, "data")
     assert "What was read" not in other.get_by_test_id("stMain").inner_text()
-    other.get_by_role("radio", name="Sensor table").click()
-    settle(other)
+    choose_sensor_table(other)
     other.get_by_test_id("stFileUploader").first.locator("input[type=file]").set_input_files(table)
     heading(other, "Guessed from the first rows")
     press(other, "Read the data")
@@ -202,8 +206,7 @@ def test_a_broken_file_is_one_sentence_and_a_good_one_recovers(
     broken.write_bytes(b"%PDF-1.4 not a table")
     good.write_text("lon,lat,level\n2.2,54.7,1\n2.3,54.8,2\n2.25,54.75,3\n")
     open_screen(page, app, "data")
-    page.get_by_role("radio", name="Sensor table").click()
-    settle(page)
+    choose_sensor_table(page)
     upload = page.get_by_test_id("stFileUploader").first.locator("input[type=file]")
     upload.set_input_files(broken)
     page.get_by_test_id("stAlert").wait_for(timeout=PATIENCE * 1000)
