@@ -113,7 +113,8 @@ def show_table(table: StudyTable, result: StudyResult, key: str) -> None:
 def start(slot: str, make: Any, *arguments: Any) -> None:
     """Start a job in this session and forget the earlier result."""
     st.session_state[f"{slot}_job"] = make(*arguments)
-    st.session_state.pop(f"{slot}_result", None)
+    for kind in ("result", "note"):
+        st.session_state.pop(f"{slot}_{kind}", None)
 
 
 def run_here(slot: str, label: str, cancel: str, make: Any, *arguments: Any) -> None:
@@ -125,12 +126,14 @@ def run_here(slot: str, label: str, cancel: str, make: Any, *arguments: Any) -> 
     if job is not None:
         del st.session_state[f"{slot}_job"]
         if job.state.state == "cancelled":
-            st.info("The run was cancelled.", icon=":material/cancel:")
+            st.session_state[f"{slot}_note"] = "The run was cancelled."
         else:
             try:
                 st.session_state[f"{slot}_result"] = job.result()
             except (WorkflowError, ValueError) as error:
-                st.error(str(error), icon=":material/error:")
+                st.session_state[f"{slot}_note"] = str(error)
+    if f"{slot}_note" in st.session_state:
+        st.info(st.session_state[f"{slot}_note"], icon=":material/info:")
     st.button(
         label, icon=":material/play_arrow:", type="primary", key=f"{slot}_start", on_click=start,
         args=(slot, make, *arguments),

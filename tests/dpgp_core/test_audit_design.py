@@ -129,8 +129,8 @@ def halved(honest: Guarantee, n: int, design: Design, prior: Prior) -> RdpCurve:
 
 
 def test_a_broken_sampler_is_caught() -> None:
-    """Half the scale. With other seeds the lower bound at delta 0.1 passes the proved one by 0.22 +- 0.03 (and
-    at 0.01 by 0.34 +- 0.10), so another seed would miss it with probability below 1e-6."""
+    """Half the scale. With other seeds the lower bound passes the proved one by 0.22 +- 0.03 at delta 0.1
+    (and by 0.34 +- 0.10 at 0.01): another seed would miss it with probability below 1e-6."""
     prior = town()
     design = solved(prior, "maximum-principle")
     runs = replace(design, scale=design.scale / 2.0)

@@ -1,0 +1,52 @@
+"""Every number the documents claim, measured again: `python -m benchmarks [NAME ...]` or `make studies`.
+
+The studies store JSON; what the other benchmarks print is stored beside it, in benchmarks/results/NAME.txt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent
+FIRST = ("studies", "london")
+NAMES = (
+    *FIRST,
+    *sorted(
+        path.stem for path in FOLDER.glob("[a-z]*.py") if path.stem not in FIRST
+    ),
+)  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"among {', '.join(NAMES)}; all without")
+    asked = parser.parse_args().names or NAMES
+    unknown = [name for name in asked if name not in NAMES]
+    if unknown:
+        parser.error(f"there is no benchmark {unknown[0]!r}: choose among {', '.join(NAMES)}.")
+    failed = []
+    for name in asked:
+        print(f"== python -m benchmarks.{name}", flush=True)
+        done = subprocess.run(
+            [sys.executable, "-m", f"benchmarks.{name}"],
+            cwd=FOLDER.parent, env={"OPENBLAS_NUM_THREADS": "1", **os.environ}, stdout=subprocess.PIPE,
+            text=True, check=False,
+        )  # fmt: skip
+        print(done.stdout, flush=True)
+        if done.returncode:
+            failed.append(name)
+        elif name not in FIRST:
+            (FOLDER / "results" / f"{name}.txt").write_text(
+                f"$ python -m benchmarks.{name}\n{done.stdout}", encoding="utf-8"
+            )
+    if failed:
+        print(f"Failed: {', '.join(failed)}.", file=sys.stderr)
+    return len(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
