@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workflow.ledger import Account, Entry, Ledger, LedgerDamaged, LedgerError, open_ledger
+from workflow.ledger import Account, Entry, Ledger, LedgerDamaged, NoLedger, open_ledger
 from workflow.ledger.entry import BUDGET, COMMIT, DRAW, GENESIS, ORDERS, RESERVE, UNUSED, VOID
 from workflow.words import plural, significant, upper
 
@@ -62,10 +62,8 @@ def view_ledger(place: str | None = None) -> LedgerView | None:
     """The ledger in words, verified; None where there is none yet."""
     try:
         ledger = open_ledger(place, create=False)
-    except LedgerError as error:
-        if "There is no ledger" in str(error):
-            return None
-        raise
+    except NoLedger:
+        return None
     findings = tuple(str(finding) for finding in ledger.verify())
     return LedgerView(
         accounts=tuple(_account(account) for account in _accounts(ledger)),

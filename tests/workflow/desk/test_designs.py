@@ -1,0 +1,86 @@
+"""Designs on a screen, and the finished example that is drawn once and shown again afterwards."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from workflow.desk import (
+    dots,
+    example_settings,
+    finished,
+    rehearse,
+    report_rows,
+    search_job,
+    settle_on,
+    shelf,
+)
+from workflow.ledger import open_ledger
+from workflow.release import plan_release
+from workflow.words import significant
+
+
+@pytest.fixture(scope="module")
+def small_example(tmp_path_factory: pytest.TempPathFactory):
+    settings = example_settings(tmp_path_factory.mktemp("example"))
+    return settings.with_changes(resolution=6, priors=("car",), quick=True)
+
+
+@pytest.fixture(scope="module")
+def searched(small_example):
+    job = search_job(small_example)
+    assert job.wait(120)
+    return job.result()
+
+
+def test_the_report_says_what_the_search_found(searched) -> None:
+    _, tuned = searched
+    rows = {row.term: row for row in report_rows(tuned)}
+    assert set(rows) == {"epsilon", "dimension", "bce", "iou", "iou_gap"}
+    assert float(rows["epsilon"].private) >= tuned.result.chosen.epsilon  # a cost is never rounded down
+    assert rows["iou"].private == f"{tuned.result.chosen.utility.holdout_iou:.2f}"
+    assert rows["bce"].free == rows["iou_gap"].free == "0 %"
+
+
+def test_every_dot_is_a_design_of_the_frontier(searched) -> None:
+    _, tuned = searched
+    shown = dots(tuned)
+    assert [dot.number for dot in shown] == list(range(len(tuned.result.frontier)))
+    for dot, point in zip(shown, tuned.result.frontier, strict=True):
+        assert dot.epsilon == point.epsilon
+        assert dot.agreement == point.scored.utility.agreement
+        assert significant(point.scored.design.ridge, 3) in dot.design
+
+
+def test_a_rehearsal_is_repeatable_and_close_to_what_the_search_promised(searched) -> None:
+    project, tuned = searched
+    first = rehearse(project, tuned, tuned.result.chosen)
+    again = rehearse(project, tuned, tuned.result.chosen)
+    assert np.array_equal(first.released, again.released)
+    assert first.released.shape == (project.domain.size,)
+    assert 0.0 <= first.iou <= 1.0
+
+
+def test_settling_on_a_dot_plans_exactly_that_design_at_its_price(searched) -> None:
+    project, tuned = searched
+    for point in tuned.result.frontier:
+        settled, choice = settle_on(project, tuned, point)
+        assert choice.design == point.scored.design
+        assert settled.settings == project.settings.with_changes(epsilon=point.epsilon)
+        planned = plan_release(settled, choice, open_ledger())
+        assert planned.privacy.epsilon <= point.epsilon * (1 + 1e-9)
+
+
+def test_the_finished_example_is_drawn_once(small_example, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finished, "example_settings", lambda: small_example)
+    made = []
+    for _ in range(2):
+        job = finished.example_job()
+        assert job.wait(120)
+        made.append(job.result())
+    assert made[0].release_id == made[1].release_id
+    assert [bundle.name for bundle in shelf()] == [made[0].release_id]
+    assert shelf()[0].title.startswith(small_example.title)
+    account = open_ledger(create=False).accounts()[0]
+    assert len(account.charged) == 1
+    assert account.budget.epsilon == finished.BUDGET
