@@ -167,8 +167,8 @@ class Store:
             locked = getattr(error.orig, "sqlstate", "") == "55P03" or "database is locked" in reason
             if locked:
                 raise LedgerBusy(
-                    f"Another release has held the ledger {self.shown} for {WAIT_SECONDS} seconds: try again when "
-                    "it has finished."
+                    f"Another release has held the ledger {self.shown} for {WAIT_SECONDS} seconds: try again "
+                    "when it has finished."
                 ) from error
             raise LedgerError(f"The ledger {self.shown} cannot be used: {reason}.") from error
 
