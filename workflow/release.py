@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -99,8 +100,6 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
         },
         gaussian_mu=proved.exact_gaussian_mu,
     )
-    if settings.budget is not None:
-        ledger.set_budget(charge.dataset, charge.unit, settings.budget, settings.delta)
     preview = ledger.preview(charge, settings.delta)
     return Plan(
         project, choice, binned, privacy, charge, preview, _receipt(project, choice, privacy, preview)
@@ -117,8 +116,10 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None) -> Published
     target = folder if folder is not None else home() / "releases" / release_id
     blank = np.zeros((plan.choice.design.paths, plan.project.domain.size))
     rehearse_bundle(_release(plan, release_id, blank, UNWRITTEN), target)  # what fails here costs nothing
-    if plan.preview.budget is None:
-        ledger.set_budget(plan.charge.dataset, plan.charge.unit, plan.preview.asked, plan.privacy.delta)
+    settings = plan.project.settings
+    if settings.budget is not None or plan.preview.budget is None:
+        total = settings.budget if settings.budget is not None else plan.preview.asked
+        ledger.set_budget(plan.charge.dataset, plan.charge.unit, total, settings.delta)
     design = plan.choice.design
     prior = make_prior(design.prior, plan.project.lattice, design.lengthscale)
     with ledger.charged(plan.charge) as reservation:
@@ -126,7 +127,13 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None) -> Published
         paths = draw_paths(design, prior, plan.binned.records, SystemEntropy())
         release = _release(plan, release_id, paths, reservation.seal)
         written = write_bundle(release, target)
-        reservation.commit(release_id, hashlib.sha256((written.directory / SUMS).read_bytes()).hexdigest())
+        try:
+            digest = hashlib.sha256((written.directory / SUMS).read_bytes()).hexdigest()
+            reservation.commit(release_id, digest)
+        except BaseException:  # without its ledger entry a bundle must not stand; the charge does
+            shutil.rmtree(written.directory)
+            written.zip.unlink()
+            raise
     return Published(release, written.directory, written.zip)
 
 
@@ -160,7 +167,8 @@ def _release(plan: Plan, release_id: str, paths: np.ndarray, seal: str) -> Relea
 
 
 def _receipt(project: Project, choice: Choice, privacy: Guarded, preview: Preview) -> tuple[ReceiptLine, ...]:
-    budget = preview.asked if preview.budget is None else preview.budget.epsilon
+    standing = preview.asked if preview.budget is None else preview.budget.epsilon
+    budget = standing if project.settings.budget is None else project.settings.budget
     return build_receipt(
         privacy,
         choice.design,

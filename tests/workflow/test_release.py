@@ -116,6 +116,20 @@ def test_a_failure_after_the_draw_stays_charged(
     assert plan_release(project, tuned.choice, ledger).preview.before > 0
 
 
+def test_a_bundle_without_its_commit_does_not_stand(
+    project: Project, tuned: Tuned, ledger: Ledger, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: object) -> None:
+        raise OSError("database gone")
+
+    monkeypatch.setattr(ledger, "commit", refuse)
+    with pytest.raises(OSError, match="database gone"):
+        publish(plan_release(project, tuned.choice, ledger), ledger, out)
+    assert not out.exists()
+    assert not out.with_name(f"{out.name}.zip").exists()
+    assert kinds(ledger)[-2:] == ["reserve", "draw"]
+
+
 def test_a_seeded_source_cannot_stand_behind_a_release(
     project: Project, tuned: Tuned, ledger: Ledger, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
