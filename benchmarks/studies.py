@@ -38,7 +38,7 @@ def main() -> None:
         print(result.facts(), *result.notes, sep="\n", flush=True)
         if not asked.quick:
             RESULTS.mkdir(parents=True, exist_ok=True)
-            (RESULTS / study.stored[0]).write_text(result.to_json(), encoding="utf-8")
+            (RESULTS / study.stored[-1]).write_text(result.to_json(), encoding="utf-8")
 
 
 if __name__ == "__main__":

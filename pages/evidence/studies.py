@@ -27,6 +27,7 @@ from workflow.studies import (
     svg,
 )
 
+PLOT, LEGEND_ROW = 290, 21  # pixels: the legend stands below the plot and takes its own room
 LONGEST_TABLE = 60  # rows shown on the screen; the CSV holds all
 
 
@@ -36,6 +37,7 @@ def chart(figure: Figure, result: StudyResult) -> Any:
     if not drawn:
         return None
     rows = [{"x": point.x, "y": point.y, "series": point.series} for point in drawn]
+    names = len({point.series for point in drawn})
     y_title = figure.ys[0] if len(figure.ys) == 1 else "value"
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X(
@@ -49,7 +51,7 @@ def chart(figure: Figure, result: StudyResult) -> Any:
             title=None,
             sort=None,
             scale=alt.Scale(range=list(COLOURS)),
-            legend=alt.Legend(orient="bottom", columns=1, labelLimit=560),
+            legend=alt.Legend(orient="bottom", columns=1, labelLimit=560, symbolType="stroke"),
         ),
         tooltip=[
             alt.Tooltip("series:N", title="series"),
@@ -58,10 +60,10 @@ def chart(figure: Figure, result: StudyResult) -> Any:
         ],
     )
     if figure.map:
-        return base.mark_circle(size=18).properties(height=420)
+        return base.mark_circle(size=18).properties(height=PLOT + 120 + LEGEND_ROW * names)
     dash = alt.StrokeDash("series:N", title=None, sort=None, legend=None)
     return (base.mark_line().encode(strokeDash=dash) + base.mark_point(filled=True, size=45)).properties(
-        height=340
+        height=PLOT + LEGEND_ROW * names
     )
 
 

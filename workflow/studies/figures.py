@@ -21,6 +21,7 @@ class Figure:
     """Lines of `ys` columns over an `x` column of one table, one series per value of `series` and column.
 
     where  rows to draw: (column, value) pairs;  map  draws places instead of lines
+    ground  a column drawn once, as a series of its own;  diagonal  draws y = x under this name
     """
 
     name: str
@@ -33,6 +34,8 @@ class Figure:
     log_x: bool = False
     log_y: bool = False
     map: bool = False
+    ground: str = ""
+    diagonal: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ def _london(domain: str, family: str) -> Figure:
     return Figure(
         f"{domain}-{family}".replace(" ", "-"), "iou", f"{family.capitalize()}, domain: {domain}", "epsilon",
         ("IoU",), "mechanism", (("domain", domain), ("family", family)), log_x=True,
+        ground="free map",
     )  # fmt: skip
 
 
@@ -67,8 +71,9 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
                ("true-positive rate",), "statistic", (("covariates", "halves"),)),
     ),
     "audit": (
-        Figure("audit", "audit", "Lower bounds from the attack under the proved bounds", "delta",
-               ("proved epsilon", "empirical epsilon"), "design", log_x=True),
+        Figure("audit", "audit", "Lower bounds from the attack against the proved bounds, four deltas each",
+               "proved epsilon", ("empirical epsilon",), "design",
+               diagonal="equality: above it is an alarm"),
     ),
     "line": (
         Figure("noise", "noise", "Agreement with the truth against the noise", "M_xi",
@@ -101,7 +106,14 @@ def points(figure: Figure, result: StudyResult) -> list[Point]:
             if place[0] is None or place[1] is None:
                 continue
             found.append(Point(place[0], place[1], _series(figure, row, y)))
-    return found
+        if figure.ground:
+            x, level = _number(row[figure.x], figure.log_x), _number(row[figure.ground], figure.log_y)
+            if x is not None and level is not None:
+                found.append(Point(x, level, figure.ground))
+    if figure.diagonal and found:
+        ends = min(point.x for point in found), max(point.x for point in found)
+        found += [Point(end, end, figure.diagonal) for end in ends]
+    return list(dict.fromkeys(found))
 
 
 def svg(figure: Figure, drawn: Sequence[Point]) -> str:

@@ -106,7 +106,7 @@ STUDIES: dict[str, Study] = {
             lambda report, quick: london.run(
                 LondonSettings.quick() if quick else LondonSettings.full(), report
             ),
-            ("london-generated.json", "london-real.json"),
+            ("london-real.json", "london-generated.json"),
         ),
     )
 }
