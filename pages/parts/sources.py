@@ -171,7 +171,7 @@ def _years(label: str, key: str) -> tuple[int, ...] | None:
 def _public(kind: str) -> bool:
     return st.checkbox(
         "These reference data are published",
-        value=True,
+        value=kind == "sales",  # Price Paid data are; of other data the curator must say so
         help="Published data may also serve as a public prior mean and be shown. Data that were merely set "
         "aside are used for tuning only.",
         key=f"{kind}_public",
