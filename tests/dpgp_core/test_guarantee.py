@@ -193,3 +193,25 @@ def test_the_proved_price_stays_above_the_covariance_floor() -> None:
     inside = np.isfinite(covariance)
     assert np.all(huge.curve.values[inside] >= covariance[inside])
     assert huge.curve.values[inside] == pytest.approx(covariance[inside], rel=1e-9)
+
+
+def test_what_is_solved_is_never_charged_above_the_budget() -> None:
+    """Exactly, not up to rounding: a budget line that equals the price must hold it. 300 random splits."""
+    rng = np.random.default_rng(8)
+    solved = 0
+    for _ in range(300):
+        epsilon, delta = 10.0 ** rng.uniform(-2.0, 1.2), 10.0 ** rng.uniform(-9.0, -3.0)
+        n, ridge = int(10.0 ** rng.uniform(1.0, 5.0)), float(10.0 ** rng.uniform(-0.5, 2.0))
+        share, paths = float(rng.choice([0.0, 0.5, rng.uniform(0.0, 0.99)])), int(rng.integers(1, 10))
+        found = smallest_scale_for(
+            "maximum-principle", epsilon, delta, n=n, ridge=ridge, paths=paths, noise_share=share
+        )
+        if not math.isfinite(found.scale):
+            continue
+        solved += 1
+        design = replace(
+            DESIGN, ridge=ridge, scale=found.scale, noise_scale=found.noise_scale, paths=paths, prior="car",
+            bound="maximum-principle",
+        )  # fmt: skip
+        assert guarantee(design, n, LATTICE).epsilon(delta).epsilon <= epsilon
+    assert solved > 100
