@@ -45,6 +45,8 @@ def run_pilot(project: Project, ledger: Ledger) -> Project:
     settings = project.settings
     if settings.pilot is None or settings.reference is not None:
         raise WorkflowError("A pilot stands in for reference data: set `pilot` and leave `reference` out.")
+    if project.pilot is not None:
+        raise WorkflowError("A pilot was paid for already, and stands in for reference data.")
     records = bin_records(project.private.placed, project.response, settings.unit).records
     noise = statistic_noise_for(settings.pilot * settings.epsilon, settings.delta)
     mu = statistic_mu(noise)

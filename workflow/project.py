@@ -15,13 +15,14 @@ from dpgp_core.lattice import Lattice
 from dpgp_core.priors import make_prior
 from geo import Domain, domain_from_bbox, domain_from_geojson
 from workflow.errors import WorkflowError
-from workflow.records import PlacedObservations, cell_medians, place
+from workflow.records import PlacedObservations, cell_medians, place, public_n
 from workflow.released import ResponseScale
 from workflow.settings import ReleaseSettings, SourceSettings
 
 PADDING_RINGS = 4
 CLIP_QUANTILE = 0.9
 SIMULATION_SEED = 20260617
+MOST_SHARED = 0.2  # of the private sales that may agree with one of the reference in place and price
 Progress = Callable[[float, str], None]
 
 
@@ -122,6 +123,7 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
     if settings.reference is not None:
         report(0.6, "Reading the reference data")
         reference_observations, reference_report = load_source(settings.reference, settings.value_unit)
+        refuse_overlap(observations, reference_observations)
         reference = place(reference_observations, domain)
         kind = "public reference data" if settings.reference_public else "reference data"
         response = choose_response(settings, reference)
@@ -129,7 +131,7 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
         generated = observations.generated
     else:
         response = choose_response(settings, None)
-        reference = simulate_reference(settings, lattice, response, int(private.placed.index.size))
+        reference = simulate_reference(settings, lattice, response, public_n(private.placed, settings.unit))
         kind = "simulated"
         attribution, generated = observations.attribution, observations.generated
     report(1.0, "Loaded")
@@ -137,6 +139,34 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
         settings, domain, lattice, response, private, reference, kind, reference_report,
         tuple(dict.fromkeys(attribution)), generated,
     )  # fmt: skip
+
+
+def refuse_overlap(private: Observations, reference: Observations) -> None:
+    """Refuse reference data that hold the private records: tuning on them would be unaccounted.
+
+    Sales hardly ever agree in place and exact price, so a share above MOST_SHARED is refused; readings of
+    fixed sensors may agree, so these are refused only where every private row is among the others.
+    """
+    if private.crs != reference.crs:
+        return
+    share = shared_rows(private, reference)
+    if share > MOST_SHARED if private.kind == "sale" else share == 1.0:
+        raise WorkflowError(
+            "The reference data hold the private records themselves, so tuning on them would not be private: "
+            "name another file, or other years."
+        )
+
+
+def shared_rows(private: Observations, reference: Observations) -> float:
+    """Share of the private rows whose place and value stand in the reference data exactly."""
+    rows = np.hstack([np.vstack([each.x, each.y, each.value]) for each in (private, reference)])
+    order = np.lexsort(rows)
+    new = np.any(np.diff(rows[:, order], axis=1) != 0, axis=0)
+    group = np.concatenate([[0], np.cumsum(new)])
+    public = order >= private.size
+    known = np.zeros(group[-1] + 1, dtype=bool)
+    known[group[public]] = True
+    return float(known[group[~public]].mean())
 
 
 def choose_response(settings: ReleaseSettings, reference: PlacedObservations | None) -> ResponseScale:
@@ -172,12 +202,18 @@ def simulate_reference(
 ) -> PlacedObservations:
     """A simulated stand-in for reference data: a drawn field with noise, `n` records spread evenly.
 
+    For the unit "cell" each of the n records has a cell of its own.
+
     Public by construction: only the domain, the response scale and the public number of records enter.
     """
     entropy = SimulationEntropy(SIMULATION_SEED)
     extent = float(np.ptp(lattice.domain_centres, axis=0).max())
     prior = make_prior("car", lattice, max(extent / 5.0, 2.0 * lattice.spacing))
     field: NDArray[np.float64] = 0.5 * prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
-    index = np.minimum((entropy.uniform(n) * lattice.size).astype(np.int64), lattice.size - 1)
+    if settings.unit == "cell":
+        index = np.argsort(entropy.uniform(lattice.size), kind="stable")[:n].astype(np.int64)
+        n = int(index.size)
+    else:
+        index = np.minimum((entropy.uniform(n) * lattice.size).astype(np.int64), lattice.size - 1)
     value = response.value(field[index] + 0.5 * entropy.normal(n))
     return PlacedObservations(index, value, n, 0)

@@ -82,6 +82,11 @@ def bin_records(
     return BinnedRecords(CollapsedRecords.from_records(index, np.clip(raw, -1.0, 1.0)), unit, clipped)
 
 
+def public_n(placed: PlacedObservations, unit: str) -> int:
+    """The number of records of a unit of protection, the one number of the private data taken as public."""
+    return int(np.unique(placed.index).size if unit == "cell" else placed.index.size)
+
+
 def cell_medians(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
     """Non-empty cells (sorted) and the median value in each, in the data's own unit."""
     order = np.lexsort((placed.value, placed.index))

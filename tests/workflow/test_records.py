@@ -9,8 +9,16 @@ from data_loaders import Observations
 from geo import Domain, domain_from_bbox
 from tests.workflow.town import BOX, Town
 from workflow.errors import WorkflowError
-from workflow.project import choose_response, load_project
-from workflow.records import PlacedObservations, bin_records, cell_medians, place
+from workflow.project import (
+    build_domain,
+    build_lattice,
+    choose_response,
+    load_project,
+    refuse_overlap,
+    shared_rows,
+    simulate_reference,
+)
+from workflow.records import PlacedObservations, bin_records, cell_medians, place, public_n
 from workflow.released import ResponseScale
 
 SCALE = ResponseScale("identity", 10.0, 4.0, "test")
@@ -106,3 +114,27 @@ def test_response_scale_round_trip(transform: str) -> None:
 def test_log_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="positive"):
         ResponseScale("log", 3.0, 2.0, "test").forward(np.array([1.0, 0.0]))
+
+
+def test_reference_data_that_hold_the_private_records_are_refused(town: Town) -> None:
+    settings = town.settings()
+    with pytest.raises(WorkflowError, match="hold the private records"):
+        load_project(settings.with_changes(reference=settings.data))
+    one, two = observations([1.0, 1.0, 2.0], [0.0] * 3, [5.0, 5.0, 6.0]), observations([1.0], [0.0], [5.0])
+    assert shared_rows(one, two) == pytest.approx(2 / 3)
+    assert shared_rows(two, one) == 1.0
+    refuse_overlap(one, two)  # fixed sensors may repeat a reading
+    with pytest.raises(WorkflowError, match="other years"):
+        refuse_overlap(two, one)
+
+
+def test_simulated_reference_data_know_the_public_number_only(town: Town) -> None:
+    """Of cell records the public number is that of non-empty cells: more rows must change nothing."""
+    few, many = (PlacedObservations(np.repeat([3, 7, 9], k), np.ones(3 * k), 3 * k, 0) for k in (1, 40))
+    assert public_n(few, "cell") == public_n(many, "cell") == 3
+    assert public_n(many, "point") == 120
+    settings = town.settings(reference=None, reference_public=False, unit="cell")
+    simulated = simulate_reference(settings, build_lattice(build_domain(settings)), SCALE, 30)
+    assert np.unique(simulated.index).size == 30
+    everywhere = simulate_reference(settings, build_lattice(build_domain(settings)), SCALE, 10**6)
+    assert everywhere.index.size == build_domain(settings).size
