@@ -37,7 +37,8 @@ class Utility:
 
     agreement      expected IoU of the released set with the reference baseline, over the whole domain
     agreement_sd   standard deviation of that IoU over simulated releases
-    holdout_iou    expected IoU of the released set with the held-out cells' own labels
+    holdout_iou    expected IoU of the released set with the held-out cells' own labels, the design being run
+                   without their records; computed for a search's answer only, otherwise NaN
     bce            binary cross-entropy of the posterior probabilities on held-out cells
     effective_dimension   tr K (K + r^2)^-1
     """
@@ -190,14 +191,17 @@ class Evaluator:
             done = rounds
         return results
 
-    def agreement(self, sets: Bools) -> tuple[float, float, float]:
-        """Mean and spread of the IoU with the baseline, and mean IoU with the held-out labels."""
+    def agreement(self, sets: Bools) -> tuple[float, float]:
+        """Mean and spread of the IoU with the baseline."""
         if self.baseline is None:
             raise RuntimeError("the reference baseline is not set: run the unconstrained search first")
         values = ious(sets, self.baseline)
-        held = ious(sets[:, self.held_out], self.labels)
         spread = float(values.std(ddof=1)) if values.size > 1 else 0.0
-        return float(values.mean()), spread, float(held.mean())
+        return float(values.mean()), spread
+
+    def held_out_agreement(self, sets: Bools) -> float:
+        """Mean IoU of sets (S, N) with the labels of the held-out cells."""
+        return float(ious(np.atleast_2d(sets)[:, self.held_out], self.labels).mean())
 
 
 @dataclass(frozen=True)

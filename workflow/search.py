@@ -12,6 +12,7 @@ from dpgp_core.design import POSTERIOR_SAMPLING, Design
 from workflow.candidates import NOISE_SHARES, SMOOTHINGS, around, coarse_grid
 from workflow.errors import WorkflowError
 from workflow.evaluation import Utility
+from workflow.held_out import free_held_out_iou, private_held_out_iou
 from workflow.pricing import cheapest_price, priced, smallest_feasible_epsilon
 from workflow.scored import FrontierPoint, Scored, SearchResult, SearchTask
 from workflow.statistics_search import score_statistics
@@ -50,15 +51,20 @@ def search(task: SearchTask, report: Report | None = None) -> SearchResult:
     if not eligible:
         raise WorkflowError(_infeasible(task, coarse))
     tell(1.0, "Search finished")
-    held = task.baseline_judge.agreement(baseline[None])[2]
+    chosen = min(eligible, key=lambda item: task.loss(item.utility))
+    judge = next(judge for judge in task.judges if judge.response == chosen.response)
     return SearchResult(
-        unconstrained=replace(unconstrained, utility=replace(unconstrained.utility, holdout_iou=held)),
-        chosen=min(eligible, key=lambda item: task.loss(item.utility)),
+        unconstrained=_held_out(unconstrained, free_held_out_iou(task.baseline_judge, free)),
+        chosen=_held_out(chosen, private_held_out_iou(judge, chosen.design)),
         frontier=_frontier(task, found),
         baseline=baseline,
         evaluated=len(found),
         objective=task.objective,
     )
+
+
+def _held_out(scored: Scored, iou: float) -> Scored:
+    return replace(scored, utility=replace(scored.utility, holdout_iou=iou))
 
 
 @dataclass(frozen=True)
@@ -157,12 +163,12 @@ def _score(
     for budget, price in prices:
         loss = judge.holdout_bce(mean, np.hypot(price.scale * sd, price.noise_scale))
         for rounds in SMOOTHINGS:
-            agreement, spread, held = judge.agreement(simulated.at(price.scale, price.noise_scale, rounds))
+            agreement, spread = judge.agreement(simulated.at(price.scale, price.noise_scale, rounds))
             design = Design(
                 prior=cell.prior, lengthscale=cell.lengthscale, ridge=cell.ridge, scale=price.scale,
                 noise_scale=price.noise_scale, paths=task.paths, smoothing=rounds, bound=price.bound,
             )  # fmt: skip
-            utility = Utility(agreement, spread, held, loss, dimension)
+            utility = Utility(agreement, spread, math.nan, loss, dimension)
             found.append((budget, Scored(design, judge.response, budget, utility)))
     return found
 

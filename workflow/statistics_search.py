@@ -40,10 +40,7 @@ def score_statistics(
     steps = [(budget, judge) for budget in budgets for judge in task.judges]
     for step, (budget, judge) in enumerate(steps):
         noise = statistic_noise_for(budget, task.delta)
-        entropy = SimulationEntropy(SEED + 2)
-        draws = [
-            release_statistics(judge.records, judge.lattice.size, noise, entropy) for _ in range(SIMULATIONS)
-        ]
+        draws = simulated_statistics(judge, noise)
         thorough = budget == task.epsilon
         for prior in _affordable(task):
             trials = []
@@ -62,12 +59,20 @@ def score_statistics(
                             mechanism=NOISY_CELL_STATISTICS,
                             bound="gaussian-mechanism",
                         )
-                        utility = _utility(judge, facts, design, draws, thorough and task.objective == "bce")
+                        with_bce = thorough and task.objective == "bce"
+                        utility = statistics_utility(judge, facts, design, draws, with_bce)
                         trials.append(Scored(design, judge.response, budget, utility))
             best = min(trials, key=lambda item: task.loss(item.utility))
             facts = judge.prior(prior, best.design.lengthscale)
-            found.append((budget, replace(best, utility=_utility(judge, facts, best.design, draws, True))))
+            utility = statistics_utility(judge, facts, best.design, draws, with_bce=True)
+            found.append((budget, replace(best, utility=utility)))
     return found
+
+
+def simulated_statistics(judge: Evaluator, noise: float) -> list[NoisyStatistics]:
+    """Simulated releases of the reference records' statistics: the same draws for every noise."""
+    entropy = SimulationEntropy(SEED + 2)
+    return [release_statistics(judge.records, judge.lattice.size, noise, entropy) for _ in range(SIMULATIONS)]
 
 
 def _affordable(task: SearchTask) -> tuple[str, ...]:
@@ -76,7 +81,7 @@ def _affordable(task: SearchTask) -> tuple[str, ...]:
     return task.priors if task.judges[0].lattice.size <= DENSE_CELLS or not sparse else sparse
 
 
-def _utility(
+def statistics_utility(
     judge: Evaluator, facts: Prior, design: Design, draws: list[NoisyStatistics], with_bce: bool
 ) -> Utility:
     """Many paths vote as the posterior mean does, so the mean's excursion set stands for the released set."""
@@ -93,5 +98,5 @@ def _utility(
                 judge.labels,
             )
         )
-    agreement, spread, held = judge.agreement(np.array(sets))
-    return Utility(agreement, spread, held, float(np.mean(losses)) if losses else math.nan, math.nan)
+    agreement, spread = judge.agreement(np.array(sets))
+    return Utility(agreement, spread, math.nan, float(np.mean(losses)) if losses else math.nan, math.nan)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.cell_statistics import statistic_noise_for
-from dpgp_core.design import NOISY_CELL_STATISTICS, Design
+from dpgp_core.design import NOISY_CELL_STATISTICS, POSTERIOR_SAMPLING, Design
 from dpgp_core.entropy import SimulationEntropy
 from dpgp_core.guarantee import guarantee
 from dpgp_core.posterior import fit
@@ -20,7 +20,7 @@ from workflow.errors import WorkflowError
 from workflow.evaluation import Evaluator, Shelf
 from workflow.pricing import cheapest_price
 from workflow.project import CLIP_QUANTILE, Pilot, Project
-from workflow.records import PlacedObservations, bin_records
+from workflow.records import PlacedObservations, bin_records, public_n
 from workflow.released import ResponseScale, Tuning
 from workflow.scored import Scored, SearchResult, SearchTask
 from workflow.search import search
@@ -69,10 +69,25 @@ def tune(project: Project, report: Callable[[float, str], None] | None = None) -
         raise WorkflowError(
             "Lengthscale and ridge are given: use `given_choice`, there is nothing to search."
         )
+    result = search(search_task(project), report)
+    free_agreement: float | None = None
+    if project.reference_kind in ("reference data", "public reference data"):
+        free_agreement = free_map_agreement(project, result.unconstrained.design)
+    chosen = result.chosen if project.pilot is None else _beside_pilot(project, result.chosen, project.pilot)
+    public = None
+    if settings.prior_mean:
+        mean = reference_mean(project, project.reference, result.unconstrained.design, chosen.response)
+        public = PublicMap(mean, "posterior mean of the public reference data")
+    tuning = Tuning(project.reference_kind, _detail(project, result))
+    return Tuned(result, Choice(chosen.design, chosen.response, tuning, public), free_agreement)
+
+
+def search_task(project: Project) -> SearchTask:
+    """What the search of a project is asked: judges on its reference data, the public n, the budget."""
+    settings = project.settings
     shelf = Shelf(project.lattice)
     plain = _judge(project, shelf, project.reference, project.response)
     judges: tuple[Evaluator, ...]
-    free_agreement: float | None = None
     if settings.prior_mean:
         first, second = halves(project.reference)
         plain = _judge(project, shelf, second, project.response)
@@ -80,7 +95,7 @@ def tune(project: Project, report: Callable[[float, str], None] | None = None) -
     else:
         narrower = [_judge(project, shelf, project.reference, scale) for scale in _narrower(project)]
         judges = (plain, *narrower)
-    task = SearchTask(
+    return SearchTask(
         judges=judges,
         baseline_judge=plain,
         n=private_n(project),
@@ -93,16 +108,6 @@ def tune(project: Project, report: Callable[[float, str], None] | None = None) -
         bound=settings.bound,
         quick=settings.quick,
     )
-    result = search(task, report)
-    if project.reference_kind in ("reference data", "public reference data"):
-        free_agreement = free_map_agreement(project, result.unconstrained.design)
-    chosen = result.chosen if project.pilot is None else _beside_pilot(project, result.chosen, project.pilot)
-    public = None
-    if settings.prior_mean:
-        mean = reference_mean(project, project.reference, result.unconstrained.design, chosen.response)
-        public = PublicMap(mean, "posterior mean of the public reference data")
-    tuning = Tuning(project.reference_kind, _detail(project, result))
-    return Tuned(result, Choice(chosen.design, chosen.response, tuning, public), free_agreement)
 
 
 def given_choice(project: Project) -> Choice:
@@ -110,6 +115,8 @@ def given_choice(project: Project) -> Choice:
     settings = project.settings
     if settings.lengthscale is None or settings.ridge is None:
         raise WorkflowError("Give lengthscale and ridge together to skip the search.")
+    if POSTERIOR_SAMPLING not in settings.mechanisms:
+        raise WorkflowError("Lengthscale and ridge describe posterior sampling: leave them out to search.")
     name = settings.priors[0]
     prior = make_prior(name, project.lattice, settings.lengthscale)
     price = cheapest_price(
@@ -130,8 +137,7 @@ def given_choice(project: Project) -> Choice:
 
 def private_n(project: Project) -> int:
     """The public number of records of the chosen unit of protection."""
-    placed = project.private.placed
-    return int(np.unique(placed.index).size if project.settings.unit == "cell" else placed.index.size)
+    return public_n(project.private.placed, project.settings.unit)
 
 
 def halves(placed: PlacedObservations) -> tuple[PlacedObservations, PlacedObservations]:

@@ -63,6 +63,12 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
     privacy.add_argument("--paths", type=int, help="number of released paths (default 1)")
     privacy.add_argument("--pilot", type=float, help="without reference data: share of epsilon for tuning")
     privacy.add_argument(
+        "--wanted-iou",
+        type=float,
+        metavar="IOU",
+        help="release at the smallest epsilon, at most --epsilon, that reaches this IoU on reference data",
+    )
+    privacy.add_argument(
         "--budget",
         type=float,
         help="total epsilon of this dataset, kept in the ledger (default: this release)",

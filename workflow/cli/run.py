@@ -10,22 +10,31 @@ from pathlib import Path
 from workflow.baseline import compare, fit_baseline, free_map
 from workflow.bundle import BundleError, read_bundle
 from workflow.cli.options import settings_from_options
+from workflow.desk.designs import settle_on
 from workflow.desk.example import example_settings
 from workflow.errors import WorkflowError
+from workflow.inverse import smallest_epsilon
 from workflow.ledger import open_ledger
 from workflow.pilot import run_pilot
 from workflow.project import Project, load_project
 from workflow.release import plan_release, publish
 from workflow.released import ReceiptLine
 from workflow.settings import ReleaseSettings
-from workflow.tuning import Tuned, given_choice, tune
+from workflow.tuning import Choice, Tuned, given_choice, tune
 from workflow.viewer import Viewer
 
 
 def run_release(options: argparse.Namespace) -> int:
     """The main job: load, tune on reference data, draw, write, print the receipt."""
     settings = settings_from_options(options)
-    return _release(settings, Path(options.out), options.ledger, options.dry_run, options.show_baseline)
+    return _release(
+        settings,
+        Path(options.out),
+        options.ledger,
+        options.dry_run,
+        options.show_baseline,
+        options.wanted_iou,
+    )
 
 
 def run_demo(options: argparse.Namespace) -> int:
@@ -37,7 +46,10 @@ def run_demo(options: argparse.Namespace) -> int:
     return _release(settings, out / "bundle", options.ledger or str(out / "ledger.sqlite"), False, True)
 
 
-def _release(settings: ReleaseSettings, out: Path, place: str | None, dry: bool, baseline: bool) -> int:
+def _release(
+    settings: ReleaseSettings, out: Path, place: str | None, dry: bool, baseline: bool,
+    wanted: float | None = None,
+) -> int:  # fmt: skip
     for target in (out, out.with_name(f"{out.name}.zip")):
         if os.path.lexists(target) and not dry:
             raise BundleError(f"{target} exists already: name a new folder, bundles are never overwritten.")
@@ -57,6 +69,8 @@ def _release(settings: ReleaseSettings, out: Path, place: str | None, dry: bool,
         print(file=sys.stderr)
         _print_search(tuned)
     choice = given_choice(project) if tuned is None else tuned.choice
+    if wanted is not None:
+        project, choice = _at_wanted_iou(project, tuned, wanted)
     plan = plan_release(project, choice, ledger)
     print("\nReceipt")
     _print_receipt(plan.receipt)
@@ -70,6 +84,20 @@ def _release(settings: ReleaseSettings, out: Path, place: str | None, dry: bool,
     if baseline and tuned is not None:
         _print_baseline(project, tuned, published.folder)
     return 0
+
+
+def _at_wanted_iou(project: Project, tuned: Tuned | None, wanted: float) -> tuple[Project, Choice]:
+    """The release of the smallest epsilon that reaches the wanted IoU, if --epsilon allows for it."""
+    if tuned is None:
+        raise WorkflowError("A wanted IoU needs the search: leave --lengthscale and --ridge out.")
+    point, most = smallest_epsilon(project, tuned, wanted), project.settings.epsilon
+    if point is None:
+        raise WorkflowError(f"No design reaches IoU {wanted:g} on the reference data: accept less.")
+    needed = f"IoU {wanted:g} on the reference data needs epsilon {point.epsilon:g}"
+    if point.epsilon > most:
+        raise WorkflowError(f"{needed}, more than {most:g}: raise --epsilon, or accept less.")
+    print(f"  {needed}: releasing at that.")
+    return settle_on(project, tuned, point)
 
 
 def run_view(options: argparse.Namespace) -> int:
