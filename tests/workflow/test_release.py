@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 
 import workflow.release as release_module
-from dpgp_core.entropy import SimulationEntropy
+from dpgp_core.car import CarPrior
+from dpgp_core.design import Design
+from dpgp_core.entropy import SimulationEntropy, SystemEntropy
+from dpgp_core.guarantee import guarantee
 from dpgp_core.mechanisms import draw_paths
 from dpgp_core.priors import make_prior
+from dpgp_core.records import CollapsedRecords
 from dpgp_core.scores import expected_iou
 from dpgp_core.smoothing import smooth
 from geo import rfc7946_findings
@@ -23,7 +27,7 @@ from workflow.ledger import BudgetExceeded, Ledger, open_ledger
 from workflow.pilot import run_pilot
 from workflow.project import Project, load_project
 from workflow.release import plan_release, publish
-from workflow.tuning import Tuned, tune
+from workflow.tuning import Tuned, given_choice, tune
 
 
 @pytest.fixture
@@ -149,6 +153,33 @@ def test_two_releases_of_one_design_differ(
         for name in "ab"
     )
     assert np.mean(first == second) < 0.01
+
+
+def test_what_is_drawn_is_what_is_charged_and_stated(
+    town: Town, ledger: Ledger, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three paths: one draw of exactly the design, records and source that the stated guarantee is about."""
+    project = load_project(town.settings(lengthscale=3000.0, ridge=20.0, priors=("car",), paths=3))
+    plan = plan_release(project, given_choice(project), ledger)
+    drawn: list[tuple[object, ...]] = []
+
+    def watched(*given: object) -> np.ndarray:
+        drawn.append(given)
+        return draw_paths(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(release_module, "draw_paths", watched)
+    published = publish(plan, ledger, out)
+    ((design, prior, records, entropy),) = drawn
+    assert isinstance(design, Design)
+    assert isinstance(prior, CarPrior)
+    assert isinstance(records, CollapsedRecords)
+    assert type(entropy) is SystemEntropy
+    assert published.release.paths.shape == (3, project.domain.size) == (design.paths, prior.size)
+    proved = guarantee(design, records.n, prior)
+    assert proved.curve == plan.charge.curve
+    assert plan.privacy.epsilon == proved.epsilon(project.settings.delta).epsilon
+    assert 0.99 * project.settings.epsilon < plan.privacy.epsilon <= project.settings.epsilon
+    assert published.release.design == design
 
 
 def test_nothing_private_leaves(

@@ -15,7 +15,7 @@ from workflow.errors import Cancelled, WorkflowError
 from workflow.jobs import Job
 from workflow.project import Project, load_project
 from workflow.records import PlacedObservations
-from workflow.tuning import Tuned, given_choice, private_n, tune
+from workflow.tuning import Tuned, given_choice, private_n, search_task, tune
 
 
 def test_the_chosen_design_costs_at_most_epsilon(project: Project, tuned: Tuned) -> None:
@@ -41,6 +41,8 @@ def test_the_search_reports_what_the_paper_reports(tuned: Tuned) -> None:
     assert free.epsilon > chosen.epsilon
     assert 0 < chosen.utility.effective_dimension < free.utility.effective_dimension
     assert tuned.result.bce_increase > 0
+    assert 0 < chosen.utility.holdout_iou < free.utility.holdout_iou <= 1
+    assert 0 < tuned.result.iou_gap < 1
     assert 0.4 < chosen.utility.agreement <= 1.0
     assert tuned.free_agreement is not None
     assert 0.5 < tuned.free_agreement <= 1.0
@@ -69,6 +71,15 @@ def test_private_values_do_not_steer_the_search(project: Project, tuned: Tuned) 
     upside_down = PlacedObservations(placed.index, 60.0 - placed.value, placed.read, placed.outside)
     other = replace(project, private=replace(project.private, placed=upside_down))
     assert tune(other).choice.design == tuned.choice.design
+
+
+def test_the_price_is_for_the_number_of_private_records(project: Project) -> None:
+    placed = project.private.placed
+    half = PlacedObservations(placed.index[:900], placed.value[:900], 900, 0)
+    smaller = replace(project, private=replace(project.private, placed=half))
+    assert search_task(smaller).n == private_n(smaller) == 900
+    cells = replace(smaller, settings=project.settings.with_changes(unit="cell"))
+    assert search_task(cells).n == np.unique(half.index).size
 
 
 def test_an_infeasible_budget_names_the_smallest_feasible_epsilon(town: Town) -> None:
