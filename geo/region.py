@@ -231,10 +231,12 @@ def _united(parts: list[Any], notes: list[str]) -> Region:
             "an edge of the region jumps over more than 180 degrees of longitude: a region across the "
             "antimeridian must be cut there into two polygons (RFC 7946, section 3.1.9)."
         )
-    if not all(part.is_valid for part in parts):
-        notes.append("The region's outline crossed or touched itself and was repaired.")
-        parts = [shapely.make_valid(part, method="structure", keep_collapsed=False) for part in parts]
-    united = shapely.union_all(parts)
+    # Coordinates like 1e-288 divide by zero on the way to a valid answer: GEOS copes, numpy would warn.
+    with np.errstate(all="ignore"):
+        if not all(part.is_valid for part in parts):
+            notes.append("The region's outline crossed or touched itself and was repaired.")
+            parts = [shapely.make_valid(part, method="structure", keep_collapsed=False) for part in parts]
+        united = shapely.union_all(parts)
     pieces = [piece for piece in shapely.get_parts(united) if isinstance(piece, Polygon) and piece.area > 0]
     if not pieces:
         raise DomainError("the region encloses no area: its corners lie on a line or cancel out.")

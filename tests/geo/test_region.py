@@ -210,3 +210,13 @@ def test_any_bytes_give_a_valid_region_or_a_sentence(content: bytes) -> None:
 @given(INPUTS)
 def test_any_json_at_length(thing: Any) -> None:
     is_valid_or_a_sentence(thing)
+
+
+def test_tiny_coordinates_are_no_warning() -> None:
+    """Found by fuzzing: coordinates far below any length on Earth in a self-touching outline."""
+    ring = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 0.0]]
+    touching = [[0.0, 1.0], [0.0, 2.0], [-1.1762816751363357e-288, -1.0], [-1.0, 0.0], [0.0, 1.0]]
+    third = [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [-1.0766706775967777e-189, 0.0], [1.0, 0.0]]
+    region = region_from_geojson({"type": "Polygon", "coordinates": [ring, touching, third]})
+    assert region.shape.is_valid
+    assert region.shape.area > 0
