@@ -40,7 +40,8 @@ class FrontierPoint:
 class SearchTask:
     """What the search is asked: judges on reference data (one per clip bound), the public n and the budget.
 
-    `baseline_judge` fits the non-private baseline, without a public prior mean.
+    `unconstrained` is the baseline's design where it is known already; `baseline_judge` fits the non-private
+    baseline, without a public prior mean.
     """
 
     judges: tuple[Evaluator, ...]
@@ -55,6 +56,7 @@ class SearchTask:
     bound: str | None = None
     quick: bool = False
     frontier: tuple[float, ...] = FRONTIER_EPSILONS
+    unconstrained: Scored | None = None
 
     def loss(self, utility: Utility) -> float:
         """What the search minimises."""

@@ -31,7 +31,9 @@ def search(task: SearchTask, report: Report | None = None) -> SearchResult:
     Raises `WorkflowError` naming the smallest feasible epsilon of the grid when no design fits the budget.
     """
     tell = report or (lambda fraction, text: None)
-    unconstrained = unconstrained_design(task, lambda fraction, text: tell(0.2 * fraction, text))
+    unconstrained = task.unconstrained or unconstrained_design(
+        task, lambda fraction, text: tell(0.2 * fraction, text)
+    )
     free = unconstrained.design
     baseline = task.baseline_judge.baseline_set(free.prior, free.lengthscale, free.ridge)
     for judge in (task.baseline_judge, *task.judges):

@@ -23,7 +23,7 @@ from workflow.project import CLIP_QUANTILE, Pilot, Project
 from workflow.records import PlacedObservations, bin_records, public_n
 from workflow.released import ResponseScale, Tuning
 from workflow.scored import Scored, SearchResult, SearchTask
-from workflow.search import search
+from workflow.search import search, unconstrained_design
 
 Floats = NDArray[np.float64]
 CLIP_FACTORS = (1.0, 0.6, 0.36)
@@ -69,7 +69,7 @@ def tune(project: Project, report: Callable[[float, str], None] | None = None) -
         raise WorkflowError(
             "Lengthscale and ridge are given: use `given_choice`, there is nothing to search."
         )
-    result = search(search_task(project), report)
+    result = search(search_task(project, report), report)
     free_agreement: float | None = None
     if project.reference_kind in ("reference data", "public reference data"):
         free_agreement = free_map_agreement(project, result.unconstrained.design)
@@ -82,21 +82,18 @@ def tune(project: Project, report: Callable[[float, str], None] | None = None) -
     return Tuned(result, Choice(chosen.design, chosen.response, tuning, public), free_agreement)
 
 
-def search_task(project: Project) -> SearchTask:
-    """What the search of a project is asked: judges on its reference data, the public n, the budget."""
+def search_task(project: Project, report: Callable[[float, str], None] | None = None) -> SearchTask:
+    """What the search of a project is asked: judges on its reference data, the public n, the budget.
+
+    With a public prior mean the baseline's design comes from all reference data; then one half of them plays
+    the public map and the other, mapped under the same design, the private data.
+    """
     settings = project.settings
     shelf = Shelf(project.lattice)
     plain = _judge(project, shelf, project.reference, project.response)
-    judges: tuple[Evaluator, ...]
-    if settings.prior_mean:
-        first, second = halves(project.reference)
-        plain = _judge(project, shelf, second, project.response)
-        judges = _residual_judges(project, shelf, first, second)
-    else:
-        narrower = [_judge(project, shelf, project.reference, scale) for scale in _narrower(project)]
-        judges = (plain, *narrower)
-    return SearchTask(
-        judges=judges,
+    narrower = [_judge(project, shelf, project.reference, scale) for scale in _narrower(project)]
+    task = SearchTask(
+        judges=(plain, *narrower),
         baseline_judge=plain,
         n=private_n(project),
         epsilon=left_for_release(settings.epsilon, project.pilot),
@@ -108,6 +105,16 @@ def search_task(project: Project) -> SearchTask:
         bound=settings.bound,
         quick=settings.quick,
     )
+    if not settings.prior_mean:
+        return task
+    free = unconstrained_design(task, report or (lambda fraction, text: None))
+    first, second = halves(project.reference)
+    return replace(
+        task,
+        judges=_residual_judges(project, shelf, first, second, free.design),
+        baseline_judge=_judge(project, shelf, second, project.response),
+        unconstrained=free,
+    )
 
 
 def given_choice(project: Project) -> Choice:
@@ -118,11 +125,14 @@ def given_choice(project: Project) -> Choice:
     if POSTERIOR_SAMPLING not in settings.mechanisms:
         raise WorkflowError("Lengthscale and ridge describe posterior sampling: leave them out to search.")
     name = settings.priors[0]
-    prior = make_prior(name, project.lattice, settings.lengthscale)
-    price = cheapest_price(
-        prior, private_n(project), settings.ridge, settings.epsilon, settings.delta, settings.paths, 0.0,
-        settings.bound,
-    )  # fmt: skip
+    try:
+        prior = make_prior(name, project.lattice, settings.lengthscale)
+        price = cheapest_price(
+            prior, private_n(project), settings.ridge, settings.epsilon, settings.delta, settings.paths, 0.0,
+            settings.bound,
+        )  # fmt: skip
+    except ValueError as error:  # WorkflowError says its own sentence
+        raise error if isinstance(error, WorkflowError) else WorkflowError(f"Impossible: {error}") from error
     if price is None:
         raise WorkflowError(
             f"Ridge {settings.ridge:g} cannot meet epsilon {settings.epsilon:g} at any scale: "
@@ -198,22 +208,21 @@ def _narrower(project: Project) -> list[ResponseScale]:
 
 
 def _residual_judges(
-    project: Project, shelf: Shelf, first: PlacedObservations, second: PlacedObservations
+    project: Project, shelf: Shelf, first: PlacedObservations, second: PlacedObservations, free: Design
 ) -> tuple[Evaluator, ...]:
-    """Judges whose records are residuals of the second half from the first half's map.
+    """Judges whose records are residuals of the second half from the first half's map under `free`.
 
     Each point record of the half counts twice, so that data and privacy noise are in proportion.
     """
     settings = project.settings
-    pilot = Design(prior=settings.priors[0], lengthscale=8.0 * project.lattice.spacing, ridge=1.0, scale=1.0)
-    mean = reference_mean(project, first, pilot, project.response)
+    mean = reference_mean(project, first, free, project.response)
     residual = np.abs(project.response.forward(second.value) - mean[second.index])
     base = settings.clip or round(float(np.quantile(residual, CLIP_QUANTILE)) * project.response.clip, 4)
     factors = CLIP_FACTORS if settings.clip is None else (1.0,)
     judges = []
     for factor in factors[: 2 if settings.quick else None]:
         scale = replace(project.response, clip=round(factor * base, 4))
-        offset = reference_mean(project, first, pilot, scale)
+        offset = reference_mean(project, first, free, scale)
         judges.append(_judge(project, shelf, second, scale, offset, 1 if settings.unit == "cell" else 2))
     return tuple(judges)
 
