@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 
-from dpgp_core.car import CarPrior
+from dpgp_core.car import LONGEST, CarPrior
 from dpgp_core.kernels import MAX_DENSE_CELLS, DensePrior, squared_exponential
 from dpgp_core.lattice import Lattice
 from dpgp_core.numerics import NumericalFailure
@@ -113,6 +114,20 @@ def test_a_singular_correlation_raises_one_sentence_and_is_never_repaired() -> N
 def test_a_dense_prior_refuses_a_domain_that_does_not_fit_in_memory() -> None:
     with pytest.raises(ValueError, match=f"at most {MAX_DENSE_CELLS} cells, got .*use the prior 'car'"):
         make_prior("exponential", disk(60), 900.0)
+
+
+def test_car_variances_keep_below_one_at_the_longest_lengthscale_and_longer_ones_are_refused() -> None:
+    """In exact arithmetic: rounding near singularity lifts no variance above 1, nor kappa above the least."""
+    lattice = disk(1, padding=1)
+    prior = make_prior("car", lattice, LONGEST * lattice.spacing)
+    assert isinstance(prior, CarPrior)
+    with mpmath.workdps(40):
+        exact = mpmath.matrix(prior.precision.toarray().tolist()) ** -1
+        entries = [exact[int(i), int(j)] for i in lattice.inside for j in lattice.inside]
+        assert max(entries) <= 1
+        assert 0.9 < prior.kappa <= min(entries)
+    with pytest.raises(ValueError, match="at most 10,000 cell spacings"):
+        make_prior("car", lattice, 1.01 * LONGEST * lattice.spacing)
 
 
 def test_car_precision_is_the_inverse_of_its_covariance() -> None:
