@@ -134,7 +134,12 @@ def _tuning(tuning: Tuning) -> str:
         return (
             f"NOT ACCOUNTED: the design was chosen by looking at the private records. {tuning.detail}".strip()
         )
-    return f"{tuning.kind}: {tuning.detail}".rstrip(": ")
+    text = f"{tuning.kind}: {tuning.detail}".rstrip(": ")
+    if (
+        tuning.kind == "reference data"
+    ):  # set aside, not published
+        text += ". Records in the reference data are not protected by this statement."
+    return text
 
 
 def _mechanism(design: Design) -> str:

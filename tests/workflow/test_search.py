@@ -117,6 +117,13 @@ def test_given_lengthscale_and_ridge_skip_the_search(town: Town) -> None:
     assert choice.tuning.kind == "given"
     with pytest.raises(WorkflowError, match="raise the ridge"):
         given_choice(load_project(town.settings(lengthscale=3000.0, ridge=0.1, epsilon=0.01)))
+    for impossible in ({"lengthscale": 1e9, "ridge": 5.0}, {"lengthscale": 3000.0, "ridge": 1e12}):
+        with pytest.raises(WorkflowError):
+            given_choice(load_project(town.settings(priors=("car",), **impossible)))
+    with pytest.raises(WorkflowError, match="describe posterior sampling"):
+        given_choice(
+            load_project(town.settings(lengthscale=3000.0, ridge=20.0, mechanisms=("noisy-cell-statistics",)))
+        )
 
 
 def test_noisy_cell_statistics_compete_when_asked(town: Town) -> None:
