@@ -135,9 +135,7 @@ def _tuning(tuning: Tuning) -> str:
             f"NOT ACCOUNTED: the design was chosen by looking at the private records. {tuning.detail}".strip()
         )
     text = f"{tuning.kind}: {tuning.detail}".rstrip(": ")
-    if (
-        tuning.kind == "reference data"
-    ):  # set aside, not published
+    if tuning.kind == "reference data":  # set aside, not published
         text += ". Records in the reference data are not protected by this statement."
     return text
 
