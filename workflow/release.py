@@ -31,6 +31,7 @@ from workflow.tuning import Choice
 from workflow.words import significant
 
 UNWRITTEN = f"0:{'0' * 64}"  # stands for the ledger entry while a bundle is rehearsed
+AT_EDGE = "The best Renyi order lies at the edge of the public grid: epsilon is valid, but may be loose."
 GROUPS = (2, 5, 10)  # records of one person, for the group lines of the statement
 
 
@@ -101,9 +102,10 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
         gaussian_mu=proved.exact_gaussian_mu,
     )
     preview = ledger.preview(charge, settings.delta)
-    return Plan(
-        project, choice, binned, privacy, charge, preview, _receipt(project, choice, privacy, preview)
-    )
+    receipt = _receipt(project, choice, privacy, preview)
+    if bound.at_edge:
+        receipt += (ReceiptLine("Orders", AT_EDGE),)
+    return Plan(project, choice, binned, privacy, charge, preview, receipt)
 
 
 def publish(plan: Plan, ledger: Ledger, folder: Path | None = None) -> Published:

@@ -75,6 +75,8 @@ class ReleaseSettings:
     prior_mean          use the public reference data's posterior mean as prior mean
     objective           "iou" (expected agreement of the released set) or "bce" (the paper's)
     pilot               share of epsilon for an accounted pilot that stands in for reference data
+    looked              the design or threshold was chosen after looking at the private data: the release is
+                        then marked "tuning not accounted"
     lengthscale, ridge  given by hand (metres; noise-to-signal ratio): the search is then skipped
     """
 
@@ -104,6 +106,7 @@ class ReleaseSettings:
     lengthscale: float | None = None
     ridge: float | None = None
     pilot: float | None = None
+    looked: bool = False
     budget: float | None = None
     ledger: str | None = None
     quick: bool = False

@@ -78,7 +78,7 @@ def tune(project: Project, report: Callable[[float, str], None] | None = None) -
     if settings.prior_mean:
         mean = reference_mean(project, project.reference, result.unconstrained.design, chosen.response)
         public = PublicMap(mean, "posterior mean of the public reference data")
-    tuning = Tuning(project.reference_kind, _detail(project, result))
+    tuning = _tuning(project, project.reference_kind, _detail(project, result))
     return Tuned(result, Choice(chosen.design, chosen.response, tuning, public), free_agreement)
 
 
@@ -142,7 +142,18 @@ def given_choice(project: Project) -> Choice:
         prior=name, lengthscale=settings.lengthscale, ridge=settings.ridge, scale=price.scale,
         paths=settings.paths, bound=price.bound,
     )  # fmt: skip
-    return Choice(design, project.response, Tuning("given", "typed in by the curator as public knowledge"))
+    return Choice(
+        design, project.response, _tuning(project, "given", "typed in by the curator as public knowledge")
+    )
+
+
+def _tuning(project: Project, kind: str, detail: str) -> Tuning:
+    """How the design was chosen; what was chosen after looking at the private data is not accounted for."""
+    return (
+        Tuning("not accounted", f"Otherwise: {kind}, {detail}.")
+        if project.settings.looked
+        else Tuning(kind, detail)
+    )
 
 
 def private_n(project: Project) -> int:

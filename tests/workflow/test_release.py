@@ -228,3 +228,11 @@ def test_a_pilot_is_charged_and_part_of_the_stated_epsilon(town: Town, ledger: L
     assert published.release.tuning.kind == "private selection"
     with pytest.raises(BudgetExceeded):
         run_pilot(load_project(settings), ledger)
+
+
+def test_a_design_chosen_by_looking_is_marked(town: Town, ledger: Ledger) -> None:
+    project = load_project(town.settings(looked=True))
+    plan = plan_release(project, tune(project).choice, ledger)
+    assert plan.choice.tuning.kind == "not accounted"
+    assert [line.warning for line in plan.receipt if line.topic == "Tuning"] == [True]
+    assert any("NOT ACCOUNTED" in line.text for line in plan.receipt)

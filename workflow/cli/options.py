@@ -61,6 +61,12 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
     privacy.add_argument("--epsilon", type=float, help="privacy budget of this release (default 1)")
     privacy.add_argument("--delta", type=float, help="failure probability of the guarantee (default 1e-5)")
     privacy.add_argument("--paths", type=int, help="number of released paths (default 1)")
+    privacy.add_argument(
+        "--looked",
+        action="store_true",
+        default=None,
+        help="design or threshold were chosen by looking at the private data: mark tuning as not accounted",
+    )
     privacy.add_argument("--pilot", type=float, help="without reference data: share of epsilon for tuning")
     privacy.add_argument(
         "--wanted-iou",

@@ -40,7 +40,7 @@ def plan_from_settings(
         threshold="public",
         legend="released paths",
         prior_mean="public reference data" if settings.prior_mean else "none",
-        tuning=tuning or ("given" if by_hand else reference),
+        tuning=tuning or ("not accounted" if settings.looked else "given" if by_hand else reference),
         seed="operating system",
         draws="once",
         bound="proved",
