@@ -64,9 +64,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cells", type=int, nargs="+", default=[500, 1000, 2000])
     cells = parser.parse_args().cells
-    print(
-        f"{'cells':>7} {'scikit-learn s':>15} {'exponential s':>14} {'ratio':>7} {'car s':>8} {'ratio':>7}  gap"
-    )
+    print(f"{'cells':>7} {'sklearn s':>15} {'exponential s':>14} {'ratio':>7} {'car s':>8} {'ratio':>7} gap")
     for wanted in cells:
         print(_row(wanted))
 
