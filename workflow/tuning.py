@@ -61,6 +61,26 @@ class Tuned:
     choice: Choice
     free_agreement: float | None
 
+    def remarks(self) -> tuple[str, ...]:
+        """What a curator should know before releasing, in words; all from reference data."""
+        said = []
+        inside, agreement = float(self.result.baseline.mean()), self.result.chosen.utility.agreement
+        if inside in (0.0, 1.0):
+            side = "inside" if inside else "outside"
+            said.append(
+                f"The whole reference map lies {side} the asked region, so the search had nothing to tell "
+                "designs apart: choose another threshold or better reference data."
+            )
+        if self.free_agreement is not None:
+            said.append(
+                f"The free map, public knowledge alone, reaches an IoU of about {self.free_agreement:.2f}."
+            )
+            if self.choice.public_map is None and agreement <= self.free_agreement:
+                said.append("This release is not expected to add to it; a public prior mean may.")
+            elif agreement <= self.free_agreement:
+                said.append("This release is not expected to add to it.")
+        return tuple(said)
+
 
 def tune(project: Project, report: Callable[[float, str], None] | None = None) -> Tuned:
     """Search on the reference data; of the private records only the public number is used."""

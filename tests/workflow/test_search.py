@@ -152,3 +152,13 @@ def test_without_reference_a_simulated_field_tunes(town: Town) -> None:
     tuned = tune(load_project(settings))
     assert tuned.choice.tuning.kind == "simulated"
     assert tuned.free_agreement is None
+
+
+def test_remarks_say_when_a_release_adds_nothing(tuned: Tuned) -> None:
+    chosen = tuned.result.chosen
+    better = replace(tuned, free_agreement=chosen.utility.agreement - 0.1)
+    worse = replace(tuned, free_agreement=chosen.utility.agreement + 0.1)
+    assert not any("not expected to add" in remark for remark in better.remarks())
+    assert any("not expected to add" in remark for remark in worse.remarks())
+    one_sided = replace(tuned, result=replace(tuned.result, baseline=np.zeros_like(tuned.result.baseline)))
+    assert any("whole reference map lies outside" in remark for remark in one_sided.remarks())

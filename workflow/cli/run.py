@@ -133,6 +133,8 @@ def _print_search(tuned: Tuned) -> None:
     )
     for name, left, right in rows:
         print(f"  {name:<34}{left:>14.4g}{right:>14.4g}")
+    for remark in tuned.remarks():
+        print(f"  {remark}")
     print(
         f"  BCE increase {100 * tuned.result.bce_increase:.1f} %, IoU gap {100 * tuned.result.iou_gap:.1f} %"
     )
@@ -142,7 +144,8 @@ def _print_baseline(project: Project, tuned: Tuned, folder: Path) -> None:
     """Curator only: the agreement is computed from private records and stands in no file."""
     baseline = fit_baseline(project, tuned.result.unconstrained.design)
     found = compare(read_bundle(folder).published.vote_set, baseline.inside)
-    free = compare(free_map(project, tuned.result.unconstrained.design), baseline.inside)
     print("\nCurator only, do not publish:")
     print(f"  IoU of the released set with the non-private baseline  {found.iou:.3f}")
-    print(f"  IoU of the free map (reference data only)              {free.iou:.3f}")
+    if tuned.free_agreement is not None:
+        free = compare(free_map(project, tuned.result.unconstrained.design), baseline.inside)
+        print(f"  IoU of the free map (reference data only)              {free.iou:.3f}")
