@@ -12,7 +12,7 @@ from pathlib import Path
 import geopandas
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from geo import rfc7946_findings
 from geo.colours import rgb
@@ -141,18 +141,18 @@ def test_moving_the_threshold_twenty_times_redraws_and_charges_nothing(
     go_to(page, "Release")
     before = ledger_entries(app)
     slider = page.get_by_role("slider").first
-    counts = []
+    legend = page.locator(".legend").first
+    threshold = legend.inner_text().splitlines()[0]
     slider.focus()
     for _ in range(20):
         slider.press("ArrowLeft")
     settle(page)
+    expect(legend).not_to_contain_text(threshold, timeout=PATIENCE * 1000)
     wait_for_colour(page.locator(CHART).first, INSIDE, MANY)
-    counts.append(page.locator(".legend").first.inner_text())
     for _ in range(20):
         slider.press("ArrowRight")
     settle(page)
-    counts.append(page.locator(".legend").first.inner_text())
-    assert counts[0] != counts[1]
+    expect(legend).to_contain_text(threshold, timeout=PATIENCE * 1000)
     assert page.get_by_test_id("stException").count() == 0
     assert ledger_entries(app) == before
 
