@@ -198,11 +198,6 @@ def settings_from_toml(text: str) -> ReleaseSettings:
     return settings_from_mapping(raw)
 
 
-def load_settings(path: str | Path) -> ReleaseSettings:
-    """Settings from a TOML file on disk."""
-    return settings_from_mapping(read_settings_mapping(path))
-
-
 def read_settings_mapping(path: str | Path) -> dict[str, Any]:
     """The raw key-value pairs of a TOML settings file."""
     try:
