@@ -7,7 +7,8 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from pages.parts import workspace
+from geo.layers import LegendEntry, boundaries_deck, boundaries_legend, colour
+from pages.parts import maps, workspace
 from pages.parts.progress import show_progress
 from workflow.errors import WorkflowError
 from workflow.jobs import Job
@@ -22,6 +23,8 @@ from workflow.studies import (
     StudyTable,
     audit_job,
     load_result,
+    map_svg,
+    paper_maps,
     points,
     study_job,
     svg,
@@ -59,8 +62,6 @@ def chart(figure: Figure, result: StudyResult) -> Any:
             alt.Tooltip("y:Q", title=y_title, format=".4~g"),
         ],
     )
-    if figure.map:
-        return base.mark_circle(size=18).properties(height=PLOT + 120 + LEGEND_ROW * names)
     dash = alt.StrokeDash("series:N", title=None, sort=None, legend=None)
     return (base.mark_line().encode(strokeDash=dash) + base.mark_point(filled=True, size=45)).properties(
         height=PLOT + LEGEND_ROW * names
@@ -83,11 +84,37 @@ def show_result(result: StudyResult, key: str) -> None:
                 icon=":material/image:",
                 key=f"{key}_{figure.name}_svg",
             )
+    show_maps(result, key)
     for table in result.tables:
         show_table(table, result, key)
     st.caption(result.facts())
     for note in result.notes:
         st.caption(note)
+
+
+def show_maps(result: StudyResult, key: str) -> None:
+    """The paper's figure 4: the boundary without privacy and one line per private path, with its SVG."""
+    drawn = paper_maps(result)
+    columns = st.columns(2) if len(drawn) > 1 else [st.container()]
+    for number, paper_map in enumerate(drawn):
+        with columns[number % len(columns)], st.container(border=True):
+            st.markdown(f"**{paper_map.title}**")
+            theme = maps.theme()
+            deck = boundaries_deck(paper_map.domain, paper_map.paths, paper_map.baseline, **maps.look())
+            legend = (
+                LegendEntry("without privacy", colour("baseline", theme)),
+                *boundaries_legend(len(paper_map.paths), baseline=False, theme=theme),
+            )
+            maps.show(deck, key=f"{key}_{paper_map.table}_deck", alt=paper_map.words, legend=legend)
+            st.caption(paper_map.words)
+            st.download_button(
+                "SVG",
+                map_svg(paper_map),
+                f"{result.study}-{paper_map.table}.svg",
+                "image/svg+xml",
+                icon=":material/image:",
+                key=f"{key}_{paper_map.table}_svg",
+            )
 
 
 def show_table(table: StudyTable, result: StudyResult, key: str) -> None:

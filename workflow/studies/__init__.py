@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workflow.studies.design_audit import audit_choice
 from workflow.studies.figures import COLOURS, FIGURES, Figure, Point, points, svg
+from workflow.studies.paper_map import PaperMap, map_svg, paper_maps
 from workflow.studies.registry import RESULTS, STUDIES, Study, audit_job, study_job
 from workflow.studies.tables import StudyResult, StudyTable, load_result
 
@@ -13,6 +14,7 @@ __all__ = [
     "RESULTS",
     "STUDIES",
     "Figure",
+    "PaperMap",
     "Point",
     "Study",
     "StudyResult",
@@ -20,6 +22,8 @@ __all__ = [
     "audit_choice",
     "audit_job",
     "load_result",
+    "map_svg",
+    "paper_maps",
     "points",
     "study_job",
     "svg",

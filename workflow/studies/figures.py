@@ -20,7 +20,7 @@ LEFT, RIGHT, TOP, BOTTOM = 70, 20, 34, 52
 class Figure:
     """Lines of `ys` columns over an `x` column of one table, one series per value of `series` and column.
 
-    where  rows to draw: (column, value) pairs;  map  draws places instead of lines
+    where  rows to draw: (column, value) pairs
     ground  a column drawn once, as a series of its own;  diagonal  draws y = x under this name
     """
 
@@ -33,7 +33,6 @@ class Figure:
     where: tuple[tuple[str, Cell], ...] = ()
     log_x: bool = False
     log_y: bool = False
-    map: bool = False
     ground: str = ""
     diagonal: str = ""
 
@@ -88,8 +87,6 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "london": (
         *(_london(domain, family) for domain in ("region", "occupied")
           for family in ("paper code", "cell records", "point records", "public prior mean")),
-        Figure("map", "map", "One simulated release beside the map without privacy", "longitude",
-               ("latitude",), "path 1", map=True),
     ),
 }  # fmt: skip
 
@@ -132,9 +129,8 @@ def svg(figure: Figure, drawn: Sequence[Point]) -> str:
     for number, name in enumerate(names):
         style = _Style(COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)])
         places = [(xs.at(p.x), ys.at(p.y)) for p in drawn if p.series == name]
-        if not figure.map:
-            line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-            parts.append(f'<polyline points="{line}" fill="none" stroke-width="1.8" {style.stroke}/>')
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+        parts.append(f'<polyline points="{line}" fill="none" stroke-width="1.8" {style.stroke}/>')
         parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="{style.colour}"/>' for x, y in places]
         row = HEIGHT + 14 + 20 * number
         parts.append(f'<path d="M{LEFT} {row - 4}h26" stroke-width="3" {style.stroke}/>')
@@ -209,11 +205,6 @@ class _Axis:
 
 
 def _series(figure: Figure, row: dict[str, Cell], y: str) -> str:
-    if figure.map:
-        seen = (row["without privacy"], row[figure.series])
-        return {(1, 1): "above in both", (1, 0): "only without privacy", (0, 1): "only released"}.get(
-            (int(seen[0] or 0), int(seen[1] or 0)), "below in both"
-        )
     if not figure.series:
         return y
     label = f"{figure.series} {row[figure.series]}" if figure.series == "scale" else str(row[figure.series])

@@ -10,12 +10,20 @@ import numpy as np
 from dpgp_core.entropy import Entropy, SimulationEntropy
 from workflow.studies.fields import Floats, best_cutoff, losses, probability, spread, weighted_ious
 from workflow.studies.line_worlds import Acceptance, LineWorlds, MeanLosses, joint_draws
-from workflow.studies.selection import Accounting, Chosen, choose, free_scales, private_scales
+from workflow.studies.selection import (
+    FLAT,
+    FLAT_NOTE,
+    Accounting,
+    Chosen,
+    choose,
+    free_scales,
+    private_scales,
+)
 from workflow.studies.tables import Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
-LENGTHSCALES = (0.08, 0.13, 0.2, 0.35, 0.6, 1.0)
+LENGTHSCALES = (0.03, 0.05, 0.08, 0.13, 0.2, 0.35, 0.6, 1.0)
 FREE_RIDGES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-PRIVATE_RIDGES = (0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 12.0, 18.0)
+PRIVATE_RIDGES = (0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 12.0, 18.0, 28.0, 45.0, 70.0)
 CHUNK = 20  # worlds whose paths are drawn at a time
 
 COLUMNS = (
@@ -43,7 +51,7 @@ class LineSettings:
     delta: float = 0.005
     worlds: int = 100
     draws: int = 50
-    cells: int = 400
+    cells: int = 800
     seed: int = 6
     preset: str = "full"
 
@@ -100,6 +108,7 @@ def run(settings: LineSettings, report: Report | None = None) -> StudyResult:
             "mean width at least 0.05.",
             f"Evaluation grid of {settings.cells} points. The private scale is solved in closed form for "
             "each lengthscale and ridge instead of searched, under Lemma B.7 with the exact covariance term.",
+            FLAT_NOTE,
         ),
     )
 
@@ -129,7 +138,7 @@ def _population(
         )
         private = choose(
             at, private_scales(accounting, settings.epsilon), LENGTHSCALES, PRIVATE_RIDGES,
-            within(0.45, 0.8, f"{words}: private search"),
+            within(0.45, 0.8, f"{words}: private search"), flat=FLAT,
         )  # fmt: skip
         say = within(0.8, 1.0, f"{words}: releases")
         rows.append(

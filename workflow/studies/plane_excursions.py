@@ -16,13 +16,22 @@ from workflow.studies.fields import Bools, Floats, Spectrum, best_cutoff, losses
 from workflow.studies.fields import weighted_ious as ious_of
 from workflow.studies.line_excursions import design_words
 from workflow.studies.plane_worlds import PlaneWorlds, square_grid
-from workflow.studies.selection import Accounting, Chosen, choose, free_scales, private_scales
+from workflow.studies.selection import (
+    FLAT,
+    FLAT_NOTE,
+    Accounting,
+    Chosen,
+    choose,
+    free_scales,
+    private_scales,
+)
 from workflow.studies.tables import Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
 FREE_LENGTHSCALES = (0.2, 0.45, 1.0)
 FREE_RIDGES = (0.2, 0.5, 1.0, 2.0, 4.0)
-LENGTHSCALES = (0.1, 0.2, 0.45, 1.0)
-PRIVATE_RIDGES = (2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0, 24.0)
+LENGTHSCALES = (0.025, 0.05, 0.1, 0.2, 0.45, 1.0)
+PRIVATE_RIDGES = (2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0, 24.0, 36.0, 55.0, 80.0)
+MEMORY = 2_000_000_000  # bytes of decompositions kept by the search
 JITTER = 1e-8  # on the path grid's prior, for simulations only
 OURS = ("joint-sharp", "sharp")  # the sharpest generic bound that is there
 
@@ -49,7 +58,7 @@ class PlaneSettings:
     worlds: int = 30
     draws: int = 20
     side: int = 80
-    search_side: int = 40
+    search_side: int = 80
     path_side: int = 60
     smoothing: float = 2.0
     epsilon: float = 10.0
@@ -121,6 +130,7 @@ def run(settings: PlaneSettings, report: Report | None = None) -> StudyResult:
             f"use {settings.side} x {settings.side}. Paths are released on {settings.path_side} x "
             f"{settings.path_side} points, smoothed by a Gaussian of {settings.smoothing:g} pixels and "
             "thresholded at 0.",
+            FLAT_NOTE,
         ),
     )
 
@@ -142,7 +152,9 @@ def _searches(
 
         if who:
             scales = private_scales(bounds[who], settings.epsilon)
-            private[noise, who] = choose(at, scales, LENGTHSCALES, PRIVATE_RIDGES, say, refinements=1)
+            private[noise, who] = choose(
+                at, scales, LENGTHSCALES, PRIVATE_RIDGES, say, refinements=1, flat=FLAT
+            )
         else:
             free[noise] = choose(at, free_scales, FREE_LENGTHSCALES, FREE_RIDGES, say, refinements=1)
     return free, private
@@ -161,7 +173,8 @@ class _MeanLosses:
     def at(self, noise: float, lengthscale: float, ridges: Floats, scales: Floats) -> Floats:
         """(R, S) mean losses."""
         if lengthscale not in self._kept:
-            if len(self._kept) == 12:
+            bytes_each = 8 * self._worlds.x.shape[1] * self._points.shape[0] * self._worlds.size
+            while self._kept and (len(self._kept) + 1) * bytes_each > MEMORY:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[lengthscale] = [
                 self._worlds.spectrum(world, lengthscale, self._points) for world in range(self._worlds.size)

@@ -73,7 +73,9 @@ class StudyResult:
 
     def facts(self) -> str:
         """Seeds, repetitions and run time in one line."""
-        seeds = ", ".join(map(str, self.seeds))
+        first, last = self.seeds[0], self.seeds[-1]
+        row = len(self.seeds) > 2 and self.seeds == tuple(range(first, last + 1))
+        seeds = f"{first} to {last}" if row else ", ".join(map(str, self.seeds))
         return f"Seeds {seeds}; {self.repetitions}; {self.seconds:,.0f} s of CPU time."
 
     def to_json(self) -> str:
@@ -125,7 +127,7 @@ def load_result(path: Path) -> StudyResult | None:
 
 def rounded(value: float, digits: int = 4) -> float:
     """A finite or infinite float for a table, to so many decimals."""
-    return round(float(value), digits)
+    return round(float(value), digits) + 0.0  # no minus before a zero
 
 
 def _finite(cell: Cell) -> Cell:
