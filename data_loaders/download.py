@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import logging
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
@@ -26,6 +27,7 @@ Progress: TypeAlias = Callable[[int, int | None], bool | None]
 MAX_BYTES = 16 << 30
 ATTEMPTS = 4
 PAUSE = 1.0  # seconds before a second attempt, growing
+TURN = 0.2  # seconds between two looks at whether another download of the same file is over
 _TIMEOUT = (10.0, 60.0)
 _CHUNK = 1 << 16  # what a breaking connection may lose
 
@@ -43,29 +45,19 @@ def fetch(
     refresh   fetch again even so, because public files are corrected in place
     An interrupted download keeps what it has in a ".part" file and goes on from there next time, unless the
     file has changed at its source. The checksum is the known one, else the one noted after the first
-    download. Raises DataError: no connection, not found, too large, no room, wrong checksum, stopped.
+    download. Two downloads of one file take turns, in one process or in several.
+    Raises DataError: no connection, not found, too large, no room, wrong checksum, stopped.
     """
     folder = Path(directory)
     path = folder / file.file_name
-    note = path.with_name(path.name + ".sha256")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        known = file.sha256
-        if refresh or not _intact(path, known or _noted(note)):
-            path.unlink(missing_ok=True)
-        pooch.get_logger().setLevel(logging.WARNING)  # it would print the checksum of every file
-        pooch.retrieve(
-            file.address,
-            f"sha256:{known}" if known else None,
-            fname=path.name,
-            path=folder,
-            downloader=_Resuming(file, progress, max_bytes),
-        )
-        note.write_text(_digest(path))
+        with _alone(path, progress):
+            _retrieve(file, path, progress, refresh, max_bytes)
     except DataError:
         raise
     except requests.RequestException:
-        failure = _by_hand(file)
+        failure = _by_hand(file, folder)
     except ValueError:
         failure = DataError(
             f"{file.title} has not the expected checksum and was thrown away: try again, and if it stays so "
@@ -78,11 +70,46 @@ def fetch(
     raise failure
 
 
-def _by_hand(file: PublicFile) -> DataError:
+def _retrieve(file: PublicFile, path: Path, progress: Progress | None, refresh: bool, max_bytes: int) -> None:
+    note = path.with_name(path.name + ".sha256")
+    known = file.sha256
+    if refresh or not _intact(path, known or _noted(note)):
+        path.unlink(missing_ok=True)
+    pooch.get_logger().setLevel(logging.WARNING)  # it would print the checksum of every file
+    pooch.retrieve(
+        file.address,
+        f"sha256:{known}" if known else None,
+        fname=path.name,
+        path=path.parent,
+        downloader=_Resuming(file, progress, max_bytes),
+    )
+    note.write_text(_digest(path))
+
+
+@contextlib.contextmanager
+def _alone(path: Path, progress: Progress | None) -> Iterator[None]:
+    """Hold the lock of one file; the system frees it when the process dies."""
+    with path.with_name(f".{path.name}.lock").open("wb") as handle:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                _go_on(progress, 0, None)
+                time.sleep(TURN)
+        yield
+
+
+def _go_on(progress: Progress | None, done: int, total: int | None) -> None:
+    if progress is not None and progress(done, total) is False:
+        raise DataError("The download was stopped; start it again and it goes on from there.")
+
+
+def _by_hand(file: PublicFile, folder: Path) -> DataError:
     host = urlsplit(file.address).hostname
     return DataError(
         f"{host} cannot be reached from here: download {file.title!r} from {file.page} on a machine with "
-        "internet, copy it here and choose it as a file."
+        f"internet, and put it into {folder} as {file.file_name}, or choose it as a file."
     )
 
 
@@ -175,8 +202,7 @@ class _Resuming:
             raise DataError(
                 f"{self._file.title} is larger than {self._max_bytes:,} bytes: the download was ended."
             )
-        if self._progress is not None and self._progress(done, total) is False:
-            raise DataError("The download was stopped; start it again and it goes on from there.")
+        _go_on(self._progress, done, total)
 
 
 def _starts_at(answer: requests.Response, held: int) -> bool:

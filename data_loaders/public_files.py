@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from data_loaders.errors import DataError
 from data_loaders.postcodes import ONS_ATTRIBUTION
@@ -42,6 +43,11 @@ class PublicFile:
     page: str
     attribution: tuple[str, ...]
     sha256: str | None = None
+
+    @property
+    def host(self) -> str:
+        """Whom a download asks."""
+        return urlsplit(self.address).hostname or ""
 
 
 def price_paid_file(year: int | str) -> PublicFile:

@@ -102,6 +102,11 @@ def at(address: str, **changes: object) -> PublicFile:
     return replace(price_paid_file(2018), address=address, **changes)  # type: ignore[arg-type]
 
 
+def left_in(folder: Path) -> list[str]:
+    """The files of a folder, without the locks of downloads."""
+    return sorted(item.name for item in folder.iterdir() if not item.name.endswith(".lock"))
+
+
 def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
@@ -114,7 +119,7 @@ def test_a_download_with_progress_and_a_noted_checksum(server: Server, tmp_path:
     assert seen[-1] == (len(BODY), len(BODY))
     assert seen == sorted(seen)
     assert (tmp_path / "pp-2018.csv.sha256").read_text() == digest(BODY)
-    assert sorted(item.name for item in tmp_path.iterdir()) == ["pp-2018.csv", "pp-2018.csv.sha256"]
+    assert left_in(tmp_path) == ["pp-2018.csv", "pp-2018.csv.sha256"]
 
 
 def test_what_is_there_is_not_fetched_again_unless_damaged_or_asked_for(
@@ -148,6 +153,42 @@ def test_a_stopped_download_goes_on_later_from_where_it_was(server: Server, tmp_
     assert not (tmp_path / "pp-2018.csv").exists()
     assert fetch(at(server.address), tmp_path).read_bytes() == BODY
     assert server.requests[-1] == f"bytes={held}-"
+
+
+def test_two_downloads_of_one_file_take_turns(server: Server, tmp_path: Path) -> None:
+    waiting, go_on = threading.Event(), threading.Event()
+    paths: list[Path] = []
+
+    def first(done: int, total: int | None) -> None:
+        waiting.set()
+        assert go_on.wait(30)
+
+    def second(done: int, total: int | None) -> None:
+        go_on.set()  # it is asked while it waits for its turn
+
+    threads = [
+        threading.Thread(target=lambda: paths.append(fetch(at(server.address), tmp_path, progress=first))),
+        threading.Thread(target=lambda: paths.append(fetch(at(server.address), tmp_path, progress=second))),
+    ]
+    threads[0].start()
+    assert waiting.wait(30)
+    threads[1].start()
+    for thread in threads:
+        thread.join(30)
+    assert paths == [tmp_path / "pp-2018.csv"] * 2
+    assert paths[0].read_bytes() == BODY
+    assert len(server.requests) == 1, "the second one found the file of the first"
+
+
+def test_a_download_that_waits_for_its_turn_can_be_stopped(server: Server, tmp_path: Path) -> None:
+    def first(done: int, total: int | None) -> bool:
+        said.append(refused(lambda: fetch(at(server.address), tmp_path, progress=lambda *_: False)))
+        return False
+
+    said: list[str] = []
+    refused(lambda: fetch(at(server.address), tmp_path, progress=first))
+    assert "stopped" in said[0]
+    assert len(server.requests) == 1
 
 
 def test_two_editions_are_never_joined(server: Server, tmp_path: Path) -> None:
@@ -184,7 +225,7 @@ def test_a_known_checksum_is_kept_to(server: Server, tmp_path: Path) -> None:
     fetch(at(server.address, sha256=digest(BODY)), tmp_path / "right")
     said = refused(lambda: fetch(at(server.address, sha256="0" * 64), tmp_path / "wrong"))
     assert "checksum" in said
-    assert not list((tmp_path / "wrong").iterdir()), "nothing half-trusted is left"
+    assert not left_in(tmp_path / "wrong"), "nothing half-trusted is left"
 
 
 def test_limits_on_size(server: Server, tmp_path: Path) -> None:
@@ -209,6 +250,7 @@ def test_no_way_there_is_told_with_what_to_do(server: Server, tmp_path: Path) ->
     for address in (server.address.replace("pp-2018.csv", "broken"), "http://127.0.0.1:9/x", "http://"):
         said = refused(lambda address=address: fetch(at(address), tmp_path))  # type: ignore[misc]
         assert "machine with internet" in said
+        assert f"{tmp_path} as pp-2018.csv" in said
         assert "gov.uk" in said
 
 

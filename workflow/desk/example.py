@@ -12,6 +12,17 @@ from workflow.settings import ReleaseSettings, SourceSettings
 
 SEGMENT = "existing-leasehold-flats"
 THRESHOLD = 450_000.0
+EXAMPLE_REGION = "generated-demo-region.geojson"
+
+
+def example_folder(place: Path | None = None) -> Path:
+    """Where the files of the example lie: in `place`, or in this installation's home."""
+    return (place or home()).absolute() / "generated-example"
+
+
+def is_example(source: SourceSettings) -> bool:
+    """Whether a source is the generated example of this installation."""
+    return Path(source.path).is_relative_to(example_folder())
 
 
 def example_settings(place: Path | None = None) -> ReleaseSettings:
@@ -20,8 +31,8 @@ def example_settings(place: Path | None = None) -> ReleaseSettings:
     `place` is this installation's home unless given.
     Two sessions may ask at once: the files appear under their final name only when they are complete.
     """
-    place = (place or home()).absolute()
-    folder = place / "generated-example"
+    folder = example_folder(place)
+    place = folder.parent
     if not folder.is_dir():
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place) as scratch:
@@ -39,7 +50,7 @@ def example_settings(place: Path | None = None) -> ReleaseSettings:
         reference=SourceSettings(str(folder / f"generated-demo-pp-{first}.csv.gz"), postcodes, SEGMENT),
         reference_public=True,
         prior_mean=True,
-        region=str(folder / "generated-demo-region.geojson"),
+        region=str(folder / EXAMPLE_REGION),
         resolution=8,
         threshold=THRESHOLD,
         value_name="price",

@@ -33,3 +33,7 @@ class PrivateFolder:
             target.write_bytes(data)
             target.chmod(0o600)
         return target
+
+    def holds(self, path: str | Path) -> bool:
+        """Whether a path names something in this folder."""
+        return Path(path).is_relative_to(self.path)
