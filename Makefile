@@ -6,6 +6,7 @@ PORT ?= 8501
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed.stamp
+MAPS := $(VENV)/maps.stamp
 # Everyday tests leave out the long studies; with CI=true the same command runs everything.
 SELECTION := $(if $(filter true,$(CI)),,-m "not slow")
 
@@ -24,20 +25,24 @@ it (on Debian: apt-get install python3-venv) and try again." >&2; exit 1; }
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint lock studies screenshots environment
+.PHONY: help run test lint lock studies screenshots environment maps
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
-environment: $(STAMP)  ## create .venv with the pinned packages
+environment: $(MAPS)  ## create .venv with the pinned packages and build the linked maps
 
-run: $(STAMP)  ## start the app on generated data at http://127.0.0.1:8501 (PORT=8501)
+maps:  ## build the linked maps again (needs the npm registry)
+	@rm -f $(MAPS)
+	@$(MAKE) --no-print-directory $(MAPS)
+
+run: $(MAPS)  ## start the app on generated data at http://127.0.0.1:8501 (PORT=8501)
 	@$(BIN)/python app.py --server.port $(PORT)
 
-test: $(STAMP)  ## run the everyday tests (CI=true runs the long ones too); ARGS="..." goes to pytest
+test: $(MAPS)  ## run the everyday tests (CI=true runs the long ones too); ARGS="..." goes to pytest
 	@$(BIN)/python -m pytest -n auto --dist loadgroup $(SELECTION) $(ARGS)
 
-lint: $(STAMP)  ## check style, formatting and types
+lint: $(MAPS)  ## check style, formatting and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
@@ -50,11 +55,16 @@ lock:  ## pin requirements.in anew into requirements.txt
 	@$(VENV)-lock/bin/python -m pip freeze --exclude pip --exclude setuptools > requirements.txt
 	@rm -rf $(VENV)-lock
 
-studies: $(STAMP)  ## measure again every number the documents claim (long)
+studies: $(MAPS)  ## measure again every number the documents claim (long)
 	@$(BIN)/python -m benchmarks
 
-screenshots: $(STAMP)  ## photograph every screen, light and dark, into out/screenshots
+screenshots: $(MAPS)  ## photograph every screen, light and dark, into out/screenshots
 	@$(BIN)/python -m tests.browser.screenshots
+
+# Where the maps cannot be built the app falls back to plain ones; with HEXCURSION_REQUIRE_MAPS=1 that is an error.
+$(MAPS): $(STAMP) $(wildcard frontend/src/*) frontend/build.mjs frontend/build.py frontend/package-lock.json frontend/pyproject.toml
+	@$(BIN)/python frontend/build.py $(if $(HEXCURSION_REQUIRE_MAPS),--required)
+	@touch $@
 
 $(STAMP): requirements.txt
 	@$(CHECK_PYTHON)

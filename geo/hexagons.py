@@ -45,6 +45,11 @@ def resolution_of(cell: str) -> int:
     return int(h3.get_resolution(cell))
 
 
+def as_integers(cells: Sequence[str]) -> NDArray[np.uint64]:
+    """(N,) valid cells as the 64-bit numbers that their names spell."""
+    return np.array([h3.str_to_int(cell) for cell in cells], dtype=np.uint64)
+
+
 def average_area(resolution: int) -> float:
     """Average area of a cell, square metres."""
     return float(h3.average_hexagon_area(resolution, unit="m^2"))

@@ -19,6 +19,7 @@ from shapely.geometry import MultiPolygon
 from geo.colours import CLASSES, Theme, colour, ink_on, rgb
 from geo.domain import Domain
 from geo.framing import fit
+from geo.linked import Line, Mode, Pane, boundary_lines, linked_scene
 from geo.painting import (
     Entry,
     LegendEntry,
@@ -33,7 +34,7 @@ from geo.painting import (
     paint_three_way,
     paint_votes,
 )
-from geo.polygons import interface, rings
+from geo.polygons import rings
 
 __all__ = [
     "BASEMAP_HOST",
@@ -41,23 +42,26 @@ __all__ = [
     "Entry",
     "LegendEntry",
     "Look",
+    "Mode",
     "Painting",
+    "Pane",
     "Theme",
     "as_baseline",
-    "baseline_deck",
     "boundaries_deck",
     "boundaries_legend",
+    "boundary_lines",
     "colour",
-    "difference_deck",
     "excursion_deck",
     "field_breaks",
     "format_value",
     "legend",
+    "linked_scene",
     "paint_difference",
     "paint_field",
     "paint_set",
     "paint_three_way",
     "paint_votes",
+    "pane_deck",
     "preview_deck",
 ]
 
@@ -103,33 +107,18 @@ def excursion_deck(
     return _deck(domain, layers, look)
 
 
-def baseline_deck(
-    domain: Domain,
-    painting: Painting,
-    **look: Unpack[Look],
-) -> pydeck.Deck:
-    """The map of the non-private baseline, for the curator only; its tooltips say so. Layer id "baseline".
+def pane_deck(domain: Domain, pane: Pane, **look: Unpack[Look]) -> pydeck.Deck:
+    """One pane of a linked map as a map of its own. Layer ids: "cells" and the names of its lines.
 
-    The page adds the watermark: a chart cannot hold text over the map without fetching a font atlas.
+    The tooltips of a private pane say that it is private. The page adds the watermark: a chart cannot hold
+    text over the map without fetching a font atlas.
     """
-    layers = _cell_layers(domain, as_baseline(painting), "baseline", look)
-    return _deck(domain, layers, look)
-
-
-def difference_deck(
-    domain: Domain,
-    released: ArrayLike,
-    baseline: ArrayLike,
-    *,
-    title: str = "Release and baseline",
-    **look: Unpack[Look],
-) -> pydeck.Deck:
-    """Falsely in, falsely out and agreement of two sets, (N,) booleans each; for the curator only.
-
-    Layer id "difference"; the legend is `legend(paint_difference(released, baseline, title=title))`.
-    """
-    painting = paint_difference(released, baseline, title=title)
-    layers = _cell_layers(domain, painting, "difference", look)
+    layers: list[pydeck.Layer] = []
+    if pane.painting is not None:
+        painting = as_baseline(pane.painting) if pane.private else pane.painting
+        layers = _cell_layers(domain, painting, "cells", look)
+    theme = look.get("theme", "light")
+    layers += [_drawn(line, theme) for line in pane.lines]
     return _deck(domain, layers, look)
 
 
@@ -139,21 +128,14 @@ def boundaries_deck(
     baseline: NDArray[np.bool_] | None = None,
     **look: Unpack[Look],
 ) -> pydeck.Deck:
-    """Boundary lines in the paper's manner: one line per released path, over a wide non-private one.
+    """Boundary lines in the paper's manner, `boundary_lines`, as a map of their own.
 
-    Layer ids "path-0", "path-1", ... and "baseline-boundary" (only where a baseline is given, which only a
-    curator's page may do). Each set is (N,) booleans; its line runs exactly between cells in and cells out
-    and leaves out the domain's own edge, where nothing is known of the other side.
+    Layer ids "path-0", "path-1", ... and "baseline" (only where a baseline is given, which only a curator's
+    page may do).
     """
     theme = look.get("theme", "light")
-    layers = []
-    if baseline is not None:
-        lines = _lines(domain, baseline)
-        layers.append(_line_layer("baseline-boundary", lines, rgb("baseline", theme), 5.0))
-    for index, mask in enumerate(path_sets):
-        lines = _lines(domain, mask)
-        layers.append(_line_layer(f"path-{index}", lines, rgb(_path_role(index), theme), 2.0))
-    return _deck(domain, layers, look)
+    lines = boundary_lines(domain, path_sets, baseline)
+    return _deck(domain, [_drawn(line, theme) for line in lines], look)
 
 
 def boundaries_legend(paths: int, *, baseline: bool, theme: Theme = "light") -> tuple[LegendEntry, ...]:
@@ -303,10 +285,9 @@ def _paths(shape: MultiPolygon) -> list[dict[str, Any]]:
     return [{"p": np.round(ring, _DECIMALS).tolist()} for ring in rings(shape)]
 
 
-def _lines(domain: Domain, mask: NDArray[np.bool_]) -> list[dict[str, Any]]:
-    if mask.shape != (domain.size,) or mask.dtype != np.bool_:
-        raise ValueError("a set of cells is one boolean for each cell of the domain.")
-    return [{"p": np.round(line, _DECIMALS).tolist()} for line in interface(domain.cells, mask)]
+def _drawn(line: Line, theme: Theme) -> pydeck.Layer:
+    paths = [{"p": np.round(path, _DECIMALS).tolist()} for path in line.paths]
+    return _line_layer(line.name, paths, rgb(line.role, theme), line.width)
 
 
 def _path_role(index: int) -> str:

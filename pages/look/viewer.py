@@ -16,7 +16,7 @@ if viewer is not None:
     with shown:
         if statement["release"]["generated"]:
             st.badge("generated data", icon=":material/science:", color="violet")
-        product, threshold, rounds, products = released_view.controls(viewer, "viewer")
+        product, threshold, rounds, products = released_view.controls(viewer, "viewer", shareable=True)
         released_view.released_map(viewer, product, threshold, rounds, products, "viewer_map")
         released_view.sentences(viewer, products)
     with protected:

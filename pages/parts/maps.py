@@ -18,9 +18,9 @@ def theme() -> Theme:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def look(height: int = HEIGHT, width: int = 520) -> Look:
+def look(height: int = HEIGHT, width: int = 520, basemap: bool = False) -> Look:
     """How decks are drawn on this screen now."""
-    return Look(theme=theme(), width=width, height=height)
+    return Look(theme=theme(), width=width, height=height, basemap=basemap)
 
 
 def show(
@@ -42,7 +42,7 @@ def show(
 def legend_html(entries: Sequence[LegendEntry]) -> str:
     """A legend as a row of swatches; the second channel of a class is drawn into its swatch."""
     items = "".join(
-        f'<li><span class="swatch {entry.mark}" style="background-color:{entry.colour}"></span>'
+        f'<li><span class="swatch {entry.mark}" style="background:{entry.colour};color:{entry.ink}"></span>'
         f"{html.escape(entry.label)}{f' <small>{entry.cells:,} cells</small>' if entry.cells else ''}</li>"
         for entry in entries
     )

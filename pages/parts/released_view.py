@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import streamlit as st
 
-from geo.layers import excursion_deck, format_value, legend
+from geo.layers import BASEMAP_HOST, LegendEntry, Painting, excursion_deck, format_value, legend
 from pages.parts import maps
 from pages.parts.glossary import tip
 from workflow.bundle import Products
@@ -12,12 +15,17 @@ from workflow.desk import paint, products_of, threshold_stops
 from workflow.viewer import MAX_ROUNDS, Viewer
 
 
-def controls(viewer: Viewer, key: str) -> tuple[str, float, int, Products]:
-    """The reader's choices: product, threshold in the data's unit, smoothing rounds; and what they give."""
+def controls(viewer: Viewer, key: str, *, shareable: bool = False) -> tuple[str, float, int, Products]:
+    """The reader's choices: product, threshold in the data's unit, smoothing rounds; and what they give.
+
+    `shareable` keeps them in the address, for views that show published things only: a threshold chosen
+    beside the baseline may itself tell something of the private data.
+    """
+    kept: Any = {"bind": "query-params"} if shareable else {}
     names = products_of(viewer)
     first, second, third = st.columns([2, 4, 2], gap="medium")
     product = first.selectbox(
-        "Show", list(names), format_func=names.__getitem__, help=tip("vote"), key=f"{key}_product"
+        "Show", list(names), format_func=names.__getitem__, help=tip("vote"), key=f"{key}_product", **kept
     )
     threshold = second.select_slider(
         f"Threshold ({viewer.unit})" if viewer.unit else "Threshold",
@@ -26,6 +34,7 @@ def controls(viewer: Viewer, key: str) -> tuple[str, float, int, Products]:
         format_func=lambda value: format_value(value, viewer.unit),
         help="Moving it is free: every threshold is read off the same released paths.",
         key=f"{key}_threshold",
+        **kept,
     )
     published = int(viewer.bundle.statement["products"]["smoothing"])
     rounds = third.slider(
@@ -35,6 +44,7 @@ def controls(viewer: Viewer, key: str) -> tuple[str, float, int, Products]:
         value=published,
         help="Each round averages every hexagon with its neighbours. Free as well.",
         key=f"{key}_smoothing",
+        **kept,
     )
     products = viewer.at(threshold=float(threshold), smoothing=int(rounds))
     return str(product), float(threshold), int(rounds), products
@@ -49,16 +59,27 @@ def released_map(
     key: str,
     width: int = 900,
 ) -> None:
-    """The map of the chosen product, with its legend and its words."""
+    """The map of the chosen product, with its legend and its words, over streets where the reader asks."""
+    basemap = st.toggle(
+        "Streets beneath the map",
+        help=f"Your browser then asks {BASEMAP_HOST} for map pictures. It learns your internet address and "
+        "which area you look at, and nothing else. Without it nobody is asked.",
+        key=f"{key}_streets",
+    )
     painting = paint(viewer, products, product, threshold, rounds)
     entries = legend(painting, maps.theme())
-    counted = "; ".join(f"{entry.label}: {entry.cells:,} hexagons" for entry in entries)
     maps.show(
-        excursion_deck(viewer.domain, painting, **maps.look(width=width)),
+        excursion_deck(viewer.domain, painting, **maps.look(width=width, basemap=basemap)),
         key=key,
-        alt=f"{painting.title}. {counted}.",
+        alt=in_words(painting, entries),
         legend=entries,
     )
+
+
+def in_words(painting: Painting, entries: Sequence[LegendEntry]) -> str:
+    """A map for those who cannot see it: its title and how many hexagons each class has."""
+    counted = "; ".join(f"{entry.label}: {entry.cells:,} hexagons" for entry in entries)
+    return f"{painting.title}. {counted}."
 
 
 def sentences(viewer: Viewer, products: Products) -> None:

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from geo.layers import (
-    baseline_deck,
-    boundaries_deck,
+    LegendEntry,
+    Mode,
+    Painting,
+    Pane,
     boundaries_legend,
-    difference_deck,
+    boundary_lines,
     format_value,
     legend,
     paint_difference,
     paint_set,
 )
-from pages.parts import maps, released_view
+from pages.parts import linked_maps, maps, released_view
 from pages.parts.glossary import tip
 from pages.parts.workspace import Explored, Found, Workspace
 from workflow.bundle import Products
-from workflow.desk import Bools, agreement, baseline_at, curators_baseline, find_bundle
+from workflow.desk import Bools, agreement, baseline_at, curators_baseline, find_bundle, paint
 from workflow.errors import WorkflowError
 from workflow.viewer import Viewer
 
-BESIDE, DIFFERENCE, LINES, ALONE = "beside", "difference", "lines", "alone"
+BESIDE, SWIPE, TOGGLE, DIFFERENCE, LINES, ALONE = "beside", "swipe", "toggle", "difference", "lines", "alone"
 WAYS = {
     BESIDE: "Side by side",
+    SWIPE: "Swipe",
+    TOGGLE: "Toggle",
     DIFFERENCE: "Difference",
     LINES: "Boundary lines",
-    ALONE: "Released map only",
+    ALONE: "Released only",
 }
+LINKED: dict[str, Mode] = {BESIDE: "beside", SWIPE: "swipe", TOGGLE: "toggle"}
+KEY = "result_map"  # the same for every way: the camera stays
 SHOWN_PATHS = 5
 
 
@@ -46,14 +54,16 @@ def for_curator(work: Workspace, found: Found, release_id: str) -> None:
     product, threshold, rounds, products = released_view.controls(viewer, "result")
     private = baseline_at(found.project, baseline, threshold)
     way = _comparison(products, private)
-    if way == ALONE:
-        released_view.released_map(viewer, product, threshold, rounds, products, "released")
-    elif way == BESIDE:
-        _beside(viewer, private, product, threshold, rounds, products)
+    painting = paint(viewer, products, product, threshold, rounds)
+    if way in LINKED:
+        _both(viewer, private, painting, threshold, LINKED[way])
     elif way == DIFFERENCE:
         _difference(viewer, private, products)
-    else:
+    elif way == LINES:
         _lines(viewer, private, products)
+    else:
+        entries = legend(painting, maps.theme())
+        _one(viewer, Pane("Released", painting), entries, released_view.in_words(painting, entries))
     released_view.sentences(viewer, products)
     st.button(
         "Plan another release of these data",
@@ -75,7 +85,7 @@ def reopened(release_id: str) -> None:
         "of the earlier session are no longer in memory, so there is no baseline to compare with.",
         icon=":material/history:",
     )
-    product, threshold, rounds, products = released_view.controls(viewer, "reopened")
+    product, threshold, rounds, products = released_view.controls(viewer, "reopened", shareable=True)
     released_view.released_map(viewer, product, threshold, rounds, products, "released")
     released_view.sentences(viewer, products)
 
@@ -83,10 +93,10 @@ def reopened(release_id: str) -> None:
 def _comparison(products: Products, private: Bools) -> str:
     """Which comparison to draw, and how well release and baseline agree."""
     seen = agreement(products.vote_set, private)
-    first, second, third, fourth = st.columns([4, 1, 1, 1], vertical_alignment="bottom")
+    first, second, third, fourth = st.columns([5, 1, 1, 1], vertical_alignment="bottom")
     way = first.segmented_control(
         "Compare with the baseline",
-        list(WAYS),
+        [way for way in WAYS if way not in LINKED or LINKED[way] in linked_maps.modes(*LINKED.values())],
         format_func=WAYS.__getitem__,
         default=BESIDE,
         required=True,
@@ -99,44 +109,45 @@ def _comparison(products: Products, private: Bools) -> str:
     return str(way)
 
 
-def _beside(
-    viewer: Viewer, private: Bools, product: str, threshold: float, rounds: int, products: Products
-) -> None:
-    words = f"{products.direction} {format_value(threshold, viewer.unit)}"
-    left, right = st.columns(2)
-    with left:
-        st.markdown("**Released**: private, may be published")
-        released_view.released_map(viewer, product, threshold, rounds, products, "released", 360)
-    with right:
-        st.markdown("**Baseline**: not private, for your eyes only")
-        painting = paint_set(private, inside=words, outside=f"not {words}", title="Baseline")
-        maps.show(
-            baseline_deck(viewer.domain, painting, **maps.look(width=360)),
-            key="baseline",
-            alt=f"Private baseline: {int(private.sum()):,} of {private.size:,} hexagons are {words}.",
-            legend=legend(painting, maps.theme()),
-            private=True,
-        )
+def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, mode: Mode) -> None:
+    """The release and the baseline under one camera, with one legend."""
+    words = f"{viewer.direction} {format_value(threshold, viewer.unit)}"
+    baseline = paint_set(private, inside=words, outside=f"not {words}", title="Baseline")
+    entries = legend(painting, maps.theme())
+    known = {entry.label for entry in entries}
+    others = tuple(entry for entry in legend(baseline, maps.theme()) if entry.label not in known)
+    count = int(private.sum())
+    linked_maps.show(
+        viewer.domain,
+        [
+            Pane("Released: private, may be published", painting),
+            Pane(f"Baseline: {count:,} cells {words}; for your eyes only", baseline, private=True),
+        ],
+        mode=mode,
+        key=KEY,
+        alt=f"{released_view.in_words(painting, entries)} Beside it the private baseline: {count:,} of "
+        f"{private.size:,} hexagons are {words}.",
+        legend=(*entries, *others),
+    )
 
 
 def _difference(viewer: Viewer, private: Bools, products: Products) -> None:
     painting = paint_difference(products.vote_set, private, title="Release and baseline")
     entries = legend(painting, maps.theme())
-    maps.show(
-        difference_deck(viewer.domain, products.vote_set, private, **maps.look(width=900)),
-        key="difference",
-        alt="; ".join(f"{entry.label}: {entry.cells:,} hexagons" for entry in entries),
-        legend=entries,
-        private=True,
-    )
+    pane = Pane("Difference: for your eyes only", painting, private=True)
+    _one(viewer, pane, entries, released_view.in_words(painting, entries))
 
 
 def _lines(viewer: Viewer, private: Bools, products: Products) -> None:
     shown = list(products.paths[:SHOWN_PATHS])
-    maps.show(
-        boundaries_deck(viewer.domain, shown, private, **maps.look(width=900)),
-        key="lines",
-        alt=f"Boundaries of {len(shown)} released paths over the boundary of the baseline.",
-        legend=boundaries_legend(len(shown), baseline=True, theme=maps.theme()),
-        private=True,
+    lines = boundary_lines(viewer.domain, shown, private)
+    _one(
+        viewer,
+        Pane("Boundaries: for your eyes only", private=True, lines=lines),
+        boundaries_legend(len(shown), baseline=True, theme=maps.theme()),
+        f"Boundaries of {len(shown)} released paths over the boundary of the baseline.",
     )
+
+
+def _one(viewer: Viewer, pane: Pane, entries: Sequence[LegendEntry], alt: str) -> None:
+    linked_maps.show(viewer.domain, [pane], mode="single", key=KEY, alt=alt, legend=entries)

@@ -17,8 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from PIL import Image
 from playwright.sync_api import Locator, Page
+
+from pages.parts import linked_maps
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = Path("/usr/bin/chromium")
@@ -34,6 +37,12 @@ FLAGS = [
 ]
 PATIENCE = 150.0  # seconds until a wait is given up; never a claim about speed
 CHART = '[data-testid="stDeckGlJsonChart"]'
+LINKED = ".linked-map"
+MAP = f"{CHART}, {LINKED}"  # of whichever kind
+needs_linked_maps = pytest.mark.skipif(
+    not linked_maps.built() and os.environ.get("HEXCURSION_REQUIRE_MAPS") != "1",
+    reason="the linked maps are not built: run `make maps` where the npm registry can be reached",
+)
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
 Colour = tuple[int, int, int]
@@ -58,22 +67,41 @@ def free_port() -> int:
 @contextmanager
 def running_app(home: Path, *arguments: str, **environment: str) -> Iterator[RunningApp]:
     """Start `python app.py` with a home of its own; stop it at the end."""
-    port = free_port()
     home.mkdir(parents=True, exist_ok=True)
-    log = home / "server.log"
+    port = free_port()
+    command = [sys.executable, "app.py", *arguments, "--server.port", str(port)]
+    with _server(command, ROOT, port, home / "server.log", HEXCURSION_HOME=str(home), **environment) as url:
+        yield RunningApp(url, home, home / "server.log")
+
+
+@contextmanager
+def running_script(folder: Path, script: str) -> Iterator[str]:
+    """Serve a Streamlit script of its own, written into a folder; the address."""
+    (folder / "script.py").write_text(script)
+    port = free_port()
+    options = {"server.port": port, "server.address": "127.0.0.1", "server.headless": "true"}
+    options |= {"browser.gatherUsageStats": "false", "server.fileWatcherType": "none"}
+    words = [f"--{name}={value}" for name, value in options.items()]
+    command = [sys.executable, "-m", "streamlit", "run", "script.py", *words]
+    with _server(command, folder, port, folder / "server.log", PYTHONPATH=str(ROOT)) as url:
+        yield url
+
+
+@contextmanager
+def _server(command: list[str], folder: Path, port: int, log: Path, **environment: str) -> Iterator[str]:
     with log.open("wb") as output:
         server = subprocess.Popen(
-            [sys.executable, "app.py", *arguments, "--server.port", str(port)],
-            cwd=ROOT,
+            command,
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "HEXCURSION_HOME": str(home), **environment},
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **environment},
         )
         try:
             url = f"http://127.0.0.1:{port}"
             _wait_until_healthy(server, url, log)
-            yield RunningApp(url, home, log)
+            yield url
         finally:
             server.terminate()
             try:

@@ -10,9 +10,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from pages.parts.steps import SCREENS, START
 from tests.browser.harness import (
-    CHART,
     CHROMIUM,
     FLAGS,
+    MAP,
     PATIENCE,
     RunningApp,
     go_to,
@@ -31,7 +31,7 @@ def photograph(page: Page, target: Path, width: int) -> None:
     tall = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
     page.set_viewport_size({"width": width, "height": int(min(TALLEST, max(800, tall)))})
     settle(page)
-    page.wait_for_timeout(DRAWN * 1000 if page.locator(CHART).count() else 400)
+    page.wait_for_timeout(DRAWN * 1000 if page.locator(MAP).count() else 400)
     page.screenshot(path=target)
     page.set_viewport_size({"width": width, "height": 800})
 
@@ -59,7 +59,7 @@ def walk(browser: Browser, app: RunningApp, folder: Path, theme: str, width: int
             go_to(page, screen.title)
             keep(screen.address)
     go_to(page, "Release")
-    for way in ("Difference", "Boundary lines"):
+    for way in ("Swipe", "Difference", "Boundary lines"):
         page.get_by_role("radio", name=way).click()
         settle(page)
         keep(f"release-{way.split()[0].lower()}")

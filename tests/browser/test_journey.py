@@ -18,12 +18,16 @@ from geo import rfc7946_findings
 from geo.colours import rgb
 from tests.browser.harness import (
     CHART,
+    LINKED,
+    MAP,
     PATIENCE,
     RunningApp,
     count_colour,
     download,
     go_to,
+    needs_linked_maps,
     open_screen,
+    pixels,
     press,
     settle,
     wait_for_colour,
@@ -99,11 +103,16 @@ def released(browser: Browser, app: RunningApp) -> Iterator[Released]:
     context.close()
 
 
+@needs_linked_maps
 def test_the_map_shows_the_released_region_beside_the_baseline(released: Released) -> None:
-    charts = released.page.locator(CHART)
-    assert charts.count() == 2
-    for chart in (charts.nth(0), charts.nth(1)):
-        assert wait_for_colour(chart, INSIDE, MANY) < 0.9 * chart.bounding_box()["width"] * 460
+    chart = released.page.locator(LINKED)
+    assert chart.count() == 1
+    wait_for_colour(chart, INSIDE, 2 * MANY)
+    picture = pixels(chart.screenshot())
+    middle = picture.shape[1] // 2
+    for half in (picture[:, :middle], picture[:, middle:]):
+        shown = (np.abs(half.astype(int) - np.array(INSIDE)) <= 6).all(axis=2).mean()
+        assert 0.002 < shown < 0.9
 
 
 def test_the_downloaded_files_hold_what_was_released_and_are_rfc_7946(
@@ -148,7 +157,7 @@ def test_moving_the_threshold_twenty_times_redraws_and_charges_nothing(
         slider.press("ArrowLeft")
     settle(page)
     expect(legend).not_to_contain_text(threshold, timeout=PATIENCE * 1000)
-    wait_for_colour(page.locator(CHART).first, INSIDE, MANY)
+    wait_for_colour(page.locator(MAP).first, INSIDE, MANY)
     for _ in range(20):
         slider.press("ArrowRight")
     settle(page)

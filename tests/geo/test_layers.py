@@ -31,11 +31,15 @@ DECKS = {
         **look,
     ),
     "field": lambda **look: maps.excursion_deck(DOMAIN, maps.paint_field(VOTES, "m", title="t"), **look),
-    "baseline": lambda **look: maps.baseline_deck(DOMAIN, paint_set(), **look),
-    "difference": lambda **look: maps.difference_deck(DOMAIN, MASK, OTHER, **look),
+    "baseline": lambda **look: maps.pane_deck(DOMAIN, maps.Pane("b", paint_set(), private=True), **look),
+    "difference": lambda **look: maps.pane_deck(DOMAIN, difference(), **look),
     "boundaries": lambda **look: maps.boundaries_deck(DOMAIN, [MASK, ~OTHER], OTHER, **look),
     "preview": lambda **look: maps.preview_deck(DOMAIN, [0.0, np.nan], [51.5, 51.5], **look),
 }
+
+
+def difference(released: Any = MASK, baseline: Any = OTHER) -> maps.Pane:
+    return maps.Pane("d", maps.paint_difference(released, baseline, title="t"), private=True)
 
 
 def paint_set() -> maps.Painting:
@@ -103,14 +107,14 @@ def test_a_record_holds_index_colour_and_released_words_only() -> None:
 
 
 def test_the_baseline_says_that_it_is_private() -> None:
-    cells = layer(maps.baseline_deck(DOMAIN, paint_set()), "baseline")
+    cells = layer(DECKS["baseline"](), "cells")
     assert {row["n"] for row in cells["data"]} == {"Private baseline: in", "Private baseline: out"}
 
 
 def test_marks_lie_on_their_classes() -> None:
-    deck = maps.difference_deck(DOMAIN, MASK, OTHER)
-    assert len(layer(deck, "difference-falsely_in")["data"]) == (MASK & ~OTHER).sum()
-    rings = layer(deck, "difference-falsely_out")
+    deck = DECKS["difference"]()
+    assert len(layer(deck, "cells-falsely_in")["data"]) == (MASK & ~OTHER).sum()
+    rings = layer(deck, "cells-falsely_out")
     assert len(rings["data"]) == (~MASK & OTHER).sum()
     assert (rings["filled"], rings["stroked"]) == (False, True)
     np.testing.assert_allclose(
@@ -119,13 +123,13 @@ def test_marks_lie_on_their_classes() -> None:
 
 
 def test_marks_without_cells_are_no_layer() -> None:
-    names = [one["id"] for one in spec(maps.difference_deck(DOMAIN, MASK, MASK))["layers"]]
-    assert names == ["difference", "region-halo", "region"]
+    names = [one["id"] for one in spec(maps.pane_deck(DOMAIN, difference(MASK, MASK)))["layers"]]
+    assert names == ["cells", "region-halo", "region"]
 
 
 def test_boundaries_have_a_line_for_each_path_over_the_private_one() -> None:
     names = [one["id"] for one in spec(DECKS["boundaries"]())["layers"]]
-    assert names == ["baseline-boundary", "path-0", "path-1", "region-halo", "region"]
+    assert names == ["baseline", "path-0", "path-1", "region-halo", "region"]
     without = spec(maps.boundaries_deck(DOMAIN, [MASK]))
     assert [one["id"] for one in without["layers"]] == ["path-0", "region-halo", "region"]
     entries = maps.boundaries_legend(7, baseline=True)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from geo.colours import CLASSES, Theme, rgb
-from tests.browser.harness import CHART, PATIENCE, count_colour, free_port, wait_for_colour
+from tests.browser.harness import CHART, count_colour, running_script, wait_for_colour
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 SCRIPT = """
@@ -29,7 +23,8 @@ x, y = domain.centres.T
 thirds = np.digitize(x, np.quantile(x, [1 / 3, 2 / 3]))
 painting = maps.paint_three_way(thirds - 1, threshold="5", title="t")
 st.pydeck_chart(maps.excursion_deck(domain, painting, **look), key="three", height=400)
-st.pydeck_chart(maps.difference_deck(domain, x > 0, y > 0, **look), key="difference", height=400)
+pane = maps.Pane("d", maps.paint_difference(x > 0, y > 0, title="t"), private=True)
+st.pydeck_chart(maps.pane_deck(domain, pane, **look), key="difference", height=400)
 st.pydeck_chart(maps.boundaries_deck(domain, [x > 0], y > 0, **look), key="lines", height=400)
 """
 
@@ -37,36 +32,8 @@ st.pydeck_chart(maps.boundaries_deck(domain, [x > 0], y > 0, **look), key="lines
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A Streamlit server that shows three of our maps and nothing else."""
-    folder = tmp_path_factory.mktemp("maps")
-    (folder / "maps.py").write_text(SCRIPT)
-    port = free_port()
-    root = Path(__file__).resolve().parents[2]
-    options = {"server.port": port, "server.address": "127.0.0.1", "server.headless": "true"}
-    options |= {"browser.gatherUsageStats": "false", "server.fileWatcherType": "none"}
-    words = [f"--{name}={value}" for name, value in options.items()]
-    with (folder / "log").open("wb") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "streamlit", "run", "maps.py", *words],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, "PYTHONPATH": str(root)},
-        )
-    try:
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=2).close()
-                break
-            except OSError:
-                assert server.poll() is None, (folder / "log").read_text()
-                assert time.monotonic() < deadline, "the server did not start"
-                time.sleep(0.2)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        server.terminate()
-        server.wait(20)
+    with running_script(tmp_path_factory.mktemp("maps"), SCRIPT) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

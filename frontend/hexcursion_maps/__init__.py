@@ -1,0 +1,1 @@
+"""Holds the built assets of the linked maps; `pages.parts.linked_maps` mounts them."""

@@ -1,0 +1,123 @@
+// What stands over the map as ordinary page elements: titles, watermarks, divider, buttons, scale, tooltip.
+import { scaleBar } from "./cameras.js";
+
+const element = (tag, name, attributes = {}) => {
+  const made = document.createElement(tag);
+  made.className = name;
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+};
+
+// Strokes of the icons in a box of 16 by 16: fonts differ in which symbols they have.
+const ICONS = {
+  flip: "M2 5h11M10 2l3 3-3 3M14 11H3M6 8l-3 3 3 3",
+  closer: "M8 3v10M3 8h10",
+  wider: "M3 8h10",
+  home: "M2 8l6-5 6 5M4 7v6h8V7",
+  full: "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4",
+  grip: "M6 4L2 8l4 4M10 4l4 4-4 4",
+};
+
+const icon = (name) => {
+  const drawing = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  drawing.setAttribute("viewBox", "0 0 16 16");
+  drawing.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", ICONS[name]);
+  drawing.append(path);
+  return drawing;
+};
+
+const button = (name, label) => {
+  const made = element("button", "tool", { type: "button", "aria-label": label, title: label });
+  made.append(icon(name));
+  return made;
+};
+
+/** Build the elements inside `root`. `act` has zoom(step), home(), flip(), divide(share), full(). */
+export function overlay(root, act) {
+  const ground = element("div", "ground");
+  const titles = element("div", "titles");
+  const divider = element("div", "divider", {
+    role: "slider", tabindex: "0", "aria-label": "Divider between the two maps", "aria-valuemin": "0", "aria-valuemax": "100",
+  }); // prettier-ignore
+  const grip = element("span", "grip");
+  grip.append(icon("grip"));
+  divider.append(grip);
+  const tools = element("div", "tools");
+  const flip = button("flip", "Show the other map");
+  const closer = button("closer", "Zoom in");
+  const wider = button("wider", "Zoom out");
+  const home = button("home", "Show the whole area");
+  const full = button("full", "Full screen");
+  tools.append(flip, closer, wider, home, full);
+  const scale = element("div", "scale", { "aria-hidden": "true" });
+  const tooltip = element("div", "tooltip", { role: "status" });
+  tooltip.hidden = true;
+  root.append(ground, titles, divider, tools, scale, tooltip);
+
+  flip.onclick = () => act.flip();
+  closer.onclick = () => act.zoom(1);
+  wider.onclick = () => act.zoom(-1);
+  home.onclick = () => act.home();
+  full.onclick = () => act.full();
+  const share = (event) => {
+    const box = root.getBoundingClientRect();
+    return (event.clientX - box.left) / box.width;
+  };
+  divider.onpointerdown = (event) => {
+    divider.setPointerCapture(event.pointerId);
+    divider.onpointermove = (moved) => act.divide(share(moved));
+    event.preventDefault();
+    divider.focus();
+  };
+  divider.onpointerup = divider.onpointercancel = () => (divider.onpointermove = null);
+  divider.onkeydown = (event) => {
+    const step = { ArrowLeft: -0.02, ArrowRight: 0.02 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    act.divide(Number(divider.getAttribute("aria-valuenow")) / 100 + step);
+  };
+  return { ground, titles, divider, flip, scale, tooltip };
+}
+
+/** Put titles, watermarks and the divider where the panes are. */
+export function place(parts, { mode, shown, boxes, divider }) {
+  parts.titles.replaceChildren(
+    ...shown.map((pane, number) => {
+      const box = boxes[number];
+      const frame = element("div", pane.private ? "pane private" : "pane");
+      Object.assign(frame.style, {
+        left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px`,
+      }); // prettier-ignore
+      const title = element("span", number && mode === "swipe" ? "title right" : "title");
+      title.textContent = pane.title;
+      title.hidden = !pane.title;
+      frame.append(title);
+      if (pane.private) frame.append(Object.assign(element("span", "watermark"), { textContent: "PRIVATE · curator only" }));
+      return frame;
+    }),
+  );
+  parts.divider.hidden = mode !== "swipe";
+  parts.divider.style.left = `${boxes[0].width}px`;
+  parts.divider.setAttribute("aria-valuenow", String(Math.round(100 * divider)));
+  parts.flip.hidden = mode !== "toggle";
+}
+
+/** Draw the scale bar of a camera. */
+export function measure(parts, camera) {
+  const { metres, pixels } = scaleBar(camera, 110);
+  parts.scale.style.width = `${pixels}px`;
+  parts.scale.textContent = metres >= 1000 ? `${metres / 1000} km` : `${metres} m`;
+}
+
+/** Say what is under the pointer: one line per pane, and the cell; or hide the tooltip. */
+export function tell(parts, lines, x, y, width) {
+  parts.tooltip.hidden = lines.length === 0;
+  if (!lines.length) return;
+  parts.tooltip.replaceChildren(...lines.map((text) => Object.assign(document.createElement("div"), { textContent: text })));
+  const right = x > width / 2;
+  Object.assign(parts.tooltip.style, {
+    left: right ? "" : `${x + 14}px`, right: right ? `${width - x + 14}px` : "", top: `${y + 10}px`,
+  }); // prettier-ignore
+}

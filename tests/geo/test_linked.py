@@ -1,0 +1,110 @@
+"""Scenes of linked maps: what travels to the browser, pane by pane."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import h3
+import numpy as np
+import pytest
+
+from geo import domain_from_bbox
+from geo import layers as maps
+from geo.colours import rgb
+
+DOMAIN = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)
+MASK = DOMAIN.centres[:, 0] > 0
+OTHER = DOMAIN.centres[:, 1] > 0
+
+
+def painted(mask: np.ndarray, name: str = "in") -> maps.Painting:
+    return maps.paint_set(mask, inside=name, outside=f"not {name}", title="t")
+
+
+def pair(mode: maps.Mode = "beside", **how: object) -> dict:
+    panes = [maps.Pane("Released", painted(MASK)), maps.Pane("Baseline", painted(OTHER), private=True)]
+    return maps.linked_scene(DOMAIN, panes, mode=mode, alt="two maps", **how)
+
+
+def test_every_cell_has_its_number_and_the_class_and_words_of_each_pane() -> None:
+    sent = pair()
+    table, panes = sent["cells"], sent["scene"]["panes"]
+    assert [h3.int_to_str(int(cell)) for cell in table["cell"]] == list(DOMAIN.cells)
+    assert table["cell"].dtype == np.uint64
+    for number, (pane, mask) in enumerate(zip(panes, (MASK, OTHER), strict=True)):
+        np.testing.assert_array_equal(table[f"class{number}"], np.where(mask, 0, 1))
+        said = np.asarray(pane["notes"], dtype=object)[table[f"note{number}"].to_numpy()]
+        assert all(("not in" in words) == (not inside) for words, inside in zip(said, mask, strict=True))
+
+
+def test_a_private_pane_says_so_in_every_tooltip_and_a_released_one_never_does() -> None:
+    released, private = pair()["scene"]["panes"]
+    assert released["private"] is False
+    assert private["private"] is True
+    assert {note.split(":")[0] for note in released["notes"]} == {"Released"}
+    assert {note.split(":")[0] for note in private["notes"]} == {"Private baseline"}
+
+
+def test_a_lone_released_pane_carries_nothing_of_a_baseline() -> None:
+    alone = maps.linked_scene(DOMAIN, [maps.Pane("Released", painted(MASK))], mode="single", alt="one map")
+    assert set(alone["cells"].columns) == {"cell", "class0", "note0"}
+    assert alone["scene"]["panes"][0].pop("private") is False
+    text = json.dumps(alone["scene"]).lower()
+    assert "private" not in text
+    assert "baseline" not in text
+
+
+def test_the_boundary_of_the_baseline_makes_a_pane_private() -> None:
+    lines = maps.boundary_lines(DOMAIN, [MASK], OTHER)
+    assert [line.name for line in lines] == ["baseline", "path-0"]
+    with pytest.raises(ValueError, match="is private"):
+        maps.Pane("Boundaries", lines=lines)
+    scene = maps.linked_scene(
+        DOMAIN, [maps.Pane("Boundaries", private=True, lines=lines)], mode="single", alt="lines"
+    )["scene"]
+    assert [line["id"] for line in scene["panes"][0]["lines"]] == ["baseline", "path-0"]
+    assert "classes" not in scene["panes"][0]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_colours_and_marks_are_those_of_the_legend(theme: maps.Theme) -> None:
+    painting = maps.paint_difference(MASK, OTHER, title="t")
+    scene = maps.linked_scene(
+        DOMAIN, [maps.Pane("Difference", painting, private=True)], mode="single", alt="x", theme=theme
+    )["scene"]
+    for sent, entry in zip(scene["panes"][0]["classes"], maps.legend(painting, theme), strict=True):
+        assert "#{:02x}{:02x}{:02x}".format(*sent["colour"]) == entry.colour
+        assert sent["mark"] == entry.mark
+    assert scene["ink"] == rgb("line", theme)
+
+
+def test_the_area_is_the_same_for_other_sets_and_another_one_for_other_cells() -> None:
+    assert pair()["scene"]["area"] == pair("swipe")["scene"]["area"]
+    elsewhere = domain_from_bbox(-0.3, 51.4, 0.1, 51.7, 7)
+    other = maps.linked_scene(
+        elsewhere, [maps.Pane("r", painted(elsewhere.centres[:, 0] > 0))], mode="single", alt="x"
+    )
+    assert other["scene"]["area"] != pair()["scene"]["area"]
+
+
+def test_a_redraw_sends_little() -> None:
+    """About 19 bytes a cell, so that a held arrow key does not queue megabytes."""
+    sent = pair()
+    each = sum(sent["cells"][name].dtype.itemsize for name in sent["cells"])
+    assert each <= 20
+    assert len(json.dumps(sent["scene"])) < 60_000
+    assert pickle.dumps(sent["scene"])  # plain data only
+
+
+@pytest.mark.parametrize(("mode", "count"), [("beside", 1), ("swipe", 1), ("toggle", 1), ("single", 2)])
+def test_the_number_of_panes_belongs_to_the_mode(mode: maps.Mode, count: int) -> None:
+    with pytest.raises(ValueError, match="panes"):
+        maps.linked_scene(DOMAIN, [maps.Pane("p", painted(MASK))] * count, mode=mode, alt="x")
+
+
+def test_what_does_not_fit_the_domain_is_refused() -> None:
+    with pytest.raises(ValueError, match="the domain"):
+        maps.linked_scene(DOMAIN, [maps.Pane("p", painted(MASK[1:]))], mode="single", alt="x")
+    with pytest.raises(ValueError, match="one boolean for each cell"):
+        maps.boundary_lines(DOMAIN, [MASK[1:]])
