@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from data_loaders.errors import DataError
 from data_loaders.guarded import LIMITS, Limits
 from data_loaders.numbers import looks_numeric, parse_numbers, sniff_decimal
 from data_loaders.sensors import LATITUDE, LONGITUDE
@@ -63,7 +64,10 @@ class ColumnGuess:
 def guess_columns(source: Source, *, limits: Limits = LIMITS) -> ColumnGuess:
     """Propose columns for `load_sensors` from the first rows of `source`. Raises DataError as it does."""
     with closing(open_tables(source, limits)) as tables:
-        shape = shape_of(next(tables))
+        table = next(tables)
+        shape = shape_of(table)
+    if not shape.sample:
+        raise DataError(f"{table.name} has no rows below its header: choose a file with readings.")
     decimal = sniff_decimal([entry for row in shape.sample for entry in row if looks_numeric(entry)])
     sampled = _Sample(shape, decimal or ".")
     reasons: list[str] = []

@@ -39,6 +39,7 @@ class SourceSettings:
     where: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
+        _refuse_other_than_text(self, "path", "postcodes", "segment", "value", "x", "y", "crs")
         if not self.path:
             raise WorkflowError("No data file is named: set `data` to a Price Paid file or a sensor table.")
         if self.value is None and self.postcodes is None:
@@ -113,6 +114,7 @@ class ReleaseSettings:
     notes: tuple[str, ...] = field(default_factory=tuple)
 
     def __post_init__(self) -> None:
+        _refuse_other_than_text(self, "region", "title", "value_name", "value_unit", "ledger")
         if (self.region is None) == (self.bbox is None):
             raise WorkflowError("Name the public geography once: either `region` (GeoJSON) or `bbox`.")
         if self.unit not in UNITS:
@@ -244,6 +246,13 @@ def _refuse_unknown(values: dict[str, Any], kind: type, where: str) -> None:
     unknown = sorted(set(values) - known)
     if unknown:
         raise WorkflowError(f"Unknown {where} key {unknown[0]!r}; known keys are {', '.join(sorted(known))}.")
+
+
+def _refuse_other_than_text(settings: object, *names: str) -> None:
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not isinstance(value, str):
+            raise WorkflowError(f"{name} must be a text in quotation marks, not {value!r}.")
 
 
 def _tuples(values: dict[str, Any]) -> dict[str, Any]:

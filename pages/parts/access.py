@@ -7,7 +7,10 @@ import sys
 
 import streamlit as st
 
+from workflow.desk import PrivateFolder, Reach, reach
+
 VIEWER_MODE = "viewer"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def viewer_only() -> bool:
@@ -47,6 +50,21 @@ def _listed() -> bool:
         return True
     wanted = {str(address).strip().lower() for address in listed}
     return str(st.user.get("email", "")).strip().lower() in wanted
+
+
+def reach_of(uploads: PrivateFolder) -> Reach:
+    """Which files of this machine the session may name.
+
+    Folders in a list `data` of the `[hexcursion]` section of the secrets, or in HEXCURSION_DATA, limit it to
+    what lies below them; without either, any path may be named while the app listens on this machine only.
+    """
+    section = st.secrets.get("hexcursion", {}) if st.secrets.load_if_toml_exists() else {}
+    listed = section.get("data")
+    return reach(
+        None if listed is None else [str(folder) for folder in listed],
+        loopback=st.get_option("server.address") in LOOPBACK,
+        uploads=uploads.path,
+    )
 
 
 def sign_in_panel() -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 import streamlit as st
 
-from pages.parts import access, workspace
+from pages.parts import access, visit, workspace
 from pages.parts.steps import HELP, MAIN_PATH, SCREENS, SECTIONS, START, VIEWER, Screen, after, before
+from workflow.desk import portable_settings
+from workflow.errors import WorkflowError
 
 SIDEBAR_PIXELS = 270
 STATIC = Path(__file__).resolve().parents[2] / "static"
@@ -65,10 +67,17 @@ def header(screen: Screen) -> None:
         if curator:
             _decided()
         access.sign_in_panel()
+    if curator:
+        visit.say_what_was_lost(workspace.current(), screen)
 
 
 def footer(screen: Screen) -> None:
-    """Below the screen: the way back and the way on."""
+    """Below the screen: the way back and the way on; in the side bar, the choices to save."""
+    if access.may_curate():
+        work = workspace.current()
+        with st.sidebar:
+            _save(work)
+            visit.watch(work)
     if screen not in MAIN_PATH:
         return
     earlier, later = before(screen), after(screen)
@@ -86,6 +95,27 @@ def footer(screen: Screen) -> None:
                 disabled=missing is not None,
                 help=missing,
             )
+
+
+def _save(work: workspace.Workspace) -> None:
+    """All choices as the file that the Data screen and the command line take, once they are complete."""
+    try:
+        text = portable_settings(work.settings(), work.folder)
+    except WorkflowError as error:
+        if work.settings_complete():
+            st.caption(str(error))
+        return
+    st.download_button(
+        "Save these choices",
+        text,
+        "hexcursion-settings.toml",
+        "application/toml",
+        icon=":material/save:",
+        help="A settings file (TOML) for the Data screen and for the command line. It holds no data; it "
+        "names your files, columns and threshold.",
+        on_click="ignore",
+        width="stretch",
+    )
 
 
 def _stepper(screen: Screen) -> None:

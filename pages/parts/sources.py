@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from pages.parts import access
 from pages.parts.glossary import tip
-from workflow.desk import SEGMENT_TITLES, PrivateFolder, propose_columns
+from pages.parts.workspace import Workspace
+from workflow.desk import SEGMENT_TITLES, propose_columns
 from workflow.errors import WorkflowError
 from workflow.settings import SourceSettings
 
 UPLOAD, PATH = "upload", "path"
+Rows = tuple[tuple[str, str], ...]
 KEEP: Any = {"persist_state": "session"}
 
 
@@ -23,18 +27,18 @@ class Sources:
     choices: dict[str, Any]
 
 
-def ask_sales(folder: PrivateFolder) -> Sources | None:
+def ask_sales(work: Workspace) -> Sources | None:
     """Ask for Price Paid files and a postcode lookup; None until enough is named."""
     where = _where("sales")
     left, right = st.columns(2, gap="large")
     with left, st.container(border=True):
         st.markdown("**Private data**")
-        private = _file("Price Paid file (.csv, .csv.gz, .zip)", where, "sales_private", folder)
+        private = _file("Price Paid file (.csv, .csv.gz, .zip)", where, "sales_private", work)
         postcodes = _file(
             "Postcode lookup (ONSPD, NSPL or Code-Point Open)",
             where,
             "sales_postcodes",
-            folder,
+            work,
             help="Price Paid rows carry postcodes only; the lookup gives each postcode its place.",
         )
         segment = st.selectbox(
@@ -47,12 +51,19 @@ def ask_sales(folder: PrivateFolder) -> Sources | None:
         )
         years = _years("Years of transfer (optional)", "sales_years")
     with right, st.container(border=True):
-        st.markdown("**Reference data**", help=tip("reference"))
+        st.markdown("**Reference data** (optional)", help=tip("reference"))
         reference = _file(
-            "Price Paid file of an earlier year", where, "sales_reference", folder, help=tip("reference")
+            "Price Paid file of an earlier year", where, "sales_reference", work, help=tip("reference")
         )
         earlier = _years("Years of transfer (optional)", "sales_reference_years")
         public = _public("sales")
+    missing = [
+        word
+        for word, there in (("a Price Paid file", private), ("a postcode lookup", postcodes))
+        if there is None
+    ]
+    if missing:
+        st.caption(f":material/info: Name {' and '.join(missing)} to go on.")
     if private is None or postcodes is None or years is None or earlier is None:
         return None
     choices: dict[str, Any] = {
@@ -66,13 +77,13 @@ def ask_sales(folder: PrivateFolder) -> Sources | None:
     return Sources(choices)
 
 
-def ask_sensors(folder: PrivateFolder) -> Sources | None:
+def ask_sensors(work: Workspace) -> Sources | None:
     """Ask for a sensor table and have its guessed columns confirmed; None until enough is named."""
     where = _where("sensors")
     left, right = st.columns(2, gap="large")
     with left, st.container(border=True):
         st.markdown("**Private data**")
-        path = _file("Sensor table (.csv, .csv.gz, .zip)", where, "sensors_private", folder)
+        path = _file("Sensor table (.csv, .csv.gz, .zip)", where, "sensors_private", work)
         if path is None:
             return None
         try:
@@ -93,34 +104,51 @@ def ask_sensors(folder: PrivateFolder) -> Sources | None:
             "Measured value", columns, index=_at(columns, guess.value), key=f"sensors_value_{path}", **KEEP
         )
         unit = second.text_input(
-            "Its unit", value=guess.unit or "", placeholder="ug/m3", key=f"sensors_unit_{path}", **KEEP
+            "Its unit",
+            value=guess.unit or "",
+            placeholder="for example ug/m3",
+            key=f"sensors_unit_{path}",
+            **KEEP,
         )
         crs = first.text_input(
-            "Coordinate system (EPSG code)",
+            "Coordinate system",
             value=guess.crs or "",
-            placeholder="EPSG:4326",
-            help="EPSG:4326 is longitude and latitude in degrees; EPSG:27700 the British National Grid.",
+            placeholder="for example EPSG:4326",
+            help="Its EPSG code: EPSG:4326 is longitude and latitude in degrees; EPSG:27700 the British "
+            "National Grid.",
             key=f"sensors_crs_{path}",
             **KEEP,
         )
         filters = dict(guess.choices)
+        if filters:
+            st.caption("Does the table mix several quantities or years? Then keep the rows of one.")
         where_private = _filter("Keep only rows where", filters, f"sensors_where_{path}")
     with right, st.container(border=True):
-        st.markdown("**Reference data**", help=tip("reference"))
-        reference = _file(
-            "Sensor table of an earlier time (same columns)", where, "sensors_reference", folder
-        )
+        st.markdown("**Reference data** (optional)", help=tip("reference"))
+        reference = _file("Sensor table of an earlier time (same columns)", where, "sensors_reference", work)
         same = bool(filters) and reference is None
         if same:
             st.caption("Without a second file, other rows of the same table can serve: choose them here.")
         where_reference = _filter("Keep only rows where", filters, f"sensors_reference_where_{path}")
         public = _public("sensors")
-    if not all((x, y, value, unit.strip(), crs.strip())):
-        st.caption(":material/info: Name the columns, the unit and the coordinate system to go on.")
+    missing = [
+        word
+        for word, there in (
+            ("the column of longitude or easting", x),
+            ("the column of latitude or northing", y),
+            ("the measured value", value),
+            ("its unit", unit.strip()),
+            ("the coordinate system", crs.strip()),
+            ("the rows to keep", where_private is not None and where_reference is not None),
+        )
+        if not there
+    ]
+    if missing:
+        st.caption(f":material/info: Name {', '.join(missing)} to go on.")
         return None
 
-    def source(file: str, rows: tuple[tuple[str, str], ...]) -> SourceSettings:
-        return SourceSettings(file, value=value, x=x, y=y, crs=crs.strip(), where=rows)
+    def source(file: str, rows: Rows | None) -> SourceSettings:
+        return SourceSettings(file, value=value, x=x, y=y, crs=crs.strip(), where=rows or ())
 
     choices: dict[str, Any] = {
         "data": source(path, where_private),
@@ -131,6 +159,94 @@ def ask_sensors(folder: PrivateFolder) -> Sources | None:
         choices["reference"] = source(reference or path, where_reference)
         choices["reference_public"] = public
     return Sources(choices)
+
+
+def refill(work: Workspace) -> None:
+    """Let the widgets show what a workspace holds, however its data came to be chosen."""
+    data: SourceSettings | None = work.choices.get("data")
+    if data is None or work.kind not in ("sales", "sensors"):
+        return
+    reference: SourceSettings | None = work.choices.get("reference")
+    files = {f"{work.kind}_private": data.path}
+    if data.postcodes is not None:
+        files["sales_postcodes"] = data.postcodes
+    own_reference = reference is not None and reference.path != data.path
+    if reference is not None and (own_reference or work.kind == "sales"):
+        files[f"{work.kind}_reference"] = reference.path
+    state: dict[str, Any] = {}
+    if any(work.folder.holds(path) for path in files.values()):
+        state[f"{work.kind}_where"] = UPLOAD
+        work.uploads.update(files)
+    else:
+        state[f"{work.kind}_where"] = PATH
+        named = [f"{work.kind}_{part}" for part in ("private", "postcodes", "reference")]
+        state |= {f"{key}_path": files.get(key, "") for key in named}
+    if work.kind == "sales":
+        state["sales_segment"] = data.segment
+        state["sales_years"] = _typed(data.years)
+        state["sales_reference_years"] = _typed(reference.years) if reference is not None else ""
+    else:
+        known = (("x", data.x), ("y", data.y), ("value", data.value), ("crs", data.crs))
+        state |= {f"sensors_{name}_{data.path}": value for name, value in known}
+        state[f"sensors_unit_{data.path}"] = work.choices.get("value_unit", "")
+        state |= _chosen_rows(f"sensors_where_{data.path}", data)
+        if reference is not None:
+            state |= _chosen_rows(f"sensors_reference_where_{data.path}", reference)
+    if reference is not None:
+        state[f"{work.kind}_public"] = bool(work.choices.get("reference_public"))
+    st.session_state.update(state)
+
+
+def show_paths(paths: dict[str, str]) -> None:
+    """Put paths into the widgets of Price Paid sales, by the widget's name."""
+    st.session_state["sales_where"] = PATH
+    for key, path in paths.items():
+        st.session_state[f"{key}_path"] = path
+
+
+def remembered(label: str, types: list[str] | None, key: str, work: Workspace, **more: Any) -> str | None:
+    """An upload that stays chosen when the screen is left, though the browser's widget forgets it."""
+    st.file_uploader(label, types, key=f"{key}_upload", on_change=_keep, args=(work, key), **more)
+    path: str | None = work.uploads.get(key)
+    if path is not None and st.session_state[f"{key}_upload"] is None:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f":material/attach_file: In use: **{_plain(Path(path).name)}**", width="content")
+            st.button(
+                "Remove",
+                key=f"{key}_remove",
+                type="tertiary",
+                on_click=_forget,
+                args=(work, key),
+                help="Upload another file to replace it, or remove it.",
+            )
+    return path
+
+
+def _keep(work: Workspace, key: str) -> None:
+    upload = st.session_state[f"{key}_upload"]
+    if upload is None:
+        _forget(work, key)
+    else:
+        work.uploads[key] = str(work.folder.keep(upload.name, upload.getvalue()))
+
+
+def _forget(work: Workspace, key: str) -> None:
+    work.uploads.pop(key, None)
+
+
+def _file(label: str, where: str, key: str, work: Workspace, help: str | None = None) -> str | None:
+    """A path to the file a person uploaded or named, or None."""
+    if where == UPLOAD:
+        return remembered(label, None, key, work, help=help)
+    named = str(st.text_input(label, key=f"{key}_path", help=help, **KEEP)).strip()
+    if not named:
+        return None
+    try:
+        access.reach_of(work.folder).check(named)
+    except WorkflowError as error:
+        st.error(str(error), icon=":material/error:")
+        return None
+    return named
 
 
 def _where(kind: str) -> str:
@@ -147,25 +263,18 @@ def _where(kind: str) -> str:
     return str(choice)
 
 
-def _file(label: str, where: str, key: str, folder: PrivateFolder, help: str | None = None) -> str | None:
-    """A path to the file a person uploaded or named, or None."""
-    if where == PATH:
-        named = st.text_input(label, key=f"{key}_path", help=help, **KEEP).strip()
-        return named or None
-    upload = st.file_uploader(label, key=f"{key}_upload", help=help)
-    if upload is None:
-        return None
-    return str(folder.keep(upload.name, upload.getvalue()))
-
-
 def _years(label: str, key: str) -> tuple[int, ...] | None:
     """Years as typed, "2017, 2018"; None while they cannot be read."""
     text = st.text_input(label, placeholder="2018", key=key, **KEEP)
     words = text.replace(",", " ").split()
-    if all(word.isdigit() and len(word) == 4 for word in words):
+    if all(word.isascii() and word.isdigit() and len(word) == 4 for word in words):
         return tuple(int(word) for word in words)
     st.caption(":material/error: Years have four digits, for example 2017, 2018.")
     return None
+
+
+def _typed(years: tuple[int, ...]) -> str:
+    return ", ".join(str(year) for year in years)
 
 
 def _public(kind: str) -> bool:
@@ -179,17 +288,30 @@ def _public(kind: str) -> bool:
     )
 
 
-def _filter(label: str, filters: dict[str, tuple[str, ...]], key: str) -> tuple[tuple[str, str], ...]:
-    """At most one chosen entry for each column that has few different ones."""
+def _filter(label: str, filters: dict[str, tuple[str, ...]], key: str) -> Rows | None:
+    """One entry for each chosen column, of those that have few different ones; None while one is open."""
     if not filters:
         return ()
     names = st.multiselect(label, list(filters), placeholder="all rows", key=key, **KEEP)
     chosen = []
     for name in names:
-        entry = st.selectbox(f"{name} is", filters[name], key=f"{key}_{name}", **KEEP)
-        chosen.append((name, str(entry)))
-    return tuple(chosen)
+        entry = st.selectbox(
+            f"{name} is", filters[name], index=None, placeholder="choose one", key=f"{key}_{name}", **KEEP
+        )
+        chosen.append((name, entry))
+    rows = tuple((name, str(entry)) for name, entry in chosen if entry is not None)
+    return rows if len(rows) == len(chosen) else None
+
+
+def _chosen_rows(key: str, source: SourceSettings) -> dict[str, Any]:
+    entries: dict[str, Any] = {f"{key}_{name}": entry for name, entry in source.where}
+    return {key: [name for name, _ in source.where], **entries}
 
 
 def _at(columns: list[str], name: str | None) -> int | None:
     return columns.index(name) if name in columns else None
+
+
+def _plain(text: str) -> str:
+    """A file's name without what Markdown would take for marks."""
+    return "".join(f"\\{letter}" if letter in r"\`*_[]$:~<>#" else letter for letter in text)

@@ -52,4 +52,9 @@ def places_chart(preview: Preview) -> None:
     st.altair_chart(
         chart, alt=f"Places of {len(latitudes):,} of {preview.size:,} rows, for the curator only."
     )
-    st.caption(f"Places of {len(latitudes):,} of the {preview.size:,} rows.")
+    shown = len(latitudes) if len(latitudes) < preview.size else 0
+    st.caption(
+        f"Places of {shown:,} of the {preview.size:,} rows."
+        if shown
+        else f"Places of all {preview.size:,} rows."
+    )

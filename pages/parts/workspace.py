@@ -13,10 +13,11 @@ from geo.layers import Domain
 from pages.parts.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
 from workflow import words
 from workflow.baseline import Baseline
-from workflow.desk import Box, Finished, Preview, PrivateFolder
+from workflow.desk import Box, Fetched, Finished, Preview, PrivateFolder, is_example
 from workflow.errors import WorkflowError
 from workflow.jobs import Job
 from workflow.project import Project
+from workflow.scored import Scored
 from workflow.settings import ReleaseSettings
 from workflow.tuning import Choice, Tuned
 from workflow.viewer import Viewer
@@ -28,11 +29,15 @@ NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
 
 @dataclass(frozen=True)
 class Found:
-    """A finished search: the loaded project, what was found, and the design that is to be released."""
+    """A finished search: the loaded project, what was found, and the design that is to be released.
+
+    scored  what the chosen design costs and achieves; None for the search's own
+    """
 
     project: Project
     tuned: Tuned
     choice: Choice
+    scored: Scored | None = None
 
 
 @dataclass(frozen=True)
@@ -49,16 +54,20 @@ class Workspace:
 
     mark         a number of its own, for the keys of widgets that belong to these data
     choices      settings made so far, under the names of `ReleaseSettings`
+    folder, uploads   the session's files, and which of them stands in which upload widget
     private, reference   previews of the two sources, for the curator's eyes
     domain       the public cells, and `asked_domain` what they were made from
     job          a search under way; `found` what the last one found
     release_id   the release drawn from it, once; `explored` is filled when it is first looked at
     budget_text  what the ledger said last about these data
+    download     public files on their way
+    lost         the page was reloaded and had held data before
     """
 
     mark: int = field(default_factory=lambda: next(_MARKS))
     choices: dict[str, Any] = field(default_factory=dict)
     folder: PrivateFolder = field(default_factory=PrivateFolder)
+    uploads: dict[str, str] = field(default_factory=dict)
     private: Preview | None = None
     reference: Preview | None = None
     domain: Domain | None = None
@@ -69,18 +78,62 @@ class Workspace:
     explored: Explored | None = None
     budget_text: str | None = None
     example_job: Job[Finished] | None = None
+    download: Job[Fetched] | None = None
+    lost: bool = False
 
     @property
     def generated(self) -> bool:
         """Whether the private data were made by a program."""
         return self.private is not None and self.private.generated
 
+    @property
+    def kind(self) -> str:
+        """What the private data are: "example", "sales" or "sensors"; "" while there are none."""
+        source = self.choices.get("data")
+        if source is None or self.private is None:
+            return ""
+        return "example" if is_example(source) else "sales" if source.is_sales else "sensors"
+
+    @property
+    def at_risk(self) -> bool:
+        """Whether closing the page now would lose private work that was never released."""
+        return self.private is not None and not self.generated and self.release_id is None
+
     def settings(self) -> ReleaseSettings:
         """All choices as one valid value; `WorkflowError` says what is missing or impossible."""
-        for name, screen in (("data", DATA), ("threshold", PRIVACY)):
-            if name not in self.choices:
-                raise WorkflowError(f"First finish the step {screen.title}.")
+        if "data" not in self.choices:
+            raise WorkflowError(f"First finish the step {DATA.title}.")
+        if self.choices.get("region") is None and self.choices.get("bbox") is None:
+            raise WorkflowError(f"First finish the step {HEXAGONS.title}.")
+        if "threshold" not in self.choices:
+            raise WorkflowError(f"The threshold is missing: give it on the screen {PRIVACY.title}.")
         return ReleaseSettings(**self.choices)
+
+    def settings_complete(self) -> bool:
+        """Whether the choices made so far are all that a release needs."""
+        try:
+            self.settings()
+        except WorkflowError:
+            return False
+        return True
+
+    def renewed(self) -> Workspace:
+        """An empty workspace that holds the same uploads."""
+        return Workspace(folder=self.folder, uploads=self.uploads)
+
+    def keep_public_choices(self, other: Workspace) -> None:
+        """Take over area, threshold and budget from before, where the data are of the same kind."""
+        if self.kind in ("", "example") or other.kind != self.kind:
+            return
+        named = ("value_name", "value_unit")
+        same = all(self.choices.get(name) == other.choices.get(name) for name in named)
+        drop = {"data", "reference", "reference_public", "title", *named}
+        drop |= set() if same else {"threshold", "direction", "centre", "clip"}
+        kept = {name: value for name, value in other.choices.items() if name not in drop}
+        if not self.choices.get("reference_public"):
+            kept.pop("prior_mean", None)
+        self.choices = {**kept, **self.choices}
+        self.domain, self.asked_domain = other.domain, other.asked_domain
 
     def adopt(self, settings: ReleaseSettings) -> None:
         """Take every choice from settings."""
@@ -154,5 +207,5 @@ def put(workspace: Workspace) -> Workspace:
 
 
 def start_over() -> Workspace:
-    """Forget everything this session holds."""
-    return put(Workspace())
+    """Forget every choice and result of this session; its uploads can be chosen again."""
+    return put(current().renewed())

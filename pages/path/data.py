@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
-from pages.parts import workspace
+from pages.parts import access, public_data, workspace
 from pages.parts.glossary import tip
-from pages.parts.sources import Sources, ask_sales, ask_sensors
+from pages.parts.sources import Sources, ask_sales, ask_sensors, refill
 from pages.parts.tables import places_chart, report_lines, rows_table
-from workflow.desk import domain_of, example_settings, look_at
+from workflow.desk import domain_of, example_settings, look_at, settings_with_files, source_words
 from workflow.errors import WorkflowError
-from workflow.settings import settings_from_toml
 
 KINDS = {
     "example": "Generated example",
@@ -31,14 +32,36 @@ def use_example() -> None:
 
 def use_sources(sources: Sources) -> None:
     """Read what was named; keep the workspace as it was if that fails."""
-    fresh = workspace.Workspace(folder=work.folder)
+    fresh = work.renewed()
     fresh.choose(**sources.choices)
+    take(fresh, "Reading the files")
+
+
+def use_settings(text: str, files: dict[str, str]) -> None:
+    """Take all choices from a settings file, the same that the command line takes."""
+    fresh = work.renewed()
     try:
-        with st.spinner("Reading the files"):
-            read(fresh)
+        settings = settings_with_files(text, files)
+        access.reach_of(work.folder).check_settings(settings)
     except WorkflowError as error:
-        st.error(str(error), icon=":material/error:")
+        refused(error)
         return
+    fresh.adopt(settings)
+    take(fresh, "Reading the files that the settings name")
+
+
+def take(fresh: workspace.Workspace, doing: str) -> None:
+    """Read into a new workspace and make it the session's, or say what is wrong and keep the old one."""
+    try:
+        with st.spinner(doing):
+            read(fresh)
+            if fresh.asked_domain is not None:
+                fresh.domain = domain_of(*fresh.asked_domain)
+    except WorkflowError as error:
+        refused(error)
+        return
+    if fresh.asked_domain is None:
+        fresh.keep_public_choices(work)
     workspace.put(fresh)
     st.rerun()
 
@@ -51,22 +74,22 @@ def read(target: workspace.Workspace) -> None:
     target.reference = look_at(reference, unit) if reference is not None else None
 
 
-def use_settings(text: str) -> None:
-    """Take all choices from a settings file, the same that the command line takes."""
-    fresh = workspace.Workspace(folder=work.folder)
-    try:
-        with st.spinner("Reading the files that the settings name"):
-            fresh.adopt(settings_from_toml(text))
-            read(fresh)
-            if fresh.asked_domain is not None:
-                fresh.domain = domain_of(*fresh.asked_domain)
-    except WorkflowError as error:
-        st.error(str(error), icon=":material/error:")
-        return
-    workspace.put(fresh)
-    st.rerun()
+def refused(error: WorkflowError) -> None:
+    """What was wrong, and that nothing was lost by it."""
+    kept = " What was read before is still in use." if work.private is not None else ""
+    st.error(f"{error}{kept}", icon=":material/error:")
 
 
+def shown_before() -> bool:
+    """Whether the widgets know of this workspace already; asking makes it so."""
+    known = st.session_state.get("data_shown") == work.mark
+    st.session_state["data_shown"] = work.mark
+    return known
+
+
+if not shown_before() and work.kind:
+    st.session_state["data_kind"] = work.kind
+    refill(work)
 kind = st.segmented_control(
     "What kind of data?",
     list(KINDS),
@@ -74,7 +97,7 @@ kind = st.segmented_control(
     default="example",
     required=True,
     key="data_kind",
-    persist_state="session",
+    bind="query-params",
 )
 if kind == "example":
     st.markdown(
@@ -83,19 +106,29 @@ if kind == "example":
     )
     st.button("Use the generated example", type="primary", icon=":material/science:", on_click=use_example)
 else:
-    asked = ask_sales(work.folder) if kind == "sales" else ask_sensors(work.folder)
+    if kind == "sales":
+        public_data.show(work)
+    asked = ask_sales(work) if kind == "sales" else ask_sensors(work)
     pressed = st.button("Read the data", type="primary", icon=":material/file_open:", disabled=asked is None)
     if pressed and asked is not None:
         use_sources(asked)
 
 with st.expander("Or take all choices from a settings file (TOML)", icon=":material/tune:"):
     st.caption(
-        "The file names data by their path on this machine; it is the one that the Publish screen offers "
-        "and that the command line takes with --config."
+        "The file that 'Save these choices' in the side bar and the Publish screen give, and that the "
+        "command line takes with --config. It names data by their path on this machine; files that had been "
+        "uploaded are uploaded again here."
     )
-    upload = st.file_uploader("Settings file", "toml", label_visibility="collapsed")
+    left, right = st.columns(2, gap="large")
+    upload = left.file_uploader("Settings file", "toml", key="settings_upload")
+    others = right.file_uploader(
+        "Files that had been uploaded (data, postcodes, area)",
+        accept_multiple_files=True,
+        key="settings_files",
+    )
     if st.button("Take these settings", disabled=upload is None) and upload is not None:
-        use_settings(upload.getvalue().decode("utf-8", "replace"))
+        kept = [str(work.folder.keep(file.name, file.getvalue())) for file in others]
+        use_settings(upload.getvalue().decode("utf-8", "replace"), {Path(path).name: path for path in kept})
 
 if work.private is not None:
     st.subheader("What was read", anchor=False)
@@ -103,6 +136,7 @@ if work.private is not None:
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("**Private data**")
+        st.text(source_words(work.choices["data"], work.folder))
         report_lines(work.private.lines)
         rows_table(work.private, work.choices.get("value_name", "value"))
     with right:
@@ -110,6 +144,7 @@ if work.private is not None:
         if work.reference is not None:
             public = "public" if work.choices.get("reference_public") else "set aside"
             st.markdown(f"**Reference data** ({public})", help=tip("reference"))
+            st.text(source_words(work.choices["reference"], work.folder))
             report_lines(work.reference.lines)
         else:
             st.markdown("**Reference data**", help=tip("reference"))

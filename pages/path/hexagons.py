@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from geo.layers import Domain, preview_deck
-from pages.parts import maps, workspace
+from pages.parts import access, maps, workspace
 from pages.parts.glossary import tip
-from workflow.desk import Box, domain_of, facts_of
+from pages.parts.sources import remembered
+from workflow.desk import EXAMPLE_REGION, Box, domain_of, example_folder, facts_of
 from workflow.errors import WorkflowError
 
 work = workspace.current()
+OF_EXAMPLE = example_folder()
 FROM_EXAMPLE, UPLOAD, PATH, BOX = "example", "upload", "path", "box"
 WAYS = {
     FROM_EXAMPLE: "Region of the example",
@@ -20,37 +24,51 @@ WAYS = {
 }
 
 
+def known_way() -> str | None:
+    """How the area in the choices was named; None while there is none."""
+    region = work.choices.get("region")
+    if region is None:
+        return BOX if work.choices.get("bbox") else None
+    if Path(region).is_relative_to(OF_EXAMPLE):
+        return FROM_EXAMPLE
+    return UPLOAD if work.folder.holds(region) else PATH
+
+
 def asked_region() -> tuple[str | None, Box | None] | None:
     """The region as settings name it, or None until one is named."""
-    ways = [way for way in WAYS if way != FROM_EXAMPLE or work.generated]
-    known = {FROM_EXAMPLE: work.generated, PATH: work.choices.get("region"), BOX: work.choices.get("bbox")}
+    named, box = work.choices.get("region"), work.choices.get("bbox")
+    way_now = known_way()
+    ways = [way for way in WAYS if way != FROM_EXAMPLE or work.kind == "example"]
     way = st.radio(
         "Public area",
         ways,
-        index=ways.index(next((way for way in ways if known.get(way)), ways[0])),
+        index=ways.index(way_now) if way_now in ways else 0,
         format_func=WAYS.__getitem__,
         key=f"region_way_{work.mark}",
         persist_state="session",
         help=tip("domain"),
     )
     if way == FROM_EXAMPLE:
-        return (str(work.choices["region"]), None) if work.choices.get("region") else None
+        return str(OF_EXAMPLE / EXAMPLE_REGION), None
     if way == UPLOAD:
-        upload = st.file_uploader("Polygon of the area, in longitude and latitude", ["geojson", "json"])
-        if upload is None:
-            return None
-        return str(work.folder.keep(upload.name, upload.getvalue())), None
+        if way_now == UPLOAD:
+            work.uploads.setdefault("region", str(named))
+        path = remembered(
+            "Polygon of the area, in longitude and latitude", ["geojson", "json"], "region", work
+        )
+        return (path, None) if path else None
     if way == PATH:
-        named = st.text_input(
+        path = st.text_input(
             "Path of the GeoJSON file",
-            value=work.choices.get("region") or "",
+            value=str(named) if way_now == PATH else "",
             key=f"region_path_{work.mark}",
             persist_state="session",
         ).strip()
-        return (named, None) if named else None
-    box = work.choices.get("bbox") or (None,) * 4
+        return (path, None) if path else None
+    st.caption("Of a place that anybody may know. Greater London, for example: -0.52, 51.28, 0.34, 51.70.")
+    columns = st.columns(2)
     sides = [
-        st.number_input(
+        columns[number // 2].number_input(
             f"{side} (degrees)",
             value=value,
             format="%.4f",
@@ -58,12 +76,45 @@ def asked_region() -> tuple[str | None, Box | None] | None:
             key=f"box_{side}_{work.mark}",
             persist_state="session",
         )
-        for side, value in zip(("West", "South", "East", "North"), box, strict=True)
+        for number, (side, value) in enumerate(
+            zip(("West", "South", "East", "North"), box or (None,) * 4, strict=True)
+        )
     ]
     west, south, east, north = sides
     if west is None or south is None or east is None or north is None:
         return None
     return None, (west, south, east, north)
+
+
+def asked_resolution() -> int:
+    """The resolution; it stands in the address, since it is public and says nothing of the data."""
+    decided = work.choices.get("resolution")
+    if decided is not None and st.session_state.get("resolution_of") != work.mark:
+        st.session_state["resolution"] = int(decided)  # chosen elsewhere: by the example or by settings
+    resolution = int(
+        st.slider("Resolution", 4, 10, 8, help=tip("resolution"), key="resolution", bind="query-params")
+    )
+    if decided is not None and st.session_state.get("resolution_of") != work.mark:
+        st.session_state["resolution_of"] = work.mark
+        if resolution != decided:
+            st.rerun()  # the address was asked first, and had another one
+    return resolution
+
+
+def fill(region: tuple[str | None, Box | None], resolution: int) -> None:
+    """Make the hexagons asked for, or say why not and keep those of before."""
+    try:
+        with st.spinner("Filling the area with hexagons"):
+            if region[0] is not None:
+                access.reach_of(work.folder).check(region[0])
+            domain = domain_of(*region, resolution)
+    except WorkflowError as error:
+        kept = " The hexagons shown are those of before." if work.domain is not None else ""
+        st.error(f"{error}{kept}", icon=":material/error:")
+        return
+    work.domain, work.asked_domain = domain, (*region, resolution)
+    work.choose(region=region[0], bbox=region[1], resolution=resolution)
+    st.rerun()
 
 
 def summary(domain: Domain) -> None:
@@ -79,30 +130,15 @@ def summary(domain: Domain) -> None:
 left, right = st.columns([1, 2], gap="large")
 with left:
     region = asked_region()
-    resolution = st.slider(
-        "Resolution",
-        4,
-        10,
-        value=int(work.choices.get("resolution", 8)),
-        help=tip("resolution"),
-        key=f"resolution_{work.mark}",
-        persist_state="session",
-    )
+    resolution = asked_resolution()
     st.caption(
         "The area is public geography. It is never taken from the data: where the data end would reveal "
         "where somebody lives."
     )
     if region is not None and work.asked_domain != (*region, resolution):
-        try:
-            with st.spinner("Filling the area with hexagons"):
-                work.domain = domain_of(*region, resolution)
-        except WorkflowError as error:
-            work.domain, work.asked_domain = None, None
-            st.error(str(error), icon=":material/error:")
-        else:
-            work.asked_domain = (*region, resolution)
-            work.choose(region=region[0], bbox=region[1], resolution=resolution)
-            st.rerun()
+        fill(region, resolution)
+    elif region is None and work.domain is not None:
+        st.caption(":material/info: Until another area is named, the one shown stays in use.")
 with right:
     if work.domain is None:
         st.info("Name a public area to see its hexagons.", icon=":material/hexagon:")
