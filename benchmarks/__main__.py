@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,7 @@ def main() -> int:
     failed = []
     for name in asked:
         print(f"== python -m benchmarks.{name}", flush=True)
+        before = _child_seconds()
         done = subprocess.run(
             [sys.executable, "-m", f"benchmarks.{name}"],
             cwd=FOLDER.parent, env={"OPENBLAS_NUM_THREADS": "1", **os.environ}, stdout=subprocess.PIPE,
@@ -40,12 +42,19 @@ def main() -> int:
         if done.returncode:
             failed.append(name)
         elif name not in FIRST:
+            spent = f"The whole benchmark took {_child_seconds() - before:,.0f} s of CPU time."
             (FOLDER / "results" / f"{name}.txt").write_text(
-                f"$ python -m benchmarks.{name}\n{done.stdout}", encoding="utf-8"
+                f"$ python -m benchmarks.{name}\n{done.stdout}{spent}\n", encoding="utf-8"
             )
     if failed:
         print(f"Failed: {', '.join(failed)}.", file=sys.stderr)
     return len(failed)
+
+
+def _child_seconds() -> float:
+    """CPU seconds of all finished child processes."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

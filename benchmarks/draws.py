@@ -31,6 +31,7 @@ SPACING = 400.0
 LENGTHSCALE = 3_000.0
 RECORDS = 30_000
 RIDGE, SCALE = 10.0, 0.3
+SEED = 0
 DENSE_UP_TO = 4_000
 
 
@@ -84,7 +85,7 @@ def main() -> None:
         f"{'cells':>8} {'band':>5} {'prior s':>9} {'draw s':>9} {'spread s':>9} {'dense s':>9} {'ratio':>7}"
     )
     sizes, times = [], []
-    generator = np.random.default_rng(0)
+    generator = np.random.default_rng(SEED)
     for cells in (1_000, 2_000, 4_000, 10_000, 20_000, 50_000, 100_000, 200_000):
         if cells > largest:
             break
@@ -110,6 +111,10 @@ def main() -> None:
         )
         sizes.append(lattice.size)
         times.append(drawing)
+    print(
+        f"Seed {SEED} draws {RECORDS:,} records, the operating system the paths; CPU seconds: draw, median "
+        "of 9 runs up to 20,419 cells and of 3 beyond; dense, median of 3; prior and spread, once."
+    )
     if len(sizes) > 1:
         exponent = np.polyfit(np.log(sizes), np.log(times), 1)[0]
         print(f"draw time grows like cells^{exponent:.2f} (dense: cells^3)")

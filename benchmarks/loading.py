@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from data_loaders import load_postcodes, load_sales, write_demo
+from data_loaders import DEMO_SEED, load_postcodes, load_sales, write_demo
 
 POSTCODES = 2_600_000
 
@@ -102,6 +102,10 @@ def main() -> None:
                 found = measured(segment, str(source), str(table))
                 _show(f"{source.name}, {segment}", found)
         _show(f"{POSTCODES:,} postcodes", measured("postcodes", str(write_postcodes(folder))))
+        print(
+            f"Seed {DEMO_SEED} of the generated sales; each load once, in a process of its own. `imports` is "
+            "the peak memory before the load."
+        )
 
 
 def _show(what: str, found: dict[str, float]) -> None:

@@ -7,17 +7,19 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from geo.layers import LegendEntry, boundaries_deck, boundaries_legend, colour
+from geo.layers import LegendEntry, boundaries_deck, boundaries_legend, colour, preview_deck
 from pages.parts import maps, workspace
 from pages.parts.progress import show_progress
 from workflow.errors import WorkflowError
 from workflow.jobs import Job
 from workflow.studies import (
     COLOURS,
+    DARK_COLOURS,
     FIGURES,
     RESULTS,
     STUDIES,
     Figure,
+    PaperMap,
     Study,
     StudyResult,
     StudyTable,
@@ -30,7 +32,10 @@ from workflow.studies import (
     svg,
 )
 
-PLOT, LEGEND_ROW = 290, 21  # pixels: the legend stands below the plot and takes its own room
+PLOT = 240  # pixels of a plot's height; its legend stands below and takes its own room
+TICKS = 7  # about so many to an axis
+MAP_WIDTH, MAP_HEIGHT = 400, 380  # pixels: about half of the page
+DOT, MANY = 45, 150  # square pixels of a point; from so many points on they are drawn smaller
 LONGEST_TABLE = 60  # rows shown on the screen; the CSV holds all
 
 
@@ -40,36 +45,46 @@ def chart(figure: Figure, result: StudyResult) -> Any:
     if not drawn:
         return None
     rows = [{"x": point.x, "y": point.y, "series": point.series} for point in drawn]
-    names = len({point.series for point in drawn})
-    y_title = figure.ys[0] if len(figure.ys) == 1 else "value"
+    x_title, y_title = figure.titles
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X(
             "x:Q",
-            title=figure.x,
+            title=x_title,
             scale=alt.Scale(type="log" if figure.log_x else "linear", zero=False, nice=not figure.log_x),
+            axis=alt.Axis(tickCount=TICKS),
         ),
-        y=alt.Y("y:Q", title=y_title, scale=alt.Scale(type="log" if figure.log_y else "linear", zero=False)),
+        y=alt.Y(
+            "y:Q",
+            title=y_title,
+            scale=alt.Scale(type="log" if figure.log_y else "linear", zero=False),
+            axis=alt.Axis(tickCount=TICKS),
+        ),
         color=alt.Color(
             "series:N",
             title=None,
             sort=None,
-            scale=alt.Scale(range=list(COLOURS)),
+            scale=alt.Scale(range=list(DARK_COLOURS if maps.theme() == "dark" else COLOURS)),
             legend=alt.Legend(orient="bottom", columns=1, labelLimit=560, symbolType="stroke"),
         ),
         tooltip=[
             alt.Tooltip("series:N", title="series"),
-            alt.Tooltip("x:Q", title=figure.x, format=".4~g"),
+            alt.Tooltip("x:Q", title=x_title, format=".4~g"),
             alt.Tooltip("y:Q", title=y_title, format=".4~g"),
         ],
     )
     dash = alt.StrokeDash("series:N", title=None, sort=None, legend=None)
-    return (base.mark_line().encode(strokeDash=dash) + base.mark_point(filled=True, size=45)).properties(
-        height=PLOT + LEGEND_ROW * names
-    )
+    return (
+        base.mark_line().encode(strokeDash=dash)
+        + base.mark_point(filled=True, size=DOT if len(drawn) < MANY else DOT / 4)
+    ).properties(height=PLOT, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
 
 
 def show_result(result: StudyResult, key: str) -> None:
-    """Figures, tables with their downloads, and what a reader must know."""
+    """What a reader must know, figures, tables with their downloads."""
+    if result.notes:
+        with st.expander("What to know before judging these figures", icon=":material/info:"):
+            st.markdown("\n".join(f"* {note}" for note in result.notes))
+    show_maps(result, key)
     figures = [figure for figure in FIGURES[result.study] if points(figure, result)]
     columns = st.columns(2) if len(figures) > 1 else [st.container()]
     for number, figure in enumerate(figures):
@@ -84,12 +99,18 @@ def show_result(result: StudyResult, key: str) -> None:
                 icon=":material/image:",
                 key=f"{key}_{figure.name}_svg",
             )
-    show_maps(result, key)
     for table in result.tables:
         show_table(table, result, key)
-    st.caption(result.facts())
-    for note in result.notes:
-        st.caption(note)
+
+
+def paper_deck(paper_map: PaperMap) -> Any:
+    """The domain's hexagons as ground, and the boundary lines over them."""
+    look = maps.look(MAP_HEIGHT, MAP_WIDTH)
+    deck = preview_deck(paper_map.domain, **look)
+    lines = boundaries_deck(paper_map.domain, paper_map.paths, paper_map.baseline, **look)
+    # The hexagons show where the domain ends: an outline would look like one more boundary.
+    deck.layers = [layer for layer in (*deck.layers, *lines.layers) if not layer.id.startswith("region")]
+    return deck
 
 
 def show_maps(result: StudyResult, key: str) -> None:
@@ -100,12 +121,14 @@ def show_maps(result: StudyResult, key: str) -> None:
         with columns[number % len(columns)], st.container(border=True):
             st.markdown(f"**{paper_map.title}**")
             theme = maps.theme()
-            deck = boundaries_deck(paper_map.domain, paper_map.paths, paper_map.baseline, **maps.look())
             legend = (
                 LegendEntry("without privacy", colour("baseline", theme)),
                 *boundaries_legend(len(paper_map.paths), baseline=False, theme=theme),
             )
-            maps.show(deck, key=f"{key}_{paper_map.table}_deck", alt=paper_map.words, legend=legend)
+            maps.show(
+                paper_deck(paper_map), key=f"{key}_{paper_map.table}_deck", alt=paper_map.words,
+                legend=legend, height=MAP_HEIGHT,
+            )  # fmt: skip
             st.caption(paper_map.words)
             st.download_button(
                 "SVG",
@@ -129,6 +152,7 @@ def show_table(table: StudyTable, result: StudyResult, key: str) -> None:
         st.dataframe(texts, hide_index=True)
         if not short:
             st.caption(f"The first {LONGEST_TABLE} of {len(table.rows):,} rows; the CSV holds all.")
+        st.caption(result.facts())
         st.download_button(
             "CSV",
             table.csv(),
@@ -192,9 +216,9 @@ def show_stored(study: Study) -> None:
                 st.subheader(
                     "Real sales" if "real" in name else "Generated sales", anchor=False, divider="gray"
                 )
+            st.caption(f"{result.facts()} Made by this command:")
+            st.code("python -m benchmarks.london" if "real" in name else study.command, language="bash")
             show_result(result, f"stored_{name}")
-            command = "python -m benchmarks.london" if "real" in name else study.command
-            st.code(command, language="bash")
 
 
 chosen = st.segmented_control(
@@ -202,7 +226,7 @@ chosen = st.segmented_control(
     required=True,
 )  # fmt: skip
 study = STUDIES[chosen or "membership"]
-st.markdown(f"{study.question}  \n*Paper: {study.source}.*")
+st.markdown(f"{study.question}  \n*{study.source}*")
 if study.name == "audit":
     st.caption("A check, not a guarantee: no alarm proves nothing, an alarm proves a mistake.")
     found = workspace.current().found

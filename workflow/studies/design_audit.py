@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from dpgp_core.audit import DesignAudit, audit_design, own_sampler, worst_pair
+from dpgp_core.audit import (
+    AuditRow,
+    DesignAudit,
+    audit_design,
+    own_sampler,
+    rate_above,
+    rate_below,
+    worst_pair,
+)
 from dpgp_core.bounds import BOUNDS
 from dpgp_core.cell_statistics import statistic_noise_for
 from dpgp_core.conversion import EpsilonBound
@@ -27,7 +36,14 @@ from workflow.tuning import Choice, private_n
 
 BOX = (10.0, 50.0, 10.07, 50.035)  # a small imagined town
 LENGTHSCALE = 700.0  # metres
-COLUMNS = ("design", "delta", "proved epsilon", "empirical epsilon", "alarm", "TPR", "FPR")
+COLUMNS = (
+    "design", "delta", "proved epsilon", "empirical epsilon", "point estimate", "alarm", "TPR",
+    "TPR, interval", "FPR", "FPR, interval",
+)  # fmt: skip
+INTERVALS = (
+    "The empirical epsilon is a lower limit, from Clopper-Pearson limits of both rates (the intervals); "
+    "the point estimate takes the rates as they were seen and may lie above the proved bound by chance."
+)
 CAUTION = (
     "A check, not a guarantee: a lower bound under the proved bound says nothing about other neighbours; a "
     "lower bound above it shows that the sampler or the accountant is broken."
@@ -99,7 +115,11 @@ def run(settings: AuditSettings, report: Report | None = None) -> StudyResult:
         f"{settings.trials:,} shadow and {settings.trials:,} fresh releases per dataset",
         clock.seconds,
         (StudyTable("audit", _title(settings.confidence), COLUMNS, tuple(rows)),),
-        (CAUTION, f"{lattice.size} hexagons, n = {settings.n}, ridge {settings.ridge:g}, one path."),
+        (
+            CAUTION,
+            INTERVALS,
+            f"{lattice.size} hexagons, n = {settings.n}, ridge {settings.ridge:g}, one path.",
+        ),
     )
 
 
@@ -122,19 +142,34 @@ def audit_choice(
     table = StudyTable("audit", _title(confidence), COLUMNS, tuple(audit_rows("your design", audit)))
     return StudyResult(
         "audit", "own design", asdict(design), (seed,), f"{trials:,} shadow and {trials:,} fresh releases",
-        clock.seconds, (table,), (CAUTION,),
+        clock.seconds, (table,), (CAUTION, INTERVALS),
     )  # fmt: skip
 
 
 def audit_rows(title: str, audit: DesignAudit) -> list[tuple[str | float, ...]]:
-    """One table row per delta."""
+    """One table row per delta; intervals with the confidence that the row's lower bound takes them at."""
+    failure = (1.0 - audit.confidence) / len(audit.rows) / 4.0
+
+    def interval(successes: int, trials: int) -> str:
+        low, high = rate_below(successes, trials, failure), rate_above(successes, trials, failure)
+        return f"[{low:.5f}, {high:.5f}]"
+
     return [
         (
-            title, row.delta, rounded(row.proved), rounded(row.lower), "alarm" if row.alarm else "none",
-            rounded(row.counts.true_positive_rate, 5), rounded(row.counts.false_positive_rate, 5),
+            title, row.delta, rounded(row.proved), rounded(row.lower), rounded(_estimate(row)),
+            "alarm" if row.alarm else "none",
+            rounded(row.counts.true_positive_rate, 5), interval(row.counts.hits, row.counts.members),
+            rounded(row.counts.false_positive_rate, 5), interval(row.counts.alarms, row.counts.others),
         )
         for row in audit.rows
     ]  # fmt: skip
+
+
+def _estimate(row: AuditRow) -> float:
+    """The epsilon that the observed rates would prove if they were the true ones; inf where one is 0."""
+    true, false = row.counts.true_positive_rate, row.counts.false_positive_rate
+    sides = [(high - row.delta, low) for high, low in ((true, false), (1.0 - false, 1.0 - true))]
+    return max(0.0, *(math.log(high / low) if low > 0.0 else math.inf for high, low in sides if high > 0.0))
 
 
 def halved_accountant(design: Design, n: int, prior: Prior) -> Callable[[float], EpsilonBound]:

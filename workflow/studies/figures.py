@@ -10,10 +10,21 @@ from xml.sax.saxutils import escape
 from workflow.studies.tables import Cell, StudyResult
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4d4d4d")
-"""Okabe and Ito's palette, apart for colour-blind readers."""
+"""Okabe and Ito's palette, apart for colour-blind readers, on a light ground."""
+DARK_COLOURS = ("#56b4e9", "#e69f00", "#2fc49a", "#e3a3c9", "#4f8fff", "#f0e442", "#c4c4c4")
+"""The same on a dark ground."""
 DASHES = ("", "7 4", "2 3", "9 3 2 3")  # second channel: series beyond colour
 WIDTH, HEIGHT = 720, 430
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 34, 52
+
+PUBLISHED_LINE: tuple[tuple[str, Cell], ...] = (("private ridges", "up to 5"),)
+FAMILIES = {
+    "paper code": "Published recipe, not proved",
+    "cell records": "Cell records",
+    "point records": "Point records",
+    "public prior mean": "Point records with a public prior mean",
+}
+DOMAINS = {"region": "whole region", "occupied": "hexagons with a sale"}
 
 
 @dataclass(frozen=True)
@@ -22,6 +33,7 @@ class Figure:
 
     where  rows to draw: (column, value) pairs
     ground  a column drawn once, as a series of its own;  diagonal  draws y = x under this name
+    x_title, y_title  of the axes, with units; the columns' own names where empty
     """
 
     name: str
@@ -35,6 +47,13 @@ class Figure:
     log_y: bool = False
     ground: str = ""
     diagonal: str = ""
+    x_title: str = ""
+    y_title: str = ""
+
+    @property
+    def titles(self) -> tuple[str, str]:
+        """Of the x and the y axis."""
+        return self.x_title or self.x, self.y_title or self.ys[0]
 
 
 @dataclass(frozen=True)
@@ -48,25 +67,28 @@ class Point:
 
 def _london(domain: str, family: str) -> Figure:
     return Figure(
-        f"{domain}-{family}".replace(" ", "-"), "iou", f"{family.capitalize()}, domain: {domain}", "epsilon",
+        f"{domain}-{family}".replace(" ", "-"), "iou", f"{FAMILIES[family]}, {DOMAINS[domain]}", "epsilon",
         ("IoU",), "mechanism", (("domain", domain), ("family", family)), log_x=True,
-        ground="free map",
+        ground="free map", x_title="epsilon (log scale)", y_title="IoU with the map without privacy",
     )  # fmt: skip
 
 
 FIGURES: dict[str, tuple[Figure, ...]] = {
     "membership": (
         Figure("auc", "sweep", "Attack success against the ridge, one path", "ridge", ("AUC",), "scale",
-               log_x=True),
+               log_x=True, x_title="ridge r", y_title="AUC (0.5 is chance)"),
         Figure("bound", "sweep", "Proved bound against the ridge, one path", "ridge", ("bound",), "scale",
-               log_x=True, log_y=True),
+               log_x=True, log_y=True, x_title="ridge r", y_title="proved epsilon"),
         Figure("excess", "sweep", "Excess true positives at 1 % false positives", "ridge",
-               ("excess TPR at 1 %",), "scale", log_x=True),
+               ("excess TPR at 1 %",), "scale", log_x=True, x_title="ridge r",
+               y_title="true-positive rate above 1 %"),
         Figure("paths", "composition", "Attack success against the number of paths", "paths",
-               ("AUC, mean only", "AUC, combined"), log_x=True),
+               ("AUC, mean only", "AUC, combined"), log_x=True, x_title="released paths L",
+               y_title="AUC (0.5 is chance)"),
         Figure("paths-bound", "composition", "Epsilon grows more slowly than the number of paths", "paths",
-               ("empirical epsilon", "bound", "L times the bound of one path"), log_x=True, log_y=True),
-        Figure("roc", "roc", "ROC at r = 0.1, sigma = 0.5, L = 3", "false-positive rate",
+               ("empirical epsilon", "bound", "L times the bound of one path"), log_x=True, log_y=True,
+               x_title="released paths L", y_title="epsilon"),
+        Figure("roc", "roc", "ROC at ridge 0.1, scale 0.5, three paths", "false-positive rate",
                ("true-positive rate",), "statistic", (("covariates", "halves"),)),
     ),
     "audit": (
@@ -76,17 +98,23 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     ),
     "line": (
         Figure("noise", "noise", "Agreement with the truth against the noise", "M_xi",
-               ("median IoU, unconstrained", "median one-path IoU")),
+               ("median IoU, unconstrained", "median one-path IoU"), "", PUBLISHED_LINE,
+               x_title="observation noise M_xi", y_title="IoU with the true set"),
         Figure("size", "size", "Agreement with the truth against the number of records", "n",
-               ("median IoU, unconstrained", "median one-path IoU"), log_x=True),
+               ("median IoU, unconstrained", "median one-path IoU"), "", PUBLISHED_LINE, log_x=True,
+               x_title="records n", y_title="IoU with the true set"),
     ),
     "plane": (
-        Figure("plumes", "plumes", "Agreement of a released path under either bound", "M_xi",
-               ("mean one-path IoU",), "bound"),
+        Figure("plumes", "plumes", "Agreement of a released path under either bound, ridges up to 8", "M_xi",
+               ("mean one-path IoU",), "bound", (("private ridges", "up to 8"),),
+               x_title="observation noise M_xi", y_title="IoU with the true set"),
+        Figure("plumes-limit", "plumes", "The same with ridges up to 300", "M_xi",
+               ("mean one-path IoU",), "bound", (("private ridges", "up to 300"),),
+               x_title="observation noise M_xi", y_title="IoU with the true set"),
     ),
     "london": (
-        *(_london(domain, family) for domain in ("region", "occupied")
-          for family in ("paper code", "cell records", "point records", "public prior mean")),
+        *(_london(domain, family) for domain in DOMAINS
+          for family in FAMILIES),
     ),
 }  # fmt: skip
 
@@ -151,10 +179,13 @@ class _Style:
 
 
 def _frame(figure: Figure, xs: _Axis, ys: _Axis) -> list[str]:
-    """Grid lines, their labels, and the title of the x axis."""
+    """Grid lines, their labels, and the titles of both axes."""
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
+    across, upwards = figure.titles
     parts = [
-        f'<text x="{(LEFT + right) / 2}" y="{HEIGHT - 14}" text-anchor="middle">{escape(figure.x)}</text>'
+        f'<text x="{(LEFT + right) / 2}" y="{HEIGHT - 14}" text-anchor="middle">{escape(across)}</text>',
+        f'<text transform="translate(15 {(TOP + bottom) / 2}) rotate(-90)" text-anchor="middle">'
+        f"{escape(upwards)}</text>",
     ]
     for value, label in xs.ticks():
         at = xs.at(value)

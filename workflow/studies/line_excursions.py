@@ -11,8 +11,7 @@ from dpgp_core.entropy import Entropy, SimulationEntropy
 from workflow.studies.fields import Floats, best_cutoff, losses, probability, spread, weighted_ious
 from workflow.studies.line_worlds import Acceptance, LineWorlds, MeanLosses, joint_draws
 from workflow.studies.selection import (
-    FLAT,
-    FLAT_NOTE,
+    LIMIT_NOTE,
     Accounting,
     Chosen,
     choose,
@@ -23,14 +22,18 @@ from workflow.studies.tables import Report, Stopwatch, StudyResult, StudyTable, 
 
 LENGTHSCALES = (0.03, 0.05, 0.08, 0.13, 0.2, 0.35, 0.6, 1.0)
 FREE_RIDGES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-PRIVATE_RIDGES = (0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 12.0, 18.0, 28.0, 45.0, 70.0)
+PUBLISHED = "up to 5"
+PRIVATE_RIDGES = {
+    PUBLISHED: (0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.0),
+    "up to 100": (0.7, 1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0, 12.0, 18.0, 28.0, 45.0, 70.0, 100.0),
+}
 CHUNK = 20  # worlds whose paths are drawn at a time
 
 COLUMNS = (
-    "noise-to-signal", "epsilon, unconstrained", "dimension, unconstrained", "dimension, private",
-    "BCE increase", "IoU, unconstrained", "one-path IoU", "one-path IoU SD", "relative IoU gap",
-    "design, unconstrained", "design, private", "median IoU, unconstrained", "median one-path IoU",
-    "median BCE increase",
+    "private ridges", "noise-to-signal", "epsilon, unconstrained", "dimension, unconstrained",
+    "dimension, private", "BCE increase", "IoU, unconstrained", "one-path IoU", "one-path IoU SD",
+    "relative IoU gap", "design, unconstrained", "design, private", "median IoU, unconstrained",
+    "median one-path IoU", "median BCE increase",
 )  # fmt: skip
 
 
@@ -80,19 +83,20 @@ def run(settings: LineSettings, report: Report | None = None) -> StudyResult:
             tell(start + share * fraction, text)
 
         rows += [(n, noise, row) for noise, row in _population(settings, n, noises, entropy, part)]
+    cut = len(settings.noises) * len(PRIVATE_RIDGES)
     tables = (
         StudyTable(
             "noise",
             f"Excursion sets on a line, n = {settings.n}, against observation noise "
             f"(epsilon {settings.epsilon:g} at delta {settings.delta:g}); median [quartiles] over worlds",
             ("M_xi", *COLUMNS),
-            tuple((noise, *row) for _, noise, row in rows[: len(settings.noises)]),
+            tuple((noise, *row) for n, noise, row in rows[:cut]),
         ),
         StudyTable(
             "size",
             f"Excursion sets on a line, M_xi = {settings.size_noise:g}, against the number of records",
             ("n", *COLUMNS),
-            tuple((n, *row) for n, _, row in rows[len(settings.noises) :]),
+            tuple((n, *row) for n, _, row in rows[cut:]),
         ),
     )
     return StudyResult(
@@ -108,7 +112,7 @@ def run(settings: LineSettings, report: Report | None = None) -> StudyResult:
             "mean width at least 0.05.",
             f"Evaluation grid of {settings.cells} points. The private scale is solved in closed form for "
             "each lengthscale and ridge instead of searched, under Lemma B.7 with the exact covariance term.",
-            FLAT_NOTE,
+            LIMIT_NOTE,
         ),
     )
 
@@ -116,7 +120,7 @@ def run(settings: LineSettings, report: Report | None = None) -> StudyResult:
 def _population(
     settings: LineSettings, n: int, noises: tuple[float, ...], entropy: Entropy, tell: Report
 ) -> list[tuple[float, tuple[str | float, ...]]]:
-    """One row per noise level, all on the same worlds."""
+    """One row per noise level and range of private ridges, all on the same worlds."""
     tell(0.0, f"Drawing worlds with {n} records")
     accept = Acceptance()
     worlds = LineWorlds.draw(settings.worlds, n, settings.cells, entropy, accept)
@@ -134,16 +138,17 @@ def _population(
 
         words = f"n = {n}, M_xi = {noise:g}"
         free = choose(
-            at, free_scales, LENGTHSCALES, FREE_RIDGES, within(0.0, 0.45, f"{words}: unconstrained search")
+            at, free_scales, LENGTHSCALES, FREE_RIDGES, within(0.0, 0.4, f"{words}: unconstrained search")
         )
-        private = choose(
-            at, private_scales(accounting, settings.epsilon), LENGTHSCALES, PRIVATE_RIDGES,
-            within(0.45, 0.8, f"{words}: private search"), flat=FLAT,
-        )  # fmt: skip
-        say = within(0.8, 1.0, f"{words}: releases")
-        rows.append(
-            (noise, _row(settings, worlds, validation, noise, free, private, accounting, entropy, say))
-        )
+        for step, (reach, ridges) in enumerate(PRIVATE_RIDGES.items()):
+            start, share = 0.4 + 0.6 * step / len(PRIVATE_RIDGES), 0.6 / len(PRIVATE_RIDGES)
+            private = choose(
+                at, private_scales(accounting, settings.epsilon), LENGTHSCALES, ridges,
+                within(start, start + 0.6 * share, f"{words}: private search, ridges {reach}"),
+            )  # fmt: skip
+            say = within(start + 0.6 * share, start + share, f"{words}: releases, ridges {reach}")
+            row = _row(settings, worlds, validation, noise, free, private, accounting, entropy, say)
+            rows.append((noise, (reach, *row)))
     return rows
 
 
@@ -165,7 +170,7 @@ def _row(
     increase = private_loss / free_loss - 1.0
     return (
         rounded(noise / (1.0 - noise), 2), rounded(accounting.epsilon(free), 2), spread(free_dimension, 1),
-        spread(private_dimension, 1), spread(increase, 2), spread(free_iou), spread(mean), spread(deviation),
+        spread(private_dimension, 2), spread(increase, 2), spread(free_iou), spread(mean), spread(deviation),
         spread(gap), design_words(free), design_words(private), rounded(float(np.median(free_iou))),
         rounded(float(np.median(mean))), rounded(float(np.median(increase))),
     )  # fmt: skip

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from dpgp_core.scores import iou
-from geo import Domain, domain_from_cells
+from geo import Domain, dissolve, domain_from_cells
 from geo.polygons import interface, rings
 from workflow.studies.fields import Bools, Floats
 from workflow.studies.tables import StudyResult, StudyTable
@@ -38,7 +38,7 @@ class PaperMap:
     @property
     def agreement(self) -> tuple[float, ...]:
         """IoU of each path's set with the set without privacy."""
-        return tuple(iou(path, self.baseline) for path in self.paths)
+        return tuple(float(iou(path, self.baseline)) for path in self.paths)
 
     @property
     def words(self) -> str:
@@ -72,7 +72,7 @@ def _read(table: StudyTable) -> PaperMap:
 
 def map_svg(drawn: PaperMap) -> str:
     """The map as self-contained SVG: the domain's ground, a wide boundary without privacy, one per path."""
-    outline = rings(drawn.domain.drawn_outline)
+    outline = rings(dissolve(drawn.domain.cells))
     ends = np.concatenate(outline)
     low, high = ends.min(axis=0), ends.max(axis=0)
     stretch = np.array([math.cos(math.radians(float(low[1] + high[1]) / 2.0)), 1.0])

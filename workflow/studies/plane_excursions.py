@@ -17,8 +17,7 @@ from workflow.studies.fields import weighted_ious as ious_of
 from workflow.studies.line_excursions import design_words
 from workflow.studies.plane_worlds import PlaneWorlds, square_grid
 from workflow.studies.selection import (
-    FLAT,
-    FLAT_NOTE,
+    LIMIT_NOTE,
     Accounting,
     Chosen,
     choose,
@@ -30,15 +29,19 @@ from workflow.studies.tables import Report, Stopwatch, StudyResult, StudyTable, 
 FREE_LENGTHSCALES = (0.2, 0.45, 1.0)
 FREE_RIDGES = (0.2, 0.5, 1.0, 2.0, 4.0)
 LENGTHSCALES = (0.025, 0.05, 0.1, 0.2, 0.45, 1.0)
-PRIVATE_RIDGES = (2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0, 24.0, 36.0, 55.0, 80.0)
+PUBLISHED = "up to 8"
+PRIVATE_RIDGES = {
+    PUBLISHED: (2.0, 2.8, 4.0, 5.6, 6.7, 8.0),
+    "up to 300": (2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0, 24.0, 36.0, 55.0, 80.0, 150.0, 300.0),
+}
 MEMORY = 2_000_000_000  # bytes of decompositions kept by the search
 JITTER = 1e-8  # on the path grid's prior, for simulations only
 OURS = ("joint-sharp", "sharp")  # the sharpest generic bound that is there
 
 COLUMNS = (
-    "M_xi", "noise-to-signal", "bound", "epsilon, unconstrained", "dimension, unconstrained",
-    "dimension, private", "BCE increase", "IoU, unconstrained", "one-path IoU", "one-path IoU SD",
-    "relative IoU gap", "design, unconstrained", "design, private", "mean one-path IoU",
+    "M_xi", "noise-to-signal", "private ridges", "bound", "epsilon, unconstrained",
+    "dimension, unconstrained", "dimension, private", "BCE increase", "IoU, unconstrained", "one-path IoU",
+    "one-path IoU SD", "relative IoU gap", "design, unconstrained", "design, private", "mean one-path IoU",
     "standard error", "mean BCE increase",
 )  # fmt: skip
 
@@ -84,7 +87,7 @@ class PlaneSettings:
 
 
 def run(settings: PlaneSettings, report: Report | None = None) -> StudyResult:
-    """One row per noise level and bound."""
+    """One row per noise level, range of private ridges and bound."""
     tell, clock = report or quiet, Stopwatch()
     entropy = SimulationEntropy(settings.seed)
     worlds = PlaneWorlds.draw(settings.worlds, settings.n, entropy)
@@ -94,19 +97,17 @@ def run(settings: PlaneSettings, report: Report | None = None) -> StudyResult:
     mean_loss = _MeanLosses(worlds, settings)
     free, private = _searches(settings, mean_loss, bounds, tell)
     rows = []
-    jobs = [(noise, who) for noise in settings.noises for who in bounds]
-    for step, (noise, who) in enumerate(jobs):
-        words = f"M_xi = {noise:g}: releases under the {who} bound"
+    jobs = [(noise, reach, who) for noise in settings.noises for reach in PRIVATE_RIDGES for who in bounds]
+    for step, (noise, reach, who) in enumerate(jobs):
+        words = f"M_xi = {noise:g}: releases under the {who} bound, ridges {reach}"
 
         def say(fraction: float, step: int = step, words: str = words) -> None:
             tell(0.6 + 0.4 * (step + fraction) / len(jobs), words)
 
-        rows.append(
-            _row(
-                settings, worlds, noise, who, free[noise], private[noise, who], bounds[who], entropy,
-                say,
-            )
-        )  # fmt: skip
+        row = _row(
+            settings, worlds, noise, who, free[noise], private[noise, reach, who], bounds[who], entropy, say
+        )
+        rows.append((*row[:2], reach, *row[2:]))
     return StudyResult(
         "plane",
         settings.preset,
@@ -130,30 +131,34 @@ def run(settings: PlaneSettings, report: Report | None = None) -> StudyResult:
             f"use {settings.side} x {settings.side}. Paths are released on {settings.path_side} x "
             f"{settings.path_side} points, smoothed by a Gaussian of {settings.smoothing:g} pixels and "
             "thresholded at 0.",
-            FLAT_NOTE,
+            LIMIT_NOTE,
         ),
     )
 
 
 def _searches(
     settings: PlaneSettings, mean_loss: _MeanLosses, bounds: dict[str, Accounting], tell: Report
-) -> tuple[dict[float, Chosen], dict[tuple[float, str], Chosen]]:
+) -> tuple[dict[float, Chosen], dict[tuple[float, str, str], Chosen]]:
+    """The unconstrained design by noise level, the private ones by noise, range of ridges and bound."""
     free: dict[float, Chosen] = {}
-    private: dict[tuple[float, str], Chosen] = {}
-    jobs = [(noise, who) for noise in settings.noises for who in ("", *bounds)]
-    for step, (noise, who) in enumerate(jobs):
+    private: dict[tuple[float, str, str], Chosen] = {}
+    jobs = [("", ""), *((reach, who) for reach in PRIVATE_RIDGES for who in bounds)]
+    steps = [(noise, *job) for noise in settings.noises for job in jobs]
+    for step, (noise, reach, who) in enumerate(steps):
 
         def at(lengthscale: float, ridges: Floats, scales: Floats, noise: float = noise) -> Floats:
             return mean_loss.at(noise, lengthscale, ridges, scales)
 
-        def say(fraction: float, step: int = step, noise: float = noise, who: str = who) -> None:
-            words = f"search under the {who} bound" if who else "unconstrained search"
-            tell(0.6 * (step + fraction) / len(jobs), f"M_xi = {noise:g}: {words}")
+        def say(
+            fraction: float, step: int = step, noise: float = noise, reach: str = reach, who: str = who
+        ) -> None:
+            words = f"search under the {who} bound, ridges {reach}" if who else "unconstrained search"
+            tell(0.6 * (step + fraction) / len(steps), f"M_xi = {noise:g}: {words}")
 
         if who:
             scales = private_scales(bounds[who], settings.epsilon)
-            private[noise, who] = choose(
-                at, scales, LENGTHSCALES, PRIVATE_RIDGES, say, refinements=1, flat=FLAT
+            private[noise, reach, who] = choose(
+                at, scales, LENGTHSCALES, PRIVATE_RIDGES[reach], say, refinements=1
             )
         else:
             free[noise] = choose(at, free_scales, FREE_LENGTHSCALES, FREE_RIDGES, say, refinements=1)
@@ -203,7 +208,7 @@ def _row(
     increase = private_loss / free_loss - 1.0
     return (
         noise, rounded(noise / (1.0 - noise), 2), who, rounded(accounting.epsilon(free), 1),
-        spread(free_dimension, 1), spread(private_dimension, 1), spread(increase, 2), spread(free_iou),
+        spread(free_dimension, 1), spread(private_dimension, 2), spread(increase, 2), spread(free_iou),
         spread(mean), spread(deviation), spread((free_iou - mean) / free_iou), design_words(free),
         design_words(private), rounded(float(mean.mean())),
         rounded(float(mean.std(ddof=1) / np.sqrt(mean.size))), rounded(float(increase.mean())),

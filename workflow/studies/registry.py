@@ -23,7 +23,8 @@ RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 
 @dataclass(frozen=True)
 class Study:
-    """One study. `quick` and `full` run it at a preset; `question` is what it answers, `source` in the paper.
+    """One study. `quick` and `full` run it at a preset; `question` is what it answers, `source` where in the
+    paper it comes from, as a sentence.
 
     stored  file names, in RESULTS, of its full figures;  command  what makes them
     """
@@ -65,7 +66,7 @@ STUDIES: dict[str, Study] = {
             "membership",
             "Membership attack",
             "How much does a released path tell about one record, and what does the proof allow?",
-            "section 4 and appendix C, figures 2 and 3",
+            "Paper: section 4 and appendix C, figures 2 and 3.",
             lambda report, quick: membership.run(
                 MembershipSettings.quick() if quick else MembershipSettings.full(), report
             ),
@@ -75,7 +76,7 @@ STUDIES: dict[str, Study] = {
             "Audit of designs",
             "Does an attack on the program's own sampler stay under the proved bound, and would it notice a "
             "mistake?",
-            "not in the paper",
+            "Not in the paper.",
             lambda report, quick: design_audit.run(
                 AuditSettings.quick() if quick else AuditSettings.full(), report
             ),
@@ -84,7 +85,7 @@ STUDIES: dict[str, Study] = {
             "line",
             "Excursion sets on a line",
             "What does the privacy constraint cost where the bound is tight?",
-            "section 5 and appendix D, tables 1 to 3",
+            "Paper: section 5 and appendix D, tables 1 to 3.",
             lambda report, quick: line_excursions.run(
                 LineSettings.quick() if quick else LineSettings.full(), report
             ),
@@ -93,7 +94,7 @@ STUDIES: dict[str, Study] = {
             "plane",
             "Plumes in the plane",
             "What does a sharper sensitivity buy in two dimensions?",
-            "appendix D.1, table 4",
+            "Paper: appendix D.1, table 4.",
             lambda report, quick: plane_excursions.run(
                 PlaneSettings.quick() if quick else PlaneSettings.full(), report
             ),
@@ -102,7 +103,7 @@ STUDIES: dict[str, Study] = {
             "london",
             "London",
             "Which mechanism draws the best map at each epsilon, on real and on generated sales?",
-            "appendix D.2, figure 4",
+            "Paper: appendix D.2, figure 4.",
             lambda report, quick: london.run(
                 LondonSettings.quick() if quick else LondonSettings.full(), report
             ),

@@ -23,11 +23,10 @@ FREE_SCALES = np.geomspace(0.03, 3.0, 20)  # unconstrained posterior scales
 ABOVE = np.array([1.0, 1.2, 1.5, 2.0, 3.0])  # private scales, as multiples of the least that is feasible
 TOP = 3  # candidates refined around
 STEPS = (1.25, 1.12)  # ratios of the two refinement rounds
-FLAT = 0.005  # in large ridges private losses differ by less, far below their spread over worlds
-FLAT_NOTE = (
-    "In large ridges the private loss is flat: it nears a limit in which a path is a smoothed sum of the "
-    f"responses plus prior noise. Of all private designs within {100 * FLAT:g} % of the least loss the one "
-    "with the smallest ridge is taken."
+LIMIT_NOTE = (
+    "The shorter range of ridges is the published one. In large ridges a private path nears a limit, a "
+    "smoothed sum of the responses plus prior noise, where the bounds and hence the maps differ little. The "
+    "longer range reaches it."
 )
 
 
@@ -92,14 +91,14 @@ def choose(
     ridges: Iterable[float],
     tell: Callable[[float], None] = lambda fraction: None,
     refinements: int = 2,
-    flat: float = 0.0,
 ) -> Chosen:
     """The least mean loss over a coarse grid and rounds of refinement around the best few.
 
-    Of all designs whose loss lies within the share `flat` of the least, the one with the smallest ridge.
-    `tell` may raise to cancel. Raises `WorkflowError` where no candidate is feasible.
+    Refinement stays below the largest of `ridges`. `tell` may raise to cancel.
+    Raises `WorkflowError` where no candidate is feasible.
     """
-    asked = [(float(a), float(b)) for a in lengthscales for b in ridges]
+    ridges = tuple(map(float, ridges))
+    asked = [(float(a), b) for a in lengthscales for b in ridges]
     seen: dict[tuple[float, float], Chosen] = {}
     for part in range(refinements + 1):
         by_length: dict[float, list[float]] = {}
@@ -113,13 +112,12 @@ def choose(
         if part < refinements:
             ratio = STEPS[min(part, len(STEPS) - 1)]
             factors = (1.0 / ratio, 1.0, ratio)
-            asked = [(round(item.lengthscale * a, 5), round(item.ridge * b, 5))
+            asked = [(round(item.lengthscale * a, 5), min(round(item.ridge * b, 5), max(ridges)))
                      for item in best for a in factors for b in factors]  # fmt: skip
     winner = min(seen.values(), key=lambda item: item.loss)
     if not math.isfinite(winner.loss):
         raise WorkflowError("No design on the study's grid meets the privacy budget: raise epsilon.")
-    tied = [item for item in seen.values() if item.loss <= (1.0 + flat) * winner.loss]
-    return min(tied, key=lambda item: (item.ridge, item.loss))
+    return winner
 
 
 def _score(

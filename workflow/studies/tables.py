@@ -76,7 +76,8 @@ class StudyResult:
         first, last = self.seeds[0], self.seeds[-1]
         row = len(self.seeds) > 2 and self.seeds == tuple(range(first, last + 1))
         seeds = f"{first} to {last}" if row else ", ".join(map(str, self.seeds))
-        return f"Seeds {seeds}; {self.repetitions}; {self.seconds:,.0f} s of CPU time."
+        word = "Seed" if len(self.seeds) == 1 else "Seeds"
+        return f"{word} {seeds}; {self.repetitions}; {self.seconds:,.0f} s of CPU time."
 
     def to_json(self) -> str:
         """The result as JSON text that `from_json` reads back to an equal value."""
