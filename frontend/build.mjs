@@ -9,8 +9,8 @@ const outdir = "hexcursion_maps/assets";
 const ownGlobals = {
   name: "own-globals",
   setup({ onLoad }) {
-    onLoad({ filter: /node_modules\/@(deck|luma|loaders|probe)\.gl\/.*\.js$/ }, async ({ path }) => ({
-      contents: (await readFile(path, "utf8")).replace(/\bglobalThis\.(deck|luma|loaders|probe)\b/g, "globalThis.hexcursion_$1"),
+    onLoad({ filter: /node_modules\/@(deck|luma)\.gl\/.*\.js$/ }, async ({ path }) => ({
+      contents: (await readFile(path, "utf8")).replace(/\bglobalThis\.(deck|luma)\b/g, "globalThis.hexcursion_$1"),
       loader: "js",
     }));
   },

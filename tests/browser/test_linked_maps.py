@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Locator, Page
 
 from geo.colours import rgb
 from tests.browser.harness import (
+    CHART,
     LINKED,
     PATIENCE,
     count_colour,
@@ -39,6 +40,8 @@ def paint(mask):
     return maps.paint_set(mask, inside="in", outside="out", title="t")
 west = x < np.quantile(x, cut / 10)
 panes = [maps.Pane("Released", paint(west)), maps.Pane("Baseline", paint(~west), private=True)]
+if st.checkbox("another chart"):
+    st.pydeck_chart(maps.preview_deck(domain), key="another", height=200)
 panes = panes[: 1 if mode == "single" else 2]
 if st.checkbox("shown", True):
     linked_maps.show(domain, panes, mode=mode, key="k", alt="a map", height={HEIGHT})
@@ -189,6 +192,27 @@ def test_a_tooltip_says_what_each_pane_says_of_one_cell(opened: Page) -> None:
     assert said[0].startswith("Released: ")
     assert said[1].startswith("Private baseline: ")
     assert said[2].startswith("H3 cell 87")
+
+
+def test_it_lives_beside_streamlits_own_chart_whichever_comes_first(browser: Browser, address: str) -> None:
+    """Both bring a deck.gl into one window, of different versions."""
+    for order in (("another chart", "shown"), ("shown", "another chart")):
+        page = browser.new_page(viewport={"width": WIDTH, "height": 1100})
+        page.set_default_timeout(PATIENCE * 1000)
+        page.goto(address)
+        settle(page)
+        if order[0] == "another chart":
+            page.locator("label").filter(has_text="shown").click()
+            page.locator(LINKED).wait_for(state="detached")
+        else:
+            wait_for_colour(page.locator(LINKED), ONE, 5000)
+        page.locator("label").filter(has_text="another chart").click()
+        wait_for_colour(page.locator(CHART), rgb("cell"), 2000)
+        if order[0] == "another chart":
+            page.locator("label").filter(has_text="shown").click()
+        wait_for_colour(page.locator(LINKED), ONE, 5000)
+        assert page.get_by_text("Error").count() == 0
+        page.close()
 
 
 def test_a_map_that_leaves_the_page_gives_its_graphics_context_back(opened: Page) -> None:
