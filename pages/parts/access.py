@@ -55,11 +55,14 @@ def _listed() -> bool:
 def reach_of(uploads: PrivateFolder) -> Reach:
     """Which files of this machine the session may name.
 
-    Folders in a list `data` of the `[hexcursion]` section of the secrets, or in HEXCURSION_DATA, limit it to
-    what lies below them; without either, any path may be named while the app listens on this machine only.
+    One folder or a list of them under `data` in the `[hexcursion]` section of the secrets, or in
+    HEXCURSION_DATA, limit it to what lies below them; without either, any path may be named while the app
+    listens on this machine only.
     """
     section = st.secrets.get("hexcursion", {}) if st.secrets.load_if_toml_exists() else {}
     listed = section.get("data")
+    if isinstance(listed, str):
+        listed = [listed]
     return reach(
         None if listed is None else [str(folder) for folder in listed],
         loopback=st.get_option("server.address") in LOOPBACK,

@@ -7,10 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages.parts import access, visit, workspace
+from pages.parts import access, saving, visit, workspace
 from pages.parts.steps import HELP, MAIN_PATH, SCREENS, SECTIONS, START, VIEWER, Screen, after, before
-from workflow.desk import portable_settings
-from workflow.errors import WorkflowError
 
 SIDEBAR_PIXELS = 270
 STATIC = Path(__file__).resolve().parents[2] / "static"
@@ -76,7 +74,7 @@ def footer(screen: Screen) -> None:
     if access.may_curate():
         work = workspace.current()
         with st.sidebar:
-            _save(work)
+            saving.offer_choices(work)
             visit.watch(work)
     if screen not in MAIN_PATH:
         return
@@ -95,27 +93,6 @@ def footer(screen: Screen) -> None:
                 disabled=missing is not None,
                 help=missing,
             )
-
-
-def _save(work: workspace.Workspace) -> None:
-    """All choices as the file that the Data screen and the command line take, once they are complete."""
-    try:
-        text = portable_settings(work.settings(), work.folder)
-    except WorkflowError as error:
-        if work.settings_complete():
-            st.caption(str(error))
-        return
-    st.download_button(
-        "Save these choices",
-        text,
-        "hexcursion-settings.toml",
-        "application/toml",
-        icon=":material/save:",
-        help="A settings file (TOML) for the Data screen and for the command line. It holds no data; it "
-        "names your files, columns and threshold.",
-        on_click="ignore",
-        width="stretch",
-    )
 
 
 def _stepper(screen: Screen) -> None:

@@ -85,6 +85,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
         st.markdown("**Private data**")
         path = _file("Sensor table (.csv, .csv.gz, .zip)", where, "sensors_private", work)
         if path is None:
+            st.caption(":material/info: Name a table with a column each for place and value to go on.")
             return None
         try:
             guess = propose_columns(path)
@@ -163,6 +164,9 @@ def ask_sensors(work: Workspace) -> Sources | None:
 
 def refill(work: Workspace) -> None:
     """Let the widgets show what a workspace holds, however its data came to be chosen."""
+    region = work.choices.get("region")
+    if region is not None and work.folder.holds(region):
+        work.uploads["region"] = region
     data: SourceSettings | None = work.choices.get("data")
     if data is None or work.kind not in ("sales", "sensors"):
         return

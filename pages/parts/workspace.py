@@ -109,14 +109,6 @@ class Workspace:
             raise WorkflowError(f"The threshold is missing: give it on the screen {PRIVACY.title}.")
         return ReleaseSettings(**self.choices)
 
-    def settings_complete(self) -> bool:
-        """Whether the choices made so far are all that a release needs."""
-        try:
-            self.settings()
-        except WorkflowError:
-            return False
-        return True
-
     def renewed(self) -> Workspace:
         """An empty workspace that holds the same uploads."""
         return Workspace(folder=self.folder, uploads=self.uploads)

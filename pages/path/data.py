@@ -148,4 +148,7 @@ if work.private is not None:
             report_lines(work.reference.lines)
         else:
             st.markdown("**Reference data**", help=tip("reference"))
-            st.caption("None: the design will be tuned on a simulated field.")
+            st.caption(
+                "None: the design will be tuned on a simulated field, for which two public numbers are asked "
+                "on the screen Privacy and utility: a usual value, and how far values go from it."
+            )

@@ -51,8 +51,6 @@ def asked_region() -> tuple[str | None, Box | None] | None:
     if way == FROM_EXAMPLE:
         return str(OF_EXAMPLE / EXAMPLE_REGION), None
     if way == UPLOAD:
-        if way_now == UPLOAD:
-            work.uploads.setdefault("region", str(named))
         path = remembered(
             "Polygon of the area, in longitude and latitude", ["geojson", "json"], "region", work
         )
@@ -123,7 +121,7 @@ def summary(domain: Domain) -> None:
     columns = st.columns([2, 2, 2, 3])
     columns[0].metric("Hexagons", f"{domain.size:,}")
     columns[1].metric("Area of one", facts.area)
-    columns[2].metric("Distance to the next", facts.spacing)
+    columns[2].metric("Spacing", facts.spacing, help="From the centre of one hexagon to the next.")
     columns[3].metric("Rows inside", facts.inside, help="Of the places previewed on the Data screen.")
 
 
@@ -150,7 +148,7 @@ with right:
                 work.domain,
                 [lon for lon, _ in places],
                 [lat for _, lat in places],
-                **maps.look(width=700),
+                **maps.look(width=480),  # the whole area, in the column of a narrow window too
             ),
             key="preview",
             alt=f"The area filled with {work.domain.size:,} hexagons, and the places of the private rows.",

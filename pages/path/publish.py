@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import released_view, workspace
+from pages.parts import released_view, saving, workspace
 from pages.parts.bundles import embedded_label
 from workflow.desk import bundle_files, find_bundle
 from workflow.errors import WorkflowError
-from workflow.settings import settings_to_toml
 
 work = workspace.current()
 release_id = work.release_id or st.query_params.get("release")
@@ -53,15 +52,7 @@ else:
             released_view.statement_facts(viewer)
             downloads(release_id)
             if work.found is not None:
-                st.download_button(
-                    "Settings for the command line",
-                    settings_to_toml(work.found.project.settings),
-                    "settings.toml",
-                    "application/toml",
-                    icon=":material/tune:",
-                    on_click="ignore",
-                    width="stretch",
-                )
+                saving.offer(work, work.found.project.settings, "Settings for the command line")
             st.page_link("pages/look/viewer.py", label="See it as a reader would", icon=":material/map:")
         with right:
             embedded_label(viewer)

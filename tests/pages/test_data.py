@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import public_data, workspace
+from pages.parts import access, public_data, workspace
 from pages.parts.steps import DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import press, texts
 from workflow.desk import (
@@ -284,7 +284,12 @@ def test_an_uploaded_area_follows_the_resolution_after_coming_back(
     assert "In use: **area.geojson**" in texts(app)
     before = work_of(app).domain.size  # type: ignore[union-attr]
     app.slider(key="resolution").set_value(7).run()
-    assert 1 < work_of(app).domain.size < before  # type: ignore[union-attr]
+    after = work_of(app).domain.size  # type: ignore[union-attr]
+    assert 1 < after < before
+    [removing] = [button for button in app.button if button.key == "region_remove"]
+    removing.click().run()
+    assert "Until another area is named" in texts(app)
+    assert work_of(app).domain.size == after  # type: ignore[union-attr]
 
 
 def saved(app: AppTest) -> str:
@@ -352,7 +357,8 @@ def test_settings_that_name_server_files_fill_the_path_widgets(
 @pytest.mark.parametrize(("text", "word"), [
     (b"\xff\xfe\x00", "TOML"), (b"threshold = ", "TOML"), (b"colour = 1\n", "colour"), (b"", "`data`"),
     (b"threshold = 1.0\n[data]\npath = 5\n", "text in quotation marks"),
-], ids=["binary", "half a line", "unknown key", "empty", "wrong type"])  # fmt: skip
+    (b"threshold = 1.0\nregion = 5\n[data]\npath = 't'\nvalue = 'v'\nx = 'x'\ny = 'y'\n", "region must be"),
+], ids=["binary", "half a line", "unknown key", "empty", "number for path", "number for region"])  # fmt: skip
 def test_broken_settings_are_one_sentence_and_change_nothing(
     open_app: OpenApp, text: bytes, word: str
 ) -> None:
@@ -368,7 +374,7 @@ def test_broken_settings_are_one_sentence_and_change_nothing(
 class TestLimitedPaths:
     """An operator named a folder: nothing outside it is read by path."""
 
-    @pytest.fixture(params=["variable", "secrets"])
+    @pytest.fixture(params=["variable", "list in secrets", "one in secrets"])
     def limited(
         self,
         request: pytest.FixtureRequest,
@@ -385,7 +391,8 @@ class TestLimitedPaths:
             monkeypatch.setenv("HEXCURSION_DATA", str(folder))
             app = open_app(DATA.path)
         else:
-            app = open_app(DATA.path, secrets={"hexcursion": {"data": [str(folder)]}})
+            one = request.param == "one in secrets"
+            app = open_app(DATA.path, secrets={"hexcursion": {"data": str(folder) if one else [str(folder)]}})
         kind(app, "sensors")
         app.segmented_control(key="sensors_where").set_value("path").run()
         return app
@@ -417,6 +424,22 @@ class TestLimitedPaths:
         assert len(errors(limited)) == 1
         assert "HEXCURSION_DATA" in errors(limited)[0]
         assert work_of(limited).private is None
+
+
+def test_an_app_that_other_machines_reach_reads_uploads_only(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "table.csv").write_text(TABLE)
+    asked = access.st.get_option
+    monkeypatch.setattr(
+        access.st, "get_option", lambda name: "0.0.0.0" if name == "server.address" else asked(name)
+    )
+    app = kind(open_app(DATA.path), "sensors")
+    app.segmented_control(key="sensors_where").set_value("path").run()
+    named(app, "sensors_private", tmp_path / "table.csv")
+    assert len(errors(app)) == 1
+    assert "reads no files of its machine by path" in errors(app)[0]
+    uploaded_sensors(open_app)
 
 
 class TestDownload:
