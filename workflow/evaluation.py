@@ -212,14 +212,16 @@ class SimulatedSets:
     parts: dict[int, tuple[Floats, Floats]]
     noise: Callable[[int], Floats]
 
-    def at(self, scale: float, noise_scale: float, rounds: int) -> Bools:
-        """Released sets, (releases, N)."""
+    def at(self, scale: float, noise_scale: float, rounds: int, count: int | None = None) -> Bools:
+        """Released sets, (releases, N); of `count` paths each instead of the judge's number, if given."""
+        count = count or self.judge.paths
         mean, paths = self.parts[rounds]
         field = mean + scale * paths
         if noise_scale > 0:
             field += noise_scale * self.noise(rounds)
         above: Bools = self.judge.sign * (field - self.judge.level) > 0
-        if self.judge.paths == 1:
+        if count == 1:
             return above
-        votes = above.reshape(self.judge.releases, self.judge.paths, -1).mean(axis=1)
+        releases = above.shape[0] // count
+        votes = above[: releases * count].reshape(releases, count, -1).mean(axis=1)
         return np.asarray(votes >= 0.5)

@@ -23,22 +23,28 @@ STEPS = tuple(float(f"{10.0 ** (step / 100.0):.3g}") for step in range(-200, 131
 """Epsilons that can be an answer, 0.01 to 20 in steps of about 2.3 %, three significant digits each."""
 
 Score = Callable[[float], Scored | None]
+Report = Callable[[float, str], None]
 
 
-def smallest_epsilon(project: Project, tuned: Tuned, wanted: float) -> FrontierPoint | None:
+def smallest_epsilon(
+    project: Project, tuned: Tuned, wanted: float, report: Report | None = None
+) -> FrontierPoint | None:
     """The least epsilon of `STEPS` at which a design of the frontier reaches IoU `wanted`, or None.
 
     wanted  expected IoU with the reference baseline, in (0, 1]
+    report  told (fraction, text) before every epsilon tried; it may raise to cancel
     Everything is computed on reference data. The answer's own design is the one to release at that epsilon.
     Raises `WorkflowError` for a wanted IoU outside (0, 1], and where a pilot stands in for reference data:
     its cost was fixed with an epsilon in mind.
     """
     if project.pilot is not None:
         raise WorkflowError("A wanted IoU needs reference data: a pilot is a share of a fixed epsilon.")
-    return solve(search_task(project), tuned.result, wanted)
+    return solve(search_task(project, None, tuned.result.unconstrained), tuned.result, wanted, report)
 
 
-def solve(task: SearchTask, result: SearchResult, wanted: float) -> FrontierPoint | None:
+def solve(
+    task: SearchTask, result: SearchResult, wanted: float, report: Report | None = None
+) -> FrontierPoint | None:
     """`smallest_epsilon` for a search's task and result.
 
     The frontier's designs differ in prior, lengthscale, ridge, share of prior noise, smoothing and clip
@@ -49,19 +55,31 @@ def solve(task: SearchTask, result: SearchResult, wanted: float) -> FrontierPoin
     """
     if not 0.0 < wanted <= 1.0:
         raise WorkflowError(f"A wanted IoU lies above 0 and at most at 1, not {wanted!r}: try 0.8.")
+    tell = report or (lambda fraction, text: None)
     best: FrontierPoint | None = None
-    for judge, design in _shapes(task, result):
+    shapes = _shapes(task, result)
+    for number, (judge, design) in enumerate(shapes):
+        so_far = "no epsilon reaches it yet" if best is None else f"epsilon {best.epsilon:g} reaches it"
+        say = _at(tell, number / len(shapes), f"Design {number + 1} of {len(shapes)}; {so_far}")
+        say()
         judge.baseline = result.baseline
         score = _scorer(task, judge, design)
         steps = STEPS if best is None else STEPS[: bisect.bisect_left(STEPS, best.epsilon)]
-        best = _least(score, steps, wanted) or best
+        best = _least(score, steps, wanted, say) or best
     return best
 
 
-def _least(score: Score, steps: tuple[float, ...], wanted: float) -> FrontierPoint | None:
+def _at(tell: Report, fraction: float, text: str) -> Callable[[], None]:
+    return lambda: tell(fraction, text)
+
+
+def _least(
+    score: Score, steps: tuple[float, ...], wanted: float, say: Callable[[], None]
+) -> FrontierPoint | None:
     """The first of increasing epsilons that reaches the wanted agreement, if the last one does."""
 
     def reached(epsilon: float) -> Scored | None:
+        say()
         scored = score(epsilon)
         return scored if scored is not None and scored.utility.agreement >= wanted else None
 

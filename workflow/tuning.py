@@ -94,16 +94,19 @@ def tune(project: Project, report: Callable[[float, str], None] | None = None) -
     if project.reference_kind in ("reference data", "public reference data"):
         free_agreement = free_map_agreement(project, result.unconstrained.design)
     chosen = result.chosen if project.pilot is None else _beside_pilot(project, result.chosen, project.pilot)
-    public = None
-    if settings.prior_mean:
-        mean = reference_mean(project, project.reference, result.unconstrained.design, chosen.response)
-        public = PublicMap(mean, "posterior mean of the public reference data")
+    public = public_map(project, result, chosen.response)
     tuning = _tuning(project, project.reference_kind, _detail(project, result))
     return Tuned(result, Choice(chosen.design, chosen.response, tuning, public), free_agreement)
 
 
-def search_task(project: Project, report: Callable[[float, str], None] | None = None) -> SearchTask:
+def search_task(
+    project: Project,
+    report: Callable[[float, str], None] | None = None,
+    unconstrained: Scored | None = None,
+) -> SearchTask:
     """What the search of a project is asked: judges on its reference data, the public n, the budget.
+
+    unconstrained  the baseline's design, where an earlier search of the same reference data has found it
 
     With a public prior mean the baseline's design comes from all reference data; then one half of them plays
     the public map and the other, mapped under the same design, the private data.
@@ -126,8 +129,8 @@ def search_task(project: Project, report: Callable[[float, str], None] | None = 
         quick=settings.quick,
     )
     if not settings.prior_mean:
-        return task
-    free = unconstrained_design(task, report or (lambda fraction, text: None))
+        return replace(task, unconstrained=unconstrained)
+    free = unconstrained or unconstrained_design(task, report or (lambda fraction, text: None))
     first, second = halves(project.reference)
     return replace(
         task,
@@ -164,6 +167,39 @@ def given_choice(project: Project) -> Choice:
     )  # fmt: skip
     return Choice(
         design, project.response, _tuning(project, "given", "typed in by the curator as public knowledge")
+    )
+
+
+def typed_choice(project: Project, tuned: Tuned, scored: Scored) -> Choice:
+    """A design typed in and judged on the reference data, with the public map of the search if it had one.
+
+    Raises `WorkflowError` where it costs more than the settings' epsilon, the pilot included.
+    """
+    if not scored.epsilon <= project.settings.epsilon:
+        raise WorkflowError(
+            f"This design does not fit epsilon {project.settings.epsilon:g}: raise its ridge or scale, take "
+            "fewer paths, or raise the budget."
+        )
+    detail = "typed in by the curator and judged there"
+    return Choice(
+        scored.design, scored.response, _tuning(project, project.reference_kind, detail),
+        public_map(project, tuned.result, scored.response),
+    )  # fmt: skip
+
+
+def public_map(project: Project, result: SearchResult, scale: ResponseScale) -> PublicMap | None:
+    """The public prior mean under a response scale, where the settings ask for one."""
+    if not project.settings.prior_mean:
+        return None
+    mean = reference_mean(project, project.reference, result.unconstrained.design, scale)
+    return PublicMap(mean, "posterior mean of the public reference data")
+
+
+def stated(project: Project, choice: Choice) -> Choice:
+    """The choice as a release must state it: what was chosen by looking is not accounted for."""
+    tuning = choice.tuning
+    return (
+        replace(choice, tuning=_tuning(project, tuning.kind, tuning.detail)) if tuning.accounted else choice
     )
 
 

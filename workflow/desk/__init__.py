@@ -19,6 +19,8 @@ from workflow.desk.designs import (
 from workflow.desk.example import EXAMPLE_REGION, example_folder, example_settings, is_example
 from workflow.desk.exploring import paint, products_of, statement_text, threshold_stops
 from workflow.desk.finished import Finished, example_job
+from workflow.desk.odds import AttackOdds, attack_odds
+from workflow.desk.piloting import pilot_job, pilot_serves, pilot_words
 from workflow.desk.places import Box, DomainFacts, domain_of, facts_of
 from workflow.desk.portable import portable_settings, settings_with_files, source_words
 from workflow.desk.previews import Preview, look_at, propose_columns
@@ -35,6 +37,24 @@ from workflow.desk.releasing import (
     release,
 )
 from workflow.desk.shelf import OfferedFile, ShelvedBundle, bundle_files, find_bundle, open_bundle, shelf
+from workflow.desk.trials import (
+    TypedDesign,
+    VariationView,
+    around_job,
+    best_reached,
+    cost,
+    coverage_job,
+    coverage_sentences,
+    covers,
+    most_epsilon,
+    rehearsals_words,
+    settle_on_typed,
+    smoothings,
+    solve_job,
+    typed_families,
+    typed_job,
+    typed_like,
+)
 from workflow.desk.uploads import PrivateFolder
 
 # The named parts of the market and how they are called on a screen.
@@ -46,6 +66,7 @@ __all__ = [
     "MECHANISMS",
     "SEGMENT_TITLES",
     "AccountView",
+    "AttackOdds",
     "Bools",
     "Box",
     "BudgetState",
@@ -63,11 +84,20 @@ __all__ = [
     "Rehearsal",
     "ReportRow",
     "ShelvedBundle",
+    "TypedDesign",
+    "VariationView",
     "agreement",
+    "around_job",
+    "attack_odds",
     "baseline_at",
+    "best_reached",
     "budget_state",
     "bundle_files",
     "by_hand",
+    "cost",
+    "coverage_job",
+    "coverage_sentences",
+    "covers",
     "curators_baseline",
     "describe",
     "domain_of",
@@ -81,8 +111,12 @@ __all__ = [
     "find_bundle",
     "is_example",
     "look_at",
+    "most_epsilon",
     "open_bundle",
     "paint",
+    "pilot_job",
+    "pilot_serves",
+    "pilot_words",
     "plan",
     "portable_settings",
     "products_of",
@@ -90,16 +124,23 @@ __all__ = [
     "public_folder",
     "public_offers",
     "reach",
+    "rehearsals_words",
     "rehearse",
     "release",
     "report_rows",
     "search_job",
     "settings_with_files",
     "settle_on",
+    "settle_on_typed",
     "shelf",
+    "smoothings",
+    "solve_job",
     "source_words",
     "statement_text",
     "threshold_stops",
+    "typed_families",
+    "typed_job",
+    "typed_like",
     "view_ledger",
     "void_charge",
 ]

@@ -21,9 +21,10 @@ from workflow.project import Project, load_project
 from workflow.records import bin_records
 from workflow.scored import FrontierPoint, Scored
 from workflow.settings import ReleaseSettings
-from workflow.tuning import Choice, PublicMap, Tuned, halves, reference_mean, tune
+from workflow.tuning import Choice, Tuned, halves, public_map, reference_mean, tune
 from workflow.words import significant, upper
 
+MANY_TIMES = 10  # beyond it an increase is not worth a number
 REHEARSAL_SEED = 161803  # rehearsals are drawn on reference data only
 # How mechanisms and priors are called on a screen; the first of each is the default.
 MECHANISMS = {POSTERIOR_SAMPLING: "Posterior sampling", NOISY_CELL_STATISTICS: "Noisy cell statistics"}
@@ -86,12 +87,19 @@ def describe(design: Design) -> str:
     return ", ".join(parts)
 
 
-def search_job(settings: ReleaseSettings) -> Job[tuple[Project, Tuned]]:
-    """Load and search in the background."""
+def search_job(settings: ReleaseSettings, piloted: Project | None = None) -> Job[tuple[Project, Tuned]]:
+    """Load and search in the background; `piloted` is the project of a pilot that was paid for already.
+
+    The tuning it states does not yet say whether somebody looked: a plan adds that from the settings.
+    """
 
     def work(report: Callable[[float, str], None]) -> tuple[Project, Tuned]:
-        project = load_project(settings, lambda fraction, text: report(0.05 * fraction, text))
-        return project, tune(project, lambda fraction, text: report(0.05 + 0.95 * fraction, text))
+        if piloted is None:
+            project = load_project(settings, lambda fraction, text: report(0.05 * fraction, text))
+        else:
+            project = replace(piloted, settings=settings)
+        blind = replace(project, settings=settings.with_changes(looked=False))
+        return project, tune(blind, lambda fraction, text: report(0.05 + 0.95 * fraction, text))
 
     return Job(work)
 
@@ -106,7 +114,7 @@ def report_rows(tuned: Tuned) -> tuple[ReportRow, ...]:
             significant(free.utility.effective_dimension, 3),
             _known(chosen.utility.effective_dimension, lambda value: significant(value, 3)),
         ),
-        ReportRow("bce", "0 %", _percent(tuned.result.bce_increase)),
+        ReportRow("bce", significant(free.utility.bce, 2), _loss(chosen.utility.bce, free.utility.bce)),
         ReportRow("iou", _known(free.utility.holdout_iou, _ratio), _ratio(chosen.utility.holdout_iou)),
         ReportRow("iou_gap", "0 %", _percent(tuned.result.iou_gap)),
     )
@@ -150,12 +158,7 @@ def rehearse(project: Project, tuned: Tuned, scored: Scored) -> Rehearsal:
 def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Project, Choice]:
     """The project and choice that release the design of a dot, at that dot's epsilon."""
     settled = replace(project, settings=project.settings.with_changes(epsilon=point.epsilon))
-    public = None
-    if tuned.choice.public_map is not None:
-        mean = reference_mean(
-            project, project.reference, tuned.result.unconstrained.design, point.scored.response
-        )
-        public = PublicMap(mean, tuned.choice.public_map.origin)
+    public = public_map(project, tuned.result, point.scored.response)
     return settled, Choice(point.scored.design, point.scored.response, tuned.choice.tuning, public)
 
 
@@ -165,6 +168,15 @@ def _cost(epsilon: float) -> str:
 
 def _ratio(value: float) -> str:
     return f"{value:.2f}"
+
+
+def _loss(value: float, without: float) -> str:
+    """A cross-entropy with its increase: in per cent while that is readable, in times beyond."""
+    if math.isnan(value) or not without > 0:
+        return _known(value, lambda known: significant(known, 2))
+    times = value / without
+    said = f"{100 * (times - 1):+.0f} %" if times < 2 else f"{significant(times, 2)} times"
+    return f"{significant(value, 2)} ({said if times < MANY_TIMES else f'more than {MANY_TIMES} times'})"
 
 
 def _percent(value: float) -> str:

@@ -11,7 +11,7 @@ from workflow.baseline import Agreement, Baseline, compare, fit_baseline
 from workflow.ledger import open_ledger
 from workflow.project import Project
 from workflow.release import Plan, Published, plan_release, publish
-from workflow.tuning import Choice, Tuned
+from workflow.tuning import Choice, Tuned, stated
 from workflow.words import significant, upper
 
 Bools = NDArray[np.bool_]
@@ -38,7 +38,7 @@ class BudgetState:
 
 def plan(project: Project, choice: Choice) -> Plan:
     """What a release would say and cost; nothing is drawn and nothing charged."""
-    return plan_release(project, choice, open_ledger(project.settings.ledger))
+    return plan_release(project, stated(project, choice), open_ledger(project.settings.ledger))
 
 
 def budget_state(planned: Plan) -> BudgetState:
@@ -60,7 +60,7 @@ def release(project: Project, choice: Choice, budget: float | None = None) -> Pu
 
     `budget` is the dataset's total epsilon, set with its first release; None leaves what stands.
     """
-    ledger = open_ledger(project.settings.ledger)
+    ledger, choice = open_ledger(project.settings.ledger), stated(project, choice)
     planned = plan_release(project, choice, ledger)
     if budget is not None and planned.preview.budget is None:
         charge = planned.charge

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -39,7 +41,24 @@ def test_the_report_says_what_the_search_found(searched) -> None:
     assert set(rows) == {"epsilon", "dimension", "bce", "iou", "iou_gap"}
     assert float(rows["epsilon"].private) >= tuned.result.chosen.epsilon  # a cost is never rounded down
     assert rows["iou"].private == f"{tuned.result.chosen.utility.holdout_iou:.2f}"
-    assert rows["bce"].free == rows["iou_gap"].free == "0 %"
+    assert rows["iou_gap"].free == "0 %"
+    assert float(rows["bce"].free) == pytest.approx(tuned.result.unconstrained.utility.bce, rel=0.06)
+
+
+@pytest.mark.parametrize(("times", "said"), [
+    (1.0, "0.5 (+0 %)"), (1.35, "0.68 (+35 %)"), (0.9, "0.45 (-10 %)"), (3.2, "1.6 (3.2 times)"),
+    (57.0, "28 (more than 10 times)"), (float("nan"), "–"),
+])  # fmt: skip
+def test_a_huge_increase_is_said_in_words(searched, times: float, said: str) -> None:
+    _, tuned = searched
+    free, chosen = tuned.result.unconstrained, tuned.result.chosen
+    result = replace(
+        tuned.result,
+        unconstrained=replace(free, utility=replace(free.utility, bce=0.5)),
+        chosen=replace(chosen, utility=replace(chosen.utility, bce=0.5 * times)),
+    )
+    rows = {row.term: row for row in report_rows(replace(tuned, result=result))}
+    assert rows["bce"].private == said
 
 
 def test_every_dot_is_a_design_of_the_frontier(searched) -> None:
