@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import threading
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 from pages.parts import access, public_data, workspace
 from pages.parts.steps import DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import press, texts
+from tests.workflow.desk.public_server import Server, place_files_at
 from workflow.desk import (
     Fetched,
     example_settings,
@@ -473,6 +475,36 @@ class TestDownload:
         press(app, "Read the data")
         assert work_of(app).kind == "sales"
         assert work_of(app).reference is not None
+
+    def test_from_the_click_to_the_sales_that_were_read(
+        self, open_app: OpenApp, example: ReleaseSettings, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert example.reference is not None
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        app = kind(open_app(DATA.path), "sales")
+        app.selectbox(key="public_year").set_value(2018).run()
+        with Server() as server:
+            place_files_at(monkeypatch, f"http://127.0.0.1:{server.server_address[1]}")
+            for name, path in (
+                ("/pp-2018.csv", example.data.path),
+                ("/pp-2017.csv", example.reference.path),
+                ("/codes", str(example.data.postcodes)),
+            ):
+                server.files[name] = Path(path).read_bytes()
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+            [button] = [each for each in app.button if each.label.startswith("Download from")]
+            button.click().run()
+            job = work_of(app).download
+            assert job is None or job.wait(60)
+            app.run()
+            server.shutdown()
+        assert not errors(app)
+        assert app.text_input(key="sales_private_path").value == str(public_folder() / "pp-2018.csv")
+        assert app.text_input(key="sales_reference_path").value == str(public_folder() / "pp-2017.csv")
+        assert "already here" in texts(app)
+        press(app, "Read the data")
+        assert work_of(app).kind == "sales"
+        assert work_of(app).private.size > 100  # type: ignore[union-attr]
 
     def test_no_way_there_is_one_sentence(self, open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
         def offline(report: object) -> Fetched:

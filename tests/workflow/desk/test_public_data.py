@@ -5,59 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from data_loaders import CODE_POINT_OPEN, download, price_paid_file
+from data_loaders import download
+from tests.workflow.desk.public_server import BODY, FIRST_PART, Server, place_files_at
 from workflow.desk import by_hand, download_job, public_data, public_folder, public_offers
 from workflow.errors import Cancelled, WorkflowError
 from workflow.jobs import Job
-
-BODY = bytes(range(256)) * 8_000  # 2 MB
-FIRST_PART = 1 << 20
-
-
-class Server(ThreadingHTTPServer):
-    """Serves BODY under every name; `silent` makes it fall silent after its first megabyte."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.requests: list[tuple[str, str | None]] = []
-        self.silent = False
-        self.over = threading.Event()
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A client that stops mid-way is what these tests are about."""
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        asked = self.headers.get("Range")
-        self.server.requests.append((self.path, asked))
-        start = int(asked[6:-1]) if asked else 0
-        self.send_response(206 if start else 200)
-        if start:
-            self.send_header("Content-Range", f"bytes {start}-{len(BODY) - 1}/{len(BODY)}")
-        self.send_header("Content-Length", str(len(BODY) - start))
-        self.send_header("ETag", '"one"')
-        self.end_headers()
-        if self.server.silent:
-            self.wfile.write(BODY[start:FIRST_PART])
-            self.wfile.flush()
-            self.server.over.wait(60)
-            self.close_connection = True
-            return
-        self.wfile.write(BODY[start:])
 
 
 @pytest.fixture
@@ -72,18 +28,6 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         running.over.set()
         running.shutdown()
         thread.join()
-
-
-def place_files_at(monkeypatch: pytest.MonkeyPatch, base: str) -> None:
-    """Let the public addresses be those of a server on this machine."""
-
-    def sales(year: int):
-        return replace(price_paid_file(year), address=f"{base}/pp-{year}.csv", megabytes=2)
-
-    monkeypatch.setattr(public_data, "price_paid_file", sales)
-    monkeypatch.setattr(
-        public_data, "CODE_POINT_OPEN", replace(CODE_POINT_OPEN, address=f"{base}/codes", megabytes=2)
-    )
 
 
 def wait_until_held(job: Job[public_data.Fetched], size: int) -> None:
