@@ -294,14 +294,17 @@ def _public(kind: str) -> bool:
 
 def _filter(label: str, filters: dict[str, tuple[str, ...]], key: str) -> Rows | None:
     """One entry for each chosen column, of those that have few different ones; None while one is open."""
-    if not filters:
+    state = st.session_state
+    columns = list(dict.fromkeys((*filters, *state.get(key, ()))))  # settings may name further ones
+    if not columns:
         return ()
-    names = st.multiselect(label, list(filters), placeholder="all rows", key=key, **KEEP)
+    names = st.multiselect(label, columns, placeholder="all rows", key=key, **KEEP)
     chosen = []
     for name in names:
-        entry = st.selectbox(
-            f"{name} is", filters[name], index=None, placeholder="choose one", key=f"{key}_{name}", **KEEP
-        )
+        place = f"{key}_{name}"
+        named = () if state.get(place) is None else (str(state[place]),)
+        entries = list(dict.fromkeys((*filters.get(name, ()), *named)))
+        entry = st.selectbox(f"{name} is", entries, index=None, placeholder="choose one", key=place, **KEEP)
         chosen.append((name, entry))
     rows = tuple((name, str(entry)) for name, entry in chosen if entry is not None)
     return rows if len(rows) == len(chosen) else None

@@ -14,6 +14,7 @@ from workflow.desk import EXAMPLE_REGION, Box, domain_of, example_folder, facts_
 from workflow.errors import WorkflowError
 
 work = workspace.current()
+COARSEST, FINEST = 4, 10  # resolutions on offer; a settings file may name others
 OF_EXAMPLE = example_folder()
 FROM_EXAMPLE, UPLOAD, PATH, BOX = "example", "upload", "path", "box"
 WAYS = {
@@ -89,8 +90,9 @@ def asked_resolution() -> int:
     decided = work.choices.get("resolution")
     if decided is not None and st.session_state.get("resolution_of") != work.mark:
         st.session_state["resolution"] = int(decided)  # chosen elsewhere: by the example or by settings
+    low, high = min(COARSEST, decided or COARSEST), max(FINEST, decided or FINEST)
     resolution = int(
-        st.slider("Resolution", 4, 10, 8, help=tip("resolution"), key="resolution", bind="query-params")
+        st.slider("Resolution", low, high, 8, help=tip("resolution"), key="resolution", bind="query-params")
     )
     if decided is not None and st.session_state.get("resolution_of") != work.mark:
         st.session_state["resolution_of"] = work.mark

@@ -26,7 +26,7 @@ from workflow.desk import (
 )
 from workflow.errors import WorkflowError
 from workflow.jobs import Job
-from workflow.settings import ReleaseSettings, settings_from_toml, settings_to_toml
+from workflow.settings import ReleaseSettings, SourceSettings, settings_from_toml, settings_to_toml
 
 OpenApp = Callable[..., AppTest]
 TABLE = "lon,lat,no2 (ug/m3)\n" + "".join(f"{2.1 + 0.02 * i},{54.7 + 0.01 * i},{20 + i}\n" for i in range(12))
@@ -353,6 +353,37 @@ def test_settings_that_name_server_files_fill_the_path_widgets(
     assert work_of(app).settings() == settings
     app.switch_page(PRIVACY.path).run()
     app.switch_page(DATA.path).run()
+    assert work_of(app).settings() == settings
+
+
+def test_settings_beyond_what_the_widgets_offer_are_shown_and_kept(open_app: OpenApp, tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    rows = "".join(
+        f"{2.1 + i / 1000},54.7,{i},station {i},{'late' if i > 2999 else 'early'}\n" for i in range(3100)
+    )
+    table.write_text("lon,lat,level,station,when\n" + rows)
+    settings = ReleaseSettings(
+        data=SourceSettings(str(table), value="level", x="lon", y="lat", where=(("station", "station 7"),)),
+        reference=SourceSettings(str(table), value="level", x="lon", y="lat", where=(("when", "late"),)),
+        bbox=(2.0, 54.69, 2.02, 54.71),
+        resolution=11,
+        threshold=3.0,
+        value_name="level",
+        value_unit="m",
+    )
+    app = open_app(DATA.path)
+    toml = ("settings.toml", settings_to_toml(settings).encode(), "application/toml")
+    app.file_uploader(key="settings_upload").set_value(toml).run()
+    press(app, "Take these settings")
+    assert not errors(app)
+    assert app.multiselect(key=f"sensors_where_{table}").value == ["station"]
+    assert app.selectbox(key=f"sensors_reference_where_{table}_when").value == "late"
+    press(app, "Read the data")
+    assert work_of(app).choices["data"] == settings.data
+    assert work_of(app).choices["reference"] == settings.reference
+    app.switch_page(HEXAGONS.path).run()
+    assert not app.exception
+    assert app.slider(key="resolution").value == 11
     assert work_of(app).settings() == settings
 
 
