@@ -34,7 +34,7 @@ EXAMPLES = (0.1, 0.5, 1.0, 3.0, 10.0)
 
 for column, (picture, title, text) in zip(st.columns(3, gap="large"), PICTURES, strict=True):
     with column:
-        st.image(STATIC / picture, width="stretch")
+        st.image(STATIC / picture, width="stretch", alt=f"Drawing: {title[4:]}.")
         st.markdown(f"**{title}**")
         st.markdown(text)
 

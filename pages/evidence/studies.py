@@ -217,7 +217,7 @@ def show_stored(study: Study) -> None:
                     "Real sales" if "real" in name else "Generated sales", anchor=False, divider="gray"
                 )
             st.caption(f"{result.facts()} Made by this command:")
-            st.code("python -m benchmarks.london" if "real" in name else study.command, language="bash")
+            st.code("python -m benchmarks.london" if "real" in name else study.command, language=None)
             show_result(result, f"stored_{name}")
 
 
@@ -237,8 +237,8 @@ if study.name == "audit":
                 "own_audit", "Audit your design", "Cancel the audit", audit_job, found.project, found.choice
             )
 stored, here = st.tabs(["Stored figures, full size", "Run it here, reduced size"])
-with stored:
-    show_stored(study)
-with here:
+with here:  # before the stored figures, which take their time: a click is answered at once
     st.caption("Under a minute on an idle machine, with fewer repetitions; simulated data only.")
     run_here(f"study_{study.name}", "Run the study", "Cancel the study", study_job, study.name)
+with stored:
+    show_stored(study)

@@ -22,7 +22,11 @@ with left:
     )
     example_panel.show(work)
 with right:
-    st.image(STATIC / "help-region.svg", width="stretch")
+    st.image(
+        STATIC / "help-region.svg",
+        width="stretch",
+        alt="Hexagons of a city; those above the threshold form a region in orange.",
+    )
 
 first, second, third = st.columns(3, gap="large")
 with first.container(border=True):
