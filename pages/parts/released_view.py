@@ -57,7 +57,7 @@ def released_map(
     rounds: int,
     products: Products,
     key: str,
-    width: int = 900,
+    width: int = 600,
 ) -> None:
     """The map of the chosen product, with its legend and its words, over streets where the reader asks."""
     basemap = st.toggle(
