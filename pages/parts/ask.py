@@ -7,6 +7,8 @@ from typing import Any
 import streamlit as st
 
 from geo.layers import format_value
+from pages.parts import odds_panel, pilot_panel
+from pages.parts.aside import planning
 from pages.parts.glossary import label, tip
 from pages.parts.workspace import Workspace
 from workflow import words
@@ -18,6 +20,7 @@ OBJECTIVES = {
     "iou": "Largest expected agreement of the released region",
     "bce": "Smallest cross-entropy of the map's probabilities",
 }
+GOALS = {"budget": "Set the budget ε", "agreement": "Set the agreement"}
 SLACKS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 
 
@@ -26,6 +29,9 @@ def ask_privacy(work: Workspace) -> None:
     _question(work)
     _unit(work)
     _strength(work)
+    if work.private is not None and work.reference is None:
+        _public_scale(work)
+    pilot_panel.ask(work)
     _more(work)
 
 
@@ -80,18 +86,60 @@ def _unit(work: Workspace) -> None:
 
 def _strength(work: Workspace) -> None:
     st.subheader("How strongly", anchor=False)
-    asked = float(work.choices.get("epsilon", 1.0))
-    slack = float(work.choices.get("delta", 1e-5))
-    slacks = sorted({*SLACKS, slack}, reverse=True)
-    budget = st.select_slider(
-        label("epsilon"),
-        sorted({*BUDGETS, asked}),
-        value=asked,
-        format_func=lambda value: f"{value:g}",
-        help=tip("epsilon"),
-        key=f"epsilon_{work.mark}",
+    if _goal(work) == "budget":
+        planning(work).wanted = None
+        asked = float(work.choices.get("epsilon", 1.0))
+        budget = st.select_slider(
+            label("epsilon"),
+            sorted({*BUDGETS, asked}),
+            value=asked,
+            format_func=lambda value: f"{value:g}",
+            help=tip("epsilon"),
+            key=f"epsilon_{work.mark}",
+            **KEEP,
+        )
+        work.choose(epsilon=float(budget))
+    else:
+        wanted = st.slider(
+            "Agreement needed (IoU)",
+            0.3,
+            0.99,
+            planning(work).wanted or 0.8,
+            0.01,
+            help=tip("iou"),
+            key=f"wanted_{work.mark}",
+            **KEEP,
+        )
+        planning(work).wanted = float(wanted)
+        st.caption("The search then solves for the smallest ε that is expected to reach it.")
+    _slack_and_paths(work)
+    epsilon, delta = float(work.choices.get("epsilon", 1.0)), float(work.choices["delta"])
+    kind = work.private.kind if work.private is not None else "record"
+    protected = "cell" if work.choices.get("unit") == "cell" else kind
+    st.caption(words.epsilon_sentence(epsilon, delta, protected))
+    odds_panel.show(epsilon, delta, protected)
+
+
+def _goal(work: Workspace) -> str:
+    """What is given, the budget or the agreement; a pilot is a share of a budget that must be given."""
+    if work.choices.get("pilot"):
+        return "budget"
+    goal = st.segmented_control(
+        "What is given",
+        list(GOALS),
+        default="agreement" if planning(work).wanted else "budget",
+        format_func=GOALS.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        key=f"goal_{work.mark}",
         **KEEP,
     )
+    return str(goal)
+
+
+def _slack_and_paths(work: Workspace) -> None:
+    slack = float(work.choices.get("delta", 1e-5))
+    slacks = sorted({*SLACKS, slack}, reverse=True)
     first, second = st.columns(2)
     delta = first.selectbox(
         label("delta"),
@@ -111,10 +159,7 @@ def _strength(work: Workspace) -> None:
         key=f"paths_{work.mark}",
         **KEEP,
     )
-    work.choose(epsilon=float(budget), delta=float(delta), paths=int(paths))
-    kind = work.private.kind if work.private is not None else "record"
-    protected = "cell" if work.choices.get("unit") == "cell" else kind
-    st.caption(words.epsilon_sentence(float(budget), float(delta), protected))
+    work.choose(delta=float(delta), paths=int(paths))
 
 
 def _more(work: Workspace) -> None:
@@ -169,8 +214,6 @@ def _more(work: Workspace) -> None:
             prior_mean=bool(prior_mean and public),
             quick=bool(quick),
         )
-        if work.reference is None and work.private is not None:
-            _public_scale(work)
 
 
 def _public_scale(work: Workspace) -> None:

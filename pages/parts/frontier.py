@@ -82,23 +82,10 @@ def show(found: Found, key: str) -> FrontierPoint | None:
         key=key,
         alt="Agreement with the map without privacy, against the privacy budget: one dot for each design.",
     )
-    _say_free(found, free)
+    st.caption(
+        "Click a dot to see its map."
+        if free is None
+        else "Click a dot to see its map. The dashed line is the free map: what public knowledge gives."
+    )
     numbers = picked["selection"].get(PICK, [])
     return found.tuned.result.frontier[int(numbers[0]["number"])] if numbers else None
-
-
-def _say_free(found: Found, free: float | None) -> None:
-    """The free map's worth beside what privacy buys."""
-    if free is None:
-        st.caption("Click a dot to see its map.")
-        return
-    best = found.tuned.result.chosen.utility.agreement
-    verdict = (
-        "The design found does better."
-        if best > free
-        else "The design found adds nothing to it: consider a larger budget, or starting from the public map."
-    )
-    st.caption(
-        f"Click a dot to see its map. The dashed line is the free map: public knowledge alone reaches "
-        f"about {free:.2f}, at no cost. {verdict}"
-    )

@@ -53,6 +53,8 @@ TERMS: dict[str, Term] = {
         "σ", "scale", "How widely the released map is spread around the smoothed data. It is solved for: the "
         "smallest one that meets the budget."
     ),
+    "statistic_noise": Term("s", "noise of the statistics", "Random noise added to each hexagon's count "
+        "and sum before anything else is done with them. Larger is safer."),
     "noise_scale": Term("η", "prior noise", "Extra noise of the prior's own shape, added to the map."),
     "threshold": Term(
         "t", "threshold", "The value to exceed, in the data's own unit. Choose it from public knowledge, not "
@@ -66,13 +68,18 @@ TERMS: dict[str, Term] = {
         "IoU", "agreement", "Overlap of the released region and the baseline: shared area divided by joint "
         "area. 1 is perfect, 0 is none."
     ),
+    "held_iou": Term(
+        "IoU", "agreement on held-out labels", "Overlap with the labels of hexagons that were left out of "
+        "the fit. Known for the search's own design only."
+    ),
     "iou_gap": Term(
         "", "agreement lost to privacy", "By how much the agreement with held-out labels falls, compared "
         "with the design chosen without a privacy constraint."
     ),
     "bce": Term(
-        "BCE", "increase of cross-entropy", "How much worse the map's probabilities predict held-out cells "
-        "than without a privacy constraint. 0 % is no loss."
+        "BCE", "cross-entropy", "How badly the map's probabilities predict held-out cells: 0 is "
+        "perfect, 0.69 is a coin. A map that starts from public knowledge is very sure of itself, so a few "
+        "hexagons it gets wrong make this large although the region agrees well."
     ),
     "dimension": Term(
         "", "effective dimension", "How many independent numbers the fitted map really contains."

@@ -12,11 +12,12 @@ POLL_SECONDS = 0.4
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def show_progress(job: Job[Any], cancel: str) -> None:
-    """Follow a running job; the whole screen runs again once it has ended."""
+def show_progress(job: Job[Any], cancel: str | None) -> None:
+    """Follow a running job; the screen runs again once it has ended. `cancel` None: it cannot be stopped."""
     state = job.state
     if state.state != "running":
         st.rerun()
     left = f"about {state.seconds_left:.0f} s left" if state.seconds_left is not None else "estimating"
     st.progress(state.fraction, text=f"{state.text} · {left}")
-    st.button(cancel, icon=":material/cancel:", on_click=job.cancel)
+    if cancel is not None:
+        st.button(cancel, icon=":material/cancel:", on_click=job.cancel)

@@ -20,6 +20,7 @@ _LOG = logging.getLogger(__name__)
 
 def show(work: Workspace, found: Found) -> None:
     """The receipt to read, and the form to submit."""
+    found = _looked(work, found)
     try:
         planned = plan(found.project, found.choice)
     except WorkflowError as error:
@@ -40,10 +41,24 @@ def show(work: Workspace, found: Found) -> None:
         _findings(found, planned)
 
 
+def _looked(work: Workspace, found: Found) -> Found:
+    """Whether the curator chose by looking: it changes what the release says, not what it costs."""
+    looked = st.checkbox(
+        "I chose the threshold, the area or the design after looking at the private data",
+        value=found.project.settings.looked,
+        help="What is chosen by looking reveals something of the data, and no ε here accounts for it. The "
+        "receipt, the label and the statement will then say NOT ACCOUNTED. Choosing from public knowledge or "
+        "on reference data needs no tick.",
+        key=f"looked_{work.mark}",
+    )
+    work.say_looked(bool(looked))
+    return work.found or found
+
+
 def _findings(found: Found, planned: Plan) -> None:
     """What the leak lint says about this plan: what leaks, to whom, and the remedy."""
     findings = lint(
-        plan_from_settings(found.project.settings, n=planned.privacy.n, tuning=found.choice.tuning.kind)
+        plan_from_settings(found.project.settings, n=planned.privacy.n, tuning=planned.choice.tuning.kind)
     )
     worst = [finding for finding in findings if finding.severity == LEAK]
     with st.expander(

@@ -175,6 +175,13 @@ class Workspace:
             self.found = replace(self.found, project=replace(self.found.project, settings=settings))
             self.choose(title=settings.title)
 
+    def say_looked(self, looked: bool) -> None:
+        """Note whether the design was chosen by looking; what was found stays, what is said of it changes."""
+        if self.found is not None and looked != self.found.project.settings.looked:
+            settings = self.found.project.settings.with_changes(looked=looked)
+            self.found = replace(self.found, project=replace(self.found.project, settings=settings))
+            self.choose(looked=looked)
+
     def ends_with(self, job: Job[Any]) -> None:
         """Let a session that ends take its computation with it."""
         weakref.finalize(self, job.cancel)

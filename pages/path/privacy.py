@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import search_panel, workspace
+from pages.parts import coverage_panel, own_design, search_panel, vary_panel, workspace
 from pages.parts.ask import ask_privacy
 from workflow.errors import WorkflowError
 
 work = workspace.current()
+scored = None
 
 left, right = st.columns([2, 3], gap="large")
 with left:
@@ -19,4 +20,14 @@ with right:
     except WorkflowError as error:
         st.info(str(error), icon=":material/info:")
     else:
-        search_panel.show(work, settings)
+        scored = search_panel.show(work, settings)
+
+if scored is not None and work.found is not None:
+    st.subheader("A closer look at this design", anchor=False)
+    numbers, own, sure = st.tabs(["What each number does", "Your own design", "How sure are the sets?"])
+    with numbers:
+        vary_panel.show(work, work.found, scored)
+    with own:
+        own_design.show(work, work.found, scored)
+    with sure:
+        coverage_panel.show(work, work.found, scored)

@@ -104,19 +104,26 @@ def search_job(settings: ReleaseSettings, piloted: Project | None = None) -> Job
     return Job(work)
 
 
-def report_rows(tuned: Tuned) -> tuple[ReportRow, ...]:
-    """Epsilon, effective dimension, BCE increase, IoU and IoU gap, as the paper reports them."""
-    free, chosen = tuned.result.unconstrained, tuned.result.chosen
+def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, ...]:
+    """Epsilon, agreement, effective dimension, BCE, held-out IoU and its gap, as the paper reports them.
+
+    scored  the design to report on; None for the search's own. The held-out IoU is known for the latter only.
+    """
+    free, chosen = tuned.result.unconstrained, scored or tuned.result.chosen
+    gap = tuned.result.iou_gap if chosen is tuned.result.chosen else math.nan
     return (
         ReportRow("epsilon", _cost(free.epsilon), _cost(chosen.epsilon)),
+        ReportRow("iou", "1", _ratio(chosen.utility.agreement)),
         ReportRow(
             "dimension",
             significant(free.utility.effective_dimension, 3),
             _known(chosen.utility.effective_dimension, lambda value: significant(value, 3)),
         ),
         ReportRow("bce", significant(free.utility.bce, 2), _loss(chosen.utility.bce, free.utility.bce)),
-        ReportRow("iou", _known(free.utility.holdout_iou, _ratio), _ratio(chosen.utility.holdout_iou)),
-        ReportRow("iou_gap", "0 %", _percent(tuned.result.iou_gap)),
+        ReportRow(
+            "held_iou", _known(free.utility.holdout_iou, _ratio), _known(chosen.utility.holdout_iou, _ratio)
+        ),
+        ReportRow("iou_gap", "0 %", _percent(gap)),
     )
 
 

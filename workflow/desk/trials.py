@@ -183,6 +183,16 @@ def coverage_sentences(found: RehearsedCoverage) -> tuple[str, ...]:
     )
 
 
+def cost_scale(views: tuple[VariationView, ...]) -> tuple[tuple[float, float], tuple[float, ...]]:
+    """One logarithmic scale for the costs of all views: its ends, and the powers of ten within."""
+    finite = [point.epsilon for view in views for point in view.points if point.epsilon]
+    low, high = (min(finite), max(finite)) if finite else (0.1, 10.0)
+    if high < 10.0 * low:  # a nearly flat line should look flat
+        low, high = low / 3.0, high * 3.0
+    powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+    return (low, high), tuple(10.0**power for power in powers)
+
+
 def cost(epsilon: float) -> str:
     """An epsilon as a screen says it, rounded upwards."""
     return NO_BOUND if math.isinf(epsilon) else f"ε {upper(epsilon, 3)}"

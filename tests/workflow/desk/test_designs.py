@@ -38,9 +38,12 @@ def searched(small_example):
 def test_the_report_says_what_the_search_found(searched) -> None:
     _, tuned = searched
     rows = {row.term: row for row in report_rows(tuned)}
-    assert set(rows) == {"epsilon", "dimension", "bce", "iou", "iou_gap"}
+    assert set(rows) == {"epsilon", "iou", "dimension", "bce", "held_iou", "iou_gap"}
     assert float(rows["epsilon"].private) >= tuned.result.chosen.epsilon  # a cost is never rounded down
-    assert rows["iou"].private == f"{tuned.result.chosen.utility.holdout_iou:.2f}"
+    assert rows["held_iou"].private == f"{tuned.result.chosen.utility.holdout_iou:.2f}"
+    assert rows["iou"].private == f"{tuned.result.chosen.utility.agreement:.2f}"
+    other = {row.term: row for row in report_rows(tuned, tuned.result.frontier[0].scored)}
+    assert other["held_iou"].private == other["iou_gap"].private == "–"
     assert rows["iou_gap"].free == "0 %"
     assert float(rows["bce"].free) == pytest.approx(tuned.result.unconstrained.utility.bce, rel=0.06)
 

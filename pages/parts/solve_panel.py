@@ -1,0 +1,76 @@
+"""From a wanted agreement to the smallest epsilon: the answer, its limits, and settling on it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.parts import aside, settling
+from pages.parts.workspace import Found, Workspace
+from workflow import words
+from workflow.desk import best_reached, cost, most_epsilon, rehearsals_words, solve_job
+from workflow.scored import FrontierPoint
+
+NAME = "solve"
+
+
+def begin(work: Workspace, found: Found, wanted: float) -> None:
+    """Start solving for a wanted agreement."""
+    aside.start(work, NAME, (wanted, found.tuned), solve_job(found.project, found.tuned, wanted))
+
+
+def show(work: Workspace, found: Found, wanted: float) -> FrontierPoint | None:
+    """Progress, then the answer; the point it names while it is not yet settled on."""
+    with st.container(border=True, key="solved"):
+        st.markdown(f"**The smallest budget for an agreement of {wanted:.2f}**")
+        answer = aside.follow(
+            work,
+            NAME,
+            (wanted, found.tuned),
+            f"Find the smallest ε for {wanted:.2f}",
+            "Cancel the solving",
+            lambda: solve_job(found.project, found.tuned, wanted),
+        )
+        if answer is None:
+            return None
+        point: FrontierPoint | None = answer.result
+        if point is None:
+            _out_of_reach(found, wanted)
+            return None
+        return _reached(work, found, point)
+
+
+def _reached(work: Workspace, found: Found, point: FrontierPoint) -> FrontierPoint | None:
+    settings = found.project.settings
+    st.markdown(
+        f":primary[**ε {point.epsilon:g}**] reaches it: {rehearsals_words(point.scored)}. "
+        + words.epsilon_sentence(point.epsilon, settings.delta, settings.unit_word)
+    )
+    st.caption(
+        "About 2 % less does not reach it with this design. Expected over simulated releases on the "
+        "reference data: the private map may agree more or less. A design that is nowhere the best on the "
+        "chart might need a little less still."
+    )
+    if point.scored.design == settling.chosen(found).design:
+        st.caption(":material/check: This is the design to release.")
+        return None
+    st.button(
+        f"Use ε {point.epsilon:g}",
+        type="primary",
+        icon=":material/check:",
+        key=f"solved_use_{work.mark}",
+        on_click=settling.on_point,
+        args=(work, found, point),
+        help="It becomes the design to release.",
+    )
+    st.caption(f"Until you use it, the design to release stays the one at ε {settings.epsilon:g}.")
+    return point
+
+
+def _out_of_reach(found: Found, wanted: float) -> None:
+    best = best_reached(found.tuned)
+    st.warning(
+        f"No design reaches {wanted:.2f}, even at ε {most_epsilon():g}. The best on the chart reaches "
+        f"{best.scored.utility.agreement:.2f} at {cost(best.epsilon)}: accept less, take coarser hexagons, "
+        "or start from a public reference map.",
+        icon=":material/block:",
+    )
