@@ -14,6 +14,7 @@ from workflow.studies.selection import (
     LIMIT_NOTE,
     Accounting,
     Chosen,
+    Search,
     choose,
     free_scales,
     private_scales,
@@ -94,7 +95,8 @@ def run(settings: LineSettings, report: Report | None = None) -> StudyResult:
         ),
         StudyTable(
             "size",
-            f"Excursion sets on a line, M_xi = {settings.size_noise:g}, against the number of records",
+            f"Excursion sets on a line, M_xi = {settings.size_noise:g}, against the number of records "
+            f"(epsilon {settings.epsilon:g} at delta {settings.delta:g}); median [quartiles] over worlds",
             ("n", *COLUMNS),
             tuple((n, *row) for n, _, row in rows[cut:]),
         ),
@@ -137,17 +139,17 @@ def _population(
             return lambda fraction: tell((number + low + (high - low) * fraction) / len(noises), text)
 
         words = f"n = {n}, M_xi = {noise:g}"
-        free = choose(
-            at, free_scales, LENGTHSCALES, FREE_RIDGES, within(0.0, 0.4, f"{words}: unconstrained search")
-        )
-        for step, (reach, ridges) in enumerate(PRIVATE_RIDGES.items()):
-            start, share = 0.4 + 0.6 * step / len(PRIVATE_RIDGES), 0.6 / len(PRIVATE_RIDGES)
-            private = choose(
-                at, private_scales(accounting, settings.epsilon), LENGTHSCALES, ridges,
-                within(start, start + 0.6 * share, f"{words}: private search, ridges {reach}"),
-            )  # fmt: skip
-            say = within(start + 0.6 * share, start + share, f"{words}: releases, ridges {reach}")
-            row = _row(settings, worlds, validation, noise, free, private, accounting, entropy, say)
+        searches = {"": Search(at, free_scales, LENGTHSCALES, FREE_RIDGES)} | {
+            reach: Search(at, private_scales(accounting, settings.epsilon), LENGTHSCALES, ridges)
+            for reach, ridges in PRIVATE_RIDGES.items()
+        }
+        chosen = choose(searches, within(0.0, 0.7, f"{words}: searches"))
+        for step, reach in enumerate(PRIVATE_RIDGES):
+            start, share = 0.7 + 0.3 * step / len(PRIVATE_RIDGES), 0.3 / len(PRIVATE_RIDGES)
+            say = within(start, start + share, f"{words}: releases, ridges {reach}")
+            row = _row(
+                settings, worlds, validation, noise, chosen[""], chosen[reach], accounting, entropy, say
+            )
             rows.append((noise, (reach, *row)))
     return rows
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -55,6 +56,7 @@ def paper_maps(result: StudyResult) -> tuple[PaperMap, ...]:
     return tuple(_read(table) for table in result.tables if table.columns == COLUMNS and table.rows)
 
 
+@lru_cache(maxsize=8)  # public tables only; outlining a domain takes half a second
 def _read(table: StudyTable) -> PaperMap:
     cells = [str(cell) for cell in table.column(CELL)]
     domain = domain_from_cells(cells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
@@ -20,6 +21,7 @@ from workflow.studies.selection import (
     LIMIT_NOTE,
     Accounting,
     Chosen,
+    Search,
     choose,
     free_scales,
     private_scales,
@@ -34,7 +36,6 @@ PRIVATE_RIDGES = {
     PUBLISHED: (2.0, 2.8, 4.0, 5.6, 6.7, 8.0),
     "up to 300": (2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0, 24.0, 36.0, 55.0, 80.0, 150.0, 300.0),
 }
-MEMORY = 2_000_000_000  # bytes of decompositions kept by the search
 JITTER = 1e-8  # on the path grid's prior, for simulations only
 OURS = ("joint-sharp", "sharp")  # the sharpest generic bound that is there
 
@@ -95,7 +96,7 @@ def run(settings: PlaneSettings, report: Report | None = None) -> StudyResult:
     bounds = {"paper": Accounting(settings.n, settings.delta, "triangle", 2),
               "ours": Accounting(settings.n, settings.delta, ours, 2)}  # fmt: skip
     mean_loss = _MeanLosses(worlds, settings)
-    free, private = _searches(settings, mean_loss, bounds, tell)
+    chosen = _searches(settings, mean_loss, bounds, tell)
     rows = []
     jobs = [(noise, reach, who) for noise in settings.noises for reach in PRIVATE_RIDGES for who in bounds]
     for step, (noise, reach, who) in enumerate(jobs):
@@ -105,7 +106,15 @@ def run(settings: PlaneSettings, report: Report | None = None) -> StudyResult:
             tell(0.6 + 0.4 * (step + fraction) / len(jobs), words)
 
         row = _row(
-            settings, worlds, noise, who, free[noise], private[noise, reach, who], bounds[who], entropy, say
+            settings,
+            worlds,
+            noise,
+            who,
+            chosen[noise, "", ""],
+            chosen[noise, reach, who],
+            bounds[who],
+            entropy,
+            say,
         )
         rows.append((*row[:2], reach, *row[2:]))
     return StudyResult(
@@ -138,54 +147,42 @@ def run(settings: PlaneSettings, report: Report | None = None) -> StudyResult:
 
 def _searches(
     settings: PlaneSettings, mean_loss: _MeanLosses, bounds: dict[str, Accounting], tell: Report
-) -> tuple[dict[float, Chosen], dict[tuple[float, str, str], Chosen]]:
-    """The unconstrained design by noise level, the private ones by noise, range of ridges and bound."""
-    free: dict[float, Chosen] = {}
-    private: dict[tuple[float, str, str], Chosen] = {}
-    jobs = [("", ""), *((reach, who) for reach in PRIVATE_RIDGES for who in bounds)]
-    steps = [(noise, *job) for noise in settings.noises for job in jobs]
-    for step, (noise, reach, who) in enumerate(steps):
+) -> dict[tuple[float, str, str], Chosen]:
+    """Designs by noise level, range of private ridges and bound; ("", "") for the unconstrained one."""
+    searches = {}
+    for noise in settings.noises:
 
         def at(lengthscale: float, ridges: Floats, scales: Floats, noise: float = noise) -> Floats:
             return mean_loss.at(noise, lengthscale, ridges, scales)
 
-        def say(
-            fraction: float, step: int = step, noise: float = noise, reach: str = reach, who: str = who
-        ) -> None:
-            words = f"search under the {who} bound, ridges {reach}" if who else "unconstrained search"
-            tell(0.6 * (step + fraction) / len(steps), f"M_xi = {noise:g}: {words}")
-
-        if who:
-            scales = private_scales(bounds[who], settings.epsilon)
-            private[noise, reach, who] = choose(
-                at, scales, LENGTHSCALES, PRIVATE_RIDGES[reach], say, refinements=1
-            )
-        else:
-            free[noise] = choose(at, free_scales, FREE_LENGTHSCALES, FREE_RIDGES, say, refinements=1)
-    return free, private
+        searches[noise, "", ""] = Search(at, free_scales, FREE_LENGTHSCALES, FREE_RIDGES)
+        for reach, ridges in PRIVATE_RIDGES.items():
+            for who, accounting in bounds.items():
+                scales = private_scales(accounting, settings.epsilon)
+                searches[noise, reach, who] = Search(at, scales, LENGTHSCALES, ridges)
+    return choose(searches, lambda fraction: tell(0.6 * fraction, "Searches"), refinements=1)
 
 
 class _MeanLosses:
-    """Mean BCE over worlds; spectra on the search grid are kept per lengthscale."""
+    """Mean BCE over worlds; spectra on the search grid are kept for the last lengthscale."""
 
     def __init__(self, worlds: PlaneWorlds, settings: PlaneSettings) -> None:
         self._worlds = worlds
         self._points = square_grid(settings.search_side)
         self._truth = worlds.truth(settings.search_side)
         self._weight = np.full(self._points.shape[0], 1.0 / self._points.shape[0])
-        self._kept: dict[float, list[Spectrum]] = {}
+        self._lengthscale = math.nan
+        self._kept: list[Spectrum] = []
 
     def at(self, noise: float, lengthscale: float, ridges: Floats, scales: Floats) -> Floats:
         """(R, S) mean losses."""
-        if lengthscale not in self._kept:
-            bytes_each = 8 * self._worlds.x.shape[1] * self._points.shape[0] * self._worlds.size
-            while self._kept and (len(self._kept) + 1) * bytes_each > MEMORY:
-                self._kept.pop(next(iter(self._kept)))
-            self._kept[lengthscale] = [
+        if lengthscale != self._lengthscale:
+            self._lengthscale, self._kept = lengthscale, []  # frees the last ones first: they are large
+            self._kept = [
                 self._worlds.spectrum(world, lengthscale, self._points) for world in range(self._worlds.size)
             ]
         response, total = self._worlds.responses(noise), np.zeros(scales.shape)
-        for world, spectrum in enumerate(self._kept[lengthscale]):
+        for world, spectrum in enumerate(self._kept):
             mean, variance = spectrum.mean(response[world], ridges), spectrum.variance(ridges)
             total += losses(mean, variance, scales, self._truth[world], self._weight)
         return np.asarray(total / self._worlds.size)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from dpgp_core.scale import smallest_scale_for
 from workflow.errors import WorkflowError
 
 Floats = NDArray[np.float64]
+Key = TypeVar("Key")
 Losses = Callable[[float, Floats, Floats], Floats]
 """(lengthscale, ridges (R,), scales (R, S)) -> mean loss (R, S); `inf` where the scale is not finite."""
 
@@ -84,49 +86,63 @@ def private_scales(accounting: Accounting, epsilon: float) -> Callable[[float, F
     return scales
 
 
+@dataclass(frozen=True)
+class Search:
+    """What one search minimises, the scales it may try, and its coarse grid."""
+
+    losses: Losses
+    scales: Callable[[float, Floats], Floats]
+    lengthscales: tuple[float, ...]
+    ridges: tuple[float, ...]
+
+
 def choose(
-    losses: Losses,
-    scales: Callable[[float, Floats], Floats],
-    lengthscales: Iterable[float],
-    ridges: Iterable[float],
+    searches: Mapping[Key, Search],
     tell: Callable[[float], None] = lambda fraction: None,
     refinements: int = 2,
-) -> Chosen:
-    """The least mean loss over a coarse grid and rounds of refinement around the best few.
+) -> dict[Key, Chosen]:
+    """For each search the least mean loss over its coarse grid and rounds of refinement around the best few.
 
-    Refinement stays below the largest of `ridges`. `tell` may raise to cancel.
+    All go through the lengthscales together, so that they can share what a lengthscale costs. Refinement
+    stays below the largest ridge. `tell` may raise to cancel.
     Raises `WorkflowError` where no candidate is feasible.
     """
-    ridges = tuple(map(float, ridges))
-    asked = [(float(a), b) for a in lengthscales for b in ridges]
-    seen: dict[tuple[float, float], Chosen] = {}
+    seen: dict[Key, dict[tuple[float, float], Chosen]] = {key: {} for key in searches}
     for part in range(refinements + 1):
-        by_length: dict[float, list[float]] = {}
-        for pair in asked:
-            if pair not in seen:
-                by_length.setdefault(pair[0], []).append(pair[1])
-        for step, (lengthscale, group) in enumerate(by_length.items()):
-            tell((part + step / len(by_length)) / (refinements + 1))
-            _score(losses, scales, lengthscale, group, seen)
-        best = sorted(seen.values(), key=lambda item: item.loss)[:TOP]
-        if part < refinements:
-            ratio = STEPS[min(part, len(STEPS) - 1)]
-            factors = (1.0 / ratio, 1.0, ratio)
-            asked = [(round(item.lengthscale * a, 5), min(round(item.ridge * b, 5), max(ridges)))
-                     for item in best for a in factors for b in factors]  # fmt: skip
-    winner = min(seen.values(), key=lambda item: item.loss)
-    if not math.isfinite(winner.loss):
+        groups: dict[float, dict[Key, list[float]]] = {}
+        for key, search in searches.items():
+            for lengthscale, ridge in _candidates(search, seen[key], part):
+                groups.setdefault(lengthscale, {}).setdefault(key, []).append(ridge)
+        for step, (lengthscale, wanted) in enumerate(sorted(groups.items())):
+            tell((part + step / len(groups)) / (refinements + 1))
+            for key, ridges in wanted.items():
+                _score(searches[key], lengthscale, ridges, seen[key])
+    winners = {key: min(found.values(), key=lambda item: item.loss) for key, found in seen.items()}
+    if not all(math.isfinite(winner.loss) for winner in winners.values()):
         raise WorkflowError("No design on the study's grid meets the privacy budget: raise epsilon.")
-    return winner
+    return winners
+
+
+def _candidates(
+    search: Search, seen: dict[tuple[float, float], Chosen], part: int
+) -> list[tuple[float, float]]:
+    """The coarse grid first, then what lies around the best few and was not tried yet."""
+    if part == 0:
+        return [(a, b) for a in search.lengthscales for b in search.ridges]
+    ratio, most = STEPS[min(part, len(STEPS)) - 1], max(search.ridges)
+    factors = (1.0 / ratio, 1.0, ratio)
+    best = sorted(seen.values(), key=lambda item: item.loss)[:TOP]
+    asked = [(round(item.lengthscale * a, 5), min(round(item.ridge * b, 5), most))
+             for item in best for a in factors for b in factors]  # fmt: skip
+    return [pair for pair in dict.fromkeys(asked) if pair not in seen]
 
 
 def _score(
-    losses: Losses, scales: Callable[[float, Floats], Floats], lengthscale: float, group: list[float],
-    seen: dict[tuple[float, float], Chosen],
-) -> None:  # fmt: skip
+    search: Search, lengthscale: float, group: list[float], seen: dict[tuple[float, float], Chosen]
+) -> None:
     ridges = np.array(group)
-    tried = scales(lengthscale, ridges)
-    loss = losses(lengthscale, ridges, tried)
+    tried = search.scales(lengthscale, ridges)
+    loss = search.losses(lengthscale, ridges, tried)
     for row, ridge in enumerate(group):
         column = int(np.argmin(loss[row]))
         seen[lengthscale, ridge] = Chosen(
