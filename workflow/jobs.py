@@ -68,6 +68,11 @@ class Job(Generic[Result]):
         """Ask the computation to stop at its next report."""
         self._cancelled.set()
 
+    @property
+    def cancelling(self) -> bool:
+        """Whether `cancel` was called; the computation may not have heard of it yet."""
+        return self._cancelled.is_set()
+
     def wait(self, seconds: float | None = None) -> bool:
         """Wait for the end; True once the job is no longer running."""
         self._thread.join(seconds)

@@ -37,6 +37,7 @@ class Planning:
 
     wanted     the agreement that was asked for instead of a budget
     piloted    the project of a pilot that was paid for
+    note       what the search panel has to say until the next search
     rehearsals drawn on reference data, by number of the design looked at
     """
 
@@ -44,6 +45,7 @@ class Planning:
     wanted: float | None = None
     piloted: Project | None = None
     asides: dict[str, Aside] = field(default_factory=dict)
+    note: str = ""
     rehearsals: list[tuple[tuple[Any, ...], Rehearsal]] = field(default_factory=list)
 
 
@@ -77,17 +79,21 @@ def running(work: Workspace, name: str, cancel: str | None) -> bool:
     if aside is None or aside.job is None:
         return False
     if aside.job.state.state == "running":
-        show_progress(aside.job, cancel)
+        show_progress(aside.job, cancel, lambda: _cancelled(aside))
         return True
     job, aside.job = aside.job, None
     if job.state.state == "cancelled":
-        aside.note = "Cancelled."
+        _cancelled(aside)
         return False
     try:
         aside.result, aside.done = job.result(), True
     except (WorkflowError, ValueError) as error:
         aside.note = str(error)
     return False
+
+
+def _cancelled(aside: Aside) -> None:
+    aside.job, aside.note = None, "Cancelled."
 
 
 def found(work: Workspace, name: str, about: tuple[Any, ...]) -> Aside | None:

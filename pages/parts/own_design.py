@@ -60,7 +60,7 @@ def _form(work: Workspace, found: Found, near: TypedDesign) -> TypedDesign | Non
             format_func=families.__getitem__,
             key=f"own_family_{mark}",
         )
-        first, second, third, fourth, fifth = st.columns(5)
+        first, second, third, fourth, fifth = st.columns(5, vertical_alignment="bottom")
         kilometres = first.number_input(
             f"{label('lengthscale')} (km)", min_value=0.001, value=near.kilometres, format="%g",
             help=tip("lengthscale"), key=f"own_range_{mark}",

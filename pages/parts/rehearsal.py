@@ -30,7 +30,7 @@ def show(work: Workspace, found: Found, scored: Scored, key: str) -> None:
             st.markdown(title)
             painting = paint_set(cells, inside=what, outside=f"not {what}", title=title)
             maps.show(
-                excursion_deck(found.project.domain, painting, **maps.look(300, 270)),
+                excursion_deck(found.project.domain, painting, **maps.look(300, 210)),
                 key=name,
                 alt=f"{title}: {int(cells.sum()):,} of {cells.size:,} hexagons are {what}.",
                 legend=legend(painting, maps.theme()),

@@ -23,11 +23,14 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
     """The panel in whatever state the search is; the design looked at, once there is one."""
     job = work.job
     if job is not None and job.state.state == "running":
-        show_progress(job, "Cancel the search")
+        show_progress(job, "Cancel the search", lambda: _cancelled(work))
         return None
     if job is not None:
         work.job = None
         _collect(work, job)
+    plan = aside.planning(work)
+    if plan.note:
+        st.info(plan.note, icon=":material/cancel:")
     if work.found is not None and work.fits():
         return _found(work, work.found)
     if work.found is not None:
@@ -58,15 +61,20 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
 
 
 def _start(work: Workspace, settings: ReleaseSettings, piloted: Project | None) -> None:
-    work.found = None
+    work.found, aside.planning(work).note = None, ""
     work.job = search_job(settings) if piloted is None else search_job(settings, piloted)
     work.ends_with(work.job)
+
+
+def _cancelled(work: Workspace) -> None:
+    work.job = None
+    aside.planning(work).note = "The search was cancelled. Nothing was released."
 
 
 def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
     """Take the result of a finished job, or say why there is none; go on to what was asked for."""
     if job.state.state == "cancelled":
-        st.info("The search was cancelled. Nothing was released.", icon=":material/cancel:")
+        _cancelled(work)
         return
     try:
         project, tuned = job.result()

@@ -13,7 +13,6 @@ from pages.parts.workspace import Found, Workspace
 from workflow.desk import VariationView, around_job, cost_scale
 from workflow.scored import Scored
 
-WIDTH = 216
 GROUND = "#7b8a90"
 
 
@@ -35,11 +34,11 @@ def show(work: Workspace, found: Found, scored: Scored) -> None:
     if answer is None:
         return
     views: tuple[VariationView, ...] = answer.result
-    with st.container(horizontal=True, gap="small", key="variations"):
-        for view in views:
-            with st.container(width=WIDTH, gap="small"):
-                st.markdown(f"**{label(view.term)}**" + (f" ({view.unit})" if view.unit else ""),
-                            help=tip(view.term))  # fmt: skip
+    with st.container(key="variations"):
+        for column, view in zip(st.columns(len(views), gap="small"), views, strict=True):
+            with column:
+                unit = f" ({view.unit})" if view.unit else ""
+                st.markdown(f"**{label(view.term)}**{unit}", help=tip(view.term))
                 words = f"{TERMS[view.term].word}: {view.words}"
                 st.altair_chart(
                     _cost(view, views), key=f"vary_{view.parameter}_cost", alt=f"Epsilon by {words}"

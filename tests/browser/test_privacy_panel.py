@@ -1,0 +1,45 @@
+"""Privacy and utility in a real browser: epsilon is solved for, cancelled, solved again, settled on, kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.harness import PATIENCE, RunningApp, go_to, open_screen, press, settle
+from tests.browser.test_journey import heading, ledger_entries
+
+WAIT = PATIENCE * 1000
+
+
+def test_solving_is_cancelled_started_again_settled_on_and_kept(
+    app: RunningApp, new_page: Callable[..., Page]
+) -> None:
+    page = new_page()
+    open_screen(page, app)
+    press(page, "Open the finished example")
+    heading(page, "Explore freely")
+    before = ledger_entries(app)
+    go_to(page, "Privacy and utility")
+    page.get_by_text("Set the agreement", exact=True).click()
+    settle(page)
+    page.get_by_role("button", name="Find the smallest ε for 0.80").click()
+    page.get_by_role("button", name="Cancel the solving").click()
+    heading(page, "Cancelled.")
+    page.get_by_role("button", name="Find the smallest ε for 0.80").click()
+    heading(page, "reaches it")
+    use = page.get_by_role("button", name="Use ε ")
+    said = use.inner_text().strip().splitlines()[-1].removeprefix("Use ")
+    use.click()
+    heading(page, "This is the design to release.")
+    expect(page.get_by_test_id("stSidebar")).to_contain_text(said, timeout=WAIT)
+    go_to(page, "Ledger")
+    go_to(page, "Privacy and utility")
+    heading(page, "This is the design to release.")
+    assert page.get_by_role("button", name="Find the smallest").count() == 0
+    page.get_by_role("button", name="Show what each number does").click()
+    page.locator(".st-key-variations").wait_for(timeout=WAIT)
+    settle(page)
+    assert page.locator('.st-key-variations [data-testid="stVegaLiteChart"]').count() == 8
+    assert page.get_by_test_id("stException").count() == 0
+    assert ledger_entries(app) == before  # all of it was on reference data
