@@ -93,7 +93,9 @@ def tune(project: Project, report: Callable[[float, str], None] | None = None) -
     free_agreement: float | None = None
     if project.reference_kind in ("reference data", "public reference data"):
         free_agreement = free_map_agreement(project, result.unconstrained.design)
-    chosen = result.chosen if project.pilot is None else _beside_pilot(project, result.chosen, project.pilot)
+    if project.pilot is not None:
+        result = replace(result, chosen=_beside_pilot(project, result.chosen, project.pilot))
+    chosen = result.chosen
     public = public_map(project, result, chosen.response)
     tuning = _tuning(project, project.reference_kind, _detail(project, result))
     return Tuned(result, Choice(chosen.design, chosen.response, tuning, public), free_agreement)
@@ -302,6 +304,7 @@ def left_for_release(epsilon: float, pilot: Pilot | None) -> float:
 def _beside_pilot(project: Project, chosen: Scored, pilot: Pilot) -> Scored:
     """The chosen design with the least noise at which pilot and release together cost at most epsilon.
 
+    Its utility stays that of the search, whose noise differed by the little that composition leaves.
     Bisection on the release's own epsilon; the RDP curves add, so the total is a proved bound.
     """
     settings = project.settings

@@ -122,7 +122,7 @@ def _strength(work: Workspace) -> None:
 
 def _goal(work: Workspace) -> str:
     """What is given, the budget or the agreement; a pilot is a share of a budget that must be given."""
-    if work.choices.get("pilot"):
+    if pilot_panel.chosen(work):
         return "budget"
     goal = st.segmented_control(
         "What is given",

@@ -40,7 +40,7 @@ def show(found: Found, key: str) -> FrontierPoint | None:
             "epsilon:Q",
             title="privacy budget ε",
             scale=alt.Scale(type="log", nice=False, padding=14),
-            axis=alt.Axis(values=sorted({dot.epsilon for dot in points}), format="~g"),
+            axis=alt.Axis(values=sorted({dot.epsilon for dot in points}), format=".3~g"),
         ),
         color=alt.Color("family:N", title=None, legend=alt.Legend(orient="top", labelLimit=420, columns=1)),
     )
@@ -53,7 +53,7 @@ def show(found: Found, key: str) -> FrontierPoint | None:
             opacity=alt.value(1.0),
             tooltip=[
                 alt.Tooltip("family:N", title="design"),
-                alt.Tooltip("epsilon:Q", title="budget ε"),
+                alt.Tooltip("epsilon:Q", title="budget ε", format=".3~g"),
                 alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".2f"),
                 alt.Tooltip("design:N", title="parameters"),
             ],
@@ -87,5 +87,7 @@ def show(found: Found, key: str) -> FrontierPoint | None:
         if free is None
         else "Click a dot to see its map. The dashed line is the free map: what public knowledge gives."
     )
+    if found.project.pilot is not None:
+        st.caption("The budgets on the chart are of a release alone; the pilot comes on top.")
     numbers = picked["selection"].get(PICK, [])
     return found.tuned.result.frontier[int(numbers[0]["number"])] if numbers else None

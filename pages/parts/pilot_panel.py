@@ -21,6 +21,14 @@ WAYS = {
 }
 
 
+def chosen(work: Workspace) -> bool:
+    """Whether a pilot is to stand in for reference data."""
+    if work.choices.get("reference") is not None:
+        return False
+    standing = "pilot" if work.choices.get("pilot") else "simulated"
+    return bool(st.session_state.get(f"way_{work.mark}", standing) == "pilot")
+
+
 def ask(work: Workspace) -> None:
     """How the design is chosen where there are no reference data."""
     if work.choices.get("reference") is not None:

@@ -45,8 +45,9 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
             "for the least spread that fits beside it into the budget."
         )
     else:
+        where = "a simulated field" if settings.reference is None else "the reference data"
         st.markdown(
-            "The search tries priors, ranges, ridges and smoothings **on the reference data**, and solves "
+            f"The search tries priors, ranges, ridges and smoothings **on {where}**, and solves "
             "for the least spread that meets the budget. The private records are not looked at."
         )
     wanted = aside.planning(work).wanted

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from threading import Event
 from typing import Any
 
 import pytest
@@ -32,6 +33,7 @@ from workflow.desk import (
     solve_job,
     typed_job,
 )
+from workflow.jobs import Job
 from workflow.ledger import open_ledger
 from workflow.tuning import Tuned
 
@@ -280,6 +282,8 @@ def test_a_pilot_is_paid_for_once_and_the_search_goes_on_from_it(
     assert "A pilot was paid for: ε 0.9" in " ".join(str(each.value) for each in app.info)
     press(app, "Search for the best design")
     assert "Measured on what the pilot showed" in texts(app)
+    table = next(table.value for table in app.table if "the design to release" in table.value.columns)
+    assert table["the design to release"].iloc[0] == "3"  # the pilot's share is in it
     app.number_input(key=key_of(app, "threshold")).set_value(28.0).run()
     press(app, "Search for the best design")  # another threshold reads the same pilot
     assert charges() == 1
@@ -320,3 +324,33 @@ def test_a_pilot_beyond_the_budget_is_refused_in_words_and_draws_nothing(
     assert charges() == 1
     app.select_slider(key=key_of(app, "epsilon")).set_value(5.0).run()
     assert not app.error  # it was about other choices
+
+
+def test_a_cancel_leaves_at_once_even_where_the_computation_has_not_heard_of_it(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = Event()
+    jobs: list[Job[None]] = []
+
+    def deaf(*_: Any) -> Job[None]:
+        jobs.append(Job(lambda report: over.wait(60) and None))
+        return jobs[-1]
+
+    app = want(searched(open_app), 0.8)
+    for module, name, begin, stop, said in (
+        (solve_panel, "solve_job", "Find the smallest ε for 0.80", "Cancel the solving", "Cancelled."),
+        (search_panel, "search_job", "Search for the smallest budget", "Cancel the search",
+         "The search was cancelled. Nothing was released."),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, deaf)
+        if module is search_panel:
+            app.number_input(key=key_of(app, "threshold")).set_value(440_000.0).run()
+        press(app, begin)
+        assert begin not in [button.label for button in app.button]
+        press(app, stop)
+        app.run()
+        assert jobs[-1].state.state == "running"
+        assert said in " ".join(str(each.value) for each in app.info)
+        assert begin in [button.label for button in app.button]
+    over.set()
+    assert all(job.wait(30) for job in jobs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from workflow.tuning import Choice, Tuned, stated
 from workflow.words import significant, upper
 
 Bools = NDArray[np.bool_]
+DUST = 1e-6  # what is left of a budget below this is rounding, and no release could use it
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def budget_state(planned: Plan) -> BudgetState:
         before=upper(preview.before, 4),
         asked=preview.asked,
         after=upper(preview.after, 4),
-        left="–" if preview.left is None else significant(preview.left, 4),
+        left="–" if preview.left is None else significant(math.floor(preview.left / DUST) * DUST, 4),
         fits=budget is None or preview.fits,
     )
 
