@@ -29,6 +29,7 @@ from tests.browser.harness import (
     open_screen,
     pixels,
     press,
+    running_app,
     settle,
     wait_for_colour,
 )
@@ -205,6 +206,30 @@ def test_another_person_sees_the_bundle_and_nothing_of_the_curators_data(
     go_to(other, "Viewer")
     wait_for_colour(other.locator(CHART).first, INSIDE, MANY)
     go_to(released.page, "Release")
+
+
+def test_a_bundle_is_handed_over_to_a_reader_who_has_nothing_else(
+    released: Released, new_page: Callable[..., Page], tmp_path: Path
+) -> None:
+    """The file goes by mail, the reader's program has no home of the curator's and no curator's screen."""
+    go_to(released.page, "Release")
+    shown = released.page.locator(".legend").first.inner_text()
+    go_to(released.page, "Publish")
+    bundle = download(released.page, "Download the bundle", tmp_path)
+    go_to(released.page, "Release")
+    with running_app(tmp_path / "reader", "--viewer") as reader:
+        page = new_page()
+        open_screen(page, reader)
+        titles = page.get_by_test_id("stSidebarNav").get_by_role("link").all_inner_texts()
+        assert {"Viewer", "How this works"} == {title.splitlines()[-1] for title in titles}
+        page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(bundle)
+        heading(page, "Streets beneath the map")
+        wait_for_colour(page.locator(CHART).first, INSIDE, MANY)
+        assert page.locator(".legend").first.inner_text() == shown
+        page.get_by_role("slider").first.press("ArrowLeft")
+        settle(page)
+        assert "viewer_threshold" in page.url
+        assert not (tmp_path / "reader" / "ledger.sqlite").exists()
 
 
 def test_a_broken_file_is_one_sentence_and_a_good_one_recovers(
