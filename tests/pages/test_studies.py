@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 
@@ -10,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import press, texts
 from workflow.jobs import Job
-from workflow.studies import RESULTS, STUDIES, StudyResult, load_result, registry
+from workflow.studies import RESULTS, STUDIES, StudyResult, load_result, paper_maps, registry
 
 PAGE = "pages/evidence/studies.py"
 
@@ -27,11 +28,37 @@ def test_each_study_shows_its_stored_figures_and_the_command(
     if any(stored):
         commands = [code.value for code in app.code]
         assert any(command in (STUDIES[name].command, "python -m benchmarks.london") for command in commands)
-        facts = next(result for result in stored if result is not None).facts()
-        assert facts in texts(app)
+        words = texts(app)
+        for result in stored:
+            assert result is not None
+            # Once above the figures and once in every table: each says how it was made.
+            assert words.count(result.facts()) == 1 + len(result.tables)
+            for note in result.notes:
+                assert note in words
         assert app.dataframe
     else:
         assert STUDIES[name].command in texts(app)
+
+
+def test_london_draws_figure_4_with_the_hexagon_map(open_app: Callable[..., AppTest]) -> None:
+    """For the real and the generated sales: by this program and by the published recipe, hexagons below, a
+    line without privacy and one for each of three paths above, and nothing of any outline."""
+    app = open_app(PAGE)
+    app.segmented_control(key="study").set_value("london").run()
+    charts = [json.loads(chart.proto.json) for chart in app.get("deck_gl_json_chart")]
+    assert len(charts) == 4
+    for chart in charts:
+        names = [layer["id"] for layer in chart["layers"]]
+        assert names[0] == "cells"
+        assert names[1].startswith("baseline")
+        assert names[2:] == ["path-0", "path-1", "path-2"]
+        assert all(layer["data"] for layer in chart["layers"])
+        assert chart["layers"][0]["@@type"] == "H3HexagonLayer"
+    stored = load_result(RESULTS / "london-real.json")
+    assert stored is not None
+    for drawn in paper_maps(stored):
+        assert drawn.title in texts(app)
+        assert drawn.words in texts(app)
 
 
 def test_a_quick_run_can_be_cancelled_and_its_result_is_shown(

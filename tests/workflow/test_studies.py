@@ -111,7 +111,11 @@ def test_noise_makes_privacy_cheaper_on_a_line() -> None:
     low, high = ({"M_xi": noise} for noise in LINE.noises)
 
     def at(column: str, where: dict[str, float]) -> float:
-        rows = [row for row in result("line").table("noise").records() if row["M_xi"] == where["M_xi"]]
+        rows = [
+            row for row in result("line").table("noise").records()
+            if row["M_xi"] == where["M_xi"] and row["private ridges"] == line_excursions.PUBLISHED
+        ]  # fmt: skip
+        assert len(rows) == 1
         return float(rows[0][column])  # type: ignore[arg-type]
 
     assert at("epsilon, unconstrained", high) < 0.1 * at("epsilon, unconstrained", low)
@@ -121,11 +125,14 @@ def test_noise_makes_privacy_cheaper_on_a_line() -> None:
 
 
 def test_our_bound_draws_the_better_map_in_the_plane() -> None:
-    """At equal epsilon. The same worlds under both bounds; the gain is 0.02 to 0.04 at this size and its
-    standard error about 0.01, so a fixed seed decides here, and the law below leaves nothing to it."""
-    paper = cell("plane", "plumes", "mean one-path IoU", bound="paper")
-    ours = cell("plane", "plumes", "mean one-path IoU", bound="ours")
-    assert ours >= paper
+    """At equal epsilon, on the same worlds, in the published range of ridges. Over 24 seeds the gain at this
+    size was 0.089 with a standard deviation of 0.014 (least 0.063): a seed without a gain has probability
+    below 1e-6 if gains are normal."""
+    paper, ours = (
+        cell("plane", "plumes", "mean one-path IoU", bound=bound, private_ridges=plane_excursions.PUBLISHED)
+        for bound in ("paper", "ours")
+    )
+    assert ours > paper
 
 
 def test_our_bound_never_needs_the_larger_scale() -> None:
@@ -159,7 +166,8 @@ def test_a_result_says_how_it_was_made_and_survives_json(name: str) -> None:
     assert made.seeds
     assert made.repetitions
     assert made.seconds > 0.0
-    assert "Seeds" in made.facts()
+    assert made.facts().startswith("Seed")
+    assert made.repetitions in made.facts()
     assert StudyResult.from_json(made.to_json()) == made
 
 
@@ -193,6 +201,21 @@ def test_a_study_reports_and_can_be_cancelled(name: str) -> None:
     with pytest.raises(Cancelled):
         SMALL[name](report)
     assert len(seen) == 3
+
+
+@pytest.mark.slow
+def test_both_deliberate_mistakes_are_caught() -> None:
+    """At the quick setting of the page: some row of each mistake is an alarm, no row of an honest design.
+
+    The seed is the page's own. Over 24 others the sampler's mistake was caught each time (its best row passed
+    the claim by 0.27, standard deviation 0.08: a miss has probability below 1e-3), the accountant's 21 times;
+    at full size, which the stored figures have, a miss has probability below 1e-2."""
+    alarms: dict[str, bool] = {}
+    for row in design_audit.run(AuditSettings.quick()).table("audit").records():
+        name = str(row["design"])
+        alarms[name] = alarms.get(name, False) or row["alarm"] == "alarm"
+    assert alarms == {name: name.startswith("broken") for name in alarms}
+    assert sum(alarms.values()) == 2
 
 
 @pytest.mark.slow

@@ -94,6 +94,7 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
     "audit": (
         Figure("audit", "audit", "Lower bounds from the attack against the proved bounds, four deltas each",
                "proved epsilon", ("empirical epsilon",), "design",
+               y_title="empirical epsilon, lower limit",
                diagonal="equality: above it is an alarm"),
     ),
     "line": (
