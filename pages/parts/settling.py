@@ -27,9 +27,9 @@ def _settle(work: Workspace, found: Found, project: Project, choice: Choice, sco
     work.found = Found(project, found.tuned, choice, scored)
     settings = project.settings
     work.choose(epsilon=settings.epsilon, paths=settings.paths)
+    # The widgets of these choices show them again, also those that stand on the screen in another mode only.
     for name in ("epsilon", "paths"):
-        if f"{name}_{work.mark}" in st.session_state:
-            st.session_state[f"{name}_{work.mark}"] = getattr(settings, name)
+        st.session_state[f"{name}_{work.mark}"] = getattr(settings, name)
 
 
 def chosen(found: Found) -> Scored:

@@ -37,6 +37,10 @@ def test_solving_is_cancelled_started_again_settled_on_and_kept(
     go_to(page, "Privacy and utility")
     heading(page, "This is the design to release.")
     assert page.get_by_role("button", name="Find the smallest").count() == 0
+    page.get_by_text("Set the budget ε", exact=True).click()
+    settle(page)  # back to the budget: it is the one that was settled on
+    expect(page.get_by_test_id("stSlider").first).to_contain_text(said.removeprefix("ε "), timeout=WAIT)
+    assert page.get_by_text("The choices have changed").count() == 0
     page.get_by_role("button", name="Show what each number does").click()
     page.locator(".st-key-variations").wait_for(timeout=WAIT)
     settle(page)

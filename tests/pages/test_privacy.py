@@ -118,6 +118,9 @@ def test_the_wanted_agreement_is_solved_after_the_search_and_settled_with_one_cl
     assert found.project.settings.epsilon == solved.epsilon
     assert work_of(app).fits()
     assert "This is the design to release." in texts(app)
+    app.segmented_control(key=key_of(app, "goal")).set_value("budget").run()
+    assert app.select_slider(key=key_of(app, "epsilon")).value == solved.epsilon
+    assert work_of(app).fits()
     app.switch_page(RELEASE.path).run()
     assert "The receipt" in texts(app)
 
