@@ -162,9 +162,16 @@ def rehearse(project: Project, tuned: Tuned, scored: Scored) -> Rehearsal:
     return Rehearsal(released, tuned.result.baseline, iou(released, tuned.result.baseline))
 
 
+def as_searched(project: Project, tuned: Tuned) -> Project:
+    """The project with the number of paths it was searched with; a typed design may have changed it since."""
+    paths = tuned.result.unconstrained.design.paths
+    return replace(project, settings=project.settings.with_changes(paths=paths))
+
+
 def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Project, Choice]:
     """The project and choice that release the design of a dot, at that dot's epsilon."""
-    settled = replace(project, settings=project.settings.with_changes(epsilon=point.epsilon))
+    searched = as_searched(project, tuned)
+    settled = replace(searched, settings=searched.settings.with_changes(epsilon=point.epsilon))
     public = public_map(project, tuned.result, point.scored.response)
     return settled, Choice(point.scored.design, point.scored.response, tuned.choice.tuning, public)
 

@@ -10,7 +10,7 @@ from dpgp_core.design import NOISY_CELL_STATISTICS, Design
 from workflow.around import Variation, around
 from workflow.bench import Bench
 from workflow.candidates import SMOOTHINGS
-from workflow.desk.designs import FAMILIES, MECHANISMS
+from workflow.desk.designs import FAMILIES, MECHANISMS, as_searched
 from workflow.errors import WorkflowError
 from workflow.inverse import STEPS, smallest_epsilon
 from workflow.jobs import Job
@@ -66,7 +66,7 @@ class VariationView:
 
 def solve_job(project: Project, tuned: Tuned, wanted: float) -> Job[FrontierPoint | None]:
     """The smallest epsilon that reaches a wanted agreement, in the background."""
-    return Job(lambda report: smallest_epsilon(project, tuned, wanted, report))
+    return Job(lambda report: smallest_epsilon(as_searched(project, tuned), tuned, wanted, report))
 
 
 def best_reached(tuned: Tuned) -> FrontierPoint:
