@@ -106,10 +106,10 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
                x_title="records n", y_title="IoU with the true set"),
     ),
     "plane": (
-        Figure("plumes", "plumes", "Agreement of a released path under either bound, ridges up to 8", "M_xi",
+        Figure("plumes", "plumes", "A released path under either bound, ridges up to 8", "M_xi",
                ("mean one-path IoU",), "bound", (("private ridges", "up to 8"),),
                x_title="observation noise M_xi", y_title="IoU with the true set"),
-        Figure("plumes-limit", "plumes", "The same with ridges up to 300", "M_xi",
+        Figure("plumes-limit", "plumes", "A released path under either bound, ridges up to 300", "M_xi",
                ("mean one-path IoU",), "bound", (("private ridges", "up to 300"),),
                x_title="observation noise M_xi", y_title="IoU with the true set"),
     ),
