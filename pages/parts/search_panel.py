@@ -35,6 +35,9 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
         return _found(work, work.found)
     if work.found is not None:
         st.info("The choices have changed since the last search.", icon=":material/update:")
+    if settings.lengthscale is not None:
+        _by_hand(work, settings)
+        return None
     piloted = None
     if settings.pilot is not None:
         piloted = pilot_panel.paid(work, settings)
@@ -59,6 +62,20 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
         args=(work, settings, piloted),
     )
     return None
+
+
+def _by_hand(work: Workspace, settings: ReleaseSettings) -> None:
+    """Settings from a file may fix the design; this screen compares designs, so it has to be asked to."""
+    st.info(
+        f"These settings fix the design by hand, with ridge {settings.ridge:g}, as the command line takes it. "
+        "Here a design is searched for first; afterwards any numbers can be typed under Your own design.",
+        icon=":material/edit:",
+    )
+    st.button(
+        "Leave it out and search",
+        icon=":material/search:",
+        on_click=lambda: work.choose(lengthscale=None, ridge=None),
+    )
 
 
 def _start(work: Workspace, settings: ReleaseSettings, piloted: Project | None) -> None:
