@@ -41,7 +41,7 @@ from dpgp_core.mmatrix import MMatrixFacts, NotAnMMatrix, check_m_matrix
 from dpgp_core.numerics import NumericalFailure
 from dpgp_core.orders import ORDERS, orders_for
 from dpgp_core.posterior import Posterior, fit, fit_cells
-from dpgp_core.priors import PRIORS, Prior, PriorFamily, make_prior
+from dpgp_core.priors import PRIORS, Prior, PriorFamily, can_make, make_prior
 from dpgp_core.rdp import covariance_rdp, path_rdp
 from dpgp_core.records import CollapsedRecords
 from dpgp_core.ridge_family import RidgeFamily, RidgeSlice
@@ -100,6 +100,7 @@ __all__ = [
     "SimulationEntropy",
     "SystemEntropy",
     "bce",
+    "can_make",
     "check_m_matrix",
     "covariance_rdp",
     "domain_adjacency",

@@ -83,6 +83,11 @@ PRIORS: dict[str, PriorFamily] = {
 }
 
 
+def can_make(name: str, cells: int) -> bool:
+    """Whether the prior `name` of PRIORS can be made on so many cells: dense ones have a limit."""
+    return PRIORS[name].sparse or cells <= kernels.MAX_DENSE_CELLS
+
+
 def make_prior(name: str, lattice: Lattice, lengthscale: float) -> Prior:
     """The prior `name` of PRIORS on a lattice, lengthscale in metres; ValueError for an unknown name."""
     if name not in PRIORS:

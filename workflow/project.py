@@ -12,7 +12,7 @@ from data_loaders import LoadReport, Observations, load_sales, load_sensors
 from dpgp_core.curve import RdpCurve
 from dpgp_core.entropy import SimulationEntropy
 from dpgp_core.lattice import Lattice
-from dpgp_core.priors import make_prior
+from dpgp_core.priors import can_make, make_prior
 from geo import Domain, domain_from_bbox, domain_from_geojson
 from workflow.errors import WorkflowError
 from workflow.records import PlacedObservations, cell_medians, place, public_n
@@ -77,6 +77,12 @@ class Project:
     def level(self) -> float:
         """The threshold in response units."""
         return float(self.response.forward(self.settings.threshold))
+
+    @property
+    def priors(self) -> tuple[str, ...]:
+        """The asked prior families that can be made on so many cells; all of them where none can."""
+        asked = self.settings.priors
+        return tuple(name for name in asked if can_make(name, self.lattice.size)) or asked
 
 
 def load_source(source: SourceSettings, unit: str = "") -> tuple[Observations, LoadReport]:

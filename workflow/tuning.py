@@ -55,11 +55,13 @@ class Tuned:
 
     free_agreement  IoU that public knowledge alone would reach, estimated from two halves of the reference
                     data; None where the reference is simulated
+    left_out        prior families that were asked for and cannot be made on so many cells
     """
 
     result: SearchResult
     choice: Choice
     free_agreement: float | None
+    left_out: tuple[str, ...] = ()
 
     def remarks(self) -> tuple[str, ...]:
         """What a curator should know before releasing, in words; all from reference data."""
@@ -70,6 +72,11 @@ class Tuned:
             said.append(
                 f"The whole reference map lies {side} the asked region, so the search had nothing to tell "
                 "designs apart: choose another threshold or better reference data."
+            )
+        if self.left_out:
+            said.append(
+                f"The search left out the prior {' and '.join(self.left_out)}: it needs a dense matrix, too "
+                "large for this many hexagons. A coarser resolution would include it."
             )
         if self.free_agreement is not None:
             said.append(
@@ -98,7 +105,8 @@ def tune(project: Project, report: Callable[[float, str], None] | None = None) -
     chosen = result.chosen
     public = public_map(project, result, chosen.response)
     tuning = _tuning(project, project.reference_kind, _detail(project, result))
-    return Tuned(result, Choice(chosen.design, chosen.response, tuning, public), free_agreement)
+    left_out = tuple(name for name in settings.priors if name not in project.priors)
+    return Tuned(result, Choice(chosen.design, chosen.response, tuning, public), free_agreement, left_out)
 
 
 def search_task(
@@ -124,7 +132,7 @@ def search_task(
         epsilon=left_for_release(settings.epsilon, project.pilot),
         delta=settings.delta,
         paths=settings.paths,
-        priors=settings.priors,
+        priors=project.priors,
         mechanisms=settings.mechanisms,
         objective=settings.objective,
         bound=settings.bound,

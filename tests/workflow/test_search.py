@@ -154,6 +154,20 @@ def test_without_reference_a_simulated_field_tunes(town: Town) -> None:
     assert tuned.free_agreement is None
 
 
+def test_a_prior_too_large_for_the_domain_is_left_out_and_said(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dpgp_core.kernels.MAX_DENSE_CELLS", project.lattice.size - 1)
+    settings = project.settings.with_changes(priors=("exponential", "car"), quick=True)
+    tuned = tune(replace(project, settings=settings))
+    assert {point.scored.design.prior for point in tuned.result.frontier} == {"car"}
+    assert tuned.left_out == ("exponential",)
+    assert any("left out the prior exponential" in remark for remark in tuned.remarks())
+    alone = replace(project, settings=settings.with_changes(priors=("exponential",)))
+    with pytest.raises(ValueError, match="takes at most"):
+        tune(alone)
+
+
 def test_remarks_say_when_a_release_adds_nothing(tuned: Tuned) -> None:
     chosen = tuned.result.chosen
     better = replace(tuned, free_agreement=chosen.utility.agreement - 0.1)

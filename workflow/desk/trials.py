@@ -146,7 +146,7 @@ def typed_families(project: Project) -> dict[tuple[str, str], str]:
     return {
         (mechanism, prior): f"{MECHANISMS[mechanism]}, {FAMILIES.get(prior, prior)}"
         for mechanism in settings.mechanisms
-        for prior in settings.priors
+        for prior in project.priors
     }
 
 
