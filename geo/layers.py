@@ -114,8 +114,8 @@ def pane_deck(domain: Domain, pane: Pane, **look: Unpack[Look]) -> pydeck.Deck:
     text over the map without fetching a font atlas.
     """
     layers: list[pydeck.Layer] = []
-    if pane.painting is not None:
-        painting = as_baseline(pane.painting) if pane.private else pane.painting
+    painting = pane.worded
+    if painting is not None:
         layers = _cell_layers(domain, painting, "cells", look)
     theme = look.get("theme", "light")
     layers += [_drawn(line, theme) for line in pane.lines]

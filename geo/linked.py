@@ -38,16 +38,25 @@ class Pane:
     title     a few words that stand in its corner
     painting  its cells, or None for a pane of lines only
     private   True for anything of the baseline: a watermark stands over it, tooltips say so
+    word      what tooltips call it; without one "Released", or "Private baseline" where it is private
     """
 
     title: str
     painting: Painting | None = None
     private: bool = False
     lines: Sequence[Line] = field(default=())
+    word: str = ""
 
     def __post_init__(self) -> None:
         if not self.private and any(line.role == "baseline" for line in self.lines):
             raise ValueError("a pane with the baseline's boundary is private.")
+
+    @property
+    def worded(self) -> Painting | None:
+        """The painting with the tooltips that its pane shows."""
+        if self.painting is None or not (self.word or self.private):
+            return self.painting
+        return as_baseline(self.painting, self.word or "Private baseline")
 
 
 def boundary_lines(
@@ -112,9 +121,9 @@ def _pane(
         "private": pane.private,
         "lines": [_line(line, theme) for line in pane.lines],
     }
-    if pane.painting is None:
+    painting = pane.worded
+    if painting is None:
         return drawn
-    painting = as_baseline(pane.painting) if pane.private else pane.painting
     if painting.classes.size != domain.size:
         raise ValueError(f"the painting has {painting.classes.size} cells, the domain {domain.size}.")
     codes, notes = pd.factorize(np.asarray(painting.notes, dtype=object))

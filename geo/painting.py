@@ -187,9 +187,9 @@ def paint_difference(released: ArrayLike, baseline: ArrayLike, *, title: str) ->
     return Painting(classes, entries, notes, title)
 
 
-def as_baseline(painting: Painting) -> Painting:
-    """The same painting with tooltips that call it the private baseline instead of a release."""
-    notes = tuple(note.replace("Released:", "Private baseline:", 1) for note in painting.notes)
+def as_baseline(painting: Painting, word: str = "Private baseline") -> Painting:
+    """The same painting with tooltips that call it the private baseline, or `word`, instead of a release."""
+    notes = tuple(note.replace("Released:", f"{word}:", 1) for note in painting.notes)
     return Painting(painting.classes, painting.entries, notes, painting.title)
 
 

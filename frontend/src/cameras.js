@@ -42,7 +42,7 @@ export function panes(mode, count, width, height, divider) {
     ];
   }
   if (mode !== "beside") return [{ x: 0, y: 0, width, height }];
-  const stacked = width < 560;
+  const stacked = width < 480;
   return Array.from({ length: count }, (_, index) =>
     stacked
       ? { x: 0, y: Math.round((index * height) / count), width, height: Math.round(height / count) }

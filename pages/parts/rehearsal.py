@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from geo.layers import excursion_deck, legend, paint_set
-from pages.parts import maps
+from geo.layers import Pane, legend, paint_set
+from pages.parts import linked_maps, maps
 from pages.parts.aside import planning, same
 from pages.parts.ask import threshold_words
 from pages.parts.workspace import Found, Workspace
@@ -21,22 +21,25 @@ def show(work: Workspace, found: Found, scored: Scored, key: str) -> None:
     private = found.project.reference_kind in ("reference data", "private selection")
     what = threshold_words(work)
     st.markdown(f"**{family(scored.design)}**: {describe(scored.design)}.")
-    columns = st.columns(2)
-    for column, cells, name, title in (
-        (columns[0], seen.released, key, f"Rehearsed release, agreement {seen.iou:.2f}"),
-        (columns[1], seen.baseline, f"{key}_aim", "The reference map without privacy"),
-    ):
-        with column:
-            st.markdown(title)
-            painting = paint_set(cells, inside=what, outside=f"not {what}", title=title)
-            maps.show(
-                excursion_deck(found.project.domain, painting, **maps.look(300, 210)),
-                key=name,
-                alt=f"{title}: {int(cells.sum()):,} of {cells.size:,} hexagons are {what}.",
-                legend=legend(painting, maps.theme()),
-                private=private,
-                height=300,
-            )
+    panes = [
+        Pane(title, paint_set(cells, inside=what, outside=f"not {what}", title=title), private, word=word)
+        for cells, title, word in (
+            (seen.released, f"Rehearsal, agreement {seen.iou:.2f}", "Rehearsed"),
+            (seen.baseline, "Without privacy", "Reference map"),
+        )
+    ]
+    count, aim = int(seen.released.sum()), int(seen.baseline.sum())
+    drawn = paint_set(seen.released, inside=what, outside=f"not {what}", title="")
+    linked_maps.show(
+        found.project.domain,
+        panes,
+        mode="beside",
+        key=key,
+        alt=f"Of {seen.released.size:,} hexagons {count:,} are {what} in the rehearsed release, and {aim:,} "
+        "in the reference map without privacy.",
+        legend=legend(drawn, maps.theme()),
+        height=320,
+    )
 
 
 def _rehearsed(work: Workspace, found: Found, scored: Scored) -> Rehearsal:

@@ -46,6 +46,13 @@ def test_a_private_pane_says_so_in_every_tooltip_and_a_released_one_never_does()
     assert {note.split(":")[0] for note in private["notes"]} == {"Private baseline"}
 
 
+def test_a_pane_may_have_a_word_of_its_own() -> None:
+    panes = [maps.Pane("a", painted(MASK), word="Rehearsed"), maps.Pane("b", painted(MASK), True, word="Aim")]
+    first, second = maps.linked_scene(DOMAIN, panes, mode="beside", alt="x")["scene"]["panes"]
+    assert {note.split(":")[0] for note in first["notes"]} == {"Rehearsed"}
+    assert {note.split(":")[0] for note in second["notes"]} == {"Aim"}
+
+
 def test_a_lone_released_pane_carries_nothing_of_a_baseline() -> None:
     alone = maps.linked_scene(DOMAIN, [maps.Pane("Released", painted(MASK))], mode="single", alt="one map")
     assert set(alone["cells"].columns) == {"cell", "class0", "note0"}
