@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from geo.layers import format_value
-from pages.parts import odds_panel, pilot_panel
+from pages.parts import odds_panel, pilot_panel, public_scale
 from pages.parts.aside import planning
 from pages.parts.glossary import label, tip
 from pages.parts.workspace import Workspace
@@ -27,10 +27,9 @@ SLACKS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 def ask_privacy(work: Workspace) -> None:
     """All choices of this step, written into the workspace as they are made."""
     _question(work)
+    public_scale.ask(work)
     _unit(work)
     _strength(work)
-    if work.private is not None and work.reference is None:
-        _public_scale(work)
     pilot_panel.ask(work)
     _more(work)
 
@@ -214,30 +213,6 @@ def _more(work: Workspace) -> None:
             prior_mean=bool(prior_mean and public),
             quick=bool(quick),
         )
-
-
-def _public_scale(work: Workspace) -> None:
-    """Without reference data the response scale must be stated, in transformed units."""
-    logs = work.private is not None and work.private.kind == "sale"
-    unit = "log units" if logs else work.choices.get("value_unit", "the data's unit")
-    st.caption("Without reference data the public centre and clip bound must be stated.")
-    centre = st.number_input(
-        f"Public centre ({unit})",
-        value=work.choices.get("centre"),
-        format="%g",
-        key=f"centre_{work.mark}",
-        **KEEP,
-    )
-    clip = st.number_input(
-        f"Public clip bound ({unit})",
-        value=work.choices.get("clip"),
-        min_value=0.0,
-        format="%g",
-        help=tip("clip"),
-        key=f"clip_{work.mark}",
-        **KEEP,
-    )
-    work.choose(centre=centre, clip=clip or None)
 
 
 def threshold_words(work: Workspace) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts import aside, frontier, pilot_panel, rehearsal, settling, solve_panel
+from pages.parts import aside, frontier, pilot_panel, public_scale, rehearsal, settling, solve_panel
 from pages.parts.glossary import TERMS, tip
 from pages.parts.progress import show_progress
 from pages.parts.workspace import Found, Workspace
@@ -38,6 +38,10 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
     if settings.lengthscale is not None:
         _by_hand(work, settings)
         return None
+    unsaid = public_scale.missing(work)
+    if unsaid is not None:
+        st.info(unsaid, icon=":material/info:")
+        return None
     piloted = None
     if settings.pilot is not None:
         piloted = pilot_panel.paid(work, settings)
@@ -67,12 +71,12 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
 def _by_hand(work: Workspace, settings: ReleaseSettings) -> None:
     """Settings from a file may fix the design; this screen compares designs, so it has to be asked to."""
     st.info(
-        f"These settings fix the design by hand, with ridge {settings.ridge:g}, as the command line takes it. "
+        f"These settings fix the design by hand, with ridge {settings.ridge:g}, for the command line. "
         "Here a design is searched for first; afterwards any numbers can be typed under Your own design.",
         icon=":material/edit:",
     )
     st.button(
-        "Leave it out and search",
+        "Leave it out",
         icon=":material/search:",
         on_click=lambda: work.choose(lengthscale=None, ridge=None),
     )

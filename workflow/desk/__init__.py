@@ -36,6 +36,7 @@ from workflow.desk.releasing import (
     plan,
     release,
 )
+from workflow.desk.scales import stated_scale, stated_values, uses_factors
 from workflow.desk.shelf import OfferedFile, ShelvedBundle, bundle_files, find_bundle, open_bundle, shelf
 from workflow.desk.trials import (
     TypedDesign,
@@ -138,11 +139,14 @@ __all__ = [
     "smoothings",
     "solve_job",
     "source_words",
+    "stated_scale",
+    "stated_values",
     "statement_text",
     "threshold_stops",
     "typed_families",
     "typed_job",
     "typed_like",
+    "uses_factors",
     "view_ledger",
     "void_charge",
 ]
