@@ -105,9 +105,17 @@ class LinkedMap {
         this.look(sharedCamera(this.scene.mode, viewState, this.boxes[number], this.width));
       },
       onHover: ({ index, x, y, layer }) => this.hover(layer ? index : -1, x, y),
+      onLoad: () => this.name(),
       onAfterRender: () => (this.root.dataset.drawn = "true"),
       onError: (error) => this.fail(error),
     });
+  }
+
+  /** Say to those who come by keyboard what the canvas is and which keys it takes. */
+  name() {
+    const canvas = this.parts.ground.querySelector("canvas");
+    canvas?.setAttribute("role", "application");
+    canvas?.setAttribute("aria-label", "Map: arrow keys move it, plus and minus zoom");
   }
 
   hover(index, x, y) {

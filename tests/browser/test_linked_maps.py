@@ -181,6 +181,19 @@ def test_a_toggle_flips_to_the_other_map_in_place(opened: Page) -> None:
     assert (np.abs(first.astype(int) - second).sum(axis=2) > 30).mean() > 0.2
 
 
+def test_the_keyboard_moves_and_zooms_both_maps(opened: Page) -> None:
+    canvas = opened.get_by_role("application", name="Map: arrow keys move it, plus and minus zoom")
+    first = view(opened)
+    canvas.focus()
+    opened.keyboard.press("ArrowRight")
+    opened.wait_for_timeout(600)
+    moved = view(opened)
+    assert moved["longitude"] > first["longitude"]
+    opened.keyboard.press("+")
+    opened.wait_for_timeout(600)
+    assert view(opened)["zoom"] > moved["zoom"]
+
+
 def test_a_tooltip_says_what_each_pane_says_of_one_cell(opened: Page) -> None:
     chart = opened.locator(LINKED)
     box = chart.bounding_box()
