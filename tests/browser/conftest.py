@@ -10,12 +10,13 @@ from playwright.sync_api import Browser, Page
 from tests.browser.harness import PATIENCE, RunningApp, running_app
 
 
+@pytest.hookimpl(tryfirst=True)  # before the workers name their groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All browser tests run on one worker: two Chromiums drawing at once only get in each other's way."""
+    """The tests of one file share a server and what was done on it, so they run on one worker."""
     for item in items:
         if item.path.parent.name == "browser":
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.fixture(scope="session")

@@ -228,6 +228,7 @@ def test_it_lives_beside_streamlits_own_chart_whichever_comes_first(browser: Bro
         page.close()
 
 
+@pytest.mark.slow
 def test_a_map_that_leaves_the_page_gives_its_graphics_context_back(opened: Page) -> None:
     """A page may hold sixteen contexts; leaking one at each visit would blank the earliest maps."""
     said: list[str] = []

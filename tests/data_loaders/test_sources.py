@@ -92,6 +92,7 @@ def test_a_folder_and_an_archive_give_their_tables_in_order_of_name(tmp_path: Pa
         (b"\x1f\x8bnothing of the kind", "damaged"),
         (b"PK\x03\x04nothing of the kind", "damaged"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "bytes",  # an archive's bytes hold the time
 )
 def test_what_is_no_csv_is_called_by_its_name(data: bytes, word: str) -> None:
     assert word in refused(lambda: contents(data))
