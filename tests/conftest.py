@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.browser.harness import CHROMIUM, FLAGS
 
 # A test's truth must not depend on how busy the machine is.
-# The same examples in every run, so that a change is judged by what it changed; the profile "search" looks for
-# new ones (`--hypothesis-profile=search`).
+# The same examples in every run, so that a change is judged by what it changed; the profile "search" looks
+# for new ones (`--hypothesis-profile=search`).
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
     "everyday", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.harness import PATIENCE, RunningApp, go_to, open_screen, press, settle
@@ -12,6 +13,7 @@ from tests.browser.test_journey import heading, ledger_entries
 WAIT = PATIENCE * 1000
 
 
+@pytest.mark.slow
 def test_solving_is_cancelled_started_again_settled_on_and_kept(
     app: RunningApp, new_page: Callable[..., Page]
 ) -> None:
