@@ -12,7 +12,7 @@ from tests.browser.harness import PATIENCE, RunningApp, running_app
 
 @pytest.hookimpl(tryfirst=True)  # before the workers name their groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of one file share a server and what was done on it, so they run on one worker."""
+    """Ask for one worker per file, whose tests share what was done on a server; no test depends on it."""
     for item in items:
         if item.path.parent.name == "browser":
             item.add_marker(pytest.mark.browser)
