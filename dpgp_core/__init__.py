@@ -2,53 +2,23 @@
 
 from __future__ import annotations
 
-from dpgp_core.bounds import BOUNDS, Bound, rkhs_bound
-from dpgp_core.cell_statistics import (
-    NoisyStatistics,
-    log_evidence,
-    noise_aware_posterior,
-    reference_records,
-    release_statistics,
-    statistic_mu,
-    statistic_noise_for,
-)
-from dpgp_core.conversion import (
+from dpgp_core.accounting.conversion import (
     EpsilonBound,
     epsilon_from_rdp,
     epsilons_from_rdp,
     group_privacy,
     odds_factor,
 )
-from dpgp_core.coverage import Coverage, Share, model_world, simulated_coverage
-from dpgp_core.curve import RdpCurve
-from dpgp_core.design import NOISY_CELL_STATISTICS, POSTERIOR_SAMPLING, Design
-from dpgp_core.entropy import Entropy, SimulationEntropy, SystemEntropy
-from dpgp_core.excursion import (
-    excursion,
-    inner_set,
-    outer_set,
-    released_set,
-    support_step,
-    three_way,
-    vorobev_set,
-    vote_fraction,
-)
-from dpgp_core.gaussian import gaussian_delta, gaussian_epsilon, gaussian_mu
-from dpgp_core.guarantee import BoundRefused, Guarantee, PriorFacts, guarantee
-from dpgp_core.lattice import Lattice
-from dpgp_core.mechanisms import MECHANISMS, Mechanism, PrivateDraw, draw_paths, draw_release, free_paths
-from dpgp_core.mmatrix import MMatrixFacts, NotAnMMatrix, check_m_matrix
-from dpgp_core.numerics import NumericalFailure
-from dpgp_core.orders import ORDERS, orders_for
-from dpgp_core.posterior import Posterior, fit, fit_cells
-from dpgp_core.priors import PRIORS, Prior, PriorFamily, can_make, make_prior
-from dpgp_core.rdp import covariance_rdp, path_rdp
-from dpgp_core.records import CollapsedRecords
-from dpgp_core.ridge_family import RidgeFamily, RidgeSlice
-from dpgp_core.scale import Scales, smallest_noise, smallest_scale, smallest_scale_for
-from dpgp_core.scores import bce, effective_dimension, exceedance, expected_iou, iou, ious
-from dpgp_core.selection import Selection, select, selection_curve
-from dpgp_core.sensitivities import (
+from dpgp_core.accounting.curve import RdpCurve
+from dpgp_core.accounting.gaussian import gaussian_delta, gaussian_epsilon, gaussian_mu
+from dpgp_core.accounting.guarantee import Guarantee, PriorFacts
+from dpgp_core.accounting.orders import ORDERS, orders_for
+from dpgp_core.accounting.rdp import covariance_rdp, path_rdp
+from dpgp_core.accounting.scale import Scales, smallest_noise, smallest_scale, smallest_scale_for
+from dpgp_core.accounting.selection import Selection, select, selection_curve
+from dpgp_core.bounds.mmatrix import MMatrixFacts, NotAnMMatrix, check_m_matrix
+from dpgp_core.bounds.registry import BOUNDS, Bound, rkhs_bound
+from dpgp_core.bounds.sensitivities import (
     SensitivityBound,
     sensitivity_bounds,
     sensitivity_constant,
@@ -61,36 +31,91 @@ from dpgp_core.sensitivities import (
     sensitivity_sharp,
     sensitivity_triangle,
 )
-from dpgp_core.smoothing import domain_adjacency, smooth
-from dpgp_core.variance import variance_bound, variance_bounds
+from dpgp_core.bounds.variance import variance_bound, variance_bounds
+from dpgp_core.errors import (
+    BoundRefused,
+    CoreError,
+    DesignError,
+    HexcursionError,
+    InvalidValue,
+    NumericalFailure,
+)
+from dpgp_core.excursion.coverage import Coverage, Share, model_world, simulated_coverage
+from dpgp_core.excursion.scores import bce, effective_dimension, exceedance, expected_iou, iou, ious
+from dpgp_core.excursion.sets import (
+    agreed,
+    excursion,
+    inner_set,
+    outer_set,
+    released_set,
+    support_step,
+    three_way,
+    vorobev_set,
+    vote_fraction,
+)
+from dpgp_core.excursion.smoothing import domain_adjacency, smooth
+from dpgp_core.mechanisms.base import Ask, Budget, Design, HeldOut, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.noisy_cell_statistics import (
+    NoisyCellStatisticsDesign,
+    NoisyStatistics,
+    log_evidence,
+    noise_aware_posterior,
+    reference_records,
+    release_statistics,
+    statistic_mu,
+    statistic_noise_for,
+)
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign, path_guarantee
+from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, mechanism_named, mechanism_of
+from dpgp_core.mechanisms.released import Prepared, Released, draw_release
+from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
+from dpgp_core.posterior.fitting import Posterior, fit, fit_cells
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.posterior.ridge_family import RidgeFamily, RidgeSlice
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.registry import PRIORS, Prior, PriorFamily, can_make, make_prior
+from dpgp_core.simulation.world import Agreement, World
 
 __all__ = [
     "BOUNDS",
     "MECHANISMS",
-    "NOISY_CELL_STATISTICS",
     "ORDERS",
-    "POSTERIOR_SAMPLING",
     "PRIORS",
+    "Agreement",
+    "Ask",
     "Bound",
     "BoundRefused",
+    "Budget",
     "CollapsedRecords",
+    "CoreError",
     "Coverage",
     "Design",
+    "DesignError",
     "Entropy",
     "EpsilonBound",
     "Guarantee",
+    "HeldOut",
+    "HexcursionError",
+    "InvalidValue",
     "Lattice",
     "MMatrixFacts",
     "Mechanism",
+    "NoisyCellStatisticsDesign",
     "NoisyStatistics",
     "NotAnMMatrix",
     "NumericalFailure",
+    "Parameter",
     "Posterior",
+    "PosteriorSamplingDesign",
+    "Prepared",
     "Prior",
     "PriorFacts",
     "PriorFamily",
-    "PrivateDraw",
+    "Protection",
+    "PublicFacts",
     "RdpCurve",
+    "Released",
     "RidgeFamily",
     "RidgeSlice",
     "Scales",
@@ -99,12 +124,14 @@ __all__ = [
     "Share",
     "SimulationEntropy",
     "SystemEntropy",
+    "World",
+    "agreed",
     "bce",
     "can_make",
     "check_m_matrix",
     "covariance_rdp",
+    "design_from_mapping",
     "domain_adjacency",
-    "draw_paths",
     "draw_release",
     "effective_dimension",
     "epsilon_from_rdp",
@@ -114,22 +141,23 @@ __all__ = [
     "expected_iou",
     "fit",
     "fit_cells",
-    "free_paths",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_mu",
     "group_privacy",
-    "guarantee",
     "inner_set",
     "iou",
     "ious",
     "log_evidence",
     "make_prior",
+    "mechanism_named",
+    "mechanism_of",
     "model_world",
     "noise_aware_posterior",
     "odds_factor",
     "orders_for",
     "outer_set",
+    "path_guarantee",
     "path_rdp",
     "reference_records",
     "release_statistics",

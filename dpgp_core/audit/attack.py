@@ -19,8 +19,14 @@ _TINY = 1e-12
 class Statistics:
     """What the attacker sees of each release at the target: sample mean and, with L > 1, log sample variance.
 
-    mean          (S,) response units
-    log_variance  (S,) or None for a single path;  exact  True for posterior moments without sampling noise
+    Parameters
+    ----------
+    mean
+        (S,) response units
+    log_variance
+        (S,) or None for a single path
+    exact
+        True for posterior moments without sampling noise
     """
 
     mean: Floats

@@ -7,23 +7,24 @@ bound above it proves that the sampler or the accountant is broken.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from dpgp_core._checks import open_unit, whole
+from dpgp_core.accounting.conversion import EpsilonBound
 from dpgp_core.audit.attack import best_threshold, count_errors
 from dpgp_core.audit.gaussians import NormalLaw
 from dpgp_core.audit.lower_bound import ErrorCounts, epsilon_lower_bound
 from dpgp_core.audit.neighbours import Pair, worst_pair
-from dpgp_core.cell_statistics import release_statistics
-from dpgp_core.conversion import EpsilonBound
-from dpgp_core.design import NOISY_CELL_STATISTICS, Design
-from dpgp_core.entropy import Entropy
-from dpgp_core.mechanisms import draw_paths
-from dpgp_core.numerics import Floats
-from dpgp_core.priors import Prior
-from dpgp_core.records import CollapsedRecords
+from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.noise.entropy import Entropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.registry import Prior
 
 Sampler = Callable[[CollapsedRecords, int], Floats]
 """(records, releases) -> (releases, L, k): what an attacker sees of each release at the watched places."""
@@ -38,7 +39,6 @@ EXTRA_DELTAS = (1e-3, 1e-2, 1e-1)
 
 LEAST_TRIALS = 100
 PORTIONS = 8  # releases are drawn in so many portions, so that a cancel is heard soon
-CHUNK = 4_000_000  # numbers drawn at a time
 
 
 @dataclass(frozen=True)
@@ -87,16 +87,24 @@ def audit_design(
 ) -> DesignAudit:
     """Attack `design` on simulated neighbours of n records; nothing private is read.
 
-    claim       the guarantee under audit: delta -> epsilon
-    trials      shadow releases, and as many fresh ones, per dataset; they share no random numbers
-    confidence  an honest mechanism raises a false alarm with probability at most 1 - confidence
-    pair        the neighbours to attack; by default the candidate pair with the largest divergence
-    sampler     what draws releases; by default the program's own mechanism
-    report      told (fraction, text) between portions of releases; may raise to cancel
+    Parameters
+    ----------
+    claim
+        the guarantee under audit: delta -> epsilon
+    trials
+        shadow releases, and as many fresh ones, per dataset; they share no random numbers
+    confidence
+        an honest mechanism raises a false alarm with probability at most 1 - confidence
+    pair
+        the neighbours to attack; by default the candidate pair with the largest divergence
+    sampler
+        what draws releases; by default the program's own mechanism
+    report
+        told (fraction, text) between portions of releases; may raise to cancel
     """
     delta, trials = open_unit("delta", delta), whole("trials", trials)
     if trials < LEAST_TRIALS:
-        raise ValueError(f"an audit needs at least {LEAST_TRIALS} releases, got {trials}.")
+        raise InvalidValue(f"an audit needs at least {LEAST_TRIALS} releases, got {trials}.")
     order = claim(delta).order
     pair = pair or worst_pair(design, prior, n, 2.0 if order is None else float(np.clip(order, 1.01, 50.0)))
     draw = sampler or own_sampler(design, prior, pair.watched, entropy)
@@ -128,26 +136,13 @@ def audit_design(
 
 def own_sampler(design: Design, prior: Prior, watched: tuple[int, ...], entropy: Entropy) -> Sampler:
     """The program's mechanism, exactly as a release runs it, seen at the watched cells."""
-    cells = list(watched)
+    mechanism = mechanism_of(design)
 
-    def statistics(records: CollapsedRecords, releases: int) -> Floats:
-        seen = np.empty((releases, 1, 2 * len(cells)))
-        for row in seen:
-            noisy = release_statistics(records, prior.size, design.statistic_noise, entropy)
-            row[0] = np.concatenate([noisy.sums[cells], noisy.counts[cells]])
-        return seen
+    def sample(records: CollapsedRecords, releases: int) -> Floats:
+        facts = PublicFacts(prior.lattice, records.n)
+        return mechanism.seen(design, facts, records, watched, releases, entropy)
 
-    def paths(records: CollapsedRecords, releases: int) -> Floats:
-        parts = []
-        step = max(1, CHUNK // (design.paths * prior.size))
-        for start in range(0, releases, step):
-            count = min(step, releases - start)
-            batch = replace(design, paths=count * design.paths)
-            drawn = draw_paths(batch, prior, records, entropy, simulation=True)[:, cells]
-            parts.append(drawn.reshape(count, design.paths, len(cells)))
-        return np.concatenate(parts)
-
-    return statistics if design.mechanism == NOISY_CELL_STATISTICS else paths
+    return sample
 
 
 def _scores(values: Floats, laws: list[NormalLaw]) -> Floats:

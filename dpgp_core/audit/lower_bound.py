@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from scipy.stats import beta
 
 from dpgp_core._checks import open_unit, whole
+from dpgp_core.errors import InvalidValue
 
 
 @dataclass(frozen=True)
@@ -21,9 +22,9 @@ class ErrorCounts:
 
     def __post_init__(self) -> None:
         if not (0 <= self.hits <= self.members and 0 <= self.alarms <= self.others):
-            raise ValueError("counts must not exceed the number of trials.")
+            raise InvalidValue("counts must not exceed the number of trials.")
         if self.members < 1 or self.others < 1:
-            raise ValueError("at least one release under each hypothesis is needed.")
+            raise InvalidValue("at least one release under each hypothesis is needed.")
 
     @property
     def true_positive_rate(self) -> float:

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
+from dpgp_core.errors import InvalidValue
+
 Floats = NDArray[np.float64]
 
 _EDGE = 1e-8  # statistics are kept this far inside (-1, 1) before artanh
@@ -93,7 +95,7 @@ class LatentMixture:
             if solved.fun < best_value:
                 best, best_value = solved.x, float(solved.fun)
         if best is None:
-            raise ValueError("the attack's density model could not be fitted: are the statistics finite?")
+            raise InvalidValue("the attack's density model could not be fitted: are the statistics finite?")
         return _unpack(best)
 
     def log_density(self, values: Floats) -> Floats:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpgp_core.audit.gaussians import renyi_divergence
-from dpgp_core.car import CarPrior
-from dpgp_core.design import NOISY_CELL_STATISTICS, Design
-from dpgp_core.numerics import Floats
-from dpgp_core.priors import Prior
-from dpgp_core.records import CollapsedRecords
+from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.base import Prior
 
 CROWDS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Core records beside the replaced ones, in units of the ridge squared."""
@@ -22,8 +23,12 @@ CROWDS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 5.0)
 class Pair:
     """Two datasets that differ in one record: `first` has a record at cells[0], `second` at cells[1].
 
-    cells       where the two replaced records lie; equal when only a response is replaced
-    divergence  exact Renyi divergence of one path's values at these cells, at the order it was sought for
+    Parameters
+    ----------
+    cells
+        where the two replaced records lie; equal when only a response is replaced
+    divergence
+        exact Renyi divergence of one path's values at these cells, at the order it was sought for
     """
 
     first: CollapsedRecords
@@ -44,7 +49,7 @@ def worst_pair(design: Design, prior: Prior, n: int, order: float = 2.0) -> Pair
     rest of the path has the same law under both datasets. So the attack loses nothing by looking there only.
     """
     if n < 2:
-        raise ValueError("an audit needs at least two records: one is replaced, one stays.")
+        raise InvalidValue("an audit needs at least two records: one is replaced, one stays.")
     best: Pair | None = None
     for x, other in _places(prior, design):
         park = _far_from(prior, (x, other))
@@ -63,10 +68,11 @@ def worst_pair(design: Design, prior: Prior, n: int, order: float = 2.0) -> Pair
 
 def among(prior: Prior, cells: np.ndarray) -> Floats:
     """Prior covariance among a few cells."""
-    if isinstance(prior, CarPrior):
-        right = np.zeros((prior.white_size, cells.size), order="F")
-        right[prior.lattice.inside[cells], np.arange(cells.size)] = 1.0
-        return np.asarray(prior.factor.solve(right)[prior.lattice.inside[cells]])
+    if prior.graph is not None:
+        inside = prior.lattice.inside[cells]
+        right = np.zeros((prior.lattice.centres.shape[0], cells.size), order="F")
+        right[inside, np.arange(cells.size)] = 1.0
+        return np.asarray(prior.graph.factor.solve(right)[inside])
     return np.asarray(prior.correlation()[np.ix_(cells, cells)])
 
 
@@ -94,7 +100,8 @@ def _far_from(prior: Prior, cells: tuple[int, ...]) -> int:
 
 def _cores(design: Design, n: int, x: int, other: int, park: int) -> Iterator[Rows]:
     """Common cores of n - 1 records: crowds that pull against the replaced records, the rest parked away."""
-    crowds = {min(round(factor * design.ridge**2), (n - 1) // 2) for factor in CROWDS}
+    ridge = float(getattr(design, "ridge", 1.0))
+    crowds = {min(round(factor * ridge**2), (n - 1) // 2) for factor in CROWDS}
     for near in sorted(crowds):
         for far in sorted(crowds) if x != other else (0,):
             for pull in (-1.0, 1.0):
@@ -116,18 +123,13 @@ def _divergence(
     seen = sorted({where[cell] for cell in ends})
     laws = []
     for rows in data:
-        precision, pull = np.zeros(len(where)), np.zeros(len(where))
-        for cell, count, response in rows:
-            precision[where[cell]] += count
-            pull[where[cell]] += count * response
-        if design.mechanism == NOISY_CELL_STATISTICS:
-            laws.append(
-                (np.concatenate([pull, precision]), design.statistic_noise**2 * np.eye(2 * pull.size))
-            )
-            continue
-        precision, pull = precision / design.ridge**2, pull / design.ridge**2
-        left = np.linalg.solve(np.eye(pull.size) + covariance * precision, covariance)
-        noisy = design.scale**2 * left + design.noise_scale**2 * covariance
-        laws.append(((left @ pull)[seen], (0.5 * (noisy + noisy.T))[np.ix_(seen, seen)]))
+        count, pull = np.zeros(len(where)), np.zeros(len(where))
+        for cell, number, response in rows:
+            count[where[cell]] += number
+            pull[where[cell]] += number * response
+        law = mechanism_of(design).law(design, covariance, count, pull, seen)
+        if law is None:
+            raise InvalidValue(f"The audit knows no law of {design.mechanism}: name the pair to attack.")
+        laws.append(law)
     one, two = laws
     return max(renyi_divergence(*one, *two, order), renyi_divergence(*two, *one, order))

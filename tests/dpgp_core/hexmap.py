@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from dpgp_core.lattice import Lattice
-from dpgp_core.records import CollapsedRecords
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import Lattice
 
 Floats = NDArray[np.float64]
 DIRECTIONS = ((1, 0), (0, 1), (1, -1))
@@ -78,8 +78,6 @@ def textbook(
 class ZeroEntropy:
     """All noise zero: what is drawn is the mean."""
 
-    is_simulation = True
-
     def normal(self, shape: int | tuple[int, ...]) -> Floats:
         return np.zeros(shape)
 
@@ -92,8 +90,6 @@ class ProbeEntropy:
     A draw is `mean + B z`: with as many paths as there are numbers in z, the paths show the columns of B, and
     `B B^T` is the covariance of what the sampler draws, exactly and without sampling.
     """
-
-    is_simulation = True
 
     def __init__(self, step: float = 1.0) -> None:
         self.used = 0

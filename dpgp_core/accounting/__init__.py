@@ -1,0 +1,1 @@
+"""What releases cost together: composition, privacy-loss distributions, group privacy."""

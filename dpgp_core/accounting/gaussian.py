@@ -1,0 +1,93 @@
+"""The exact privacy of a Gaussian mechanism, in both directions, always rounded to the safe side."""
+
+from __future__ import annotations
+
+import math
+
+from scipy.special import erfcx, log_ndtr
+
+from dpgp_core._checks import non_negative, open_unit, positive
+from dpgp_core.errors import InvalidValue
+
+_EPS = 2.0**-52
+_HALF_ROOT = math.sqrt(0.5)
+
+
+def gaussian_delta(epsilon: float, mu: float) -> float:
+    """Least delta at which a mechanism that is mu-Gaussian-DP is (epsilon, delta)-DP, rounded upwards.
+
+    Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2), where mu > 0 is the L2 sensitivity divided by
+    the noise's standard deviation. Both terms share the factor exp(-(epsilon/mu - mu/2)^2/2), taken out here
+    because their difference is otherwise lost for small mu.
+    Source: Balle and Wang 2018, Theorem 8; Dong, Roth, Su 2022; docs/mathematics.md, section 4.
+    """
+    epsilon, mu = non_negative("epsilon", epsilon), positive("mu", mu)
+    near, far = epsilon / mu - mu / 2.0, epsilon / mu + mu / 2.0
+    if not math.isfinite(far) or near > 1e8:
+        return 5e-324  # underflow: positive, but below every delta in use
+    if near < -20.0:  # Phi(-near) is 1 to rounding, and erfcx would overflow
+        lost = math.exp(min(0.0, epsilon + float(log_ndtr(-far)))) * (1.0 - 1e-9)
+        return min(1.0, 1.0 - lost)
+    left, right = float(erfcx(near * _HALF_ROOT)), float(erfcx(far * _HALF_ROOT))
+    slack = 16.0 * _EPS * (left + right) + 4.0 * _EPS * near * near * max(0.0, left - right)
+    # near itself carries a rounding error of about eps * far, which the exponential magnifies by |near|.
+    shift = 1.0 + 8.0 * _EPS * far * (1.0 + abs(near))
+    value = 0.5 * math.exp(-0.5 * near * near) * (max(0.0, left - right) + slack) * shift
+    return min(1.0, max(5e-324, value))
+
+
+def gaussian_epsilon(mu: float, delta: float) -> float:
+    """Least epsilon >= 0 with `gaussian_delta(epsilon, mu) <= delta`, rounded upwards.
+
+    mu > 0, delta in (0, 1). Found by bisection on a decreasing function; the upper end of the last bracket is
+    returned, so the answer is feasible in floating point too.
+
+    Examples
+    --------
+    >>> round(gaussian_epsilon(0.5, 1e-5), 4)
+    1.9931
+    """
+    mu, delta = positive("mu", mu), open_unit("delta", delta)
+    if gaussian_delta(0.0, mu) <= delta:
+        return 0.0
+    low, high = 0.0, mu * mu / 2.0 + mu * math.sqrt(2.0 * math.log(1.0 / delta)) + 1e-300
+    while gaussian_delta(high, mu) > delta:  # the bound above is proved; rounding may still ask for more
+        high *= 2.0
+        if not math.isfinite(high):
+            return math.inf
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        if gaussian_delta(middle, mu) <= delta:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def gaussian_mu(epsilon: float, delta: float) -> float:
+    """Largest mu with `gaussian_delta(epsilon, mu) <= delta`, rounded downwards.
+
+    epsilon >= 0, delta in (0, 1). A Gaussian mechanism of L2 sensitivity D may then use noise D / mu.
+
+    Examples
+    --------
+    >>> round(2.0 / gaussian_mu(1.0, 1e-5), 3)  # noise for a sum of values in [-1, 1]
+    7.461
+    """
+    epsilon, delta = non_negative("epsilon", epsilon), open_unit("delta", delta)
+    low, high = 0.0, 1.0
+    while gaussian_delta(epsilon, high) <= delta:
+        low, high = high, high * 2.0
+    for _ in range(2000):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        if gaussian_delta(epsilon, middle) <= delta:
+            low = middle
+        else:
+            high = middle
+    if low <= 0.0:
+        raise InvalidValue("no positive mu reaches this epsilon and delta: ask for a larger delta.")
+    return low

@@ -1,0 +1,228 @@
+"""Privacy-loss distributions on a grid: pessimistic discretisation, composition, and reading epsilon off."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpgp_core._checks import Floats, non_negative, open_unit, positive
+from dpgp_core.accounting.gaussian import gaussian_delta
+from dpgp_core.errors import InvalidValue
+
+_EPS = 2.0**-52
+_FARTHEST = 300.0
+_LOSS_ROUNDING = 1e-12
+"""Losses on the grid are logarithms of doubles, each within 1e-13 of its place; added to every epsilon."""
+
+NEGLIGIBLE = 1e-22
+"""Mass that a grid may move to infinity at its upper end; it stays in every delta."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrivacyLoss:
+    """The log ratio L = log(p/q) of a symmetric pair of distributions, under p, on a grid.
+
+    Parameters
+    ----------
+    step : float
+        Distance of neighbouring losses, a power of two.
+    masses : ndarray, shape (K+1,)
+        Mass at the losses 0, step, ..., K step; at -k step it is e^(-k step) masses[k]. Each is an upper
+        bound, so they may add up to slightly more than 1.
+    infinite : float
+        Mass at an infinite loss.
+
+    Notes
+    -----
+    Whatever this pair dominates obeys `delta`. Symmetric: exchanging p and q changes nothing, as for
+    replace-one neighbours.
+    """
+
+    step: float
+    masses: Floats = field(repr=False)
+    infinite: float
+
+    def __post_init__(self) -> None:
+        masses = np.array(self.masses, dtype=np.float64)
+        if math.frexp(self.step)[0] != 0.5 or masses.ndim != 1 or masses.size * self.step > 4.0 * _FARTHEST:
+            raise InvalidValue("a privacy loss lives on a grid of powers of two, of losses below 1200.")
+        if not (np.all(masses >= 0.0) and self.infinite >= 0.0):
+            raise InvalidValue("masses are never negative and never NaN.")
+        masses.setflags(write=False)
+        object.__setattr__(self, "masses", masses)
+
+    @classmethod
+    def from_profile(cls, step: float, deltas: Floats) -> PrivacyLoss:
+        """A pair that dominates every symmetric mechanism whose profile lies below the given points.
+
+        Parameters
+        ----------
+        step : float
+            Power of two.
+        deltas : ndarray, shape (K+1,)
+            Upper bounds on delta(k step), in [0, 1].
+
+        Notes
+        -----
+        delta is a decreasing convex function of gamma = e^epsilon, and delta(-epsilon) follows from
+        delta(epsilon) by symmetry. So it lies below the lower convex hull of the points, of their mirror
+        images, of (0, 1) and of a horizontal line to the right of the last point; the hull, being convex, is
+        the profile of a pair whose losses sit at its corners.
+        Source: docs/accounting.md, Theorem 2 (the idea of connecting the dots: Doroshenko, Ghazi, Kamath,
+        Kumar, Manurangsi 2022; any convex profile belongs to a pair: Zhu, Dong, Wang 2022, Prop. 8).
+        """
+        heights = np.minimum.accumulate(np.clip(np.asarray(deltas, dtype=np.float64), 0.0, 1.0))
+        losses = step * np.arange(heights.size)
+        if losses[-1] > _FARTHEST:
+            raise InvalidValue(f"a profile is discretised up to losses of {_FARTHEST:g}: use larger noise.")
+        gammas = np.exp(losses)
+        corners, slopes = _lower_hull(gammas, heights)
+        first = _first_corner(gammas, heights, corners, slopes)
+        corners, slopes = corners[first:], slopes[first:]
+        at, high = gammas[corners], heights[corners]
+        mirrored = -(1.0 - high[0]) / (1.0 + at[0])  # slope to the mirror image of the first corner
+        before = np.concatenate([[mirrored], slopes[:-1]])
+        weights = slopes - before + 8.0 * _EPS * (np.abs(slopes) + np.abs(before))
+        if corners[0] == 0:
+            weights[0] = 2.0 * slopes[0] + 1.0 - high[0] + 8.0 * _EPS
+        masses = np.zeros(heights.size)
+        masses[corners] = np.maximum(0.0, at * weights) * (1.0 + 4.0 * _EPS)
+        return cls(step, masses, float(heights[-1]))
+
+    @property
+    def reach(self) -> float:
+        """The largest finite loss."""
+        return self.step * (self.masses.size - 1)
+
+    def compose(self, other: PrivacyLoss) -> PrivacyLoss:
+        """The sum of two independent losses: it dominates adaptive composition.
+
+        Every product and sum is of numbers >= 0, so the rounding error is relative and is added.
+        """
+        if self.step != other.step:
+            raise InvalidValue("privacy losses compose on one grid: discretise both with the same step.")
+        few, many = sorted((self._both(), other._both()), key=lambda values: int(np.count_nonzero(values)))
+        places = np.flatnonzero(few)
+        if places.size <= 16:
+            total = np.zeros(few.size + many.size - 1)
+            for place in places.tolist():
+                total[place : place + many.size] += few[place] * many
+        else:
+            total = np.convolve(few, many)
+        total *= 1.0 + (min(few.size, many.size) + 8.0) * _EPS
+        masses = total[total.size // 2 :]
+        both = self.infinite + other.infinite
+        return PrivacyLoss(self.step, *_shortened(self.step, masses, both * (1.0 + 4.0 * _EPS)))
+
+    def profile(self) -> Floats:
+        """(K+1,) upper bounds on delta at epsilon = 0, step, ..., K step, at most 1.
+
+        delta(k step) = infinite + sum over j > k of masses[j] (1 - e^((k-j) step)), as a sum of positive
+        terms: consecutive values differ by (gamma_(k+1) - gamma_k) sum over j > k of masses[j]/gamma_j.
+        """
+        losses = self.step * np.arange(self.masses.size)
+        beyond = np.append(_suffix_sums(self.masses * np.exp(-losses))[1:], 0.0)
+        steps = math.expm1(self.step) * np.exp(losses) * beyond
+        rounding = 1.0 + 8.0 * _EPS * self.masses.size
+        return np.asarray(np.minimum(1.0, (self.infinite + _suffix_sums(steps)) * rounding))
+
+    def delta(self, epsilon: float) -> float:
+        """Upper bound on delta at `epsilon` >= 0."""
+        epsilon = max(0.0, non_negative("epsilon", epsilon) - _LOSS_ROUNDING)
+        values = self.profile()
+        if epsilon >= self.reach:
+            return float(values[-1])
+        k = min(int(epsilon / self.step), values.size - 2)
+        part = math.expm1(epsilon - k * self.step) / math.expm1(
+            self.step
+        )  # delta is linear in e^epsilon here
+        mixed = float(values[k] + min(1.0, max(0.0, part)) * (values[k + 1] - values[k]))
+        return min(1.0, mixed + 8.0 * _EPS * float(values[k]))
+
+    def epsilon(self, delta: float) -> float:
+        """Upper bound on epsilon at `delta` in (0, 1); `inf` where the grid proves nothing."""
+        values = self.profile()
+        fits = np.flatnonzero(values <= open_unit("delta", delta))
+        if fits.size == 0:
+            return math.inf
+        k = int(fits[0])
+        if k == 0:
+            return 0.0
+        share = float((values[k - 1] - delta) / (values[k - 1] - values[k]))
+        inside = math.log1p(min(1.0, share * (1.0 + 1e-9)) * math.expm1(self.step))
+        return min(k * self.step, (k - 1) * self.step + inside * (1.0 + 1e-12)) + _LOSS_ROUNDING
+
+    def _both(self) -> Floats:
+        """(2K+1,) masses from -K step to K step."""
+        losses = self.step * np.arange(1, self.masses.size)
+        mirrored = self.masses[1:] * np.exp(-losses) * (1.0 + 4.0 * _EPS)
+        return np.concatenate([mirrored[::-1], self.masses])
+
+
+def gaussian_loss(mu: float, step: float) -> PrivacyLoss:
+    """The loss of N(0, 1) against N(mu, 1), discretised from its exact profile; mu > 0."""
+    mu = positive("mu", mu)
+    last = math.ceil(gaussian_reach(mu) / step)
+    return PrivacyLoss.from_profile(step, np.array([gaussian_delta(k * step, mu) for k in range(last + 1)]))
+
+
+def gaussian_reach(mu: float) -> float:
+    """A loss that N(0, 1) against N(mu, 1) exceeds with probability below `NEGLIGIBLE`."""
+    return 0.5 * mu * mu + 9.8 * mu
+
+
+def response_loss(epsilon: float, step: float) -> PrivacyLoss:
+    """The loss of randomised response with odds e^epsilon: it dominates every pure epsilon-DP mechanism.
+
+    Profile (e^epsilon - e^x)/(1 + e^epsilon) for x <= epsilon and 0 beyond (Kairouz, Oh, Viswanath 2015).
+    """
+    epsilon = positive("epsilon", epsilon)
+    last = math.ceil(epsilon / step)
+    losses = step * np.arange(last + 1)
+    share = -np.expm1(np.minimum(0.0, losses - epsilon)) / (1.0 + math.exp(-epsilon))
+    return PrivacyLoss.from_profile(step, share * (1.0 + 16.0 * _EPS))
+
+
+def _suffix_sums(values: Floats) -> Floats:
+    return np.asarray(np.cumsum(values[::-1])[::-1])
+
+
+def _lower_hull(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Corners of the lower convex hull and the slopes to their right; after the last corner it is 0."""
+    xs, ys = x.tolist(), y.tolist()
+    kept: list[int] = []
+    slopes: list[float] = []  # slopes[i] joins kept[i] and kept[i + 1]
+    for i in range(len(xs)):
+        while kept:
+            slope = (ys[i] - ys[kept[-1]]) / (xs[i] - xs[kept[-1]])
+            if not slopes or slopes[-1] < slope:
+                slopes.append(slope)
+                break
+            slopes.pop()
+            kept.pop()
+        kept.append(i)
+    return np.array(kept, dtype=np.intp), np.array([*slopes, 0.0])
+
+
+def _first_corner(x: Floats, y: Floats, corners: Floats, slopes: Floats) -> int:
+    """Where the hull of the points and their mirror images (1/x, 1 - (1 - y)/x) starts to use the points.
+
+    The mirrored hull is the mirror image of the hull. It is convex across x = 1 exactly if the slope from the
+    mirror image of its first corner, -(1-y)/(1+x), is not above the slope to the right of that corner.
+    """
+    for i, corner in enumerate(corners.tolist()):
+        if slopes[i] >= -(1.0 - y[corner]) / (1.0 + x[corner]):
+            return i
+    return len(corners) - 1
+
+
+def _shortened(step: float, masses: Floats, infinite: float) -> tuple[Floats, float]:
+    """Moves up to `NEGLIGIBLE` mass at the upper end to infinity, with the mirrored mass that it leaves."""
+    losses = step * np.arange(masses.size)
+    tail = _suffix_sums(masses * (1.0 + np.exp(-losses)))
+    keep = max(1, int(np.count_nonzero(tail > NEGLIGIBLE)))
+    if keep == masses.size:
+        return masses, infinite
+    return masses[:keep], infinite + float(tail[keep]) * (1.0 + 1e-9)

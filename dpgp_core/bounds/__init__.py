@@ -1,0 +1,1 @@
+"""Bounds: the registry, the sensitivities and the certified suprema behind them."""

@@ -1,0 +1,254 @@
+"""Upper bounds on Delta_n, the largest distance between posterior means of neighbouring datasets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpgp_core._checks import Floats, positive, ridge_array, variance_array, whole
+from dpgp_core.bounds.sharp import sharp_supremum
+from dpgp_core.bounds.suprema import root_phi, separate_supremum
+
+_UP = 1.0 + 1e-14
+_SWEEP = 8  # designs certified together: enough to share the overhead, few enough to stay in the cache
+
+
+class SensitivityBound(float):
+    """A bound on Delta_n: a float that knows its name, its source and whether it is proved."""
+
+    name: str
+    source: str
+    proved: bool
+
+    def __new__(cls, value: float, name: str, source: str, proved: bool) -> SensitivityBound:
+        bound = super().__new__(cls, value)
+        bound.name, bound.source, bound.proved = name, source, proved
+        return bound
+
+    def __reduce__(self) -> tuple[type[SensitivityBound], tuple[float, str, str, bool]]:
+        return SensitivityBound, (float(self), self.name, self.source, self.proved)
+
+    def __repr__(self) -> str:
+        return f"SensitivityBound({float(self)!r}, name={self.name!r}, proved={self.proved})"
+
+
+SOURCES = {
+    "triangle": "arXiv:2606.17995 v1, Lemma B.1",
+    "paper-code": "published code of arXiv:2606.17995; its constant sqrt(2) is not proved",
+    "separate": "docs/mathematics.md, section 6, Theorem A",
+    "sharp": "docs/mathematics.md, section 6, Theorem A+",
+    "constant": "arXiv:2606.17995 v1, Lemma B.4",
+    "diagonal": "arXiv:2606.17995 v1, Lemma B.5",
+    "line-exponential": "arXiv:2606.17995 v1, Lemma B.7",
+    "maximum-principle": "docs/mathematics.md, section 8, Theorem B",
+    "rkhs": "arXiv:2606.17995 v1, Lemma B.8, sharpened in docs/mathematics.md, section 3",
+}
+
+# Vectorised bounds for response bound 1: (n - 1, r^2 (B,), V_n (B,)) -> Delta_n (B,).
+
+
+def _triangle(others: int, r2: Floats, variance: Floats) -> Floats:
+    return 2.0 * (1.0 + np.sqrt(others / r2)) * root_phi(r2, variance) * _UP
+
+
+def _paper_code(others: int, r2: Floats, variance: Floats) -> Floats:
+    return _triangle(others, r2, variance) * math.sqrt(0.5)
+
+
+def _separate(others: int, r2: Floats, variance: Floats) -> Floats:
+    return 2.0 * separate_supremum(others, r2, variance)
+
+
+_CERTIFIED: dict[tuple[int, float, float], float] = {}
+_CERTIFIED_LIMIT = 100_000
+
+
+def _sharp(others: int, r2: Floats, variance: Floats) -> Floats:
+    if others == 0:  # no core, no core mean: the supremum is at c = v = v'
+        return 2.0 * root_phi(r2, variance)
+    keys = [(others, *pair) for pair in zip(r2.tolist(), variance.tolist(), strict=True)]
+    known = {key: _CERTIFIED[key] for key in keys if key in _CERTIFIED}
+    missing = [key for key in dict.fromkeys(keys) if key not in known]
+    for start in range(0, len(missing), _SWEEP):
+        part = missing[start : start + _SWEEP]
+        pairs = np.array([key[1:] for key in part])
+        known.update(zip(part, sharp_supremum(others, pairs[:, 0], pairs[:, 1]).tolist(), strict=True))
+    if len(_CERTIFIED) < _CERTIFIED_LIMIT:
+        _CERTIFIED.update((key, known[key]) for key in missing)
+    return np.array([known[key] for key in keys])
+
+
+def _constant(others: int, r2: Floats, variance: Floats) -> Floats:
+    return 2.0 * np.sqrt((others + r2) / r2) / (others + 1.0 + r2) * (_UP + 0.0 * variance)
+
+
+def _maximum_principle(others: int, r2: Floats, variance: Floats) -> Floats:
+    return 2.0 * math.sqrt(2.0) * root_phi(r2, variance) * _UP
+
+
+def _rkhs(others: int, r2: Floats, variance: Floats) -> Floats:
+    return variance / (variance + r2) * _UP
+
+
+_FORMULAS: dict[str, Callable[[int, Floats, Floats], Floats]] = {
+    "triangle": _triangle,
+    "paper-code": _paper_code,
+    "separate": _separate,
+    "sharp": _sharp,
+    "constant": _constant,
+    "diagonal": _maximum_principle,
+    "line-exponential": _maximum_principle,
+    "maximum-principle": _maximum_principle,
+    "rkhs": _rkhs,
+}
+PROVED = {name: name != "paper-code" for name in _FORMULAS}
+
+
+def sensitivity_bounds(name: str, n: int, ridge: ArrayLike, variance: ArrayLike) -> Floats:
+    """Vectorised bounds `name` on Delta_n for response bound (or RKHS norm) 1.
+
+    For one pair use the named functions, which are cached.
+
+    Parameters
+    ----------
+    n
+        records
+    ridge, variance
+        arrays that broadcast against each other, r > 0 and V_n in (0, 1].
+
+    Returns
+    -------
+    Floats
+        An array of their common shape.
+    """
+    ridges, variances = np.broadcast_arrays(ridge_array(ridge), variance_array(variance))
+    flat = _FORMULAS[name](whole("n", n) - 1, ridges.ravel() ** 2, variances.ravel())
+    return flat.reshape(ridges.shape)
+
+
+@lru_cache(maxsize=65536)
+def _unit(name: str, n: int, ridge: float, variance: float) -> float:
+    return float(sensitivity_bounds(name, n, np.array([ridge]), np.array([variance]))[0])
+
+
+def _bound(name: str, n: int, ridge: float, variance: float, factor: float) -> SensitivityBound:
+    value = _unit(name, whole("n", n), float(ridge_array(ridge)), float(variance))
+    value *= positive("response_bound", factor) * _UP
+    return SensitivityBound(value, name, SOURCES[name], PROVED[name])
+
+
+def sensitivity_triangle(
+    n: int, ridge: float, variance: float, response_bound: float = 1.0
+) -> SensitivityBound:
+    """2 M (1 + sqrt(n-1)/r) sqrt(Phi_n): any kernel with k(x,x) <= 1.
+
+    Proved (arXiv:2606.17995 v1, Lemma B.1).
+
+    Parameters
+    ----------
+    n
+        records
+    ridge
+        r > 0
+    variance
+        V_n in (0, 1]
+    response_bound
+        M > 0, response units.
+    """
+    return _bound("triangle", n, ridge, variance, response_bound)
+
+
+def sensitivity_separate(
+    n: int, ridge: float, variance: float, response_bound: float = 1.0
+) -> SensitivityBound:
+    """Theorem A: 2 M sup over v <= V_n of (1 + sqrt((n-1) v (1-v))/r) sqrt(v)/(v+r^2), certified.
+
+    Any kernel with k(x,x) <= 1. Arguments as in `sensitivity_triangle`.
+    Proved (docs/mathematics.md, section 6).
+    """
+    return _bound("separate", n, ridge, variance, response_bound)
+
+
+def sensitivity_sharp(n: int, ridge: float, variance: float, response_bound: float = 1.0) -> SensitivityBound:
+    """Theorem A+: the two replaced records treated together, certified from above. The generic default.
+
+    Any kernel with k(x,x) <= 1. Arguments as in `sensitivity_triangle`.
+    Proved (docs/mathematics.md, section 6).
+
+    Examples
+    --------
+    >>> sharp = sensitivity_sharp(600, 5.0, 1.0)
+    >>> round(sharp, 4), sharp.proved
+    (0.1545, True)
+    >>> round(sensitivity_triangle(600, 5.0, 1.0), 4)
+    0.4535
+    """
+    return _bound("sharp", n, ridge, variance, response_bound)
+
+
+def sensitivity_paper_code(
+    n: int, ridge: float, variance: float, response_bound: float = 1.0
+) -> SensitivityBound:
+    """Lemma B.1 with sqrt(2) in place of 2, as the paper's published code has it. NOT proved.
+
+    For comparison only: no release can be priced with it.
+    """
+    return _bound("paper-code", n, ridge, variance, response_bound)
+
+
+def sensitivity_maximum_principle(
+    ridge: float, variance: float, response_bound: float = 1.0
+) -> SensitivityBound:
+    """Theorem B: 2 sqrt(2) M sqrt(Phi_n) for priors whose precision is a symmetric M-matrix, whatever n.
+
+    False for general kernels, among them the two-dimensional exponential one: see `Bound.requires`.
+    Proved (docs/mathematics.md, section 8).
+
+    Parameters
+    ----------
+    ridge
+        r > 0
+    variance
+        V_n in (0, 1]
+    response_bound
+        M > 0, response units.
+    """
+    return _bound("maximum-principle", 1, ridge, variance, response_bound)
+
+
+def sensitivity_diagonal(ridge: float, variance: float, response_bound: float = 1.0) -> SensitivityBound:
+    """2 sqrt(2) M sqrt(Phi_n) for a kernel that vanishes off the diagonal. Proved (paper, Lemma B.5)."""
+    return _bound("diagonal", 1, ridge, variance, response_bound)
+
+
+def sensitivity_line_exponential(
+    ridge: float, variance: float, response_bound: float = 1.0
+) -> SensitivityBound:
+    """2 sqrt(2) M sqrt(Phi_n) for the exponential kernel on a line. Proved (paper, Lemma B.7)."""
+    return _bound("line-exponential", 1, ridge, variance, response_bound)
+
+
+def sensitivity_constant(n: int, ridge: float, response_bound: float = 1.0) -> SensitivityBound:
+    """2 M sqrt(n-1+r^2)/(r (n+r^2)) for the kernel that is 1 everywhere. Proved (paper, Lemma B.4)."""
+    return _bound("constant", n, ridge, 1.0, response_bound)
+
+
+def sensitivity_rkhs(ridge: float, variance: float, norm_bound: float) -> SensitivityBound:
+    """B V_n/(V_n + r^2) if every response is f(x) for one fixed f with RKHS norm at most B.
+
+    Proved under that assumption about the data, which no software can check: opt-in, and in the statement.
+
+    Parameters
+    ----------
+    ridge
+        r > 0
+    variance
+        V_n in (0, 1]
+    norm_bound
+        B > 0, response units.
+    """
+    return _bound("rkhs", 1, ridge, variance, norm_bound)

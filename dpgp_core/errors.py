@@ -1,0 +1,35 @@
+"""The tree of errors of this library: one root, each a sentence for a person that names the remedy."""
+
+from __future__ import annotations
+
+
+class HexcursionError(Exception):
+    """Root of every error that this program raises on purpose."""
+
+
+class CoreError(HexcursionError):
+    """Root of the errors of the mathematics."""
+
+
+class InvalidValue(CoreError, ValueError):
+    """An argument that makes no sense; also a `ValueError`."""
+
+
+class DesignError(InvalidValue):
+    """A design that cannot exist, or that a mechanism does not take."""
+
+
+class PriorError(InvalidValue):
+    """A prior that does not exist: an unknown name, an impossible lengthscale, too many cells."""
+
+
+class BoundRefused(InvalidValue):
+    """A bound that does not hold for this prior, or is not proved, was asked to price a release."""
+
+
+class NumericalFailure(CoreError, ArithmeticError):
+    """A matrix that should be positive definite is not, to working precision.
+
+    Nothing is repaired silently: jitter added on the fly would change the law of what is released, and
+    with it the guarantee.
+    """

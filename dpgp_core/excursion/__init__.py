@@ -1,0 +1,1 @@
+"""Excursion sets of released fields, their smoothing, scores and coverage."""

@@ -1,0 +1,163 @@
+"""Simulated coverage: how often inner and outer sets are right when the truth is known.
+
+Regularised posteriors are biased towards the prior mean, and one path knows little of its own error: stated
+confidences are the paths' opinion of themselves. A simulation with known truth says what they are worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.excursion.scores import ious
+from dpgp_core.excursion.sets import (
+    Direction,
+    excursion,
+    inner_set,
+    outer_set,
+    released_set,
+    vorobev_set,
+)
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.released import draw_release
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.registry import Prior
+
+World = Callable[[], tuple[Floats, Floats]]
+"""One simulated world: the true field (N,) and released paths (L, N), response units."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of simulations with its exact (Clopper-Pearson) 95 % confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, hits: int, trials: int) -> Share:
+        low = float(betaincinv(hits, trials - hits + 1, 0.025)) if hits else 0.0
+        high = float(betaincinv(hits + 1, trials - hits, 0.975)) if hits < trials else 1.0
+        return cls(hits / trials, low, high)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What the products of a release were worth in `simulations` worlds.
+
+    Parameters
+    ----------
+    inner
+        share in which every cell of the inner set truly lies on the asked side of the level
+    outer
+        share in which every cell that truly does lies in the outer set
+    both
+        share in which both hold
+    told
+        mean share of the domain's cells called surely in or surely out
+    told_right
+        mean share of those cells that are called rightly (1 where none is called)
+    released_iou, vorobev_iou
+        mean IoU of these sets with the true one over the worlds where it is defined; NaN if in none
+    """
+
+    inner: Share
+    outer: Share
+    both: Share
+    told: float
+    told_right: float
+    released_iou: float
+    vorobev_iou: float
+    simulations: int
+
+
+def simulated_coverage(
+    world: World,
+    level: float,
+    confidence: float,
+    simulations: int,
+    cutoff: float = 0.5,
+    direction: Direction = "above",
+) -> Coverage:
+    """Coverage of the excursion products on one side of a level over `simulations` independent worlds."""
+    if simulations < 1:
+        raise InvalidValue(f"at least one simulation is needed, got {simulations}.")
+    hits = np.zeros((simulations, 2), dtype=bool)
+    values = np.zeros((simulations, 4))
+    for row in range(simulations):
+        truth, paths = world()
+        inside = excursion(truth, level, direction)
+        inner = inner_set(paths, level, confidence, direction)
+        outer = outer_set(paths, level, confidence, direction)
+        told = inner | ~outer
+        right = np.where(inner, inside, ~inside)[told]
+        hits[row] = not np.any(inner & ~inside), not np.any(inside & ~outer)
+        values[row] = (
+            told.mean(),
+            right.mean() if right.size else 1.0,
+            ious(released_set(paths, level, cutoff, direction), inside)[0],
+            ious(vorobev_set(paths, level, direction), inside)[0],
+        )
+    inner_hits, outer_hits = (int(number) for number in np.count_nonzero(hits, axis=0))
+    both_hits = int(np.count_nonzero(hits.all(axis=1)))
+    told_share, told_right = (float(value) for value in values[:, :2].mean(axis=0))
+    released, vorobev = (_mean_defined(column) for column in values[:, 2:].T)
+    return Coverage(
+        Share.of(inner_hits, simulations),
+        Share.of(outer_hits, simulations),
+        Share.of(both_hits, simulations),
+        told_share,
+        told_right,
+        released,
+        vorobev,
+        simulations,
+    )
+
+
+def model_world(
+    design: Design,
+    prior: Prior,
+    index: NDArray[np.int64],
+    count: NDArray[np.int64],
+    entropy: SimulationEntropy,
+    *,
+    field_scale: float,
+    record_noise: float,
+    mean: Floats | None = None,
+) -> World:
+    """Worlds drawn from the model: a truth `mean + field_scale * GP`, records with noise, clipped, released.
+
+    Clipping is of single records in reality and of cell means here, which is milder.
+
+    Parameters
+    ----------
+    index, count
+        public or simulated places: which cells hold how many records
+    field_scale, record_noise
+        standard deviations, response units
+    """
+    base = np.zeros(prior.size) if mean is None else np.asarray(mean, dtype=np.float64)
+
+    def world() -> tuple[Floats, Floats]:
+        truth = base + field_scale * prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
+        noise = record_noise / np.sqrt(count) * entropy.normal(index.size)
+        records = CollapsedRecords(index, count, np.clip(truth[index] + noise, -1.0, 1.0))
+        prepared = mechanism_of(design).prepare(design, PublicFacts(prior.lattice, records.n), records)
+        return truth, draw_release(prepared, entropy, simulation=True).paths
+
+    return world
+
+
+def _mean_defined(values: Floats) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else float("nan")

@@ -1,0 +1,53 @@
+"""Joint excursion sets of a field from its mean, its deviation and a limited number of joint draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from dpgp_core.excursion.sets import Bools, Direction, Floats, excursion
+from dpgp_core.noise.entropy import Entropy
+
+BATCH = 200
+
+
+def joint_excursions(
+    mean: Floats,
+    sd: Floats,
+    draws: Floats,
+    level: Floats | float,
+    direction: Direction,
+    count: int,
+    entropy: Entropy,
+) -> Iterator[Bools]:
+    """`count` excursion sets, (<= BATCH, N) at a time, of a normal field.
+
+    Parameters
+    ----------
+    mean, sd : ndarray, shape (N,)
+        Of the field given a release, response units: a cell lies inside with the probability that they state.
+    draws : ndarray, shape (J, N)
+        Joint draws of that field. Only how cells vary together is taken from them.
+    level : float or ndarray of shape (N,)
+        Response units.
+    direction : "above" or "below"
+    count : int
+        How many sets.
+    entropy : Entropy
+        A seeded source: everything here is published already.
+
+    Notes
+    -----
+    A set is that of `mean + sd (weights . standardised draws)` with independent normal weights of variance
+    1/J: a field whose correlation is that of the draws. So there are as many sets as wanted of few draws, and
+    no two statements about one cell disagree.
+    """
+    centred = draws - draws.mean(axis=0)
+    spread = np.sqrt(np.square(centred).mean(axis=0))
+    alike = spread < 1e-12  # draws that agree say nothing of how this cell varies
+    unit = np.where(alike, 0.0, centred / np.where(alike, 1.0, spread))
+    size = 1.0 / np.sqrt(draws.shape[0])
+    for start in range(0, count, BATCH):
+        weights = size * entropy.normal((min(BATCH, count - start), draws.shape[0]))
+        yield excursion(mean + sd * (weights @ unit), level, direction)

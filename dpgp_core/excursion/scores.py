@@ -1,0 +1,88 @@
+"""Scores of a map against a baseline map, and of a design's regularisation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.posterior.fitting import fit
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.registry import Prior
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+PROBABILITY_FLOOR = 1e-6
+"""Probabilities are kept this far from 0 and 1 in the cross-entropy, so that one cell cannot make it inf."""
+
+
+def iou(one: Bools, other: Bools) -> float:
+    """Intersection over union of two sets of cells, (N,) each; NaN, undefined, for two empty sets.
+
+    Examples
+    --------
+    >>> float(iou(np.array([True, True, False]), np.array([True, False, False])))
+    0.5
+    """
+    one, other = np.asarray(one, dtype=bool), np.asarray(other, dtype=bool)
+    if one.shape != other.shape:
+        raise InvalidValue("two sets of cells must be over the same domain.")
+    union = np.count_nonzero(one | other)
+    return math.nan if union == 0 else np.count_nonzero(one & other) / union
+
+
+def ious(sets: Bools, truth: Bools) -> Floats:
+    """IoU of each of S sets, (S, N), with the one set `truth`, (N,): shape (S,); NaN as for `iou`."""
+    sets, truth = np.atleast_2d(np.asarray(sets, dtype=bool)), np.asarray(truth, dtype=bool)
+    if sets.shape[1] != truth.size:
+        raise InvalidValue("two sets of cells must be over the same domain.")
+    common = np.count_nonzero(sets & truth, axis=1)
+    union = np.count_nonzero(sets, axis=1) + np.count_nonzero(truth) - common
+    return np.where(union == 0, np.nan, common / np.maximum(union, 1))
+
+
+def two_sided(truth: Bools) -> bool:
+    """Whether a map, (N,), has cells inside and cells outside: with one side only it gives no score.
+
+    The agreement with a map that is all inside, or all outside, says nothing of where anything is.
+    """
+    truth = np.asarray(truth, dtype=bool)
+    return bool(truth.any() and not truth.all())
+
+
+def expected_iou(sets: Bools, truth: Bools) -> float:
+    """Mean IoU of S simulated released sets, (S, N), with the baseline set, (N,); NaN if one is undefined."""
+    return float(np.mean(ious(sets, truth)))
+
+
+def bce(probability: Floats, label: Bools) -> float:
+    """Mean binary cross-entropy, nats per cell, of exceedance probabilities (N,) against labels (N,)."""
+    p = np.clip(np.asarray(probability, dtype=np.float64), PROBABILITY_FLOOR, 1.0 - PROBABILITY_FLOOR)
+    inside = np.asarray(label, dtype=bool)
+    if p.shape != inside.shape:
+        raise InvalidValue("probabilities and labels must be over the same cells.")
+    return float(-np.mean(np.where(inside, np.log(p), np.log1p(-p))))
+
+
+def exceedance(mean: Floats, deviation: Floats, level: float) -> Floats:
+    """Probability that a normal value with this mean and standard deviation exceeds `level`, per cell.
+
+    Where the deviation is 0 the value is the mean itself: 1 above the level, else 0.
+    """
+    mean, deviation = np.asarray(mean, dtype=np.float64), np.asarray(deviation, dtype=np.float64)
+    sure = deviation <= 0
+    score = (mean - level) / np.where(sure, 1.0, deviation)
+    return np.where(sure, (mean > level).astype(np.float64), ndtr(score))
+
+
+def effective_dimension(prior: Prior, records: CollapsedRecords, ridge: float) -> float:
+    """`tr K (K + r^2 I)^-1` over the records: how many free parameters the fit uses, in (0, n).
+
+    Computed per cell as `sum_s m_s v_s / r^2` with the posterior variance `v_s` at the cell.
+    """
+    variance = fit(prior, records, ridge).variance[records.index]
+    return float(np.sum(records.count * variance) / ridge**2)

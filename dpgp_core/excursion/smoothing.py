@@ -1,0 +1,52 @@
+"""Smoothing of released paths over the neighbour graph: post-processing, so it costs no privacy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.priors.lattice import Lattice
+
+Floats = NDArray[np.float64]
+
+
+def smooth(on: Lattice | sparse.csr_matrix, paths: Floats, rounds: int) -> Floats:
+    """Replace `rounds` times each cell's value by the mean over itself and its neighbours in the domain.
+
+    It uses public geography and `paths` only.
+
+    Parameters
+    ----------
+    on
+        the lattice, or the (N, N) adjacency of the domain's own cells
+    paths
+        (..., N) values on the domain's cells
+    rounds
+        whole number >= 0
+
+    Returns
+    -------
+    Floats
+        An array of the shape of `paths`.
+    """
+    if rounds < 0:
+        raise InvalidValue(f"the number of smoothing rounds must be 0 or more, got {rounds}.")
+    values = np.asarray(paths, dtype=np.float64)
+    if rounds == 0:
+        return values
+    adjacency = domain_adjacency(on) if isinstance(on, Lattice) else on
+    if adjacency.shape[0] != values.shape[-1]:
+        raise InvalidValue("the paths and the neighbour graph must have the same number of cells.")
+    averaging = sparse.csr_matrix(adjacency + sparse.eye_array(adjacency.shape[0]))
+    averaging = sparse.diags_array(1.0 / np.asarray(averaging.sum(axis=1)).ravel()) @ averaging
+    flat = values.reshape(-1, values.shape[-1]).T
+    for _ in range(rounds):
+        flat = averaging @ flat
+    return np.ascontiguousarray(flat.T).reshape(values.shape)
+
+
+def domain_adjacency(lattice: Lattice) -> sparse.csr_matrix:
+    """(N, N) adjacency of the domain's cells, in the domain's order, without the padding rings."""
+    return sparse.csr_matrix(lattice.adjacency[lattice.inside][:, lattice.inside])

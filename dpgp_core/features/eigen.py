@@ -1,0 +1,142 @@
+"""Leading eigenpairs of a prior's correlation on the nodes of a domain: public, computed once per domain."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg, sparse
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+
+from dpgp_core._checks import whole
+from dpgp_core.errors import InvalidValue, NumericalFailure
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.priors.base import GraphPrior
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.registry import Prior
+
+DENSE_NODES = 4_000
+"""Above this many nodes the dense eigenproblem is left to the sparse precision of a lattice prior."""
+
+VERSION = 1
+"""Part of every key: raise it when the numbers a key stands for change."""
+
+
+@dataclass(frozen=True, eq=False)
+class Eigenpairs:
+    """The Q leading eigenpairs of a correlation matrix of M nodes, and that matrix's diagonal.
+
+    Parameters
+    ----------
+    values : ndarray, shape (Q,)
+        Eigenvalues, not increasing, > 0.
+    vectors : ndarray, shape (M, Q)
+        Orthonormal columns; the sign of each is fixed by its largest entry being positive.
+    variance : ndarray, shape (M,)
+        Prior variance of each node, > 0.
+    """
+
+    values: Floats
+    vectors: Floats
+    variance: Floats
+
+    def __post_init__(self) -> None:
+        if self.values.ndim != 1 or self.vectors.shape != (self.variance.size, self.values.size):
+            raise InvalidValue("eigenvalues, eigenvectors and variances do not fit together.")
+        if self.values.size == 0 or not all(
+            np.all(np.isfinite(part)) for part in (self.values, self.vectors, self.variance)
+        ):
+            raise InvalidValue("eigenpairs must be finite, and at least one is needed.")
+        if np.any(self.values <= 0) or np.any(np.diff(self.values) > 0) or np.any(self.variance <= 0):
+            raise InvalidValue("eigenvalues must be positive and not increasing, variances positive.")
+
+    @property
+    def size(self) -> int:
+        """Number M of nodes."""
+        return int(self.variance.size)
+
+
+def leading_eigenpairs(prior: Prior, count: int) -> Eigenpairs:
+    """Up to `count` leading eigenpairs of a prior's correlation on its lattice.
+
+    Parameters
+    ----------
+    prior : Prior
+        On the nodes of a domain.
+    count : int
+        How many; fewer come back where further eigenvalues vanish to rounding.
+
+    Returns
+    -------
+    Eigenpairs
+
+    Raises
+    ------
+    NumericalFailure
+        If the iteration on a sparse precision does not converge.
+
+    Notes
+    -----
+    Up to DENSE_NODES nodes: dense. Above, for a lattice prior with precision Q: Lanczos iteration with
+    Q^-1 applied by its banded factor, which is shift-and-invert at 0. What comes out need not be exact for
+    any guarantee: features are priced by what they are (see `inner_products`).
+    """
+    count = min(whole("count", count), prior.size)
+    if prior.graph is not None and prior.size > DENSE_NODES:
+        values, vectors = _of_precision(prior.graph, min(count, prior.size - 1))
+        variance = prior.graph.prior_variance
+    else:
+        correlation = prior.correlation()
+        variance = correlation.diagonal().copy()
+        first = prior.size - count
+        values, vectors = linalg.eigh(
+            correlation, subset_by_index=(first, prior.size - 1), check_finite=False
+        )
+    order = np.argsort(-values, kind="stable")
+    order = order[values[order] > 1e-12 * values.max()]
+    return Eigenpairs(values[order], signed(vectors[:, order]), variance)
+
+
+def signed(vectors: Floats) -> Floats:
+    """(M, Q) the vectors with the sign of each fixed by its largest entry being positive."""
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(vectors.shape[1])])
+    return np.ascontiguousarray(vectors * signs)
+
+
+def _of_precision(prior: GraphPrior, count: int) -> tuple[Floats, Floats]:
+    padded = prior.lattice.centres.shape[0]
+    inside = prior.lattice.inside
+
+    def correlate(vector: Floats) -> Floats:
+        right = np.zeros(padded)
+        right[inside] = vector.ravel()
+        return np.asarray(prior.factor.solve(right)[inside])
+
+    # Any start that is not symmetric: on a symmetric domain a symmetric one would miss half of the vectors.
+    start = np.sin(np.square(np.arange(1.0, prior.size + 1.0)))
+    operator = LinearOperator((prior.size, prior.size), matvec=correlate, dtype=np.float64)
+    try:
+        values, vectors = eigsh(operator, k=count, which="LA", v0=start)
+    except ArpackError as error:
+        raise NumericalFailure(
+            f"the eigenvectors of the prior '{prior.name}' were not found ({error}); use a longer "
+            "lengthscale or fewer of them."
+        ) from error
+    return np.asarray(values), np.asarray(vectors)
+
+
+def eigen_key(lattice: Lattice, prior: str, lengthscale: float, count: int) -> str:
+    """64 hex digits that name the eigenpairs of one prior on one lattice: a hash of public geography."""
+    graph = sparse.csr_matrix(lattice.adjacency)
+    graph.sort_indices()
+    text = f"eigenpairs {VERSION} {prior} {float(lengthscale).hex()} {count} {lattice.spacing.hex()}"
+    digest = hashlib.sha256(text.encode())
+    for part in (
+        lattice.centres.astype("<f8"),
+        lattice.inside.astype("<i8"),
+        graph.indptr.astype("<i8"),
+        graph.indices.astype("<i8"),
+    ):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()

@@ -1,0 +1,77 @@
+"""What a strategy may know when it makes features: public geography and public numbers, no records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core._checks import non_negative, positive
+from dpgp_core.errors import InvalidValue
+from dpgp_core.features.eigen import Eigenpairs
+from dpgp_core.features.nodes import Nodes
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class PublicFacts:
+    """Everything a strategy reads.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        The domain.
+    pairs : Eigenpairs
+        Leading eigenpairs of the prior correlation on the nodes.
+    lengthscale : float
+        Range of that prior, metres; plane waves have no eigenpairs and use it directly.
+    decay : float
+        Exponent a of the prior's spectrum (1 + (lengthscale w)^2)^-a, for plane waves: 1.5 for an exponential
+        correlation in the plane, 2.5 for Matern 3/2, 1 for a conditional autoregression.
+    density : float
+        Public (or guessed) number of records per cell, c = n/N > 0.
+    deviation : float
+        Standard deviation lambda > 0 of the field, response units.
+    record_noise : float
+        Standard deviation r lambda >= 0 of one record around its cell's value, response units.
+    noise : float
+        Standard deviation s > 0 of the noise on the released sums.
+    hierarchy : tuple of ndarray of int, each of shape (M,)
+        Public parent labels of the nodes, coarsest level first, for the parent tree; may be empty.
+    """
+
+    nodes: Nodes
+    pairs: Eigenpairs
+    lengthscale: float
+    decay: float
+    density: float
+    deviation: float
+    record_noise: float
+    noise: float
+    hierarchy: tuple[Ints, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("lengthscale", "decay", "density", "deviation", "noise"):
+            positive(name, getattr(self, name))
+        non_negative("record_noise", self.record_noise)
+        if self.pairs.size != self.nodes.size:
+            raise InvalidValue("the eigenpairs and the nodes must be of the same domain.")
+        for labels in self.hierarchy:
+            if labels.shape != (self.nodes.size,):
+                raise InvalidValue("every level of the hierarchy needs one parent label per node.")
+
+    @property
+    def per_node(self) -> float:
+        """Expected number of records per node."""
+        return self.density * self.nodes.cells / self.nodes.size
+
+    @property
+    def scatter(self) -> float:
+        """Variance of the records' own noise in a direction of unit length: `c r^2 lambda^2`, per node."""
+        return self.per_node * self.record_noise**2
+
+    def signal(self, eigenvalue: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Signal variance `c^2 lambda^2 kappa` of directions of the plain sums per node."""
+        return np.asarray((self.per_node * self.deviation) ** 2 * np.maximum(eigenvalue, 0.0))

@@ -1,0 +1,1 @@
+"""Inducing points: noisy moments of a few public features, from which a sparse Gaussian process is read."""

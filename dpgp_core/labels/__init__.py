@@ -1,0 +1,1 @@
+"""Label privacy: places are public, values are private, and the posterior mean is released with noise."""

@@ -1,0 +1,113 @@
+"""Bin means: each public bin's mean value with Laplace noise, and the Gaussian process on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpgp_core._checks import positive
+from dpgp_core.errors import InvalidValue
+from dpgp_core.labels.reading import Reading
+from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+
+Ints = NDArray[np.int64]
+
+
+def bin_of(places: ArrayLike, edges: ArrayLike) -> Ints:
+    """Bin of each place on a line: bins are closed on the left and open on the right.
+
+    Parameters
+    ----------
+    places : array_like, shape (n,)
+        Finite.
+    edges : array_like, shape (b + 1,)
+        Public, strictly increasing.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        0 to b - 1, and -1 outside; a place on an edge is in one bin only, so that bins are disjoint data and
+        one value moves one bin (with both ends closed it could be counted twice).
+    """
+    at, cut = np.asarray(places, dtype=np.float64), np.asarray(edges, dtype=np.float64)
+    if cut.ndim != 1 or cut.size < 2 or not np.all(np.isfinite(cut)) or np.any(np.diff(cut) <= 0):
+        raise InvalidValue("the edges of the bins must be finite and strictly increasing.")
+    if not np.all(np.isfinite(at)):
+        raise InvalidValue("places must be finite.")
+    found = np.searchsorted(cut, at, side="right").astype(np.int64) - 1
+    return np.where(found < cut.size - 1, found, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class BinMeans:
+    """Released means of the bins; nothing in them is private any more.
+
+    Parameters
+    ----------
+    mean : ndarray, shape (b,)
+        Noisy means; 0 in bins without a record.
+    variance : ndarray, shape (b,)
+        Public variance of the noise; infinite in bins without a record.
+    """
+
+    mean: Floats
+    variance: Floats
+
+
+def noise_variance(epsilon: float, change: float) -> float:
+    """Variance `2 (change/epsilon)^2` of Laplace noise on one bin's sum."""
+    return 2.0 * (positive("change", change) / positive("epsilon", epsilon)) ** 2
+
+
+def means_of_sums(sums: Floats, count: Floats, epsilon: float, change: float) -> BinMeans:
+    """Divide noisy sums by the public counts of the bins.
+
+    Parameters
+    ----------
+    sums : ndarray, shape (b,)
+        Noisy sums, released with pure epsilon-DP for values that change by at most `change`.
+    count : ndarray, shape (b,)
+        Public number of records of each bin.
+    """
+    some = count > 0
+    safe = np.where(some, count, 1.0)
+    variance = np.where(some, noise_variance(epsilon, change) / safe**2, np.inf)
+    return BinMeans(np.where(some, sums / safe, 0.0), variance)
+
+
+def read_bins(
+    means: BinMeans,
+    between: Floats,
+    cross: Floats,
+    prior: Floats,
+    scatter: Floats,
+) -> Reading:
+    """The field at test places given noisy bin means: a Gaussian process on averages ("integral kernel").
+
+    Parameters
+    ----------
+    means : BinMeans
+        Released.
+    between : ndarray, shape (b, b)
+        Prior covariance of the bins' averages of the field.
+    cross : ndarray, shape (P, b)
+        Prior covariance of the test places with those averages.
+    prior : ndarray, shape (P, P)
+        Prior covariance of the test places.
+    scatter : ndarray, shape (b,)
+        Variance of a bin's mean of the values around its average of the field: records' noise over count.
+
+    Notes
+    -----
+    The noise of a bin mean has a known variance, `2 (change/(n epsilon))^2`, which enters as it is; the
+    Laplace law is taken for the normal law of that variance (Smith et al. 2018, section 4).
+    """
+    kept = np.flatnonzero(np.isfinite(means.variance))
+    if kept.size == 0:
+        return Reading(np.zeros(prior.shape[0]), prior)
+    noise = means.variance[kept] + scatter[kept]
+    factor = cholesky(between[np.ix_(kept, kept)] + np.diag(noise), "the covariance of the bins", "use fewer")
+    half = solve_lower(factor, cross[:, kept].T)
+    return Reading(half.T @ solve_lower(factor, means.mean[kept]), prior - half.T @ half)

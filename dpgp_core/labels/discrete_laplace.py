@@ -1,0 +1,104 @@
+"""The discrete Laplace law, sampled exactly from fair bits: noise of pure epsilon on whole numbers."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core._checks import positive, whole
+from dpgp_core.errors import InvalidValue
+from dpgp_core.noise.entropy import Shape
+
+WORD = 64
+_MOST = 1 << 52
+
+
+class WordSource(Protocol):
+    """Independent 64-bit words, each bit a fair coin."""
+
+    def words(self, shape: Shape) -> NDArray[np.uint64]:
+        """Words of the given shape."""
+        ...
+
+
+def discrete_laplace(scale: float, size: int, source: WordSource) -> NDArray[np.int64]:
+    """Independent whole numbers z with probability proportional to `exp(-|z|/scale)`.
+
+    Parameters
+    ----------
+    scale : float
+        In units of the grid, > 0 and below 2^52; its double is taken as an exact number.
+    size : int
+        How many.
+    source : WordSource
+        `SystemEntropy` for a release.
+
+    Returns
+    -------
+    ndarray of int64, shape (size,)
+        Exact in law: added to whole numbers that change by at most D, the sum is (D/scale)-DP.
+
+    Notes
+    -----
+    Canonne, Kamath and Steinke 2020, Algorithm 2: a fraction accepted by coins of probability exp(-u), whole
+    multiples by coins of probability exp(-1), a sign, and no second zero. All coins are exact.
+    """
+    exact = Fraction(positive("scale", scale))
+    if exact >= _MOST:
+        raise InvalidValue("the noise does not fit the grid: use a coarser grid or a larger epsilon.")
+    bits = _Bits(source)
+    return np.array([_one(exact, bits) for _ in range(whole("size", size))], dtype=np.int64)
+
+
+class _Bits:
+    """Uniform whole numbers below any bound, from words."""
+
+    def __init__(self, source: WordSource) -> None:
+        self._source = source
+        self._words: list[int] = []
+
+    def below(self, bound: int) -> int:
+        """A uniform whole number in [0, bound), by rejection."""
+        length = (bound - 1).bit_length()
+        while True:
+            value = 0
+            for _ in range(-(-length // WORD)):
+                if not self._words:
+                    self._words = [int(word) for word in self._source.words(256)]
+                value = (value << WORD) | self._words.pop()
+            value &= (1 << length) - 1
+            if value < bound:
+                return value
+
+    def coin(self, top: int, bottom: int) -> bool:
+        """True with probability top/bottom <= 1."""
+        return self.below(bottom) < top
+
+
+def _exponential_coin(top: int, bottom: int, bits: _Bits) -> bool:
+    """True with probability exp(-top/bottom), top <= bottom: a run of coins top/(bottom k) ends at odd k."""
+    k = 1
+    while bits.coin(top, bottom * k):
+        k += 1
+    return k % 2 == 1
+
+
+def _one(scale: Fraction, bits: _Bits) -> int:
+    top, bottom = scale.numerator, scale.denominator
+    common = math.gcd(top, bottom)
+    top, bottom = top // common, bottom // common
+    while True:
+        fraction = bits.below(top)
+        if not _exponential_coin(fraction, top, bits):
+            continue
+        multiple = 0
+        while _exponential_coin(1, 1, bits):
+            multiple += 1
+        size = (fraction + top * multiple) // bottom
+        negative = bits.coin(1, 2)
+        if not (negative and size == 0):
+            return -size if negative else size

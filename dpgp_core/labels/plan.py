@@ -1,0 +1,169 @@
+"""A planned release of sums over public places: features on a grid, the noise, and the reading."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core._checks import positive
+from dpgp_core.errors import InvalidValue
+from dpgp_core.features.gridded import Features
+from dpgp_core.labels.reading import SumsReading, read_sums
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.noise.entropy import Entropy
+from dpgp_core.noise.rounded_normal import rounded_normal
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.registry import Prior
+
+MOST_CELLS = 6_000
+"""Largest domain: its covariance is kept as a dense matrix."""
+
+_SCALE = 1.0 - 2.0**-18  # rows of length 1 stay within it after rounding towards zero
+_UNIT = 2.0**-30  # features on multiples of 2^-20 times responses on multiples of 2^-10
+_UP = 1.0 + 2.0**-48
+
+
+@dataclass(frozen=True, eq=False)
+class PublicPlaces:
+    """Where the records are, which is public, and the prior correlation of the cells.
+
+    Parameters
+    ----------
+    prior : Prior
+        Of the field, correlation at most 1.
+    index : ndarray of int64, shape (k,)
+        Occupied cells, increasing.
+    count : ndarray of int64, shape (k,)
+        Records in each, >= 1.
+    """
+
+    prior: Prior
+    index: NDArray[np.int64]
+    count: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if self.prior.size > MOST_CELLS:
+            raise InvalidValue(
+                f"mechanisms for public places keep a dense matrix and take at most {MOST_CELLS:,} cells, "
+                f"got {self.prior.size:,}: choose a coarser resolution or another mechanism."
+            )
+        if self.index[-1] >= self.prior.size:
+            raise InvalidValue("a record lies outside the prior's domain.")
+
+    @cached_property
+    def cross(self) -> Floats:
+        """(N, k) prior correlation of all cells with the occupied ones."""
+        return self._correlation[:, self.index]
+
+    @cached_property
+    def variance(self) -> Floats:
+        """(N,) prior variance of all cells, at most 1."""
+        return self._correlation.diagonal().copy()
+
+    @cached_property
+    def _correlation(self) -> Floats:
+        return self.prior.correlation()
+
+    def noise(self, ridge: float) -> Floats:
+        """(k,) variance of an occupied cell's mean around the field, in units of the field's variance."""
+        return np.asarray(positive("ridge", ridge) ** 2 / self.count)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPlan:
+    """Public features of the occupied cells, whole numbers, and what they cost.
+
+    Parameters
+    ----------
+    places : PublicPlaces
+    features : Features
+        One row for each occupied cell: what a unit of response of one of its records contributes.
+    """
+
+    places: PublicPlaces
+    features: Features
+
+    @classmethod
+    def of(cls, places: PublicPlaces, rows: Floats, name: str) -> LabelPlan:
+        """From rows of any scale: divided by the longest, then rounded towards zero to multiples of 2^-20."""
+        longest = math.sqrt(float(np.einsum("ij,ij->i", rows, rows).max()))
+        if not (math.isfinite(longest) and longest > 0.0):
+            raise InvalidValue("no value moves what would be released: use a smaller ridge.")
+        scaled = rows * (_SCALE / longest) * 2.0**20
+        return cls(places, Features(name, np.trunc(scaled)))
+
+    def mu(self, noise: float) -> float:
+        """Gaussian-DP parameter of the sums at this noise, for one value changed within [-1, 1]; upwards.
+
+        `2 max |phi|/noise`, with the squared length of the rounded features taken exactly.
+        """
+        return 2.0 * math.sqrt(self.features.largest_square * _UP) * _UP / positive("noise", noise)
+
+    def noise_for(self, mu: float) -> float:
+        """The least noise that costs at most mu, rounded upwards."""
+        return 2.0 * math.sqrt(self.features.largest_square * _UP) * _UP**3 / positive("mu", mu)
+
+    def exact(self, records: CollapsedRecords) -> NDArray[np.int64]:
+        """(p,) sums in units of 2^-30, exact in whole numbers. PRIVATE."""
+        if not np.array_equal(records.index, self.places.index):
+            raise InvalidValue("the plan was made for other places than the records'.")
+        return np.asarray(records.units @ self.features.whole)
+
+    def release(self, records: CollapsedRecords, noise: float, entropy: Entropy) -> Floats:
+        """(p,) sums with rounded normal noise: a Gaussian mechanism of parameter `mu(noise)`.
+
+        The exact sums are whole numbers, so `T + round(s w) = round(T + s w)`: rounding is post-processing.
+        """
+        whole = self.exact(records) + rounded_normal(noise / _UNIT, self.features.size, entropy)
+        return np.asarray(whole.astype(np.float64) * _UNIT)
+
+    def reading(self, ridge: float, scale: float, variance: Floats) -> SumsReading:
+        """The field given sums with independent noise of these variances (p,), response units."""
+        return read_label_sums(self.places, self.features.values, ridge, scale, variance)
+
+
+def read_label_sums(
+    places: PublicPlaces, rows: Floats, ridge: float, scale: float, variance: Floats
+) -> SumsReading:
+    """The field given noisy sums of any rows over public places.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (k, p)
+        What a unit of response in each occupied cell contributes.
+    ridge, scale : float
+        Scatter of a record in units of the field's deviation, and that deviation in response units.
+    variance : ndarray, shape (p,)
+        Variances of the noise.
+    """
+    square = positive("scale", scale) ** 2
+    count = places.count.astype(np.float64)
+    return read_sums(
+        rows,
+        square * places.variance,
+        square * places.cross,
+        places.index,
+        count,
+        square * positive("ridge", ridge) ** 2 * count,
+        variance,
+    )
+
+
+def drawn_paths(
+    places: PublicPlaces, rows: Floats, reading: SumsReading, sums: Floats,
+    ridge: float, scale: float, variance: Floats, paths: int, entropy: Entropy,
+) -> Floats:  # fmt: skip
+    """(paths, N) draws of the field given the sums, by Matheron's rule: post-processing, so free.
+
+    A prior draw g with its own simulated sums T' gives `mean + g - gain T'`, which has the reading's law.
+    """
+    prior, count = places.prior, places.count.astype(np.float64)
+    drawn = scale * prior.colour(entropy.normal((prior.white_size, paths)))
+    totals = count[:, None] * drawn[places.index]
+    totals += scale * ridge * np.sqrt(count)[:, None] * entropy.normal((count.size, paths))
+    simulated = rows.T @ totals + np.sqrt(variance)[:, None] * entropy.normal((variance.size, paths))
+    return np.ascontiguousarray((reading.gain @ (sums[:, None] - simulated) + drawn).T)

@@ -1,0 +1,1 @@
+"""Linear algebra: banded Cholesky factors, and numerical failure said in one sentence."""

@@ -1,0 +1,397 @@
+"""What a mechanism is: the questions that every one of them answers, and nobody else asks by name."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.guarantee import Guarantee
+from dpgp_core.errors import DesignError
+from dpgp_core.excursion.sets import Bools
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.facts import PublicFacts, Relation
+from dpgp_core.mechanisms.reading import Reading
+from dpgp_core.mechanisms.released import Prepared, draw_release
+from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.simulation.world import SEED, World
+
+Unit = Literal["point", "cell"]
+"""Whose exchange is hidden: one observation, or one hexagon's median."""
+
+Protects = Literal["values and places", "values"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """What is fixed before the private data are touched; subclasses add their own parameters.
+
+    Parameters
+    ----------
+    paths
+        Number of released paths, at least 1.
+    smoothing
+        Rounds of neighbour averaging applied to a released path: post-processing, free.
+    cutoff
+        Vote fraction, or exceedance probability, in (0, 1] from which a cell counts as inside the set.
+
+    Raises
+    ------
+    DesignError
+        For a number outside its range.
+    """
+
+    mechanism: ClassVar[str] = ""
+
+    paths: int = 1
+    smoothing: int = 0
+    cutoff: float = 0.5
+
+    def __post_init__(self) -> None:
+        if isinstance(self.paths, bool) or self.paths < 1 or self.paths != int(self.paths):
+            raise DesignError(f"paths must be a whole number >= 1, got {self.paths!r}.")
+        if isinstance(self.smoothing, bool) or self.smoothing < 0 or self.smoothing != int(self.smoothing):
+            raise DesignError(f"smoothing must be a whole number >= 0, got {self.smoothing!r}.")
+        if not 0 < self.cutoff <= 1:
+            raise DesignError(f"cutoff must be in (0, 1], got {self.cutoff!r}.")
+
+    def refuse_unless_positive(self, *names: str) -> None:
+        """Raise `DesignError` unless every named parameter is a positive finite number."""
+        for name in names:
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0):
+                raise DesignError(f"{name} must be a positive finite number, got {value!r}.")
+
+    def refuse_if_negative(self, *names: str) -> None:
+        """Raise `DesignError` unless every named parameter is a finite number >= 0."""
+        for name in names:
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise DesignError(f"{name} must be a finite number >= 0, got {value!r}.")
+
+    def changed(self, **changes: Any) -> Self:
+        """A valid copy with some parameters changed."""
+        return replace(self, **changes)
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Plain values, tagged with the mechanism's name: what settings and statements hold."""
+        return {"mechanism": self.mechanism, **asdict(self)}
+
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> Self:
+        """The design that `to_mapping` wrote; `DesignError` for unknown, missing or impossible values."""
+        given = {name: value for name, value in values.items() if name != "mechanism"}
+        known = {item.name for item in fields(cls)}
+        unknown = sorted(set(given) - known)
+        if unknown:
+            raise DesignError(
+                f"{cls.mechanism} has no parameter {unknown[0]!r}: it has {', '.join(sorted(known))}."
+            )
+        try:
+            return cls(**given)
+        except TypeError as error:
+            raise DesignError(
+                f"A design of {cls.mechanism} has missing or impossible values: {error}."
+            ) from error
+
+
+@dataclass(frozen=True)
+class Protection:
+    """Whom a mechanism protects, and what must be public for it.
+
+    Parameters
+    ----------
+    what
+        "values and places", or "values" where the places of the records are public.
+    units
+        Units of protection it takes.
+    relations
+        Neighbouring relations it is proved for.
+    public
+        What it takes as public beyond the domain, in words.
+    """
+
+    what: Protects
+    units: tuple[Unit, ...]
+    relations: tuple[Relation, ...] = ("replace-one",)
+    public: tuple[str, ...] = ("the number of records",)
+
+    def holds(self, facts: PublicFacts) -> bool:
+        """Whether anything is proved under these public facts: the neighbours, and what must be public."""
+        return facts.relation in self.relations and (self.what != "values" or facts.places_public)
+
+
+ParameterKind = Literal["length", "positive", "count"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One number of a design that a person may vary or type.
+
+    Parameters
+    ----------
+    name
+        The design's attribute.
+    term
+        Key of the glossary.
+    kind
+        "length" (metres), "positive" (a positive number) or "count" (a whole number).
+    """
+
+    name: str
+    term: str
+    kind: ParameterKind
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a release may cost: epsilon at delta, and the bound to price with (None: the best proved one)."""
+
+    epsilon: float
+    delta: float
+    bound: str | None = None
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What a search may try, all of it public.
+
+    Parameters
+    ----------
+    priors
+        Names of prior families in `PRIORS`, in order.
+    paths
+        Number of paths to release where paths cost something.
+    quick
+        A coarser grid.
+    thorough
+        Whether this is for the budget that is asked for, not for the frontier beside it.
+    """
+
+    priors: tuple[str, ...]
+    paths: int = 1
+    quick: bool = False
+    thorough: bool = True
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """How the model behind a design does on held-out cells.
+
+    Parameters
+    ----------
+    bce
+        Binary cross-entropy of its exceedance probabilities, NaN where it has none.
+    effective_dimension
+        `tr K (K + r^2 I)^-1` over the reference records, NaN where that has no meaning.
+    """
+
+    bce: float
+    effective_dimension: float = math.nan
+
+
+class Mechanism(ABC):
+    """A way to release a field on hexagons privately.
+
+    A mechanism is one room: what it protects, what its designs are, what they cost, how a budget is met,
+    what a search may try, how a release is simulated on reference data, how the release is drawn, and what a
+    reader needs to know. Instances hold no state.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str]
+    source: ClassVar[str]
+    protection: ClassVar[Protection]
+    design_type: ClassVar[type[Design]]
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+    free_paths: ClassVar[bool] = False
+    """Whether the number of paths costs nothing."""
+    local_stages: ClassVar[int] = 1
+    """How often a search looks around the best designs that it has found so far."""
+    exact_on_a_computer: ClassVar[bool] = False
+    """Whether the proof covers the numbers as a computer draws them, not only real numbers."""
+    usual: ClassVar[bool] = False
+    """Whether a search tries it unless told otherwise."""
+
+    def hides(self, facts: PublicFacts) -> Protects:
+        """What a release hides by its noise under these public facts: at most what it protects."""
+        return self.protection.what
+
+    # What it costs.
+
+    @abstractmethod
+    def guarantee(self, design: Any, facts: PublicFacts) -> Guarantee:
+        """The proved cost of releasing `design`; `BoundRefused` where nothing is proved."""
+
+    @abstractmethod
+    def calibrate(self, design: Any, facts: PublicFacts, budget: Budget) -> Design | None:
+        """The design with the least noise within the budget, everything else as in `design`; None if none."""
+
+    def sharpened(self, design: Any, facts: PublicFacts, budget: Budget) -> Design:
+        """A design from `calibrate` with the least noise that is proved for the budget, at more expense.
+
+        `calibrate` is asked thousands of times in a search, this once for what the search leads to.
+        """
+        unchanged: Design = design
+        return unchanged
+
+    def priced(
+        self, design: Any, facts: PublicFacts, delta: float, bound: str | None = None
+    ) -> tuple[Design, float]:
+        """The design under the bound that prices it lowest, and its epsilon at `delta`, an upper bound."""
+        return design, self.guarantee(design, facts).epsilon(delta).epsilon
+
+    def floor(self, design: Any, facts: PublicFacts, delta: float) -> float:
+        """The epsilon that remains whatever the noise; 0 where enough noise meets every budget."""
+        return 0.0
+
+    def least_cost(self, design: Any) -> Cost | None:
+        """What a release of `design` costs at least, by its own noise and whatever the data; None if unknown.
+
+        For a reader who has the design and not the facts: a statement with a smaller cost is false.
+        """
+        return None
+
+    # What may be tried.
+
+    @abstractmethod
+    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[Design, ...]:
+        """Designs for the search, noise still open, those that share work next to each other."""
+
+    def group_of(self, design: Any) -> tuple[Any, ...]:
+        """Designs with the same answer share expensive work in a simulation."""
+        return (getattr(design, "prior", ""), getattr(design, "lengthscale", 0.0))
+
+    def family_of(self, design: Any) -> str:
+        """What the frontier compares within a mechanism: the design's prior, if it has one."""
+        return str(getattr(design, "prior", ""))
+
+    def fitted(self, design: Any, world: World) -> Design:
+        """The design with what a world's reference data say about its reading; unchanged by default."""
+        unchanged: Design = design
+        return unchanged
+
+    @abstractmethod
+    def unpriced(self, design: Any) -> Design:
+        """The design with its noise taken out: equal for designs that differ in their noise only."""
+
+    def place_of(self, design: Any) -> Design:
+        """The design with noise and free post-processing taken out: where the local stage looks around."""
+        return self.unpriced(design)
+
+    def refinement(self, best: Sequence[Any], facts: PublicFacts, ask: Ask) -> tuple[Design, ...]:
+        """Designs near the best ones, for a local stage of the search; none by default."""
+        return ()
+
+    def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
+        """The design with every free post-processing (smoothing, cutoff) that the search should try."""
+        return (design,)
+
+    def given(self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float) -> Design | None:
+        """The design that a curator means by a lengthscale (metres) and a ridge; None if nothing."""
+        return None
+
+    def varied(self, design: Any, name: str, value: float) -> Design:
+        """The design with one of its `parameters` changed."""
+        kinds = {parameter.name: parameter.kind for parameter in self.parameters}
+        changed: Design = replace(design, **{name: int(value) if kinds[name] == "count" else value})
+        return changed
+
+    # How it releases.
+
+    @abstractmethod
+    def prepare(self, design: Any, facts: PublicFacts, records: CollapsedRecords) -> Prepared:
+        """Everything before the draw that can fail; its `draw` then releases once."""
+
+    def read(
+        self, design: Any, facts: PublicFacts, records: CollapsedRecords, paths: Floats, entropy: Entropy
+    ) -> Reading | None:
+        """The field given released paths, where these are no draws of it themselves; None where they are.
+
+        Post-processing of paths on the public grid (before a public prior mean is added back). Of `records`
+        their places alone may enter, and only where `facts` say that these are public.
+        """
+        return None
+
+    # How a release is simulated on reference data.
+
+    def sets(
+        self, design: Any, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
+    ) -> Bools:
+        """(releases, N) released sets of simulated releases of some records, judged as `world` asks."""
+        prepared = self.prepare(design, world.facts, records)
+        return np.array([
+            world.published(draw_release(prepared, entropy, simulation=True), design) for _ in range(releases)
+        ])  # fmt: skip
+
+    def simulate(self, design: Any, world: World) -> Bools:
+        """(S, N) released sets of simulated releases of the world's records, on common random numbers."""
+        count = world.releases(1 if self.free_paths else design.paths)
+        return self.sets(design, world, world.records, count, SimulationEntropy(SEED))
+
+    def simulate_held_out(self, design: Any, world: World) -> Bools:
+        """(S, N) released sets of releases of the training records only, whose held-out cells are judged."""
+        count = world.releases(1 if self.free_paths else design.paths)
+        return self.sets(design, world, world.training, count, SimulationEntropy(SEED + 3))
+
+    def held_out(self, design: Any, world: World) -> HeldOut:
+        """Cross-entropy on held-out cells of a simulated release of the training records."""
+        prepared = self.prepare(design, world.facts, world.training)
+        released = draw_release(prepared, SimulationEntropy(SEED + 4), simulation=True)
+        return HeldOut(world.bce(world.probabilities(released)[world.held_out]))
+
+    # What a reader needs.
+
+    @abstractmethod
+    def describe(self, design: Any) -> str:
+        """The parameters in one line, each with its word and unit of measure."""
+
+    def receipt_lines(self, design: Any) -> tuple[tuple[str, str], ...]:
+        """(topic, sentence) pairs for the receipt: the mechanism and its paths."""
+        number = "1 path" if design.paths == 1 else f"{design.paths:,} paths"
+        cost = (
+            "drawn after the noise: their number costs nothing."
+            if self.free_paths
+            else "the stated epsilon covers all of them together."
+        )
+        joint = ", " if self.free_paths else "; "
+        return (("Mechanism", f"{self.title}, {self.describe(design)}."), ("Paths", f"{number}{joint}{cost}"))
+
+    # What an attacker sees.
+
+    def seen(
+        self,
+        design: Any,
+        facts: PublicFacts,
+        records: CollapsedRecords,
+        cells: Sequence[int],
+        releases: int,
+        entropy: Entropy,
+    ) -> Floats:
+        """(releases, L, k) what an attack looks at in each release: by default the paths at some cells."""
+        prepared = self.prepare(design, facts, records)
+        drawn = [draw_release(prepared, entropy, simulation=True).paths for _ in range(releases)]
+        return np.stack(drawn)[:, :, list(cells)]
+
+    def law(
+        self, design: Any, covariance: Floats, count: Floats, pull: Floats, seen: Sequence[int]
+    ) -> tuple[Floats, Floats] | None:
+        """Exact mean and covariance of what is seen when all records lie in a few cells; None if unknown.
+
+        Parameters
+        ----------
+        covariance
+            (k, k) prior covariance among these cells.
+        count, pull
+            (k,) number of records and sum of their responses per cell.
+        seen
+            Positions, among the k, that the attack looks at.
+        """
+        return None

@@ -1,0 +1,137 @@
+"""Bin means: the values of every public bin added up with Laplace noise, pure epsilon, and smoothed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.accounting.composition import Cost, pure_curve
+from dpgp_core.accounting.guarantee import Guarantee
+from dpgp_core.labels.bins import noise_variance
+from dpgp_core.labels.discrete_laplace import discrete_laplace
+from dpgp_core.labels.plan import read_label_sums
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.base import Budget, Parameter
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.label_sums import (
+    PARAMETERS,
+    PATHS,
+    LabelDesign,
+    LabelSums,
+    PreparedSums,
+    model_words,
+    refuse_private_places,
+)
+from dpgp_core.noise.entropy import Entropy
+from dpgp_core.numbers import significant
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import Lattice
+
+WIDTHS = (2.0, 4.0)  # widths of bins that are tried, in cell spacings
+_RESPONSE = 2.0**-10  # responses are whole multiples of it
+_CHANGE = 2.0  # of one value within [-1, 1]
+_UP = 1.0 + 2.0**-40
+_STEP = 1.0 - 2.0**-18
+
+
+@dataclass(frozen=True)
+class BinMeansDesign(LabelDesign):
+    """Means of square bins of public width, with Laplace noise.
+
+    Parameters
+    ----------
+    width
+        Side of the square bins, metres, > 0.
+    pure_epsilon
+        Pure epsilon of the release, > 0: the noise of a bin's sum has scale 2/pure_epsilon.
+    """
+
+    mechanism: ClassVar[str] = "bin-means"
+
+    width: float
+    pure_epsilon: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_unless_positive("width", "pure_epsilon")
+
+
+def square_bins(lattice: Lattice, width: float) -> NDArray[np.int64]:
+    """(N,) bin of every cell: squares of the given width from the domain's south-west corner, half open."""
+    centres = lattice.domain_centres
+    steps = np.floor((centres - centres.min(axis=0)) / width).astype(np.int64)
+    return np.unique(steps, axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+class BinMeans(LabelSums):
+    """Release every bin's sum of values with Laplace noise and read them by a Gaussian process on bins."""
+
+    name = "bin-means"
+    title = "Bin means"
+    summary = (
+        "For public places: adds Laplace noise to the mean value of every square of a public grid, and "
+        "smooths it; where the records are is not hidden."
+    )
+    source = "docs/peers.md, bin means"
+    design_type = BinMeansDesign
+    parameters = (
+        *PARAMETERS[:-1],
+        Parameter("width", "bin_width", "length"),
+        Parameter("pure_epsilon", "pure_epsilon", "positive"),
+        PARAMETERS[-1],
+    )
+
+    def guarantee(self, design: BinMeansDesign, facts: PublicFacts) -> Guarantee:
+        """Bins are disjoint and one value moves one bin's sum by at most 2: pure epsilon, on integers."""
+        refuse_private_places(facts, self.title)
+        return Guarantee(pure_curve(design.pure_epsilon), "laplace-mechanism", self.source, True)
+
+    def least_cost(self, design: BinMeansDesign) -> Cost:
+        return Cost.renyi(pure_curve(design.pure_epsilon))
+
+    def calibrate(self, design: BinMeansDesign, facts: PublicFacts, budget: Budget) -> BinMeansDesign | None:
+        """Pure epsilon at most the budget's, a little less where its curve is converted at delta."""
+        if not self.protection.holds(facts):
+            return None
+        found = replace(design, pure_epsilon=budget.epsilon)
+        while self.guarantee(found, facts).epsilon(budget.delta).epsilon > budget.epsilon:
+            found = replace(found, pure_epsilon=found.pure_epsilon * _STEP)
+        return found
+
+    def unpriced(self, design: BinMeansDesign) -> BinMeansDesign:
+        return replace(design, pure_epsilon=1.0)
+
+    def shapes(
+        self, facts: PublicFacts, models: Sequence[tuple[str, float, float, float]]
+    ) -> tuple[BinMeansDesign, ...]:
+        return tuple(
+            BinMeansDesign(*model, width * facts.lattice.spacing, 1.0, paths=PATHS)
+            for model in models
+            for width in WIDTHS
+        )
+
+    def prepare(self, design: BinMeansDesign, facts: PublicFacts, records: CollapsedRecords) -> PreparedSums:
+        places = self.places_of(design, facts, records)
+        bins = np.unique(square_bins(facts.lattice, design.width)[records.index], return_inverse=True)[1]
+        rows = np.eye(int(bins.max()) + 1)[bins.ravel()]
+        variance = np.full(rows.shape[1], noise_variance(design.pure_epsilon, _CHANGE))
+        reading = read_label_sums(places, rows, design.ridge, design.scale, variance)
+        totals = np.zeros(rows.shape[1], dtype=np.int64)
+        np.add.at(totals, bins.ravel(), records.units)
+        scale = _CHANGE / _RESPONSE / design.pure_epsilon * _UP
+
+        def noisy(entropy: Entropy) -> Floats:
+            whole = totals + discrete_laplace(scale, totals.size, entropy)
+            return np.asarray(whole.astype(np.float64) * _RESPONSE)
+
+        return PreparedSums(design, places, rows, variance, reading, noisy)
+
+    def describe(self, design: BinMeansDesign) -> str:
+        return (
+            f"bins of {significant(design.width, 4)} m, pure epsilon {significant(design.pure_epsilon, 4)}; "
+            f"{model_words(design)}"
+        )

@@ -1,0 +1,103 @@
+"""Noisy sums and counts of every cell: exact integers, and noise that is rounded to the same integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.gaussian import gaussian_mu
+from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.released import GRID
+from dpgp_core.noise.entropy import Entropy, SystemEntropy
+from dpgp_core.noise.grid import noisy_integers, simulated_integers
+from dpgp_core.noise.rounded_normal import distance_of
+from dpgp_core.posterior.records import CollapsedRecords
+
+STATISTIC_SENSITIVITY = 2.0
+"""L2 sensitivity of all cells' (sum, count) for responses in [-1, 1], one record replaced.
+
+With M = 1 a record (x, y) contributes the vector (y, w), |y| <= M, to the two coordinates of its cell, with
+count weight w. Replacing it by (x', y') moves the statistics by the difference of two such contributions:
+
+* same cell: (y - y', 0), squared length at most (2M)^2 = 4 M^2;
+* two cells: (y, w) leaves and (y', w) enters disjoint coordinates, squared length at most 2 (M^2 + w^2).
+
+The maximum is 4 M^2 for every w <= M, so w = M is the most precise count that costs nothing, and the
+sensitivity is 2M. Both extremes are attained (docs/mathematics.md, section 11).
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyStatistics:
+    """What is released: nothing in it is private any more, everything computed from it is free.
+
+    counts (N,) record counts plus N(0, s^2); may be negative
+
+    Parameters
+    ----------
+    sums
+        (N,) clipped response sums plus N(0, s^2); cells without records carry noise as well
+    noise
+        s > 0
+    n
+        public number of records
+    """
+
+    sums: Floats
+    counts: Floats
+    noise: float
+    n: int
+
+    def __post_init__(self) -> None:
+        if self.sums.ndim != 1 or self.sums.shape != self.counts.shape or self.sums.size == 0:
+            raise InvalidValue("sums and counts must be one-dimensional and of equal length.")
+        if not (np.all(np.isfinite(self.sums)) and np.all(np.isfinite(self.counts))):
+            raise InvalidValue("noisy statistics must be finite.")
+        if not (np.isfinite(self.noise) and self.noise > 0 and self.n >= 1):
+            raise InvalidValue("noisy statistics need a noise s > 0 and at least one record.")
+
+
+def statistic_noise_for(epsilon: float, delta: float) -> float:
+    """Standard deviation s that makes the statistics (epsilon, delta)-private, exactly."""
+    mu = gaussian_mu(epsilon, delta)
+    if not mu > 0:
+        raise InvalidValue(f"no noise gives epsilon {epsilon:g} at delta {delta:g}; raise one of them.")
+    return STATISTIC_SENSITIVITY / float(mu) * (1.0 + 1e-15)
+
+
+def statistic_mu(statistic_noise: float) -> float:
+    """Gaussian-DP parameter `mu = 2M/s` of one release of the statistics, M = 1."""
+    return STATISTIC_SENSITIVITY / statistic_noise if statistic_noise > 0 else float("inf")
+
+
+def statistics_cost(statistic_noise: float, size: int) -> Cost:
+    """Everything that is proved about one release of the statistics of `size` cells by `release_statistics`.
+
+    A Gaussian mechanism of `statistic_mu`, whose noise is within `distance_of(2 size)` of the ideal.
+    """
+    return Cost.gaussian(statistic_mu(statistic_noise) * (1.0 + 2.0**-50), distance_of(2 * size))
+
+
+def release_statistics(
+    records: CollapsedRecords, size: int, statistic_noise: float, entropy: Entropy
+) -> NoisyStatistics:
+    """Add N(0, s^2) to every cell's sum and count, over all `size` cells of the domain.
+
+    Sums and counts are whole multiples of `GRID`, each response rounded by itself before it is added, and so
+    is the noise: exactly, from the bits of `SystemEntropy`; in floating point from any other source, which
+    stands behind simulations only. Called on private records only through `released.draw_release`.
+    Source: docs/accounting.md, section 6.
+    """
+    if not (np.isfinite(statistic_noise) and statistic_noise > 0):
+        raise InvalidValue(f"the statistic noise must be a positive finite number, got {statistic_noise!r}.")
+    if records.index[-1] >= size:
+        raise InvalidValue("a record lies outside the domain.")
+    totals = np.zeros((2, size), dtype=np.int64)
+    totals[0, records.index] = records.units * round(2.0**-10 / GRID)
+    totals[1, records.index] = records.count * round(1.0 / GRID)
+    add = noisy_integers if isinstance(entropy, SystemEntropy) else simulated_integers
+    noisy = add(totals, statistic_noise, GRID, entropy) * GRID
+    return NoisyStatistics(noisy[0], noisy[1], float(statistic_noise), records.n)

@@ -1,0 +1,68 @@
+"""The public facts of a release: all that a mechanism may know before the private records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.registry import Prior
+from dpgp_core.simulation.shelf import Shelf
+
+Relation = Literal["replace-one", "add-or-remove"]
+"""Which datasets are neighbours: one record exchanged (n public), or one more or less (n not public)."""
+
+
+@dataclass(frozen=True, eq=False)
+class PublicFacts:
+    """What is public about a release; nothing here may come from the private records but their number.
+
+    Parameters
+    ----------
+    lattice
+        The public domain as priors see it, N cells.
+    n
+        Number of private records, public under "replace-one"; under "add-or-remove" a public guess.
+    relation
+        Which datasets are neighbours.
+    places_public
+        Whether the records' cells are public, so that only their values are protected.
+    counts
+        (N,) publicly expected records per cell, for instance from public reference data; None if unknown.
+    single
+        Whether a cell holds at most one record (cell records).
+    parents
+        Public coarser cells: for each level, finest first, (N,) the number of each cell's ancestor.
+    store
+        Folder in which public eigenpairs of the domain are kept between runs; None keeps nothing.
+    shelf
+        Priors and other public work shared by designs; not part of the facts.
+    """
+
+    lattice: Lattice
+    n: int
+    relation: Relation = "replace-one"
+    places_public: bool = False
+    counts: Floats | None = None
+    single: bool = False
+    parents: tuple[NDArray[np.int64], ...] = ()
+    store: Path | None = None
+    shelf: Shelf = field(default=None, repr=False)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.n, bool) or self.n != int(self.n) or self.n < 1:
+            raise InvalidValue(f"n must be a whole number of records >= 1, got {self.n!r}.")
+        if self.counts is not None and self.counts.shape != (self.lattice.size,):
+            raise InvalidValue("the public counts need one number per cell of the domain.")
+        if self.shelf is None:
+            object.__setattr__(self, "shelf", Shelf(self.lattice))
+
+    def prior(self, name: str, lengthscale: float) -> Prior:
+        """The prior of a family at a lengthscale in metres, made once and shared."""
+        return self.shelf.prior(name, lengthscale)

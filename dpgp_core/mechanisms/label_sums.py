@@ -1,0 +1,219 @@
+"""What the mechanisms for public places have in common: sums over known places, and their reading."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpgp_core.errors import BoundRefused, DesignError
+from dpgp_core.excursion.sets import Bools, agreed
+from dpgp_core.labels.plan import LabelPlan, PublicPlaces, drawn_paths
+from dpgp_core.labels.reading import SumsReading
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.base import Ask, Design, HeldOut, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.grids import coarse_grid
+from dpgp_core.mechanisms.released import Released
+from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.numbers import significant
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.simulation.world import SEED, World
+
+VALUES_ONLY = Protection(
+    "values", ("point", "cell"), ("replace-one",), ("the number of records", "the places of all records")
+)
+SCALES = (0.3, 0.6)
+RIDGES = (1.0,)
+CUTOFFS = (0.5, 0.45, 0.4, 0.35)
+LENGTHSCALES = 2  # the shortest of the common grid
+RELEASES = 12
+PATHS = 100  # drawn after the noise: free
+PARAMETERS = (
+    Parameter("lengthscale", "lengthscale", "length"),
+    Parameter("ridge", "ridge", "positive"),
+    Parameter("scale", "model_scale", "positive"),
+    Parameter("paths", "paths", "count"),
+)
+
+
+def refuse_private_places(facts: PublicFacts, title: str) -> None:
+    """`BoundRefused` unless the places are public and one value is what may change."""
+    if not facts.places_public:
+        raise BoundRefused(
+            f"{title} hides values only and shows where the records are: set `places_public` where their "
+            "places are public anyway, or choose another mechanism."
+        )
+    if facts.relation != "replace-one":
+        raise BoundRefused(f"{title} is proved for one changed value: choose the relation 'replace-one'.")
+
+
+@dataclass(frozen=True)
+class LabelDesign(Design):
+    """The model of the field that shapes and reads a release over public places.
+
+    Parameters
+    ----------
+    prior
+        Name in `PRIORS`.
+    lengthscale
+        Range of the prior, metres, > 0.
+    ridge
+        Scatter of one record around its cell's value, in units of `scale`.
+    scale
+        Standard deviation of the field, response units, > 0; used for the reading only.
+    """
+
+    prior: str
+    lengthscale: float
+    ridge: float
+    scale: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_unless_positive("lengthscale", "ridge", "scale")
+        if self.smoothing:
+            raise DesignError("released sums are read by a smooth model: leave smoothing at 0.")
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSums:
+    """The public part of a release, ready for the records' sums and the noise.
+
+    Parameters
+    ----------
+    design
+        What is released.
+    places
+        Public places.
+    rows
+        (k, p) what a unit of response contributes.
+    variance
+        (p,) of the noise.
+    reading
+        The field given the sums.
+    noisy
+        Draws the sums: takes an entropy, gives (p,).
+    """
+
+    design: LabelDesign
+    places: PublicPlaces
+    rows: Floats
+    variance: Floats
+    reading: SumsReading
+    noisy: Any
+
+    def draw(self, entropy: Entropy) -> Released:
+        design, sums = self.design, self.noisy(entropy)
+        paths = drawn_paths(
+            self.places, self.rows, self.reading, sums, design.ridge, design.scale, self.variance,
+            design.paths, entropy,
+        )  # fmt: skip
+        return Released(paths, self.reading.mean(sums), self.reading.deviation, (sums,))
+
+    def without_paths(self, entropy: Entropy) -> Released:
+        """A simulated release judged by its probabilities only."""
+        mean = self.reading.mean(self.noisy(entropy))
+        return Released(mean[None], mean, self.reading.deviation)
+
+
+class LabelSums(Mechanism):
+    """A mechanism that releases noisy sums of values over public places, once; any number of maps is free."""
+
+    protection = VALUES_ONLY
+    free_paths = True
+    exact_on_a_computer = True
+
+    @abstractmethod
+    def prepare(self, design: Any, facts: PublicFacts, records: CollapsedRecords) -> PreparedSums:
+        """Everything before the draw that can fail."""
+
+    @abstractmethod
+    def shapes(
+        self, facts: PublicFacts, models: Sequence[tuple[str, float, float, float]]
+    ) -> tuple[Design, ...]:
+        """Designs, noise still open, for models (prior, lengthscale, ridge, scale)."""
+
+    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[Design, ...]:
+        """None where places are private; else few models, as each needs a dense factorisation."""
+        if not self.protection.holds(facts):
+            return ()
+        lengthscales = coarse_grid(facts.lattice, facts.n, ask.quick).lengthscales[:LENGTHSCALES]
+        models = [
+            (ask.priors[0], lengthscale, ridge, scale)
+            for lengthscale in lengthscales
+            for ridge in RIDGES
+            for scale in (SCALES if ask.thorough else SCALES[1:])
+        ]
+        return self.shapes(facts, models)
+
+    def given(self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float) -> Design | None:
+        if not facts.places_public:
+            return None
+        return self.shapes(facts, [(ask.priors[0], lengthscale, ridge, SCALES[1])])[0]
+
+    def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
+        return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS)
+
+    def sets(
+        self, design: Any, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
+    ) -> Bools:
+        prepared = self.prepare(design, world.facts, records)
+        return np.array([
+            world.published(prepared.without_paths(entropy), design) for _ in range(releases)
+        ])  # fmt: skip
+
+    def simulate(self, design: Any, world: World) -> Bools:
+        """Every cutoff reads the same probabilities of the same simulated releases."""
+        blank = replace(design, cutoff=0.5)
+
+        def make() -> Floats:
+            entropy = SimulationEntropy(SEED + 6)
+            prepared = self.prepare(blank, world.facts, world.records)
+            return np.array([world.probabilities(prepared.without_paths(entropy)) for _ in range(RELEASES)])
+
+        return agreed(world.shelf.keep(self.name, (world.key, world.level, blank), make), design.cutoff)
+
+    def held_out(self, design: Any, world: World) -> HeldOut:
+        prepared, entropy = self.prepare(design, world.facts, world.training), SimulationEntropy(SEED + 4)
+        seen = [world.probabilities(prepared.without_paths(entropy))[world.held_out] for _ in range(3)]
+        return HeldOut(float(np.mean([world.bce(each) for each in seen])))
+
+    def seen(
+        self,
+        design: Any,
+        facts: PublicFacts,
+        records: CollapsedRecords,
+        cells: Sequence[int],
+        releases: int,
+        entropy: Entropy,
+    ) -> Floats:
+        """The released sums themselves, which are the same wherever an attack looks."""
+        prepared = self.prepare(design, facts, records)
+        return np.array([prepared.noisy(entropy) for _ in range(releases)])[:, None]
+
+    def places_of(self, design: LabelDesign, facts: PublicFacts, records: CollapsedRecords) -> PublicPlaces:
+        """Where the records are: public here, whatever else is not."""
+        refuse_private_places(facts, self.title)
+        where = (records.index.tobytes(), records.count.tobytes())
+        return facts.shelf.keep(
+            "public places",
+            (design.prior, design.lengthscale, hash(where)),
+            lambda: PublicPlaces(facts.prior(design.prior, design.lengthscale), records.index, records.count),
+        )
+
+    def kept_plan(
+        self, key: tuple[Any, ...], places: PublicPlaces, facts: PublicFacts, make: Any
+    ) -> LabelPlan:
+        """A plan kept among the domain's shared work: it depends on public facts only."""
+        where = hash((places.index.tobytes(), places.count.tobytes()))
+        kept: LabelPlan = facts.shelf.keep(f"plan of {self.name}", (*key, where), make)
+        return kept
+
+
+def model_words(design: LabelDesign) -> str:
+    """Prior and range in words."""
+    return f"prior {design.prior}, range {significant(design.lengthscale, 4)} m"

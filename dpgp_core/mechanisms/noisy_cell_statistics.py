@@ -1,0 +1,334 @@
+"""Noisy cell statistics: what is released per cell, once, with the model of the field behind it, free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import erfcx
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.guarantee import Guarantee
+from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
+from dpgp_core.excursion.sets import Bools
+from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.base import Ask, Budget, Design, HeldOut, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.cell_sums import STATISTIC_SENSITIVITY as STATISTIC_SENSITIVITY
+from dpgp_core.mechanisms.cell_sums import NoisyStatistics as NoisyStatistics
+from dpgp_core.mechanisms.cell_sums import release_statistics as release_statistics
+from dpgp_core.mechanisms.cell_sums import statistic_mu as statistic_mu
+from dpgp_core.mechanisms.cell_sums import statistic_noise_for as statistic_noise_for
+from dpgp_core.mechanisms.cell_sums import statistics_cost
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.grids import coarse_grid
+from dpgp_core.mechanisms.released import Prepared, Released
+from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.numbers import significant
+from dpgp_core.posterior.fitting import Posterior, fit_cells
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.registry import PRIORS, Prior
+from dpgp_core.simulation.world import SEED, World
+
+COUNT_SMOOTHING = 5
+"""Rounds of neighbour averaging behind the local mean count."""
+
+LEAST_SHARE = 0.02
+"""Least local mean count, before scaling, as a share of n/N: averages of noise can be negative."""
+
+FAR_BELOW = -50.0
+"""Standardised noisy count below which the truncated normal's moments come from their asymptotic series."""
+
+LEAST_INFORMATION = 1e-3
+"""Cells whose estimated count is below this share of the noise are treated as unobserved."""
+
+
+def estimated_counts(statistics: NoisyStatistics, lattice: Lattice) -> tuple[Floats, Floats]:
+    """Posterior mean and variance, (N,) each, of the true counts given the noisy ones: always positive.
+
+    A cell's count has an exponential prior, the law of largest entropy on [0, inf) with a given mean c: the
+    noisy counts' average around the cell, kept positive and scaled so that all c sum to the public n. Times
+    the noise's normal density this is a normal density with mean `count - s^2/c` and variance s^2, cut off
+    at 0, whose moments are closed formulas.
+    """
+    least = LEAST_SHARE * statistics.n / statistics.counts.size
+    around = np.maximum(smooth(lattice, statistics.counts, COUNT_SMOOTHING), least)
+    around *= statistics.n / around.sum()
+    noise = statistics.noise
+    score = (statistics.counts - noise**2 / around) / noise
+    hazard = np.sqrt(2.0 / np.pi) / erfcx(-score / np.sqrt(2.0))
+    mean, variance = score + hazard, 1.0 - hazard * (score + hazard)
+    # Far below the cut these cancel; their series in 1/|score| is then exact to a part in 10^8.
+    far = np.minimum(score, FAR_BELOW) ** -2
+    mean = np.where(score < FAR_BELOW, np.sqrt(far) * (1.0 - far * (2.0 - 10.0 * far)), mean)
+    variance = np.where(score < FAR_BELOW, far * (1.0 - far * (6.0 - 50.0 * far)), variance)
+    return noise * mean, noise**2 * variance
+
+
+def cell_observations(
+    statistics: NoisyStatistics, lattice: Lattice, ridge: float, scale: float
+) -> tuple[np.ndarray, Floats, Floats]:
+    """Cells that carry information, their estimated mean response and its noise variance, (k,) each.
+
+    With estimated count m and its variance q the noisy sum is `m f + (noise of m records) +
+    (error of m) f + N(0, s^2)` for a cell value f with prior variance scale^2 and records' noise
+    variance (ridge scale)^2. So `sum / m` observes f with variance
+    `(m (ridge scale)^2 + q scale^2 + s^2) / m^2`.
+    """
+    count, doubt = estimated_counts(statistics, lattice)
+    cells = np.flatnonzero(count > LEAST_INFORMATION * statistics.noise)
+    m, q = count[cells], doubt[cells]
+    variance = (m * (ridge * scale) ** 2 + q * scale**2 + statistics.noise**2) / np.square(m)
+    return cells, statistics.sums[cells] / m, variance
+
+
+def noise_aware_posterior(statistics: NoisyStatistics, prior: Prior, ridge: float, scale: float) -> Posterior:
+    """Posterior of the field given the released statistics only: free, whatever prior, ridge or scale.
+
+    Parameters
+    ----------
+    scale
+        prior standard deviation of the field, response units; draw the posterior's paths with it
+    ridge
+        standard deviation of one record around its cell's value, in units of scale
+    """
+    if statistics.sums.size != prior.size:
+        raise InvalidValue("the statistics and the prior must be over the same cells.")
+    cells, mean, variance = cell_observations(statistics, prior.lattice, ridge, scale)
+    return fit_cells(prior, cells, mean, variance, signal_scale=scale)
+
+
+def log_evidence(statistics: NoisyStatistics, prior: Prior, ridge: float, scale: float) -> float:
+    """Log marginal likelihood of the estimated cell means: ranks (prior, ridge, scale) for free."""
+    cells, mean, variance = cell_observations(statistics, prior.lattice, ridge, scale)
+    posterior = fit_cells(prior, cells, mean, variance, signal_scale=scale)
+    misfit = float(np.sum(mean * (mean - posterior.mean[cells]) / variance))
+    spread = float(np.sum(np.log(variance))) + posterior.log_determinant()
+    return -0.5 * (misfit + spread + cells.size * float(np.log(2.0 * np.pi)))
+
+
+def reference_records(
+    statistics: NoisyStatistics, prior: Prior, ridge: float, scale: float
+) -> CollapsedRecords:
+    """Public stand-ins for the records, to tune a design on: estimated counts, noise-aware posterior means.
+
+    For an analyst without reference data: pay for pilot statistics once, then search on these for free.
+    """
+    count = np.rint(estimated_counts(statistics, prior.lattice)[0]).astype(np.int64)
+    mean = noise_aware_posterior(statistics, prior, ridge, scale).mean
+    cells = np.flatnonzero(count >= 1)
+    if cells.size == 0:
+        raise InvalidValue("the pilot statistics are too noisy to show any record; spend more on them.")
+    return CollapsedRecords(cells, count[cells], np.clip(mean[cells], -1.0, 1.0))
+
+
+SCALES = (0.25, 0.5, 1.0)  # prior standard deviations tried, response units
+RIDGES = (0.7, 1.5, 3.0)  # noise of a record in units of the scale
+SIMULATIONS = 4
+DENSE_CELLS, PATHS = 600, 100  # cells up to which dense priors are quick; paths, which cost nothing
+
+
+@dataclass(frozen=True)
+class NoisyCellStatisticsDesign(Design):
+    """Noise on every cell's sum and count, and the model of the field by which they are read (free).
+
+    Parameters
+    ----------
+    prior
+        Name in `PRIORS`.
+    lengthscale
+        Range of the prior, metres, > 0.
+    ridge
+        Standard deviation of one record around its cell's value, in units of `scale`.
+    scale
+        Prior standard deviation of the field, response units, > 0.
+    statistic_noise
+        Standard deviation s > 0 added to each cell's sum and count.
+    """
+
+    mechanism: ClassVar[str] = "noisy-cell-statistics"
+
+    prior: str
+    lengthscale: float
+    ridge: float
+    scale: float
+    statistic_noise: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_unless_positive("lengthscale", "ridge", "scale", "statistic_noise")
+        if self.smoothing:
+            raise DesignError("noisy cell statistics are read by a smooth model: leave smoothing at 0.")
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedStatistics:
+    """The exact statistics, ready for the noise."""
+
+    design: NoisyCellStatisticsDesign
+    prior: Prior
+    records: CollapsedRecords
+
+    def draw(self, entropy: Entropy) -> Released:
+        design = self.design
+        statistics = release_statistics(self.records, self.prior.size, design.statistic_noise, entropy)
+        posterior = noise_aware_posterior(statistics, self.prior, design.ridge, design.scale)
+        paths = posterior.draw(design.scale, design.paths, entropy)
+        sd = design.scale * np.sqrt(posterior.variance)
+        return Released(paths, posterior.mean, sd, (statistics.sums, statistics.counts))
+
+
+class NoisyCellStatistics(Mechanism):
+    """Release every cell's count and clipped sum with noise, once; read them by a Gaussian process."""
+
+    name = "noisy-cell-statistics"
+    title = "Noisy cell statistics"
+    summary = "Adds noise to every hexagon's count and sum once; any number of maps is then free."
+    source = "docs/mathematics.md, section 11"
+    protection = Protection("values and places", ("point",))
+    design_type = NoisyCellStatisticsDesign
+    usual = True
+    parameters = (
+        Parameter("lengthscale", "lengthscale", "length"),
+        Parameter("ridge", "ridge", "positive"),
+        Parameter("statistic_noise", "statistic_noise", "positive"),
+        Parameter("scale", "model_scale", "positive"),
+        Parameter("paths", "paths", "count"),
+    )
+    free_paths = True
+    exact_on_a_computer = True
+
+    def guarantee(self, design: NoisyCellStatisticsDesign, facts: PublicFacts) -> Guarantee:
+        """A Gaussian mechanism: sums and counts of weight 1 have squared L2 sensitivity max(4, 2 + 2) = 4."""
+        if not self.protection.holds(facts):
+            raise BoundRefused(
+                "Noisy cell statistics are proved for exchanged records: choose 'replace-one'."
+            )
+        cost = statistics_cost(design.statistic_noise, facts.lattice.size)
+        return Guarantee.gaussian(cost, self.source)
+
+    def least_cost(self, design: NoisyCellStatisticsDesign) -> Cost:
+        return Cost.gaussian(statistic_mu(design.statistic_noise))
+
+    def calibrate(
+        self, design: NoisyCellStatisticsDesign, facts: PublicFacts, budget: Budget
+    ) -> NoisyCellStatisticsDesign | None:
+        if not self.protection.holds(facts):
+            return None
+        return replace(design, statistic_noise=statistic_noise_for(budget.epsilon, budget.delta))
+
+    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[NoisyCellStatisticsDesign, ...]:
+        """Every cell of the domain is observed, so on large domains only sparse priors are quick."""
+        sparse = tuple(name for name in ask.priors if PRIORS[name].sparse)
+        priors = ask.priors if facts.lattice.size <= DENSE_CELLS or not sparse else sparse
+        lengthscales = coarse_grid(facts.lattice, facts.n, ask.quick).lengthscales
+        return tuple(
+            NoisyCellStatisticsDesign(prior, lengthscale, ridge, scale, 1.0, paths=PATHS)
+            for prior in priors
+            for lengthscale in lengthscales
+            for scale in SCALES
+            for ridge in (RIDGES if ask.thorough else RIDGES[1:2])
+        )
+
+    def unpriced(self, design: NoisyCellStatisticsDesign) -> NoisyCellStatisticsDesign:
+        return replace(design, statistic_noise=1.0)
+
+    def given(
+        self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float
+    ) -> NoisyCellStatisticsDesign:
+        return NoisyCellStatisticsDesign(ask.priors[0], lengthscale, ridge, SCALES[1], 1.0, paths=PATHS)
+
+    def prepare(
+        self, design: NoisyCellStatisticsDesign, facts: PublicFacts, records: CollapsedRecords
+    ) -> Prepared:
+        prior = facts.prior(design.prior, design.lengthscale)
+        if records.index[-1] >= prior.size:
+            raise InvalidValue("a record lies outside the prior's domain.")
+        blank = np.zeros(prior.size)  # the reading is tried on nothing, so that it cannot fail after a charge
+        noise_aware_posterior(
+            NoisyStatistics(blank, blank, design.statistic_noise, records.n),
+            prior,
+            design.ridge,
+            design.scale,
+        )
+        return _PreparedStatistics(design, prior, records)
+
+    def sets(
+        self,
+        design: NoisyCellStatisticsDesign,
+        world: World,
+        records: CollapsedRecords,
+        releases: int,
+        entropy: Entropy,
+    ) -> Bools:
+        """Many paths vote as the posterior mean does, so its excursion set stands for the released set."""
+        size = world.facts.lattice.size
+        draws = [release_statistics(records, size, design.statistic_noise, entropy) for _ in range(releases)]
+        return np.array([self._published(draw, design, world) for draw in draws])
+
+    def simulate(self, design: NoisyCellStatisticsDesign, world: World) -> Bools:
+        draws = self._draws(design.statistic_noise, world)
+        return np.array([self._published(draw, design, world) for draw in draws])
+
+    def held_out(self, design: NoisyCellStatisticsDesign, world: World) -> HeldOut:
+        prior, losses = world.facts.prior(design.prior, design.lengthscale), []
+        for draw in self._draws(design.statistic_noise, world):
+            posterior = noise_aware_posterior(draw, prior, design.ridge, design.scale)
+            sd = design.scale * np.sqrt(posterior.variance[world.held_out])
+            losses.append(world.held_out_bce(posterior.mean[world.held_out], sd))
+        return HeldOut(float(np.mean(losses)))
+
+    def describe(self, design: NoisyCellStatisticsDesign) -> str:
+        return (
+            f"noise {significant(design.statistic_noise, 4)} (response units); prior {design.prior}, "
+            f"range {significant(design.lengthscale, 4)} m"
+        )
+
+    def seen(
+        self,
+        design: NoisyCellStatisticsDesign,
+        facts: PublicFacts,
+        records: CollapsedRecords,
+        cells: Sequence[int],
+        releases: int,
+        entropy: Entropy,
+    ) -> Floats:
+        """The released sums and counts at some cells, one row a release."""
+        found = np.empty((releases, 1, 2 * len(cells)))
+        for row in found:
+            noisy = release_statistics(records, facts.lattice.size, design.statistic_noise, entropy)
+            row[0] = np.concatenate([noisy.sums[list(cells)], noisy.counts[list(cells)]])
+        return found
+
+    def law(
+        self,
+        design: NoisyCellStatisticsDesign,
+        covariance: Floats,
+        count: Floats,
+        pull: Floats,
+        seen: Sequence[int],
+    ) -> tuple[Floats, Floats]:
+        return np.concatenate([pull, count]), design.statistic_noise**2 * np.eye(2 * pull.size)
+
+    def _draws(self, noise: float, world: World) -> list[NoisyStatistics]:
+        """Simulated releases of the reference records' statistics: the same draws for every noise."""
+
+        def make() -> list[NoisyStatistics]:
+            entropy = SimulationEntropy(SEED + 2)
+            size = world.facts.lattice.size
+            return [release_statistics(world.records, size, noise, entropy) for _ in range(SIMULATIONS)]
+
+        return world.shelf.keep("noisy statistics", (world.key, noise), make, 8)
+
+    def _published(self, draw: NoisyStatistics, design: NoisyCellStatisticsDesign, world: World) -> Bools:
+        prior = world.facts.prior(design.prior, design.lengthscale)
+        posterior = noise_aware_posterior(draw, prior, design.ridge, design.scale)
+        if (
+            design.cutoff == 0.5
+        ):  # the probability is one half where the mean meets the level: no variance needed
+            return world.inside(posterior.mean)
+        sd = design.scale * np.sqrt(posterior.variance)
+        return world.published(Released(posterior.mean[None], posterior.mean, sd), design)

@@ -1,0 +1,232 @@
+"""What released paths say of the field behind them: its posterior given the paths and public facts, free."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dpgp_core.features.eigen import Eigenpairs
+from dpgp_core.features.store import FolderStore
+from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
+from dpgp_core.mechanisms.reading import Reading, mixed
+from dpgp_core.mechanisms.spectral_statistics import unclipped
+from dpgp_core.noise.entropy import Entropy
+from dpgp_core.priors.registry import Prior
+from dpgp_core.spectral.basis import FieldBasis
+from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
+from dpgp_core.spectral.counts import CountPrior, NodeCounts, prior_from_reference, prior_of_unknown
+from dpgp_core.spectral.model import SpectralModel
+from dpgp_core.spectral.reading import FieldPosterior, FieldReader
+
+PATTERNS = 128
+"""Smooth patterns along which paths are read: finer detail is hidden by what was drawn."""
+
+DEVIATIONS = (0.2, 0.4, 0.8)
+"""Standard deviations of the field before clipping that may be, response units; the paths weigh them."""
+
+SCATTERS = (0.7, 2.0)
+"""Scatters of a record around its cell, in units of that deviation."""
+
+RANGES = (0.7, 1.6, 4.0)
+"""Ranges of the field, in units of the design's lengthscale."""
+
+CONSTANT = 0.2
+"""Share of the field's variance that all cells have in common: the centre is near the field's mean."""
+
+LEAST_WEIGHT = 0.02
+"""Beliefs with less posterior weight than this are left out."""
+
+
+@dataclass(frozen=True, eq=False)
+class PathReader:
+    """Reads released paths; made from the design and public facts alone, so before anything is drawn.
+
+    Parameters
+    ----------
+    design
+        Whose paths are read.
+    facts
+        Public facts of the release.
+    known
+        (N,) records per cell where the places are public, else None.
+
+    Notes
+    -----
+    With the design's prior K, counts m in D = diag(m)/r^2 and mean responses y per cell, a released path is
+    `f = (K^-1 + D)^-1 D y + noise` of covariance `sigma^2 (K^-1 + D)^-1 + eta^2 K`. For any patterns H and
+    W = K H the numbers `H^T f + W^T D f` are then sums of the records with features W/r^2, plus noise of
+    covariance `sigma^2 (H^T K H + W^T D W) + eta^2 (H^T K H + 2 W^T D W + W^T D K D W)`, divided by the
+    number of paths for their mean. They are read as other noisy sums are (docs/spectral-statistics.md).
+    The counts are not released: with their public guess in D, an error d of them adds `W^T d (g - f)/r^2`,
+    where `g - f = (1 - k_D D) g - noise`, with k_D = (K^-1 + D)^-1, is taken as independent of d. What is not
+    public of the field (its deviation, range and scatter) is weighed by how well it explains the paths.
+    """
+
+    design: PosteriorSamplingDesign
+    facts: PublicFacts
+    known: Floats | None = None
+
+    @cached_property
+    def model(self) -> SpectralModel:
+        """The domain's harmonics, shared with spectral statistics."""
+        facts = self.facts
+        store = None if facts.store is None else FolderStore(facts.store)
+        return facts.shelf.keep(
+            "spectral model", len(facts.parents), lambda: SpectralModel(facts.lattice, store, facts.parents)
+        )
+
+    @cached_property
+    def counts(self) -> CountPrior:
+        """What is publicly believed of the records per node."""
+        nodes, facts = self.model.nodes, self.facts
+        if self.known is not None:
+            found = nodes.gather(self.known)
+            return CountPrior(np.maximum(found, 1e-9), np.zeros(nodes.size))
+        if facts.counts is not None:
+            return prior_from_reference(nodes, facts.counts, float(facts.n), single=facts.single)
+        shape = FieldBasis.of(self._pairs(RANGES[1])).rows
+        return prior_of_unknown(nodes, float(facts.n), shape, single=facts.single)
+
+    @cached_property
+    def parts(self) -> _Parts:
+        """Everything of the reading that does not depend on the paths; public."""
+        design, nodes = self.design, self.model.nodes
+        prior = self.facts.prior(design.prior, design.lengthscale)
+        vectors = self.model.harmonics.vectors[:, :PATTERNS]
+        patterns = nodes.spread(np.ascontiguousarray(vectors.T)).T
+        features = _correlate(prior, patterns)
+        share = (self.counts.mean / nodes.cells_per_node)[nodes.place] / design.ridge**2
+        weighted = features * share[:, None]
+        prior_part, record_part = patterns.T @ features, features.T @ weighted
+        noise = design.scale**2 * (prior_part + record_part)
+        if design.noise_scale > 0:
+            both = weighted.T @ _correlate(prior, weighted)
+            noise = noise + design.noise_scale**2 * (prior_part + 2.0 * record_part + both)
+        size = 1.0 / np.sqrt(np.maximum(noise.diagonal(), 1e-9 * noise.diagonal().max()))
+        at_nodes = np.stack([nodes.gather(column) for column in features.T], axis=1)
+        at_nodes /= nodes.cells_per_node[:, None]
+        noise = noise * size * size[:, None] / design.paths
+        noise[np.diag_indices_from(noise)] += 1e-9 * noise.diagonal()
+        inner = prior_part + record_part
+        inner[np.diag_indices_from(inner)] *= 1.0 + 1e-9
+        root = cholesky(inner, "the precision of the paths", "use a larger ridge")
+        within = solve_lower(root, np.ascontiguousarray(at_nodes.T)).T
+        loadings = at_nodes * (size / design.ridge**2)
+        return _Parts((patterns + weighted) * size, loadings, noise, np.ascontiguousarray(within))
+
+    def _basis(self, factor: float) -> FieldBasis:
+        """The field of one range: its patterns, a constant, and what they leave out."""
+        basis = FieldBasis.of(self._pairs(factor), 2 * PATTERNS)
+        even = np.full((basis.rest.size, 1), np.sqrt(CONSTANT))
+        return FieldBasis(
+            np.hstack([np.sqrt(1.0 - CONSTANT) * basis.rows, even]), (1.0 - CONSTANT) * basis.rest
+        )
+
+    @cached_property
+    def from_counts(self) -> tuple[Floats, tuple[Floats, ...]]:
+        """(p, p) what errors of the counts add per unit of path noise, and per unit of each range's field."""
+        design, counts, within = self.design, self.counts, self.parts.within
+        weight = counts.mean / design.ridge**2
+        drawn = (design.scale**2 + design.noise_scale**2) / design.paths
+        through_paths = self._through_counts(np.sqrt(drawn) * within)
+        fields = []
+        for factor in RANGES:
+            rows = self._basis(factor).rows
+            fields.append(self._through_counts(rows - within @ (within.T @ (weight[:, None] * rows))))
+        return through_paths, tuple(fields)
+
+    def _through_counts(self, rows: Floats) -> Floats:
+        """(p, p) law of `loadings^T d q` for errors d of the counts and q with covariance rows rows^T."""
+        counts, loadings = self.counts, self.parts.loadings
+        variance = np.square(rows).sum(axis=1)
+        found = loadings.T @ (loadings * (counts.white * variance)[:, None])
+        if counts.relative is None:
+            return np.asarray(found)
+        shared = counts.mean[:, None] * counts.relative
+        return np.asarray(found + loadings.T @ (((shared @ shared.T) * (rows @ rows.T)) @ loadings))
+
+    def _pairs(self, factor: float) -> Eigenpairs:
+        return self.model.smooth_pairs("exponential", factor * self.design.lengthscale)
+
+    def read(self, paths: Floats, count: int, entropy: Entropy) -> Reading:
+        """The field given paths (L, N) as they were released, before any smoothing.
+
+        Parameters
+        ----------
+        count
+            How many draws of the field are wanted.
+        """
+        seen = np.asarray(paths, dtype=np.float64).mean(axis=0)
+        parts = self.parts
+        sums = parts.sums.T @ seen
+        found = [self._posterior(sums, *belief) for belief in self._beliefs()]
+        evidence = np.array([posterior.reader.log_evidence(sums) for posterior in found])
+        weight = np.exp(evidence - evidence.max())
+        kept = np.flatnonzero(weight >= LEAST_WEIGHT * weight.sum())
+        weight = weight[kept] / weight[kept].sum()
+        times = _shares(weight, count)
+        readings = []
+        for place, number in zip(kept, times, strict=True):
+            posterior = found[place]
+            drawn = posterior.paths(number, entropy) if number else np.empty((0, seen.size))
+            readings.append(Reading(*_turned(unclipped(posterior, posterior.reader.prior, drawn))))
+        return mixed(readings, weight)
+
+    def _beliefs(self) -> list[tuple[int, float, float]]:
+        return [(a, b, c) for a in range(len(RANGES)) for b in DEVIATIONS for c in SCATTERS]
+
+    def _posterior(self, sums: Floats, place: int, deviation: float, ridge: float) -> FieldPosterior:
+        nodes, counts, parts = self.model.nodes, self.counts, self.parts
+        prior = ClippedPrior.of(PublicPrior(0.0, deviation, ridge))
+        by_paths, by_field = self.from_counts
+        noise = parts.noise + by_paths + prior.deviation**2 * by_field[place]
+        known = NodeCounts.known(counts.mean, parts.loadings.shape[1])
+        basis = self._basis(RANGES[place])
+        return FieldPosterior(FieldReader.of(nodes, basis, prior, parts.loadings, known, noise), sums)
+
+
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """Parts of the reading that depend on the design alone.
+
+    Parameters
+    ----------
+    sums
+        (N, p) what turns a path into sums.
+    loadings
+        (M, p) features of the records per node.
+    noise
+        (p, p) covariance of the noise on the sums.
+    within
+        (M, p) root of the posterior covariance (K^-1 + D)^-1 at the nodes, along the patterns.
+    """
+
+    sums: Floats
+    loadings: Floats
+    noise: Floats
+    within: Floats
+
+
+def _turned(found: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats, Floats]:
+    paths, mean, sd = found
+    return mean, sd, paths
+
+
+def _shares(weight: Floats, count: int) -> list[int]:
+    """Whole numbers that sum to `count`, in proportion to the weights."""
+    ends = np.rint(np.cumsum(weight) * count).astype(int)
+    return [int(number) for number in np.diff(np.concatenate([[0], ends]))]
+
+
+def _correlate(prior: Prior, values: Floats) -> Floats:
+    """(N, m) the prior's correlation times values (N, m) on the domain."""
+    if prior.graph is None:
+        return np.asarray(prior.correlation() @ values)
+    inside = prior.lattice.inside
+    right = np.zeros((prior.lattice.centres.shape[0], values.shape[1]), order="F")
+    right[inside] = values
+    return np.asarray(prior.graph.factor.solve(right)[inside])

@@ -1,0 +1,304 @@
+"""Posterior sampling: the paper's mechanism, released paths of the posterior of a Gaussian process."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from dpgp_core.accounting.conversion import epsilon_from_rdp
+from dpgp_core.accounting.guarantee import Guarantee
+from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.accounting.rdp import covariance_rdp
+from dpgp_core.accounting.scale import smallest_scale_for
+from dpgp_core.bounds.choice import proved_bounds
+from dpgp_core.bounds.variance import variance_bound
+from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
+from dpgp_core.excursion.sets import Bools, agreed, excursion
+from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.base import Ask, Budget, Design, HeldOut, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.grids import coarse_grid, steps_around
+from dpgp_core.mechanisms.path_reading import PathReader
+from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths import path_guarantee as path_guarantee
+from dpgp_core.mechanisms.paths import sharpened_paths
+from dpgp_core.mechanisms.reading import DRAWS, Reading
+from dpgp_core.mechanisms.released import Prepared, Released, draw_release
+from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.numbers import significant
+from dpgp_core.posterior.fitting import Posterior, fit
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.simulation.world import SEED, World
+
+SMOOTHINGS = (0, 2, 6, 15)  # rounds of smoothing that a search tries
+CHUNK = 4_000_000  # numbers drawn at a time for an attack
+NOISE_SHARES = (0.0, 0.5)  # shares of prior noise in the released variance that the local stage tries
+
+
+@lru_cache(maxsize=20_000)
+def _least_scales(
+    name: str, n: int, ridge: float, kappa: float, epsilon: float, delta: float, paths: int, share: float
+) -> tuple[float, float]:
+    solved = smallest_scale_for(
+        name, epsilon, delta, n=n, ridge=ridge, kappa=kappa, paths=paths, noise_share=share
+    )
+    return float(solved.scale), float(solved.noise_scale)
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedPaths:
+    """The posterior of the records, factored; a draw costs one triangular solve per path."""
+
+    design: PosteriorSamplingDesign
+    posterior: Posterior
+
+    def draw(self, entropy: Entropy) -> Released:
+        design = self.design
+        return Released(self.posterior.draw(design.scale, design.paths, entropy, design.noise_scale))
+
+
+class PosteriorSampling(Mechanism):
+    """Release L paths of the posterior; the whole functions leave, so every threshold is free."""
+
+    name = "posterior-sampling"
+    title = "Posterior sampling"
+    summary = "Draws whole maps from what the records suggest; each further map costs privacy."
+    source = "Maciazek, arXiv:2606.17995, Theorem 3.1 and Proposition 2"
+    protection = Protection("values and places", ("point", "cell"))
+    design_type = PosteriorSamplingDesign
+    usual = True
+    parameters = (
+        Parameter("lengthscale", "lengthscale", "length"),
+        Parameter("ridge", "ridge", "positive"),
+        Parameter("scale", "scale", "positive"),
+        Parameter("paths", "paths", "count"),
+    )
+
+    def guarantee(self, design: PosteriorSamplingDesign, facts: PublicFacts) -> Guarantee:
+        if not self.protection.holds(facts):
+            raise BoundRefused("Posterior sampling is proved for exchanged records: choose 'replace-one'.")
+        return path_guarantee(design, facts.n, facts.prior(design.prior, design.lengthscale))
+
+    def calibrate(
+        self, design: PosteriorSamplingDesign, facts: PublicFacts, budget: Budget
+    ) -> PosteriorSamplingDesign | None:
+        if not self.protection.holds(facts):
+            return None
+        prior, share, best = facts.prior(design.prior, design.lengthscale), design.noise_share, None
+        for name in proved_bounds(prior, budget.bound):
+            scale, noise = _least_scales(
+                name, facts.n, design.ridge, prior.kappa, budget.epsilon, budget.delta, design.paths, share
+            )
+            if math.isfinite(scale) and (best is None or scale < best.scale):
+                best = replace(design, scale=scale, noise_scale=noise, bound=name)
+        return best
+
+    def sharpened(
+        self, design: PosteriorSamplingDesign, facts: PublicFacts, budget: Budget
+    ) -> PosteriorSamplingDesign:
+        prior = facts.prior(design.prior, design.lengthscale)
+        return sharpened_paths(design, facts.n, prior, budget.epsilon, budget.delta)
+
+    def priced(
+        self, design: PosteriorSamplingDesign, facts: PublicFacts, delta: float, bound: str | None = None
+    ) -> tuple[PosteriorSamplingDesign, float]:
+        prior, offers = facts.prior(design.prior, design.lengthscale), []
+        for name in proved_bounds(prior, bound):
+            offer = replace(design, bound=name)
+            offers.append((self.guarantee(offer, facts).epsilon(delta).epsilon, name, offer))
+        epsilon, _, best = min(offers, key=lambda item: item[:2])
+        return best, epsilon
+
+    def floor(self, design: PosteriorSamplingDesign, facts: PublicFacts, delta: float) -> float:
+        """What remains at infinite scale: the covariance term of the paths, converted at `delta`."""
+        variance = variance_bound(facts.n, design.ridge, facts.prior(design.prior, design.lengthscale).kappa)
+        return epsilon_from_rdp(
+            ORDERS, design.paths * covariance_rdp(ORDERS, design.ridge, variance), delta
+        ).epsilon
+
+    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[PosteriorSamplingDesign, ...]:
+        grid = coarse_grid(facts.lattice, facts.n, ask.quick)
+        return tuple(
+            PosteriorSamplingDesign(prior, lengthscale, ridge, 1.0, paths=ask.paths)
+            for prior in ask.priors
+            for lengthscale in grid.lengthscales
+            for ridge in grid.ridges
+        )
+
+    def unpriced(self, design: PosteriorSamplingDesign) -> PosteriorSamplingDesign:
+        """Only the share of prior noise in the released variance remains of the noise."""
+        scale, noise = _split(round(design.noise_share, 6))
+        return replace(design, scale=scale, noise_scale=noise, bound="sharp")
+
+    def place_of(self, design: PosteriorSamplingDesign) -> PosteriorSamplingDesign:
+        return replace(design, scale=1.0, noise_scale=0.0, bound="sharp", smoothing=0, cutoff=0.5)
+
+    def refinement(
+        self, best: Sequence[PosteriorSamplingDesign], facts: PublicFacts, ask: Ask
+    ) -> tuple[PosteriorSamplingDesign, ...]:
+        """Neighbours in lengthscale and ridge, each with every share of prior noise."""
+        places = [(design.prior, design.lengthscale, design.ridge) for design in best]
+        near = [
+            (prior, lengthscale, ridge)
+            for prior, middle, around in places
+            for lengthscale in steps_around(middle, 1.4)
+            for ridge in steps_around(around, 1.18)
+        ]
+        return tuple(
+            PosteriorSamplingDesign(*place, *_split(share), paths=ask.paths)
+            for place in dict.fromkeys([*places, *near])
+            for share in NOISE_SHARES
+        )
+
+    def variants(self, design: PosteriorSamplingDesign, ask: Ask) -> tuple[PosteriorSamplingDesign, ...]:
+        return tuple(replace(design, smoothing=rounds) for rounds in SMOOTHINGS)
+
+    def given(
+        self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float
+    ) -> PosteriorSamplingDesign:
+        return PosteriorSamplingDesign(ask.priors[0], lengthscale, ridge, 1.0, paths=ask.paths)
+
+    def varied(self, design: PosteriorSamplingDesign, name: str, value: float) -> Design:
+        """A changed scale keeps the share of prior noise in the released variance."""
+        if name == "scale":
+            return replace(design, scale=value, noise_scale=design.noise_scale * value / design.scale)
+        return super().varied(design, name, value)
+
+    def prepare(
+        self, design: PosteriorSamplingDesign, facts: PublicFacts, records: CollapsedRecords
+    ) -> Prepared:
+        prior = facts.prior(design.prior, design.lengthscale)
+        if records.index[-1] >= prior.size:
+            raise InvalidValue("a record lies outside the prior's domain.")
+        if design.noise_scale > 0:
+            prior.colour(
+                np.zeros((prior.white_size, 1))
+            )  # factored now, so that it cannot fail after a charge
+        return _PreparedPaths(design, fit(prior, records, design.ridge))
+
+    def read(
+        self,
+        design: PosteriorSamplingDesign,
+        facts: PublicFacts,
+        records: CollapsedRecords,
+        paths: Floats,
+        entropy: Entropy,
+    ) -> Reading:
+        """Deconvolution: probabilities and draws of the field behind the paths, also behind a single one."""
+        known: Floats | None = None
+        if facts.places_public:
+            known = np.zeros(facts.lattice.size)
+            known[records.index] = records.count
+        key = (design, facts.n, None if known is None else hash(known.tobytes()))
+        reader = facts.shelf.keep("path reader", key, lambda: PathReader(design, facts, known), 1)
+        return reader.read(paths, DRAWS, entropy).on_grid()
+
+    def simulate(self, design: PosteriorSamplingDesign, world: World) -> Bools:
+        """Mean, residual paths and prior noise are smoothed once and combined for every scale."""
+        draws = world.releases(design.paths) * design.paths
+        key = (world.key, design.prior, design.lengthscale, design.ridge, draws)
+        parts = world.shelf.keep(
+            "posterior sampling", key, lambda: dict(_smoothed_parts(design, world, draws)), 2
+        )
+        mean, paths = parts[_rounds(design)]
+        field = mean + design.scale * paths
+        if design.noise_scale > 0:
+            field += design.noise_scale * _prior_noise(design, world, draws)[_rounds(design)]
+        above = excursion(field, world.level, world.direction)
+        votes = above.reshape(-1, design.paths, above.shape[1]).mean(axis=1)
+        return agreed(votes, design.cutoff)
+
+    def held_out(self, design: PosteriorSamplingDesign, world: World) -> HeldOut:
+        state = world.family(design.prior, design.lengthscale, training=True).at(design.ridge)
+        mean, sd = state.mean[world.held_out], np.sqrt(state.variance[world.held_out])
+        loss = world.held_out_bce(mean, np.hypot(design.scale * sd, design.noise_scale))
+        draws = world.releases(design.paths) * design.paths
+        family = world.family(design.prior, design.lengthscale, draws)
+        return HeldOut(loss, family.effective_dimension(design.ridge))
+
+    def seen(
+        self,
+        design: PosteriorSamplingDesign,
+        facts: PublicFacts,
+        records: CollapsedRecords,
+        cells: Sequence[int],
+        releases: int,
+        entropy: Entropy,
+    ) -> Floats:
+        """Many releases are the paths of one larger draw, in portions."""
+        parts, step = [], max(1, CHUNK // (design.paths * facts.lattice.size))
+        for start in range(0, releases, step):
+            count = min(step, releases - start)
+            batch = self.prepare(replace(design, paths=count * design.paths), facts, records)
+            drawn = draw_release(batch, entropy, simulation=True).paths[:, list(cells)]
+            parts.append(drawn.reshape(count, design.paths, len(cells)))
+        return np.concatenate(parts)
+
+    def law(
+        self,
+        design: PosteriorSamplingDesign,
+        covariance: Floats,
+        count: Floats,
+        pull: Floats,
+        seen: Sequence[int],
+    ) -> tuple[Floats, Floats]:
+        """Of one path: given its values at the replaced records' cells, its rest tells nothing more."""
+        precision, weighted = count / design.ridge**2, pull / design.ridge**2
+        left = np.linalg.solve(np.eye(pull.size) + covariance * precision, covariance)
+        noisy = design.scale**2 * left + design.noise_scale**2 * covariance
+        return (left @ weighted)[list(seen)], (0.5 * (noisy + noisy.T))[np.ix_(list(seen), list(seen))]
+
+    def describe(self, design: PosteriorSamplingDesign) -> str:
+        parts = [f"ridge {significant(design.ridge, 4)}", f"scale {significant(design.scale, 4)}"]
+        if design.noise_scale > 0:
+            parts.append(f"prior noise {significant(design.noise_scale, 4)}")
+        return f"{', '.join(parts)}; prior {design.prior}, range {significant(design.lengthscale, 4)} m"
+
+
+def _split(share: float) -> tuple[float, float]:
+    """Scales in the ratio that gives the prior noise this share of their variance; their size is open."""
+    return (1.0, 0.0) if share == 0.0 else (1.0, math.sqrt(share / (1.0 - share)))
+
+
+def _rounds(design: PosteriorSamplingDesign) -> int:
+    if design.smoothing not in SMOOTHINGS:
+        raise DesignError(
+            f"simulated releases are smoothed {SMOOTHINGS} times, not {design.smoothing} times."
+        )
+    return design.smoothing
+
+
+def _smoothed(world: World, fields: Floats) -> Iterator[Floats]:
+    """The fields after each number of rounds in SMOOTHINGS."""
+    done = 0
+    for rounds in SMOOTHINGS:
+        fields = smooth(world.adjacency, fields, rounds - done)
+        yield fields
+        done = rounds
+
+
+def _smoothed_parts(
+    design: PosteriorSamplingDesign, world: World, draws: int
+) -> Iterator[tuple[int, tuple[Floats, Floats]]]:
+    state = world.family(design.prior, design.lengthscale, draws).at(design.ridge)
+    means, paths = _smoothed(world, state.mean[None] + world.offset), _smoothed(world, state.residual_paths)
+    for rounds, mean, smoothed in zip(SMOOTHINGS, means, paths, strict=True):
+        yield rounds, (mean[0], smoothed)
+
+
+def _prior_noise(design: PosteriorSamplingDesign, world: World, draws: int) -> dict[int, Floats]:
+    """(draws, N) shared draws of the prior at unit scale, per number of smoothing rounds."""
+
+    def make() -> dict[int, Floats]:
+        prior = world.facts.prior(design.prior, design.lengthscale)
+        white = SimulationEntropy(SEED + 1).normal((prior.white_size, draws))
+        return dict(
+            zip(SMOOTHINGS, _smoothed(world, np.ascontiguousarray(prior.colour(white).T)), strict=True)
+        )
+
+    return world.shelf.keep("prior noise", (design.prior, design.lengthscale, draws), make, 12)

@@ -1,0 +1,74 @@
+"""What a reader learns of the field from one release: mean, deviation and draws at every cell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.released import GRID, to_grid
+
+DRAWS = 100
+"""Draws of the field that go along with paths which are none themselves."""
+
+DRAW_STEP = 2.0**-10
+"""Draws are rounded to multiples of this public step, response units: far finer than any deviation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The posterior of the field given what was released: post-processing, free.
+
+    Parameters
+    ----------
+    mean, sd
+        (N,) response units: exceedance probabilities follow at every threshold.
+    draws
+        (J, N) joint draws, response units.
+    """
+
+    mean: Floats
+    sd: Floats
+    draws: Floats
+
+    def __post_init__(self) -> None:
+        if not (self.mean.shape == self.sd.shape == self.draws.shape[1:]):
+            raise InvalidValue("mean, deviation and draws of a reading need one number per cell.")
+        if not all(np.all(np.isfinite(part)) for part in (self.mean, self.sd, self.draws)):
+            raise InvalidValue("a reading must be finite.")
+        if np.any(self.sd < 0):
+            raise InvalidValue("a reading's deviation must not be negative.")
+
+    def on_grid(self) -> Reading:
+        """The same on public grids; deviations are rounded up."""
+        return Reading(
+            to_grid(self.mean),
+            np.ceil(self.sd / GRID) * GRID,
+            np.round(self.draws / DRAW_STEP) * DRAW_STEP,
+        )
+
+    def shifted(self, prior_mean: Floats | None) -> Reading:
+        """With a public prior mean (N,), response units, added back to the field."""
+        if prior_mean is None:
+            return self
+        return Reading(self.mean + prior_mean, self.sd, self.draws + prior_mean)
+
+
+def mixed(readings: Sequence[Reading], weight: Floats) -> Reading:
+    """The mixture of readings under several beliefs, by mean and variance; its draws are all of theirs.
+
+    Parameters
+    ----------
+    readings : sequence of Reading
+        Each with as many draws as its belief deserves.
+    weight : ndarray, shape (B,)
+        Posterior weights, summing to 1.
+    """
+    means = np.array([reading.mean for reading in readings])
+    variances = np.array([np.square(reading.sd) for reading in readings])
+    mean = weight @ means
+    variance = weight @ (variances + np.square(means - mean))
+    return Reading(mean, np.sqrt(variance), np.concatenate([reading.draws for reading in readings]))

@@ -1,0 +1,49 @@
+"""The registry of mechanisms: one line for each room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dpgp_core.errors import DesignError
+from dpgp_core.mechanisms.base import Design, Mechanism
+from dpgp_core.mechanisms.bin_means import BinMeans
+from dpgp_core.mechanisms.cloaking import Cloaking
+from dpgp_core.mechanisms.functional import Functional
+from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatistics
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
+from dpgp_core.mechanisms.sparse_gp import SparseGp
+from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
+
+MECHANISMS: dict[str, Mechanism] = {
+    mechanism.name: mechanism
+    for mechanism in (
+        PosteriorSampling(),
+        NoisyCellStatistics(),
+        SpectralStatistics(),
+        SparseGp(),
+        Cloaking(),
+        Functional(),
+        BinMeans(),
+    )
+}
+
+
+def mechanism_of(design: Design) -> Mechanism:
+    """The mechanism that a design belongs to."""
+    return mechanism_named(design.mechanism)
+
+
+def mechanism_named(name: str) -> Mechanism:
+    """The mechanism of a name; `DesignError` names the known ones."""
+    if name not in MECHANISMS:
+        raise DesignError(f"unknown mechanism {name!r}: choose one of {', '.join(sorted(MECHANISMS))}.")
+    return MECHANISMS[name]
+
+
+def design_from_mapping(values: Mapping[str, Any]) -> Design:
+    """The design of a tagged mapping, as settings files and statements hold it."""
+    name = values.get("mechanism")
+    if not isinstance(name, str):
+        raise DesignError("A design names its mechanism.")
+    return mechanism_named(name).design_type.from_mapping(values)

@@ -1,0 +1,109 @@
+"""What a mechanism released, and the one place where it is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.special import ndtr
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.excursion.sets import Direction
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.noise.entropy import Entropy, SystemEntropy
+
+GRID = 2.0**-20
+"""Released numbers are rounded to multiples of this public step, about a millionth of a response unit.
+
+The low bits of a normal deviate computed in floating point can betray the value it was added to (Mironov
+2012, CCS); a fixed grid, far coarser than the spacing of the numbers, removes them. Multiples of a power of
+two are exact, so that every reader thresholds the same numbers.
+"""
+
+
+def to_grid(values: Floats) -> Floats:
+    """The nearest multiples of the public step `GRID`."""
+    return np.round(values / GRID) * GRID
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """What left a mechanism: nothing in it is private any more, everything computed from it is free.
+
+    Parameters
+    ----------
+    paths
+        (L, N) response units, on the public grid `GRID`; smoothing is applied later.
+    mean, sd
+        (N,) mean and standard deviation of the field given the release, response units, where the mechanism
+        has them: exceedance probabilities then exist at every threshold. None otherwise.
+    raw
+        The released numbers behind them, where these are not the paths themselves.
+    """
+
+    paths: Floats
+    mean: Floats | None = None
+    sd: Floats | None = None
+    raw: tuple[Floats, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.paths.ndim != 2 or not np.all(np.isfinite(self.paths)):
+            raise InvalidValue("released paths must be finite, one row per path.")
+        if (self.mean is None) != (self.sd is None):
+            raise InvalidValue("a released mean and its standard deviation come together.")
+        if self.mean is not None and self.sd is not None:
+            shape = self.paths.shape[1:]
+            if self.mean.shape != shape or self.sd.shape != shape:
+                raise InvalidValue("the released mean and deviation need one number per cell.")
+            if not (np.all(np.isfinite(self.mean)) and np.all(np.isfinite(self.sd)) and np.all(self.sd >= 0)):
+                raise InvalidValue(
+                    "the released mean and deviation must be finite, the deviation not negative."
+                )
+
+    def on_grid(self) -> Released:
+        """The same on the public grid; deviations are rounded up to it."""
+        mean = None if self.mean is None else to_grid(self.mean)
+        sd = None if self.sd is None else np.ceil(self.sd / GRID) * GRID
+        return Released(to_grid(self.paths), mean, sd, self.raw)
+
+    def shifted(self, prior_mean: Floats | None) -> Released:
+        """With a public prior mean (N,), response units, added back to the field."""
+        if prior_mean is None:
+            return self
+        mean = None if self.mean is None else self.mean + prior_mean
+        return Released(self.paths + prior_mean, mean, self.sd, self.raw)
+
+    def probability(self, level: Floats | float, direction: Direction = "above") -> Floats | None:
+        """(N,) probability that the field lies on the asked side of `level`, None where there is none."""
+        if self.mean is None or self.sd is None:
+            return None
+        return exceedance_probability(self.mean, self.sd, level, direction)
+
+
+def exceedance_probability(
+    mean: Floats, sd: Floats, level: Floats | float, direction: Direction = "above"
+) -> Floats:
+    """Probability that normal values lie above `level` (or at or below it), response units."""
+    sign = 1.0 if direction == "above" else -1.0
+    return np.asarray(ndtr(sign * (mean - level) / np.maximum(sd, 1e-12)))
+
+
+class Prepared(Protocol):
+    """A release that is ready to be drawn: all that can fail has been tried."""
+
+    def draw(self, entropy: Entropy) -> Released:
+        """One release; every call draws anew."""
+        ...
+
+
+def draw_release(prepared: Prepared, entropy: Entropy, *, simulation: bool = False) -> Released:
+    """Draw a prepared release once, on the public grid.
+
+    The noise of a release comes from `SystemEntropy` and nothing else; any other source needs
+    `simulation=True`, which is for reference data, simulations and tests. What it costs is the accountant's
+    business: the caller writes it to the ledger first.
+    """
+    if type(entropy) is not SystemEntropy and not simulation:
+        raise InvalidValue("a release must draw from SystemEntropy; a seeded source is for simulations only.")
+    return prepared.draw(entropy).on_grid()

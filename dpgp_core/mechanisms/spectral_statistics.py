@@ -1,0 +1,385 @@
+"""Spectral statistics: noisy sums of public features, once; the field is read from them by its posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.gaussian import gaussian_mu
+from dpgp_core.accounting.guarantee import Guarantee
+from dpgp_core.errors import DesignError, InvalidValue
+from dpgp_core.excursion.sets import Bools, agreed
+from dpgp_core.features.store import FolderStore
+from dpgp_core.features.strategies import STRATEGIES
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.base import (
+    Ask,
+    Budget,
+    Design,
+    HeldOut,
+    Mechanism,
+    Parameter,
+    Protection,
+    Protects,
+)
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.grids import coarse_grid
+from dpgp_core.mechanisms.released import Released
+from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.noise.rounded_normal import distance_of, rounded_normal
+from dpgp_core.numbers import significant
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.simulation.world import SEED, World
+from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
+from dpgp_core.spectral.cost import Relation, release_mu
+from dpgp_core.spectral.model import Prepared as PreparedPlan
+from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.reading import FieldPosterior
+from dpgp_core.spectral.shared import SharedReadings
+from dpgp_core.spectral.sums import RESPONSE_BITS, GridRecords, release_sums
+
+STRATEGY = "water-filled"
+PRIOR = "exponential"
+SIGNAL = 0.5  # clipped response units
+RIDGES = (0.8, 2.0)  # scatter of a record in units of the field's deviation
+MOVES = (
+    (0, 0, 0, 1), (0, 0, 0, -1), (0, 0, 1, 0), (0, 0, -1, 0), (0, 0, 1, -1), (0, 0, -1, 1),
+    (1, 0, 0, 0), (-1, 0, 0, 0), (0, 1, 0, 0), (0, -1, 0, 0),
+)  # fmt: skip
+STEP = 1.6  # of the local stage, up and down from there
+CUTOFFS = (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
+LENGTHSCALES = 3  # the shortest of the common grid
+RELEASES, COUNT_DRAWS = 12, 2
+PATHS = 100  # paths drawn after the noise cost nothing
+REACH = 3.0  # the released field is said within so many clip bounds of the centre
+STEPS = 6001
+GROUPS = 64  # of cells by how well they are known, in going back to the field before clipping
+NEAR = 0.02  # clip bounds: so near the centre the slope there is taken
+DETAIL = 500  # nodes at which simulations compute posterior deviations
+SHARED = 6  # sets of shared readings kept
+
+
+@dataclass(frozen=True)
+class SpectralStatisticsDesign(Design):
+    """Sums of public features over the records with Gaussian noise, and the model by which they are read.
+
+    Parameters
+    ----------
+    strategy
+        Name in `STRATEGIES`: which sums are released.
+    prior
+        Name in `PRIORS`, for the strategy and for the reading.
+    lengthscale
+        Range of the prior, metres, > 0.
+    middle
+        Mean of the field before clipping, response units, from public knowledge.
+    signal
+        Standard deviation of the clipped field, response units, > 0, for which the sums are chosen: the
+        larger, the more sums.
+    spread
+        What the reference says of the field's standard deviation before clipping, response units, > 0.
+    amplitude
+        Standard deviation that the reading reckons with, in units of `spread`, > 0.
+    ridge
+        Scatter of one record around its cell's value, in units of that deviation.
+    mu
+        Gaussian-DP parameter that the release may cost, > 0: smaller is safer.
+    """
+
+    mechanism: ClassVar[str] = "spectral-statistics"
+
+    strategy: str
+    prior: str
+    lengthscale: float
+    signal: float
+    middle: float
+    spread: float
+    amplitude: float
+    ridge: float
+    mu: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_unless_positive("lengthscale", "signal", "spread", "amplitude", "ridge", "mu")
+        if self.strategy not in STRATEGIES:
+            raise DesignError(f"unknown strategy {self.strategy!r}: choose one of {', '.join(STRATEGIES)}.")
+        if not np.isfinite(self.middle):
+            raise DesignError(f"middle must be a finite number, got {self.middle!r}.")
+        if self.smoothing:
+            raise DesignError("spectral statistics are read by a smooth model: leave smoothing at 0.")
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """Exactly rounded normal noise from a source of words."""
+
+    source: Entropy
+
+    def rounded_normal(self, scale: float, size: int) -> np.ndarray:
+        return rounded_normal(scale, size, self.source)
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedSums:
+    """The exact integer sums' makers, ready for the noise."""
+
+    design: SpectralStatisticsDesign
+    plan: PreparedPlan
+    records: GridRecords
+    known: PublicCounts
+
+    def draw(self, entropy: Entropy) -> Released:
+        released = release_sums(
+            self.plan.features, self.plan.nodes, self.records, self.plan.noise, _Noise(entropy)
+        )
+        posterior = self.plan.read(released, self.known)
+        raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
+        drawn = posterior.paths(self.design.paths, entropy)
+        paths, mean, sd = unclipped(posterior, self.plan.prior, drawn)
+        return Released(paths, mean, sd, raw)
+
+
+class SpectralStatistics(Mechanism):
+    """Release sums of features where the field lives, with less noise there than per hexagon."""
+
+    name = "spectral-statistics"
+    title = "Spectral statistics"
+    summary = (
+        "Adds noise to a few hundred smooth sums over the map, once; any number of maps follows at no "
+        "further cost."
+    )
+    source = "docs/spectral-statistics.md, Theorem C"
+    protection = Protection("values and places", ("point", "cell"), ("replace-one", "add-or-remove"))
+    design_type = SpectralStatisticsDesign
+    usual = True
+    parameters = (
+        Parameter("lengthscale", "lengthscale", "length"),
+        Parameter("ridge", "ridge", "positive"),
+        Parameter("amplitude", "model_scale", "positive"),
+        Parameter("mu", "mu", "positive"),
+        Parameter("paths", "paths", "count"),
+    )
+    free_paths = True
+    local_stages = 3
+    exact_on_a_computer = True
+
+    def hides(self, facts: PublicFacts) -> Protects:
+        """Values only where places are public: the counts are then known and not released."""
+        return "values" if _relation(facts) == "values-only" else self.protection.what
+
+    def guarantee(self, design: SpectralStatisticsDesign, facts: PublicFacts) -> Guarantee:
+        """Exact mu of the Gaussian mechanism, from the extremes of the rounded features themselves."""
+        plan = self._plan(design, facts)
+        mu = release_mu(plan.products, plan.noise, _relation(facts))
+        count = plan.features.size * (1 if plan.noise.counts is None else 2)
+        return Guarantee.gaussian(Cost.gaussian(mu, distance_of(count)), self.source)
+
+    def calibrate(
+        self, design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget
+    ) -> SpectralStatisticsDesign:
+        return replace(design, mu=float(gaussian_mu(budget.epsilon, budget.delta)) * (1.0 - 2.0**-40))
+
+    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[SpectralStatisticsDesign, ...]:
+        """Mean and spread of the field are those of a world: `fitted` fills them in."""
+        lengthscales = coarse_grid(facts.lattice, facts.n).lengthscales[:LENGTHSCALES]
+        return tuple(
+            SpectralStatisticsDesign(
+                STRATEGY, PRIOR, lengthscale, SIGNAL, 0.0, 1.0, 1.0, ridge, 1.0, paths=PATHS
+            )
+            for lengthscale in (lengthscales if ask.thorough else lengthscales[1:2])
+            for ridge in (RIDGES if ask.thorough else RIDGES[1:])
+        )
+
+    def refinement(
+        self, best: Sequence[SpectralStatisticsDesign], facts: PublicFacts, ask: Ask
+    ) -> tuple[SpectralStatisticsDesign, ...]:
+        """One parameter moved at a time, and amplitude and ridge against each other."""
+        return tuple(
+            replace(
+                design,
+                lengthscale=design.lengthscale * STEP**a, signal=design.signal * STEP ** (2 * b),
+                amplitude=design.amplitude * STEP**c, ridge=design.ridge * STEP**d,
+            )
+            for design in best
+            for a, b, c, d in MOVES
+        )  # fmt: skip
+
+    def fitted(self, design: SpectralStatisticsDesign, world: World) -> SpectralStatisticsDesign:
+        """Mean and spread of the field from the reference data of a world."""
+        return replace(design, middle=float(f"{world.middle:.6g}"), spread=float(f"{world.spread:.6g}"))
+
+    def unpriced(self, design: SpectralStatisticsDesign) -> SpectralStatisticsDesign:
+        return replace(design, mu=1.0)
+
+    def place_of(self, design: SpectralStatisticsDesign) -> SpectralStatisticsDesign:
+        return replace(design, mu=1.0, cutoff=0.5)
+
+    def variants(self, design: SpectralStatisticsDesign, ask: Ask) -> tuple[SpectralStatisticsDesign, ...]:
+        return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS)
+
+    def prepare(
+        self, design: SpectralStatisticsDesign, facts: PublicFacts, records: CollapsedRecords
+    ) -> _PreparedSums:
+        if records.index[-1] >= facts.lattice.size:
+            raise InvalidValue("a record lies outside the prior's domain.")
+        plan = self._plan(design, facts)
+        return _PreparedSums(design, plan, _grid_records(records), _known(facts, records))
+
+    def sets(
+        self,
+        design: SpectralStatisticsDesign,
+        world: World,
+        records: CollapsedRecords,
+        releases: int,
+        entropy: Entropy,
+    ) -> Bools:
+        """Each release draws its own counts; probabilities are those to which free paths' votes converge."""
+        made = self._plan(design, world.facts, rough=True)
+        counts, totals = _per_cell(records, world.facts)
+        readings = SharedReadings(
+            made, counts, _known(world.facts, records), releases, entropy, releases, same=False
+        )
+        return agreed(_read(readings, totals, made, world), design.cutoff)
+
+    def simulate(self, design: SpectralStatisticsDesign, world: World) -> Bools:
+        """Releases of one set of sums share all but a small matrix; every cutoff reads the same numbers."""
+        blank = replace(design, cutoff=0.5, paths=1)
+        probability = world.shelf.keep(
+            "spectral", (world.key, blank), lambda: self._simulated(design, world, world.records)
+        )
+        return agreed(probability, design.cutoff)
+
+    def simulate_held_out(self, design: SpectralStatisticsDesign, world: World) -> Bools:
+        return agreed(self._simulated(design, world, world.training), design.cutoff)
+
+    def held_out(self, design: SpectralStatisticsDesign, world: World) -> HeldOut:
+        probability = self._simulated(design, world, world.training)
+        return HeldOut(float(np.mean([world.bce(row[world.held_out]) for row in probability])))
+
+    def describe(self, design: SpectralStatisticsDesign) -> str:
+        return (
+            f"{design.strategy} features, mu {significant(design.mu, 4)}; prior {design.prior}, range "
+            f"{significant(design.lengthscale, 4)} m"
+        )
+
+    def seen(
+        self,
+        design: SpectralStatisticsDesign,
+        facts: PublicFacts,
+        records: CollapsedRecords,
+        cells: Sequence[int],
+        releases: int,
+        entropy: Entropy,
+    ) -> Floats:
+        """The released sums and counts themselves, which are the same wherever an attack looks."""
+        plan, exact, noise = self._plan(design, facts), _grid_records(records), _Noise(entropy)
+        rows = []
+        for _ in range(releases):
+            found = release_sums(plan.features, plan.nodes, exact, plan.noise, noise)
+            rows.append(np.concatenate([found.sums] + ([] if found.counts is None else [found.counts])))
+        return np.array(rows)[:, None]
+
+    def _simulated(self, design: SpectralStatisticsDesign, world: World, records: CollapsedRecords) -> Floats:
+        """(R, N) exceedance probabilities of simulated releases, on the same draws for every reading."""
+        made = self._plan(design, world.facts, rough=True)
+        counts, totals = _per_cell(records, world.facts)
+
+        def make() -> SharedReadings:
+            known, entropy = _known(world.facts, records), SimulationEntropy(SEED + 5)
+            thin = max(1, made.nodes.size // DETAIL)
+            return SharedReadings(made, counts, known, RELEASES, entropy, COUNT_DRAWS, thin=thin)
+
+        # Worlds of one domain that differ in their clip bound alone have the same counts.
+        key = (counts.tobytes(), design.strategy, design.prior, design.lengthscale, design.signal, design.mu)
+        readings = world.shelf.keep("spectral readings", hash(key), make, SHARED)
+        return _read(readings, totals, made, world)
+
+    def _plan(
+        self, design: SpectralStatisticsDesign, facts: PublicFacts, *, rough: bool = False
+    ) -> PreparedPlan:
+        """Everything made from a design and public facts, kept with the domain's other shared work."""
+        store = None if facts.store is None else FolderStore(facts.store)
+        model = facts.shelf.keep(
+            "spectral model", len(facts.parents), lambda: SpectralModel(facts.lattice, store, facts.parents)
+        )
+        return model.prepare(
+            SpectralPlan(
+                design.strategy, design.prior, design.lengthscale,
+                PublicPrior(design.middle, design.spread * design.amplitude, design.ridge), design.mu,
+                facts.n / facts.lattice.size, _relation(facts), design.signal, rough,
+            )
+        )  # fmt: skip
+
+
+def _per_cell(records: CollapsedRecords, facts: PublicFacts) -> tuple[Floats, Floats]:
+    """(N,) records, and sums of their rounded responses, of every cell."""
+    exact = _grid_records(records)
+    counts, totals = np.zeros(facts.lattice.size), np.zeros(facts.lattice.size)
+    counts[exact.cell], totals[exact.cell] = exact.count, exact.total * 2.0**-RESPONSE_BITS
+    return counts, totals
+
+
+def _read(readings: SharedReadings, totals: Floats, made: PreparedPlan, world: World) -> Floats:
+    sign = 1.0 if world.direction == "above" else -1.0
+    return readings.probabilities(totals, made.prior, world.level - world.offset, sign)
+
+
+def _grid_records(records: CollapsedRecords) -> GridRecords:
+    return GridRecords(records.index, records.count, records.units)
+
+
+def _relation(facts: PublicFacts) -> Relation:
+    """Which datasets are neighbours: public places leave the value of one record to hide."""
+    return "values-only" if facts.places_public and facts.relation == "replace-one" else facts.relation
+
+
+def _known(facts: PublicFacts, records: CollapsedRecords) -> PublicCounts:
+    """What is public of the counts; `records` for their number only, and for their places where public."""
+    n = None if facts.relation == "add-or-remove" else float(records.n)
+    single = bool(facts.single)
+    if _relation(facts) == "values-only":
+        return PublicCounts("known", n, _per_cell(records, facts)[0], single)
+    if facts.counts is not None:
+        return PublicCounts("reference", n, facts.counts, single)
+    return PublicCounts("unknown", n, None, single)
+
+
+def unclipped(posterior: FieldPosterior, prior: ClippedPrior, paths: Floats) -> tuple[Floats, Floats, Floats]:
+    """Paths, mean and deviation of the field before clipping, from the posterior of the clipped one.
+
+    Parameters
+    ----------
+    paths
+        (L, N) posterior paths of the clipped field.
+
+    Returns
+    -------
+    tuple of ndarray
+        (L, N), (N,) and (N,), response units, within REACH of the centre.
+
+    Notes
+    -----
+    A value t of the field stands for the level `prior.level(t, share)` of the clipped one, where the share is
+    the cell's posterior over its prior deviation. It increases in t, so paths exceed t as often as
+    `exceedance` states. The deviation is that for which a normal law states the same probability at the
+    centre, 0.
+    """
+    field = np.linspace(-REACH, REACH, STEPS)
+    clipped, spread = posterior.mean(), posterior.deviation()
+    share = np.clip(spread / prior.deviation, 0.0, 1.0)
+    group = np.rint(share * GROUPS).astype(np.int64)
+    found, mean, slope = np.empty(paths.shape), np.empty(share.size), np.empty(share.size)
+    for number in np.unique(group):
+        cells = np.flatnonzero(group == number)
+        level = prior.level(field, number / GROUPS)
+        at_centre = float(prior.level(0.0, number / GROUPS))
+        found[:, cells] = np.interp(paths[:, cells], level, field)
+        mean[cells] = np.interp(clipped[cells], level, field)
+        apart, near = clipped[cells] - at_centre, np.abs(mean[cells]) < NEAR
+        there = np.gradient(level, field)[STEPS // 2]
+        slope[cells] = np.where(near, there, apart / np.where(near, 1.0, mean[cells]))
+    return found, mean, spread / np.maximum(slope, 1e-3)

@@ -1,0 +1,72 @@
+"""Collapsed records: how many records lie in each cell and what their mean response is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.errors import InvalidValue
+
+
+@dataclass(frozen=True)
+class CollapsedRecords:
+    """Records at cell centres, collapsed exactly per non-empty cell (note, sections 8 and 9).
+
+    Parameters
+    ----------
+    index
+        (k,) positions in the domain's cell array, strictly increasing
+    count
+        (k,) records per cell, >= 1; a cell record has count 1
+    mean
+        (k,) mean clipped response per cell, in [-1, 1]
+    grid_total
+        (k,) sum of the responses, each rounded to a multiple of 2^-10, in these units: whole numbers, so the
+        same for every order of the records; None where only means are known
+    """
+
+    index: NDArray[np.int64]
+    count: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    grid_total: NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "index", np.asarray(self.index, dtype=np.int64))
+        object.__setattr__(self, "count", np.asarray(self.count, dtype=np.int64))
+        object.__setattr__(self, "mean", np.asarray(self.mean, dtype=np.float64))
+        if not (self.index.ndim == 1 and self.index.shape == self.count.shape == self.mean.shape):
+            raise InvalidValue("index, count and mean must be one-dimensional and of equal length.")
+        if self.index.size == 0:
+            raise InvalidValue("there are no records: at least one record must lie inside the domain.")
+        if self.index[0] < 0 or np.any(np.diff(self.index) <= 0):
+            raise InvalidValue("index must be strictly increasing and not negative.")
+        if np.any(self.count < 1):
+            raise InvalidValue("every listed cell needs at least one record.")
+        if not np.all(np.abs(self.mean) <= 1.0 + 1e-12):
+            raise InvalidValue("responses must be finite and clipped to [-1, 1].")
+
+    @property
+    def n(self) -> int:
+        """Number of records (taken as public)."""
+        return int(self.count.sum())
+
+    @property
+    def units(self) -> NDArray[np.int64]:
+        """(k,) sums of responses in units of 2^-10; from the means where single records are not known."""
+        if self.grid_total is not None:
+            return self.grid_total
+        return np.rint(self.mean * self.count * 2.0**10).astype(np.int64)
+
+    @classmethod
+    def from_records(cls, index: Any, response: Any) -> CollapsedRecords:
+        """Collapse one row per record, `index` (n,) cells and `response` (n,) clipped values, to cells."""
+        index = np.asarray(index, dtype=np.int64)
+        response = np.asarray(response, dtype=np.float64)
+        cells, inverse, count = np.unique(index, return_inverse=True, return_counts=True)
+        total = np.bincount(inverse, weights=response, minlength=cells.size)
+        whole = np.zeros(cells.size, dtype=np.int64)
+        np.add.at(whole, inverse, np.rint(np.clip(response, -1.0, 1.0) * 2.0**10).astype(np.int64))
+        return cls(cells, count, np.clip(total / np.maximum(count, 1), -1.0, 1.0), whole)

@@ -1,0 +1,134 @@
+"""Posteriors of one prior and one set of records for many ridges: what the search asks hundreds of times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.noise.entropy import Entropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.posterior.sparse import SparsePosterior
+from dpgp_core.priors.base import GraphPrior, Prior
+
+
+@dataclass(frozen=True, eq=False)
+class RidgeSlice:
+    """The posterior at one ridge, computed as asked for; unpacks as (mean, variance, residual_paths).
+
+    variance        (N,) units of scale^2
+    residual_paths  (S, N) simulated zero-mean posterior paths at scale 1: `mean + scale * residual_paths`
+                    are draws; the same white noise stands behind every ridge, so that ridges are compared
+                    on common random numbers
+
+    Parameters
+    ----------
+    mean
+        (N,) response units
+    """
+
+    mean: Floats
+    variance_of: Callable[[], Floats]
+    paths_of: Callable[[], Floats]
+
+    @cached_property
+    def variance(self) -> Floats:
+        return self.variance_of()
+
+    @cached_property
+    def residual_paths(self) -> Floats:
+        return self.paths_of()
+
+    def __iter__(self) -> Iterator[Floats]:
+        return iter((self.mean, self.variance, self.residual_paths))
+
+
+KEPT_BYTES = 1 << 28
+"""Memory that one family may keep in sparse factors; a large lattice factors again instead."""
+
+
+class RidgeFamily:
+    """All ridges of one (prior, records) pair, sharing the expensive part. For searches, not for releases.
+
+    Priors known by their correlation: with counts D, one eigendecomposition
+    `D^1/2 K_cc D^1/2 = U diag(lam) U^T` serves every ridge, because
+    `(K_cc + r^2 D^-1)^-1 = D^1/2 U diag(1/(lam + r^2)) U^T D^1/2`. With
+    `F = K_.c D^1/2 U` the mean is `F (lam + r^2)^-1 U^T D^1/2 y`, the variance
+    `diag(K) - F^2 (lam + r^2)^-1`, and Matheron's rule gives paths
+    `g - F (lam + r^2)^-1 (U^T D^1/2 g_c + r z)`: a matrix product per ridge.
+    Priors of sparse precision are refactored per ridge, which is as cheap.
+    """
+
+    def __init__(self, prior: Prior, records: CollapsedRecords, basis_paths: int, entropy: Entropy) -> None:
+        if basis_paths < 1:
+            raise InvalidValue(f"at least one simulated path is needed, got {basis_paths}.")
+        self.prior = prior
+        self.records = records
+        self._white = entropy.normal((prior.white_size, basis_paths))
+        self._factored: dict[float, SparsePosterior] = {}
+        if prior.graph is not None:
+            return
+        index, weight = records.index, np.sqrt(records.count.astype(np.float64))
+        correlation = prior.correlation()
+        values, vectors = np.linalg.eigh(weight[:, None] * correlation[np.ix_(index, index)] * weight)
+        self._values = np.maximum(values, 0.0)
+        self._rotation = rotation = weight[:, None] * vectors
+        self._features = correlation[:, index] @ rotation
+        self._squared = np.square(self._features)
+        self._prior_variance = correlation.diagonal()
+        self._response = rotation.T @ records.mean
+        self._prior_draws = prior.colour(self._white)
+        self._rotated_draws = rotation.T @ self._prior_draws[index]
+        self._noise = entropy.normal((index.size, basis_paths))
+
+    def with_means(self, mean: Floats) -> RidgeFamily:
+        """The family of the same cells and counts with other mean responses (k,)."""
+        sibling = copy(self)
+        sibling.records = CollapsedRecords(self.records.index, self.records.count, mean)
+        if self.prior.graph is None:
+            sibling._response = self._rotation.T @ sibling.records.mean
+        return sibling
+
+    def at(self, ridge: float) -> RidgeSlice:
+        """Posterior mean, variance and simulated unit-scale residual paths at ridge r > 0."""
+        if not (np.isfinite(ridge) and ridge > 0):
+            raise InvalidValue(f"the ridge must be a positive finite number, got {ridge!r}.")
+        if self.prior.graph is not None:
+            return self._sparse_slice(self.prior.graph, ridge)
+        shrink = 1.0 / (self._values + ridge**2)
+
+        def variance() -> Floats:
+            return np.asarray(np.maximum(self._prior_variance - self._squared @ shrink, 0.0))
+
+        def paths() -> Floats:
+            data = shrink[:, None] * (self._rotated_draws + ridge * self._noise)
+            return np.ascontiguousarray((self._prior_draws - self._features @ data).T)
+
+        return RidgeSlice(self._features @ (shrink * self._response), variance, paths)
+
+    def _sparse_slice(self, prior: GraphPrior, ridge: float) -> RidgeSlice:
+        if ridge not in self._factored:
+            held = self.records
+            fitted = SparsePosterior.fit(prior, held.index, held.mean, ridge**2 / held.count)
+            if (len(self._factored) + 1) * fitted.factor.band.nbytes > KEPT_BYTES:
+                self._factored.clear()
+            self._factored[ridge] = fitted
+        posterior = self._factored[ridge]  # a sibling's: the factor and the variances do not know the means
+        mean = posterior.mean_of(self.records.index, self.records.mean, ridge**2 / self.records.count)
+
+        def paths() -> Floats:
+            return np.ascontiguousarray(posterior.factor.colour(self._white)[prior.lattice.inside].T)
+
+        return RidgeSlice(mean, lambda: posterior.variance, paths)
+
+    def effective_dimension(self, ridge: float) -> float:
+        """`tr K (K + r^2 I)^-1` over the records, in (0, n)."""
+        if self.prior.graph is not None:
+            variance = self.at(ridge).variance[self.records.index]
+            return float(np.sum(self.records.count * variance) / ridge**2)
+        return float(np.sum(self._values / (self._values + ridge**2)))

@@ -1,0 +1,136 @@
+"""The lattice prior: a proper conditional autoregression (Besag 1974) on the cells' neighbour graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from dpgp_core.bounds.mmatrix import MMatrixFacts, check_m_matrix
+from dpgp_core.errors import PriorError
+from dpgp_core.linalg.banded import BandedCholesky
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.priors.base import GENERIC_BOUNDS, GraphPrior
+from dpgp_core.priors.lattice import Lattice
+
+NAME = "car"
+HEXAGON_FACTOR = 1.5
+"""Sum of f - f_j over six neighbours at distance h: -1.5 h^2 times the Laplacian of f, to leading order."""
+
+NEIGHBOURS = 6
+"""Neighbours of a hexagon inside an endless lattice."""
+
+EDGE_FACTOR = 1.5
+"""Loss to the outside per missing neighbour, in units of spacing/lengthscale: with it the variances at an
+edge come closest to those of an endless lattice (London, three rings, resolutions 8 and 9, 3 and 10 km: the
+mean variance is 0.87 to 1.00 of the largest, against 0.43 to 0.86 with a reflecting edge)."""
+
+LONGEST = 10_000.0
+"""Longest lengthscale in cell spacings. The precision comes closer to singular with it: here variances and
+correlations carry a relative rounding error of about 1e-11, and the slack left for it is 1e-9."""
+
+EXACT_KAPPA_CELLS = 3_000
+"""Up to this many cells the smallest correlation is found by solving for every cell."""
+
+KAPPA_WORTH_SOLVING = 0.1
+"""Below this the smallest correlation would lower V_n by under one per cent, and 0 is used instead."""
+
+
+@dataclass(frozen=True, eq=False)
+class CarPrior:
+    """The GP on padded lattice cells with precision `tau (kappa_c^2 I + Lap + E)`.
+
+    Lap is the graph Laplacian of the padded neighbour graph and `kappa_c^2 = 1.5 (spacing/lengthscale)^2`,
+    which makes the precision a discretisation of `1/lengthscale^2 - Laplace`: far from each other cells'
+    correlation falls like exp(-d/lengthscale). The diagonal E >= 0 lets a cell lose
+    `min(1, 1.5 spacing/lengthscale)` for each neighbour it misses, an absorbing edge: with a reflecting one
+    (E = 0) the rim's variances, which set the price, would stand above those of the map. `tau` is the least
+    factor for which no cell of the domain has a prior variance above 1, from the exact selected inverse.
+    The precision is an M-matrix (checked), so Theorem B holds (docs/mathematics.md, section 8).
+    """
+
+    lattice: Lattice
+    lengthscale: float
+    precision: sparse.csr_matrix
+    factor: BandedCholesky
+    prior_variance: Floats
+    m_matrix: MMatrixFacts
+    name: str = NAME
+
+    @classmethod
+    def make(cls, lattice: Lattice, lengthscale: float) -> CarPrior:
+        """Build, scale and check the prior for a lengthscale in metres."""
+        if not (np.isfinite(lengthscale) and lengthscale > 0):
+            raise PriorError(
+                f"the lengthscale must be a positive length in metres, not {lengthscale!r}: try 1000."
+            )
+        if lengthscale > LONGEST * lattice.spacing:
+            raise PriorError(
+                f"the lengthscale may be at most {LONGEST:,.0f} cell spacings "
+                f"({LONGEST * lattice.spacing / 1000.0:,.0f} km here), not {lengthscale / 1000.0:,.0f} km: "
+                "choose a shorter one."
+            )
+        adjacency = sparse.csr_array(lattice.adjacency, dtype=np.float64)
+        degree = np.asarray(adjacency.sum(axis=1)).ravel()
+        step = lattice.spacing / lengthscale
+        edge = np.maximum(NEIGHBOURS - degree, 0.0) * min(1.0, EDGE_FACTOR * step)
+        unscaled = sparse.csr_matrix(sparse.diags_array(degree + HEXAGON_FACTOR * step**2 + edge) - adjacency)
+        factor = BandedCholesky.factor(unscaled, lattice.ordering)
+        variance = factor.variance()[lattice.inside]
+        tau = float(variance.max()) * (1.0 + 1e-9)  # rounded up: variances must not exceed 1
+        precision = sparse.csr_matrix(unscaled * tau)
+        variance = variance / tau
+        facts = check_m_matrix(precision, variance)
+        return cls(lattice, lengthscale, precision, factor.scaled(tau), variance, facts)
+
+    @property
+    def size(self) -> int:
+        """Number N of cells of the domain (padding not counted)."""
+        return self.lattice.size
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """Names in BOUNDS of the sensitivity bounds proved for this prior."""
+        return (*GENERIC_BOUNDS, "maximum-principle", "joint-maximum-principle")
+
+    @cached_property
+    def kappa(self) -> float:
+        """Proved lower bound of the covariance between any two cells of the domain, in [0, 1].
+
+        0 holds for every M-matrix prior; a positive number is used where it is worth its computation.
+        """
+        inside = self.lattice.inside
+        centres = self.lattice.domain_centres
+        corner = np.argmax(np.linalg.norm(centres - centres.mean(axis=0), axis=1))
+        if (
+            self._columns(np.array([corner]))[inside].min() < KAPPA_WORTH_SOLVING
+            or self.size > EXACT_KAPPA_CELLS
+        ):
+            return 0.0
+        return float(self.correlation().min()) * (1.0 - 1e-9)
+
+    @property
+    def graph(self) -> GraphPrior:
+        """The prior itself: its precision is sparse."""
+        return self
+
+    def _columns(self, cells: np.ndarray) -> Floats:
+        right = np.zeros((self.lattice.centres.shape[0], cells.size), order="F")
+        right[self.lattice.inside[cells], np.arange(cells.size)] = 1.0
+        return self.factor.solve(right)
+
+    def correlation(self) -> Floats:
+        """(N, N) prior covariance of the domain's cells, diagonal <= 1; for small domains and for tests."""
+        matrix = self._columns(np.arange(self.size))[self.lattice.inside]
+        return 0.5 * (matrix + matrix.T)
+
+    def colour(self, white: Floats) -> Floats:
+        """Prior draws (N, m) on the domain from standard normal numbers (P, m)."""
+        return self.factor.colour(white)[self.lattice.inside]
+
+    @property
+    def white_size(self) -> int:
+        """Number of standard normal numbers behind one prior draw."""
+        return int(self.lattice.centres.shape[0])

@@ -1,0 +1,62 @@
+"""The lattice: public cell centres and their neighbour graph, all a prior may know of the domain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg.banded import Ordering
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Cells as a prior sees them.
+
+    Parameters
+    ----------
+    centres
+        (P, 2) projected cell centres, metres
+    adjacency
+        (P, P) symmetric 0/1 CSR matrix of touching cells
+    inside
+        (N,) positions of the domain's cells, in the domain's order, among the P padded cells; the others are
+        padding rings that keep a graph prior's variances even
+    spacing
+        typical distance between neighbouring centres, metres
+    """
+
+    centres: NDArray[np.float64]
+    adjacency: sparse.csr_matrix
+    inside: NDArray[np.int64]
+    spacing: float
+
+    def __post_init__(self) -> None:
+        padded = self.centres.shape[0]
+        if self.centres.ndim != 2 or self.centres.shape[1] != 2 or not np.all(np.isfinite(self.centres)):
+            raise InvalidValue("centres must be a finite (P, 2) array in metres.")
+        if self.adjacency.shape != (padded, padded):
+            raise InvalidValue("adjacency must be square and match the centres.")
+        if self.inside.size == 0 or self.inside.min() < 0 or self.inside.max() >= padded:
+            raise InvalidValue("inside must name at least one existing cell.")
+        if not (np.isfinite(self.spacing) and self.spacing > 0):
+            raise InvalidValue("spacing must be a positive length in metres.")
+
+    @property
+    def size(self) -> int:
+        """Number N of cells of the domain (padding not counted)."""
+        return int(self.inside.size)
+
+    @property
+    def domain_centres(self) -> NDArray[np.float64]:
+        """(N, 2) centres of the domain's cells, metres."""
+        return self.centres[self.inside]
+
+    @cached_property
+    def ordering(self) -> Ordering:
+        """Band-narrowing order of the padded cells, found once and shared by all priors on this lattice."""
+        return Ordering.of(self.adjacency)

@@ -1,0 +1,77 @@
+"""The registry of priors: what each is called, where it comes from and how it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dpgp_core.errors import PriorError
+from dpgp_core.priors import kernels
+from dpgp_core.priors.base import GraphPrior, Prior
+from dpgp_core.priors.car import CarPrior
+from dpgp_core.priors.kernels import DensePrior
+from dpgp_core.priors.lattice import Lattice
+
+__all__ = ["PRIORS", "GraphPrior", "Prior", "PriorFamily", "can_make", "make_prior"]
+
+SE_NUGGET = 1e-6
+"""Declared nugget of the smooth prior, far above the rounding of a Cholesky factor of 10,000 cells."""
+
+
+@dataclass(frozen=True)
+class PriorFamily:
+    """A family of priors indexed by a lengthscale in metres.
+
+    Parameters
+    ----------
+    name
+        How settings, designs and statements call it.
+    title
+        What it is, in words.
+    sparse
+        Whether it does without a dense matrix, and so takes more than `MAX_DENSE_CELLS` cells.
+    make
+        The prior on a lattice at a lengthscale in metres; `PriorError` where there is none.
+    """
+
+    name: str
+    title: str
+    sparse: bool
+    make: Callable[[Lattice, float], Prior]
+
+
+def _exponential(lattice: Lattice, lengthscale: float) -> Prior:
+    return DensePrior("exponential", lattice, lengthscale, kernels.exponential, markov_line=True)
+
+
+def _matern32(lattice: Lattice, lengthscale: float) -> Prior:
+    return DensePrior("matern32", lattice, lengthscale, kernels.matern32)
+
+
+def _squared_exponential(lattice: Lattice, lengthscale: float) -> Prior:
+    return DensePrior(
+        "squared-exponential", lattice, lengthscale, kernels.squared_exponential, nugget=SE_NUGGET
+    )
+
+
+PRIORS: dict[str, PriorFamily] = {
+    family.name: family
+    for family in (
+        PriorFamily("exponential", "Exponential", False, _exponential),
+        PriorFamily("car", "Conditional autoregression (lattice)", True, CarPrior.make),
+        PriorFamily("matern32", "Matérn 3/2", False, _matern32),
+        PriorFamily("squared-exponential", "Squared exponential", False, _squared_exponential),
+    )
+}
+
+
+def can_make(name: str, cells: int) -> bool:
+    """Whether the prior `name` of PRIORS can be made on so many cells: dense ones have a limit."""
+    return PRIORS[name].sparse or cells <= kernels.MAX_DENSE_CELLS
+
+
+def make_prior(name: str, lattice: Lattice, lengthscale: float) -> Prior:
+    """The prior `name` of PRIORS on a lattice, lengthscale in metres; `PriorError` for an unknown name."""
+    if name not in PRIORS:
+        raise PriorError(f"unknown prior {name!r}: choose one of {', '.join(sorted(PRIORS))}.")
+    return PRIORS[name].make(lattice, float(lengthscale))

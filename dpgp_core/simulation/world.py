@@ -1,0 +1,193 @@
+"""The world of a simulation: reference records, the question asked of them, and the map to be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.excursion.scores import bce, ious, two_sided
+from dpgp_core.excursion.sets import Bools, Direction, agreed, excursion, released_set, vote_fraction
+from dpgp_core.excursion.smoothing import domain_adjacency, smooth
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.released import Released, exceedance_probability
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.posterior.ridge_family import RidgeFamily
+from dpgp_core.simulation.shelf import Shelf
+
+SIMULATED_RELEASES = 12
+SEED = 314159  # simulated draws on reference data only; a release never sees it
+
+
+class PostProcessing(Protocol):
+    """The part of a design that says how a release is published."""
+
+    @property
+    def smoothing(self) -> int: ...
+    @property
+    def cutoff(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How simulated released sets compare with the map to be reached, on average.
+
+    Parameters
+    ----------
+    iou, iou_sd
+        Mean and standard deviation of the intersection over union; NaN where the true map has one side only.
+    area_error
+        Mean of |released area - true area| over the true area; NaN where the true map is empty.
+    right
+        Mean share of the shown hexagons that are right; NaN where nothing is shown.
+    """
+
+    iou: float
+    iou_sd: float
+    area_error: float
+    right: float
+
+
+def average(found: Sequence[Agreement]) -> Agreement:
+    """Over several worlds of equal weight; the deviation is that of one release in one of them.
+
+    A world whose true map has one side only gives no score: NaN remains where none gives one.
+    """
+    scores = [each for each in found if np.isfinite(each.iou)]
+    mean = float(np.mean([each.iou for each in scores])) if scores else float("nan")
+    square = sum(each.iou_sd**2 + (each.iou - mean) ** 2 for each in scores) / max(1, len(scores))
+    errors = [each.area_error for each in found if np.isfinite(each.area_error)]
+    rights = [each.right for each in found if np.isfinite(each.right)]
+    return Agreement(
+        mean,
+        float(np.sqrt(square)) if scores else float("nan"),
+        float(np.mean(errors)) if errors else float("nan"),
+        float(np.mean(rights)) if rights else float("nan"),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Reference records under one response scale, and the question asked of them. Pure and picklable.
+
+    Parameters
+    ----------
+    facts
+        Public facts of the release that is planned.
+    records
+        All reference records, response units.
+    training
+        Those outside the held-out cells.
+    held_out
+        Positions of the held-out cells.
+    labels
+        Whether each held-out cell truly lies on the asked side.
+    level, direction
+        The threshold in response units and its asked side.
+    offset
+        (N,) public prior mean, response units; zeros without one.
+    baseline
+        (N,) the map to be reached, None before it is known.
+    middle, spread
+        Median and robust standard deviation of the reference's cells before clipping, response units, less
+        the public prior mean.
+    """
+
+    facts: PublicFacts
+    records: CollapsedRecords
+    training: CollapsedRecords
+    held_out: NDArray[np.int64]
+    labels: Bools
+    level: float
+    direction: Direction
+    offset: Floats
+    baseline: Bools | None = None
+    middle: float = 0.0
+    spread: float = 0.5
+
+    @property
+    def shelf(self) -> Shelf:
+        """Work shared with the other worlds of the same domain."""
+        return self.facts.shelf
+
+    def aiming_at(self, baseline: Bools) -> World:
+        """The same world with its map to be reached."""
+        return replace(self, baseline=baseline)
+
+    @cached_property
+    def key(self) -> int:
+        """Tells worlds that share a shelf apart."""
+        held = self.records
+        return hash((held.index.tobytes(), held.count.tobytes(), held.mean.tobytes(), self.offset.tobytes()))
+
+    def releases(self, paths: int) -> int:
+        """How many releases of so many paths are simulated."""
+        return SIMULATED_RELEASES if paths == 1 else max(4, SIMULATED_RELEASES // paths)
+
+    @cached_property
+    def adjacency(self) -> sparse.csr_matrix:
+        """(N, N) neighbour graph of the domain's own cells."""
+        return domain_adjacency(self.facts.lattice)
+
+    def family(
+        self, prior: str, lengthscale: float, draws: int = 1, *, training: bool = False
+    ) -> RidgeFamily:
+        """Posteriors of the world's records for every ridge, with their shared simulated draws."""
+        records = self.training if training else self.records
+        return self.shelf.family(prior, lengthscale, records, draws, SEED)
+
+    def inside(self, field: Floats) -> Bools:
+        """Excursion of a field (without its public prior mean) at the threshold."""
+        return excursion(field + self.offset, self.level, self.direction)
+
+    def probability(self, mean: Floats, sd: Floats, offset: Floats) -> Floats:
+        """Exceedance probability of normal values; `offset` adds the public prior mean to `mean`."""
+        return exceedance_probability(mean + offset, sd, self.level, self.direction)
+
+    def probabilities(self, released: Released) -> Floats:
+        """(N,) exceedance probabilities of a release, vote fractions where it has none."""
+        full = released.shifted(self.offset)
+        found = full.probability(self.level, self.direction)
+        return vote_fraction(full.paths, self.level, self.direction) if found is None else found
+
+    def published(self, released: Released, design: PostProcessing) -> Bools:
+        """(N,) the set that a release would publish, by the design's smoothing and cutoff."""
+        full = released.shifted(self.offset)
+        found = full.probability(self.level, self.direction)
+        if found is not None:
+            return agreed(found, design.cutoff)
+        paths = smooth(self.adjacency, full.paths, design.smoothing)
+        return released_set(paths, self.level, design.cutoff, self.direction)
+
+    def bce(self, probability: Floats) -> float:
+        """Cross-entropy of exceedance probabilities at the held-out cells against their labels."""
+        return bce(probability, self.labels)
+
+    def held_out_bce(self, mean: Floats, sd: Floats) -> float:
+        """Cross-entropy of normal marginals at the held-out cells against their labels."""
+        return self.bce(self.probability(mean, sd, self.offset[self.held_out]))
+
+    def agreement(self, sets: Bools) -> Agreement:
+        """How (S, N) released sets compare with the map to be reached."""
+        if self.baseline is None:
+            raise InvalidValue("the map to be reached is not known: run the unconstrained search first.")
+        values = ious(sets, self.baseline) if two_sided(self.baseline) else np.full(len(sets), np.nan)
+        spread = float(values.std(ddof=1)) if values.size > 1 else 0.0
+        shown, area = sets.sum(axis=1), int(self.baseline.sum())
+        error = float(np.abs(shown - area).mean() / area) if area else float("nan")
+        some = shown > 0
+        right = (sets & self.baseline).sum(axis=1)[some] / shown[some]
+        return Agreement(
+            float(values.mean()), spread, error, float(right.mean()) if some.any() else float("nan")
+        )
+
+    def held_out_iou(self, sets: Bools) -> float:
+        """Mean IoU of sets (S, N) with the labels of the held-out cells; NaN where one is undefined."""
+        return float(ious(np.atleast_2d(sets)[:, self.held_out], self.labels).mean())

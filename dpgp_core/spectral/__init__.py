@@ -1,0 +1,77 @@
+"""Spectral statistics: noisy sums of public features, what they cost, and how they are read."""
+
+from __future__ import annotations
+
+from dpgp_core.spectral.areas import AreaShare, area_shares
+from dpgp_core.spectral.basis import FieldBasis
+from dpgp_core.spectral.calibration import Recalibration, recalibrate
+from dpgp_core.spectral.certainty import excursion_function, ranking, three_way
+from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior, residual_centre
+from dpgp_core.spectral.cost import Relation, SpectralNoise, free_weight, noise_for, release_mu
+from dpgp_core.spectral.counts import (
+    CountPrior,
+    NodeCounts,
+    estimated_number,
+    prior_from_reference,
+    prior_of_unknown,
+    read_counts,
+)
+from dpgp_core.spectral.cutoff import CutoffScore, best_cutoff, expected_iou_cutoff, score_cutoffs
+from dpgp_core.spectral.deconvolution import read_paths
+from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.reading import FieldPosterior, FieldReader
+from dpgp_core.spectral.shared import SharedReadings
+from dpgp_core.spectral.sums import (
+    RESPONSE_BITS,
+    GridRecords,
+    RoundedNoise,
+    SpectralSums,
+    exact_sums,
+    release_sums,
+)
+from dpgp_core.spectral.trials import Trial, simulated_probabilities
+
+__all__ = [
+    "RESPONSE_BITS",
+    "AreaShare",
+    "ClippedPrior",
+    "CountPrior",
+    "CutoffScore",
+    "FieldBasis",
+    "FieldPosterior",
+    "FieldReader",
+    "GridRecords",
+    "NodeCounts",
+    "Prepared",
+    "PublicCounts",
+    "PublicPrior",
+    "Recalibration",
+    "Relation",
+    "RoundedNoise",
+    "SharedReadings",
+    "SpectralModel",
+    "SpectralNoise",
+    "SpectralPlan",
+    "SpectralSums",
+    "Trial",
+    "area_shares",
+    "best_cutoff",
+    "estimated_number",
+    "exact_sums",
+    "excursion_function",
+    "expected_iou_cutoff",
+    "free_weight",
+    "noise_for",
+    "prior_from_reference",
+    "prior_of_unknown",
+    "ranking",
+    "read_counts",
+    "read_paths",
+    "recalibrate",
+    "release_mu",
+    "release_sums",
+    "residual_centre",
+    "score_cutoffs",
+    "simulated_probabilities",
+    "three_way",
+]

@@ -1,0 +1,140 @@
+"""What clipping does to a public prior: mean, spread and scatter of clipped responses, and levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from dpgp_core._checks import positive
+from dpgp_core.errors import InvalidValue
+from dpgp_core.linalg.numerics import Floats
+
+_REACH, _POINTS = 8.0, 1_601
+
+
+@dataclass(frozen=True)
+class PublicPrior:
+    """What is believed, from public knowledge, of responses before clipping; all in response units.
+
+    Parameters
+    ----------
+    mean
+        of the field over the domain
+    deviation
+        lambda > 0 of the field
+    ridge
+        r > 0: a record scatters around its cell's value with standard deviation r lambda
+    """
+
+    mean: float
+    deviation: float
+    ridge: float
+
+    def __post_init__(self) -> None:
+        if not np.isfinite(self.mean):
+            raise InvalidValue("the prior mean must be a finite number.")
+        positive("the prior's standard deviation", self.deviation)
+        positive("the ridge", self.ridge)
+
+    @property
+    def scatter(self) -> float:
+        """Standard deviation `r lambda` of one record around its cell's value, before clipping."""
+        return self.ridge * self.deviation
+
+
+@dataclass(frozen=True)
+class ClippedPrior:
+    """The same after clipping to [-1, 1]: the law of `g(f) = E[clip(f + e) | f]` and of the rest.
+
+    Parameters
+    ----------
+    mean, deviation
+        of g(f) for a field value f drawn from the prior
+    record_noise
+        standard deviation of `clip(f + e) - g(f)`, on average over the prior
+    before
+        the prior before clipping
+    """
+
+    mean: float
+    deviation: float
+    record_noise: float
+    before: PublicPrior
+
+    @classmethod
+    def of(cls, prior: PublicPrior) -> ClippedPrior:
+        """By quadrature over f in equal steps; given f the moments are closed formulas."""
+        points = np.linspace(-_REACH, _REACH, _POINTS)
+        weights = np.exp(-0.5 * np.square(points))
+        weights /= weights.sum()
+        first, second = clipped_moments(prior.mean + prior.deviation * points, prior.scatter)
+        mean = float(weights @ first)
+        spread = float(weights @ np.square(first - mean))
+        rest = float(weights @ (second - np.square(first)))
+        return cls(mean, float(np.sqrt(max(spread, 1e-18))), float(np.sqrt(max(rest, 1e-18))), prior)
+
+    def level(self, threshold: Floats | float, share: Floats | float = 0.0) -> Floats:
+        """Where the threshold lies among clipped responses, for a field known up to a share of its spread.
+
+        Parameters
+        ----------
+        threshold : float or ndarray
+            Before clipping, response units.
+        share : float or ndarray
+            Posterior over prior standard deviation, in [0, 1].
+
+        Notes
+        -----
+        A field value known exactly exceeds the threshold where g(f) exceeds g(threshold). Of one about which
+        nothing is known, the normal law with the moments of g(f) gives the right probability at the level
+        `mean + deviation (threshold - prior mean)/(prior deviation)`. In between the level is interpolated.
+        """
+        threshold = np.asarray(threshold, dtype=np.float64)
+        exact = clipped_moments(threshold, self.before.scatter)[0]
+        vague = self.mean + self.deviation * (threshold - self.before.mean) / self.before.deviation
+        return np.asarray(exact + np.clip(share, 0.0, 1.0) * (vague - exact))
+
+
+def clipped_moments(value: Floats, scatter: float) -> tuple[Floats, Floats]:
+    """First and second moment of `clip(value + e, -1, 1)` for `e ~ N(0, scatter^2)`, scatter > 0."""
+    value = np.asarray(value, dtype=np.float64)
+    low, high = (-1.0 - value) / scatter, (1.0 - value) / scatter
+    below, above = ndtr(low), ndtr(-high)
+    between = ndtr(high) - below
+    at_low, at_high = (np.exp(-0.5 * np.square(x)) / np.sqrt(2.0 * np.pi) for x in (low, high))
+    first = above - below + value * between - scatter * (at_high - at_low)
+    second = (
+        above + below + (np.square(value) + scatter**2) * between
+        - 2.0 * value * scatter * (at_high - at_low)
+        - scatter**2 * (high * at_high - low * at_low)
+    )  # fmt: skip
+    first = np.clip(first, -1.0, 1.0)
+    return first, np.clip(second, np.square(first), 1.0)
+
+
+def residual_centre(residuals: Floats) -> float:
+    """The shift after which public residuals, clipped to [-1, 1], average to zero.
+
+    With a public prior mean the responses are residuals, and those of prices or concentrations are skewed:
+    one side is clipped more than the other, so that clipped residuals average to something even if nothing
+    has changed. Taking this number, found on the reference data's own residuals, from private ones before
+    they are clipped removes that; it is public. Thresholds are not shifted.
+
+    Parameters
+    ----------
+    residuals : ndarray, shape (n,)
+        Of public reference records around the public prior mean, response units, not clipped.
+    """
+    values = np.asarray(residuals, dtype=np.float64)
+    if values.size == 0 or not np.all(np.isfinite(values)):
+        raise InvalidValue("residuals must be finite, and at least one is needed.")
+    low, high = float(values.min()) - 1.0, float(values.max()) + 1.0
+    for _ in range(100):  # the mean of clip(value - shift) decreases in the shift
+        middle = 0.5 * (low + high)
+        if float(np.clip(values - middle, -1.0, 1.0).mean()) > 0.0:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)

@@ -1,0 +1,154 @@
+"""What one release of spectral sums costs: the exact Gaussian parameter mu, for three relations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from dpgp_core._checks import positive
+from dpgp_core.errors import InvalidValue, NumericalFailure
+from dpgp_core.features.kappa import InnerProducts
+
+Relation = Literal["replace-one", "add-or-remove", "values-only"]
+"""Which datasets are neighbours.
+
+replace-one    one record may have another place and another response; the number of records is public
+add-or-remove  one record more or less; the number of records is not public
+values-only    one record may have another response; places and counts are public
+"""
+
+_UP = 1.0 + 2.0**-48
+_DOWN = 1.0 - 2.0**-48
+
+
+@dataclass(frozen=True)
+class SpectralNoise:
+    """Standard deviations of the noise: `sums` on `sum y phi`, `counts` on `sum phi` (None: not released)."""
+
+    sums: float
+    counts: float | None
+
+    def __post_init__(self) -> None:
+        positive("the noise of the sums", self.sums)
+        if self.counts is not None:
+            positive("the noise of the counts", self.counts)
+            if self.counts < self.sums:
+                raise InvalidValue("counts need at least the noise of the sums: their weight is at most 1.")
+
+    @property
+    def weight(self) -> float:
+        """Weight w = sums/counts of the counts, in [0, 1]."""
+        return 0.0 if self.counts is None else self.sums / self.counts
+
+
+def _checked(relation: Relation) -> Relation:
+    if relation not in get_args(Relation):
+        raise InvalidValue(
+            f"unknown neighbouring relation {relation!r}: choose {', '.join(get_args(Relation))}."
+        )
+    return relation
+
+
+def release_mu(products: InnerProducts, noise: SpectralNoise, relation: Relation = "replace-one") -> float:
+    """Gaussian-DP parameter mu of releasing the noisy sums (and counts) once, rounded upwards.
+
+    Parameters
+    ----------
+    products : InnerProducts
+        Of the features that are really used, exact.
+    noise : SpectralNoise
+        `counts` is None exactly when the relation is "values-only".
+    relation : Relation
+        Which datasets are neighbours.
+
+    Returns
+    -------
+    float
+        mu such that the release is a Gaussian mechanism of parameter mu; attained by some pair of records.
+
+    Raises
+    ------
+    InvalidValue
+        For an unknown relation, or counts that are released where they should not be or lack where they must.
+
+    Notes
+    -----
+    With a = 1/sums^2, b = 1/counts^2 <= a, responses in [-1, 1], and k, D the largest squared length and the
+    largest squared distance of features (docs/spectral-statistics.md, Theorem C and its corollaries):
+
+    replace-one    mu^2 = max(4 a k, (a + b) D)
+    add-or-remove  mu^2 = (a + b) k
+    values-only    mu^2 = 4 a k
+    """
+    relation = _checked(relation)
+    if (noise.counts is None) != (relation == "values-only"):
+        raise InvalidValue(
+            "counts are released exactly when places are private: give both noises, or neither."
+        )
+    a = 1.0 / noise.sums**2
+    b = 0.0 if noise.counts is None else 1.0 / noise.counts**2
+    largest, widest = products.largest_square, products.widest_square
+    if relation == "replace-one":
+        square = max(4.0 * a * largest, (a + b) * widest)
+    elif relation == "add-or-remove":
+        square = (a + b) * largest
+    else:
+        square = 4.0 * a * largest
+    return math.sqrt(square * _UP) * _UP
+
+
+def free_weight(products: InnerProducts) -> float:
+    """Largest weight w <= 1 of the counts that costs nothing beside the sums (replace-one), rounded down.
+
+    `(1 + w^2) D <= 4 k`; for features of length 1 that is `w^2 = (1 - kappa)/(1 + kappa)`. It is 0 only where
+    two features are opposite, and then no counts can be released beside the sums.
+    """
+    if products.widest_square == 0.0:
+        return 1.0
+    square = 4.0 * products.largest_square / products.widest_square * _DOWN - 1.0
+    if square <= 0.0:
+        raise InvalidValue(
+            "two features of this strategy are opposite, so counts would cost extra: choose another strategy."
+        )
+    return min(1.0, math.sqrt(square) * _DOWN)
+
+
+def noise_for(
+    mu: float, products: InnerProducts, relation: Relation = "replace-one", weight: float | None = None
+) -> SpectralNoise:
+    """The least noise at which one release costs at most mu, with the counts' weight given or the free one.
+
+    Parameters
+    ----------
+    mu : float
+        Allowed Gaussian-DP parameter, > 0.
+    products : InnerProducts
+        Of the features that are really used.
+    relation : Relation
+        Which datasets are neighbours.
+    weight : float, optional
+        Weight of the counts in (0, 1]; by default the largest that costs nothing (replace-one), or 1, which
+        gives squared sensitivity 2 (add-or-remove).
+    """
+    mu, relation = positive("mu", mu), _checked(relation)
+    if relation == "values-only":
+        sums = 2.0 * math.sqrt(products.largest_square) / mu * _UP**3
+        return _settled(SpectralNoise(sums, None), products, relation, mu)
+    if weight is None:
+        weight = free_weight(products) if relation == "replace-one" else 1.0
+    if not 0.0 < weight <= 1.0:
+        raise InvalidValue(f"the weight of the counts must lie in (0, 1], got {weight!r}.")
+    if relation == "replace-one":
+        square = max(4.0 * products.largest_square, (1.0 + weight**2) * products.widest_square)
+    else:
+        square = (1.0 + weight**2) * products.largest_square
+    sums = math.sqrt(square) / mu * _UP**3
+    return _settled(SpectralNoise(sums, sums / weight), products, relation, mu)
+
+
+def _settled(noise: SpectralNoise, products: InnerProducts, relation: Relation, mu: float) -> SpectralNoise:
+    """The noise, after `release_mu` has confirmed it."""
+    if release_mu(products, noise, relation) > mu:
+        raise NumericalFailure("no noise was found that meets mu to working precision; ask for a larger mu.")
+    return noise

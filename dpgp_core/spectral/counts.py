@@ -1,0 +1,191 @@
+"""How many records each node holds: a public prior, and its posterior given released counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpgp_core._checks import positive
+from dpgp_core.errors import InvalidValue
+from dpgp_core.features.gridded import Features
+from dpgp_core.features.nodes import Nodes
+from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+
+NEIGHBOUR_SHARE = 0.1
+"""Reference counts are blended with so much of their neighbours' mean: new records come near old ones."""
+
+LEAST_SHARE = 0.002
+"""Least prior mean of a cell, as a share of n/N: public counts of zero do not exclude a record."""
+
+GROWTH = 0.1
+"""Squared relative change of a cell's count from one period to the next, beyond chance."""
+
+CHANCE = 2.0
+"""Variance of a count over its mean: records come in clusters, twice as scattered as a Poisson law."""
+
+UNEVEN = 2.0
+"""Squared relative unevenness of counts over a domain about which nothing is known."""
+
+MODES = 96
+"""Directions in which that unevenness is modelled."""
+
+ROUNDS = 2
+"""Rounds in which a prior about which nothing is known is centred on its own smoothed posterior again."""
+
+FLOOR = 0.01
+"""Least posterior mean of a node, as a share of the mean count."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountPrior:
+    """What is believed of the counts per node before the release.
+
+    Parameters
+    ----------
+    mean
+        (M,) > 0
+    white
+        (M,) variance that nodes do not share, > 0
+    relative
+        (M, Q) such that `mean_i mean_j <relative_i, relative_j>` is the covariance they share, or None
+    rounds
+        how often mean and covariance are centred on the smoothed posterior again
+    """
+
+    mean: Floats
+    white: Floats
+    relative: Floats | None = None
+    rounds: int = 0
+
+    def __post_init__(self) -> None:
+        if self.mean.ndim != 1 or self.mean.shape != self.white.shape:
+            raise InvalidValue("prior means and variances of counts need one number per node each.")
+        if not (np.all(np.isfinite(self.mean) & (self.mean > 0)) and np.all(np.isfinite(self.white))):
+            raise InvalidValue("prior means of counts must be positive and finite.")
+        if np.any(self.white < 0):
+            raise InvalidValue("prior variances of counts must not be negative.")
+
+
+@dataclass(frozen=True, eq=False)
+class NodeCounts:
+    """Counts per node as the reading uses them.
+
+    Parameters
+    ----------
+    mean
+        (M,) >= 0
+    error
+        (p, p) covariance of the error of `sum phi` over the records, given what was released
+    """
+
+    mean: Floats
+    error: Floats
+
+    @classmethod
+    def known(cls, counts: Floats, size: int) -> NodeCounts:
+        """Counts (M,) that are public, for `size` features."""
+        return cls(np.asarray(counts, dtype=np.float64), np.zeros((size, size)))
+
+
+def prior_from_reference(nodes: Nodes, reference: Floats, n: float, *, single: bool = False) -> CountPrior:
+    """Prior from public counts of another period, scaled to n records.
+
+    Parameters
+    ----------
+    nodes : Nodes
+        The domain.
+    reference : ndarray, shape (N,)
+        Public counts per cell; occupied or not (1 or 0) for the unit "cell record".
+    n : float
+        Public (or estimated) number of records.
+    single : bool
+        Whether a cell holds at most one record.
+    """
+    n = positive("n", n)
+    public = nodes.gather(np.asarray(reference, dtype=np.float64))
+    if np.any(public < 0) or public.sum() <= 0:
+        raise InvalidValue("reference counts must not be negative, and some must be positive.")
+    around = nodes.averaging @ (nodes.averaging @ public)
+    mean = (public + NEIGHBOUR_SHARE * around) / (1.0 + NEIGHBOUR_SHARE)
+    mean = mean * (n / mean.sum()) + LEAST_SHARE * n * nodes.cells_per_node / nodes.cells
+    mean *= n / mean.sum()
+    return _single(nodes, mean) if single else CountPrior(mean, GROWTH * mean**2 + CHANCE * mean)
+
+
+def _single(nodes: Nodes, mean: Floats) -> CountPrior:
+    room = 0.98 * nodes.cells_per_node
+    mean = np.minimum(mean, room)
+    return CountPrior(mean, mean * (1.0 - mean / nodes.cells_per_node))
+
+
+def prior_of_unknown(nodes: Nodes, n: float, relative: Floats, *, single: bool = False) -> CountPrior:
+    """Prior where nothing but n is public: even on average, with unevenness that neighbours share.
+
+    Parameters
+    ----------
+    relative
+        (M, Q) rows of length at most 1, leading directions first, such as the field's own basis
+    """
+    mean = positive("n", n) * nodes.cells_per_node / nodes.cells
+    chance = 1.0 if single else CHANCE
+    return CountPrior(mean, chance * mean, np.sqrt(UNEVEN) * relative[:, :MODES], ROUNDS)
+
+
+def estimated_number(features: Features, shape: Floats, released: Floats) -> float:
+    """Estimate of the number of records, >= 1, from released counts where n is not public: least squares.
+
+    Parameters
+    ----------
+    shape
+        (M,) expected counts up to a factor, from public knowledge
+    """
+    direction = features.values.T @ (shape / shape.sum())
+    return max(1.0, float(direction @ released) / float(direction @ direction))
+
+
+def read_counts(
+    prior: CountPrior, features: Features, released: Floats, noise: float, nodes: Nodes
+) -> NodeCounts:
+    """Posterior of the counts given `sum phi + N(0, noise^2)`: post-processing, free.
+
+    Parameters
+    ----------
+    prior : CountPrior
+        From public knowledge; its mean sums to the number of records.
+    features : Features
+        As released.
+    released : ndarray, shape (p,)
+        Noisy `sum phi`.
+    noise : float
+        Its standard deviation.
+    nodes : Nodes
+        For the smoothing between rounds.
+
+    Notes
+    -----
+    With covariance V and features A (p, M): mean + V A^T (A V A^T + noise^2)^-1 (released - A mean), and the
+    error of A m has covariance `noise^2 C (C + noise^2)^-1` with C = A V A^T. Counts are not Gaussian: in the
+    rounds, prior mean and covariance follow the smoothed estimate, so that empty regions, where nothing was
+    seen, lose their variance and keep less of the noise.
+    """
+    total, a = float(prior.mean.sum()), features.values
+    mean, white = prior.mean, prior.white
+    for step in range(prior.rounds + 1):
+        spread = white[:, None] * a
+        if prior.relative is not None:
+            shared = mean[:, None] * prior.relative
+            spread = spread + shared @ (shared.T @ a)
+        inner = a.T @ spread
+        noisy = inner.copy()
+        noisy[np.diag_indices_from(noisy)] += noise**2
+        factor = cholesky(noisy, "the covariance of the released counts", "use more noise")
+        residual = solve_lower(factor, released - a.T @ mean)
+        found = mean + spread @ solve_lower(factor, residual, transposed=True)
+        if step < prior.rounds:
+            around = nodes.averaging @ np.maximum(found, 2.0 * FLOOR * mean.mean())
+            white = white * (around * (total / around.sum()) / mean)
+            mean = around * (total / around.sum())
+    found = np.maximum(found, FLOOR * np.minimum(mean, mean.mean()))
+    half = solve_lower(factor, inner)
+    return NodeCounts(found * (total / found.sum()), np.asarray(inner - half.T @ half))

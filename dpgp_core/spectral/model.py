@@ -1,0 +1,288 @@
+"""The workspace of one domain: what depends on public facts only is made once and kept."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core._checks import positive
+from dpgp_core.errors import InvalidValue
+from dpgp_core.features.eigen import Eigenpairs, eigen_key, leading_eigenpairs
+from dpgp_core.features.facts import PublicFacts
+from dpgp_core.features.gridded import Features
+from dpgp_core.features.harmonics import Harmonics, domain_harmonics, prior_spectrum
+from dpgp_core.features.kappa import InnerProducts, inner_products, sampled_products
+from dpgp_core.features.nodes import MOST_NODES, Nodes
+from dpgp_core.features.store import EigenStore
+from dpgp_core.features.strategies import make_features
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.registry import make_prior
+from dpgp_core.spectral.basis import FieldBasis
+from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
+from dpgp_core.spectral.cost import Relation, SpectralNoise, noise_for
+from dpgp_core.spectral.counts import (
+    CountPrior,
+    NodeCounts,
+    estimated_number,
+    prior_from_reference,
+    prior_of_unknown,
+    read_counts,
+)
+from dpgp_core.spectral.reading import FieldPosterior, FieldReader
+from dpgp_core.spectral.sums import SpectralSums
+
+PAIRS = 256
+"""Harmonics kept per domain: more directions than a release of such a domain is worth."""
+
+KEPT = 24
+"""Sets of features kept in memory; one takes a few MB."""
+
+DECAY = {"exponential": 1.5, "car": 1.0, "matern32": 2.5, "squared-exponential": 6.0}
+"""Exponent of each prior's spectrum in the plane, for plane waves (the smooth one's is a stand-in)."""
+
+RECORD_NOISE = 0.5
+"""Scatter of one clipped record around its cell's value that features reckon with where `signal` is given."""
+
+ROUGH = 8
+"""A rough plan prices its counts by every so many nodes against all."""
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class SpectralPlan:
+    """Every public choice before a release that its noise and its reading depend on.
+
+    Parameters
+    ----------
+    strategy
+        name in `STRATEGIES`
+    prior
+        name in `PRIORS`; lengthscale in metres
+    field
+        public belief on responses before clipping, response units
+    mu
+        Gaussian-DP parameter that the release may cost
+    density
+        public number of records per cell, or a guess where it is not public
+    relation
+        which datasets are neighbours
+    signal
+        standard deviation of the clipped field for which the features are chosen; None: that of `field`.
+        Plans that differ in `field` alone then share their features
+    rough
+        for simulations only: the noise of the counts, which depends on all pairs of nodes, is taken from some
+        of them
+    """
+
+    strategy: str
+    prior: str
+    lengthscale: float
+    field: PublicPrior
+    mu: float
+    density: float
+    relation: Relation = "replace-one"
+    signal: float | None = None
+    rough: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("lengthscale", "mu", "density"):
+            positive(name, getattr(self, name))
+        if self.signal is not None:
+            positive("signal", self.signal)
+
+    @property
+    def sensitivity(self) -> float:
+        """Sensitivity for features of length 1, which is what strategies reckon with."""
+        return float(np.sqrt(2.0)) if self.relation == "add-or-remove" else 2.0
+
+
+@dataclass(frozen=True)
+class PublicCounts:
+    """What is public of the counts.
+
+    Parameters
+    ----------
+    kind
+        "unknown" (n alone), "reference" (counts of another period), "known" (the places are public)
+    cells
+        (N,) public counts per cell for "reference" and "known"
+    n
+        number of records where it is public, else None
+    single
+        whether a cell holds at most one record (cell records)
+    """
+
+    kind: str
+    n: float | None
+    cells: Floats | None = None
+    single: bool = False
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("unknown", "reference", "known"):
+            raise InvalidValue(f"unknown kind of public counts {self.kind!r}: unknown, reference or known.")
+        if (self.cells is None) != (self.kind == "unknown"):
+            raise InvalidValue("counts per cell are given exactly for the kinds 'reference' and 'known'.")
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A plan with everything made from it: features, their extremes, the noise, and the field's prior."""
+
+    plan: SpectralPlan
+    nodes: Nodes
+    features: Features
+    products: InnerProducts
+    noise: SpectralNoise
+    basis: FieldBasis
+    prior: ClippedPrior
+
+    def count_prior(self, known: PublicCounts, released: Floats) -> CountPrior:
+        """The prior of the counts; where n is not public it is estimated from the released counts."""
+        shape = self.nodes.cells_per_node if known.cells is None else self.nodes.gather(known.cells)
+        n = known.n if known.n is not None else estimated_number(self.features, shape, released)
+        if known.kind == "reference" and known.cells is not None:
+            return prior_from_reference(self.nodes, known.cells, n, single=known.single)
+        return prior_of_unknown(self.nodes, n, self.basis.rows, single=known.single)
+
+    def counts(self, known: PublicCounts, released: Floats | None) -> NodeCounts:
+        """Posterior of the counts per node given the released ones (None where they are public)."""
+        if known.kind == "known" and known.cells is not None:
+            return NodeCounts.known(self.nodes.gather(known.cells), self.features.size)
+        if released is None or self.noise.counts is None:
+            raise InvalidValue("counts were not released: say what is known of them.")
+        prior = self.count_prior(known, released)
+        return read_counts(prior, self.features, released, self.noise.counts, self.nodes)
+
+    def reader(self, counts: NodeCounts, *, paths: bool = True) -> FieldReader:
+        """The posterior of the field for these counts, waiting for released sums."""
+        return FieldReader.of(
+            self.nodes, self.basis, self.prior, self.features.values, counts, self.noise.sums, paths=paths
+        )
+
+    def read(self, released: SpectralSums, known: PublicCounts) -> FieldPosterior:
+        """The posterior of the field given one release: post-processing, free."""
+        if released.noise != self.noise or released.sums.size != self.features.size:
+            raise InvalidValue("this release was made by another plan.")
+        return FieldPosterior(self.reader(self.counts(known, released.counts)), released.sums)
+
+
+class SpectralModel:
+    """All that is public of one domain, made when first asked for and kept.
+
+    Parameters
+    ----------
+    lattice : Lattice
+        The domain.
+    store : EigenStore, optional
+        Keeps eigenpairs between runs.
+    hierarchy : sequence of ndarray of int, each of shape (N,), optional
+        Public parent labels of the cells, coarsest level first, for the strategy "parent-tree".
+    most_nodes : int
+        Nodes at most (see `Nodes`).
+    pairs : int
+        Eigenpairs kept per prior.
+    """
+
+    def __init__(
+        self,
+        lattice: Lattice,
+        store: EigenStore | None = None,
+        hierarchy: Sequence[Ints] = (),
+        most_nodes: int = MOST_NODES,
+        pairs: int = PAIRS,
+    ) -> None:
+        self.nodes = Nodes.of(lattice, most_nodes)
+        self._store, self._count = store, pairs
+        first = np.unique(self.nodes.place, return_index=True)[1]
+        for labels in hierarchy:
+            if labels.shape != (lattice.size,):
+                raise InvalidValue("every level of the hierarchy needs one parent label per cell.")
+        self.hierarchy = tuple(np.asarray(labels)[first] for labels in hierarchy)
+        self._pairs: dict[tuple[str, float], Eigenpairs] = {}
+        self._smooth: dict[tuple[str, float], Eigenpairs] = {}
+        self._cores: OrderedDict[Hashable, _Core] = OrderedDict()
+
+    @cached_property
+    def harmonics(self) -> Harmonics:
+        """The smoothest patterns of the domain: one eigendecomposition for every plan."""
+        return domain_harmonics(self.nodes.lattice, self._count, self._store)
+
+    def pairs(self, prior: str, lengthscale: float) -> Eigenpairs:
+        """Leading eigenpairs of a prior of PRIORS itself, for reading what was drawn with that prior."""
+        name = (prior, float(lengthscale))
+        if name not in self._pairs:
+            key = eigen_key(self.nodes.lattice, prior, lengthscale, self._count)
+            found = None if self._store is None else self._store.get(key)
+            if found is None or found.size != self.nodes.size:
+                found = leading_eigenpairs(make_prior(prior, self.nodes.lattice, lengthscale), self._count)
+                if self._store is not None:
+                    self._store.put(key, found)
+            self._pairs[name] = found
+        return self._pairs[name]
+
+    def smooth_pairs(self, prior: str, lengthscale: float) -> Eigenpairs:
+        """The domain's harmonics with the variances of a prior of PRIORS along them."""
+        name = (prior, float(lengthscale))
+        if name not in self._smooth:
+            key = eigen_key(self.nodes.lattice, f"spectrum of {prior}", lengthscale, self._count)
+            kept = None if self._store is None else self._store.arrays(key, ("spectrum",))
+            size = self.harmonics.vectors.shape[1]
+            if kept is None or kept[0].shape != (size,) or not np.all(np.isfinite(kept[0]) & (kept[0] > 0)):
+                made = make_prior(prior, self.nodes.lattice, lengthscale)
+                kept = (prior_spectrum(self.harmonics, made),)
+                if self._store is not None:
+                    self._store.put_arrays(key, {"spectrum": kept[0]})
+            self._smooth[name] = self.harmonics.pairs(kept[0])
+        return self._smooth[name]
+
+    def prepare(self, plan: SpectralPlan) -> Prepared:
+        """Everything a release by this plan needs, from public facts only; plans share what they can."""
+        prior = ClippedPrior.of(plan.field)
+        deviation = prior.deviation if plan.signal is None else plan.signal
+        scatter = prior.record_noise if plan.signal is None else RECORD_NOISE
+        key = (
+            plan.strategy, plan.prior, plan.lengthscale, plan.mu, plan.density, plan.relation, plan.rough,
+            deviation, scatter,
+        )  # fmt: skip
+        if key not in self._cores:
+            self._cores[key] = self._core(plan, deviation, scatter)
+            if len(self._cores) > KEPT:
+                self._cores.popitem(last=False)
+        self._cores.move_to_end(key)
+        core = self._cores[key]
+        return Prepared(plan, self.nodes, core.features, core.products, core.noise, core.basis, prior)
+
+    def _core(self, plan: SpectralPlan, deviation: float, scatter: float) -> _Core:
+        pairs = self.smooth_pairs(plan.prior, plan.lengthscale)
+        facts = PublicFacts(
+            nodes=self.nodes,
+            pairs=pairs,
+            lengthscale=plan.lengthscale,
+            decay=DECAY.get(plan.prior, 1.5),
+            density=plan.density,
+            deviation=deviation,
+            record_noise=scatter,
+            noise=plan.sensitivity / plan.mu,
+            hierarchy=self.hierarchy,
+        )
+        features = make_features(plan.strategy, facts)
+        products = sampled_products(features, ROUGH) if plan.rough else inner_products(features)
+        noise = noise_for(plan.mu, products, plan.relation)
+        return _Core(features, products, noise, FieldBasis.of(pairs, 2 * features.size + 64))
+
+
+@dataclass(frozen=True, eq=False)
+class _Core:
+    """What plans that differ in their reading alone share."""
+
+    features: Features
+    products: InnerProducts
+    noise: SpectralNoise
+    basis: FieldBasis

@@ -1,0 +1,211 @@
+"""Reading a release: the Gaussian posterior of the field given noisy sums, by one solve of size p x p."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core._checks import whole
+from dpgp_core.errors import InvalidValue
+from dpgp_core.excursion.scores import exceedance
+from dpgp_core.features.nodes import Nodes
+from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.noise.entropy import Entropy
+from dpgp_core.spectral.basis import FieldBasis
+from dpgp_core.spectral.clipped import ClippedPrior
+from dpgp_core.spectral.counts import NodeCounts
+
+Bools = NDArray[np.bool_]
+
+LEAST_MAP_SHARE = 1e-4
+"""Least variance of the map without privacy noise, as a share of the released posterior's."""
+
+
+def variance_given_records(basis: FieldBasis, prior: ClippedPrior, counts: Floats) -> Floats:
+    """(M,) posterior variance of the field given all records, for counts (M,): free of their values."""
+    scatter = prior.record_noise**2 + counts * prior.deviation**2 * basis.rest
+    weight = np.where(counts > 0, counts / np.maximum(scatter, 1e-300), 0.0)
+    rows = prior.deviation * basis.rows
+    precision = (rows * weight[:, None]).T @ rows
+    precision[np.diag_indices_from(precision)] += 1.0
+    root = cholesky(precision, "the precision of the field", "use a larger ridge")
+    known = solve_lower(root, np.ascontiguousarray(rows.T))
+    return np.asarray(np.square(known).sum(axis=0) + prior.deviation**2 * basis.rest)
+
+
+def read_exceedance(
+    prior: ClippedPrior, mean: Floats, deviation: Floats, threshold: Floats | float, sign: float
+) -> Floats:
+    """Exceedance probabilities (..., N) from posterior means (..., N) and standard deviations (N,)."""
+    level = prior.level(threshold, deviation / prior.deviation)
+    return exceedance(sign * (mean - level), np.broadcast_to(deviation, mean.shape), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class FieldReader:
+    """Everything of the posterior that does not depend on the observed numbers.
+
+    Observed are p numbers `T = A (m o g) + noise`, noise ~ N(0, C): for a release of sums, A (p, M) are the
+    features and C is `noise^2` times the identity. The m are the counts, and the field of clipped responses
+    is `g = mean + deviation (B z + rest)`. In the p numbers:
+
+        T - A m mean  =  G z + error,    G = deviation A diag(m) B,
+        error ~ N(0, R),  R = A diag(m record_noise^2 + m^2 deviation^2 rest) A^T
+                              + (deviation^2 + mean^2) (error of the counts) + C.
+
+    The last term but one treats the field as constant over the distance within which errors of the counts
+    agree. Given T, z has mean `G^T V^-1 (T - A m mean)` and covariance `1 - G^T V^-1 G`, V = G G^T + R.
+    """
+
+    nodes: Nodes
+    basis: FieldBasis
+    prior: ClippedPrior
+    offset: Floats  # (p,) A m mean
+    root: Floats  # (p, p) lower Cholesky factor of V
+    half: Floats  # (p, Q) L^-1 G
+    error_root: Floats | None  # (p, p) lower Cholesky factor of R, for paths
+
+    @classmethod
+    def of(
+        cls,
+        nodes: Nodes,
+        basis: FieldBasis,
+        prior: ClippedPrior,
+        loadings: Floats,
+        counts: NodeCounts,
+        noise: Floats | float,
+        *,
+        paths: bool = True,
+    ) -> FieldReader:
+        """Factor the posterior.
+
+        Parameters
+        ----------
+        nodes, basis, prior
+            Public.
+        loadings : ndarray, shape (M, p)
+            A transposed: the features' values for a release of sums.
+        counts : NodeCounts
+            Posterior of the counts given their release, or known ones.
+        noise : float or ndarray of shape (p, p)
+            Standard deviation of independent noise, or its covariance.
+        paths : bool
+            Whether paths will be drawn: they need one more factorisation.
+        """
+        a, m = loadings, counts.mean
+        link = prior.deviation * ((a * m[:, None]).T @ basis.rows)
+        scatter = m * prior.record_noise**2 + np.square(m * prior.deviation) * basis.rest
+        error = a.T @ (a * scatter[:, None])
+        error += (prior.deviation**2 + prior.mean**2) * counts.error
+        if isinstance(noise, np.ndarray):
+            error += noise
+        else:
+            error[np.diag_indices_from(error)] += noise**2
+        root = cholesky(error + link @ link.T, "the covariance of the released sums", "use more noise")
+        error_root = cholesky(error, "the covariance of the errors", "use more noise") if paths else None
+        return cls(nodes, basis, prior, prior.mean * (a.T @ m), root, solve_lower(root, link), error_root)
+
+    def weights(self, sums: Floats) -> Floats:
+        """(Q, ...) posterior mean of z for released sums (p,) or (p, R)."""
+        offset = self.offset if sums.ndim == 1 else self.offset[:, None]
+        return np.asarray(self.half.T @ solve_lower(self.root, sums - offset))
+
+    def mean(self, sums: Floats) -> Floats:
+        """(..., M) posterior mean at the nodes for released sums (p,) or (p, R)."""
+        return np.asarray(self.prior.mean + self.prior.deviation * (self.basis.rows @ self.weights(sums)).T)
+
+    def deviation(self) -> Floats:
+        """(M,) posterior standard deviation at the nodes; the same for all released sums."""
+        known = np.square(self.basis.rows @ self.half.T).sum(axis=1)
+        return np.asarray(self.prior.deviation * np.sqrt(np.maximum(1.0 - known, 1e-12)))
+
+    def log_evidence(self, sums: Floats) -> float:
+        """Log density of released sums (p,) under this prior: ranks priors for free."""
+        white = solve_lower(self.root, sums - self.offset)
+        spread = 2.0 * float(np.sum(np.log(self.root.diagonal())))
+        return -0.5 * (float(white @ white) + spread + sums.size * float(np.log(2.0 * np.pi)))
+
+    def draw(self, sums: Floats, count: int, entropy: Entropy) -> Floats:
+        """(count, M) exact posterior draws at the nodes given sums (p,): free, as many as wanted.
+
+        By Matheron's rule: for z, error from their priors, `z + G^T V^-1 (T - A m mean - G z - error)`.
+        """
+        if self.error_root is None:
+            raise InvalidValue("this reader was made without paths: make it with paths=True.")
+        z = entropy.normal((self.half.shape[1], count))
+        error = self.error_root @ entropy.normal((self.root.shape[0], count))
+        simulated = self.half @ z + solve_lower(self.root, error)
+        z += self.half.T @ (solve_lower(self.root, sums - self.offset)[:, None] - simulated)
+        rest = np.sqrt(self.basis.rest)[:, None] * entropy.normal((self.basis.rest.size, count))
+        return np.asarray((self.prior.mean + self.prior.deviation * (self.basis.rows @ z + rest)).T)
+
+
+@dataclass(frozen=True, eq=False)
+class FieldPosterior:
+    """The field of clipped responses given one release, on the N cells of the domain.
+
+    Values are those of `g(f) = E[clip(f + e) | f]` in response units: compare them with `prior.level(...)`.
+    """
+
+    reader: FieldReader
+    sums: Floats
+
+    def mean(self) -> Floats:
+        """(N,) posterior mean."""
+        return self.reader.nodes.spread(self.reader.mean(self.sums))
+
+    def deviation(self) -> Floats:
+        """(N,) posterior standard deviation; between nodes it is interpolated."""
+        return self.reader.nodes.spread(self.reader.deviation())
+
+    def map_deviation(self, counts: NodeCounts) -> Floats:
+        """(N,) standard deviation, given the release, of what the map without privacy noise would show.
+
+        That map is the posterior mean given the records themselves. Its variance given the release is the
+        posterior variance given the release less the one given the records (law of total variance).
+        """
+        private = variance_given_records(self.reader.basis, self.reader.prior, counts.mean)
+        released = np.square(self.reader.deviation())
+        left = np.maximum(released - private, LEAST_MAP_SHARE * released)
+        return self.reader.nodes.spread(np.sqrt(left))
+
+    def map_exceedance(self, threshold: Floats | float, counts: NodeCounts, sign: float = 1.0) -> Floats:
+        """(N,) probability that the map without privacy noise would show the cell beyond the threshold.
+
+        Nearer to 0 and 1 than `exceedance` where records are few: such a map is sure there, rightly or not.
+        Arguments as there; `counts` are those of the reading.
+        """
+        level = self.reader.prior.level(threshold)
+        return exceedance(sign * (self.mean() - level), self.map_deviation(counts), 0.0)
+
+    def exceedance(self, threshold: Floats | float, sign: float = 1.0) -> Floats:
+        """(N,) posterior probability that the field before clipping exceeds the threshold.
+
+        Parameters
+        ----------
+        threshold : float or ndarray of shape (N,)
+            In response units before clipping. With a public prior mean, the threshold minus that mean.
+        sign : float
+            1 for above, -1 for below.
+        """
+        return read_exceedance(self.reader.prior, self.mean(), self.deviation(), threshold, sign)
+
+    def excursions(
+        self, threshold: Floats | float, count: int, entropy: Entropy, sign: float = 1.0, batch: int = 64
+    ) -> Iterator[Bools]:
+        """`count` posterior excursion sets, (<= batch, N) at a time: free, as many as wanted.
+
+        In each, a cell is inside with the probability that `exceedance` states.
+        """
+        prior, deviation = self.reader.prior, self.deviation()
+        level = prior.level(threshold, deviation / prior.deviation)
+        for start in range(0, whole("count", count), batch):
+            paths = self.paths(min(batch, count - start), entropy)
+            yield np.asarray(sign * (paths - level) > 0)
+
+    def paths(self, count: int, entropy: Entropy) -> Floats:
+        """(count, N) posterior paths, free."""
+        return self.reader.nodes.spread(self.reader.draw(self.sums, count, entropy))

@@ -1,0 +1,130 @@
+"""Simulated releases of many readings at once: what depends on features and counts alone is computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpgp_core._checks import whole
+from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.noise.entropy import Entropy
+from dpgp_core.spectral.clipped import ClippedPrior
+from dpgp_core.spectral.counts import NodeCounts
+from dpgp_core.spectral.model import Prepared, PublicCounts
+from dpgp_core.spectral.reading import read_exceedance
+from dpgp_core.spectral.trials import drawn_anew
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """One simulated release of the counts, and the products that every reading of it needs.
+
+    With A (p, M) the features, m the counts and B (M, Q) the basis: `half` is A diag(m) B (p, Q), `records`
+    A diag(m) A^T, `rest` A diag(m^2 rest) A^T, `signal` half half^T, `link` half B^T (p, K) at K nodes,
+    and `weight` A m (p,). `noise` (p, R) is the noise of R releases of the sums.
+    """
+
+    counts: NodeCounts
+    half: Floats
+    records: Floats
+    rest: Floats
+    link: Floats
+    signal: Floats
+    weight: Floats
+    noise: Floats
+
+
+class SharedReadings:
+    """Simulated releases by one set of features, waiting for clip bounds and priors of the field.
+
+    Parameters
+    ----------
+    made : Prepared
+        Any plan with these features; its `field` is not used.
+    counts : ndarray, shape (N,)
+        Records per cell of the reference data.
+    known : PublicCounts
+        What would be public of the counts.
+    releases, draws : int
+        Simulated releases (rounded up to a multiple of draws), and releases of the counts among them.
+    same : bool
+        As in `Trial`.
+    thin : int
+        Posterior deviations are computed at every so many nodes and interpolated: 1 is exact.
+
+    Notes
+    -----
+    A reading then costs one Cholesky factor of size p and one triangular solve with M/thin right-hand sides,
+    and no product with the features. The posterior is that of `FieldReader`, its products regrouped.
+    """
+
+    def __init__(
+        self,
+        made: Prepared,
+        counts: Floats,
+        known: PublicCounts,
+        releases: int,
+        entropy: Entropy,
+        draws: int = 2,
+        *,
+        same: bool = True,
+        thin: int = 1,
+    ) -> None:
+        self._made = made
+        some, self._between = made.nodes.thinned(thin)
+        a, basis = made.features.values, made.basis
+        private = made.noise.counts is not None
+        draws = whole("draws", draws) if private else 1
+        per_draw = -(-whole("releases", releases) // draws)
+        at_nodes = made.nodes.gather(np.asarray(counts, dtype=np.float64))
+        plain, n = a.T @ at_nodes, float(at_nodes.sum())
+        self._drawn = []
+        for _ in range(draws):
+            released = None
+            if made.noise.counts is not None:
+                released = plain + made.noise.counts * entropy.normal(a.shape[1])
+            read = made.counts(drawn_anew(known, n, same, entropy), released)
+            m = read.mean
+            loaded = a * m[:, None]
+            half = loaded.T @ basis.rows
+            self._drawn.append(
+                _Drawn(
+                    read, half, a.T @ loaded, (loaded * basis.rest[:, None]).T @ loaded,
+                    half @ basis.rows[some].T, half @ half.T, a.T @ m,
+                    made.noise.sums * entropy.normal((a.shape[1], per_draw)),
+                )
+            )  # fmt: skip
+
+    def probabilities(
+        self, totals: Floats, prior: ClippedPrior, threshold: Floats | float, sign: float = 1.0
+    ) -> Floats:
+        """Exceedance probabilities (R, N) of all simulated releases under one reading.
+
+        Parameters
+        ----------
+        totals : ndarray, shape (N,)
+            Sums of the reference records' clipped responses per cell.
+        prior : ClippedPrior
+            What is believed of the clipped field.
+        threshold : float or ndarray of shape (N,)
+            In response units before clipping; sign 1 for above, -1 for below.
+        """
+        nodes, s = self._made.nodes, self._made.noise.sums
+        sums = self._made.features.values.T @ nodes.gather(totals)
+        square = prior.deviation**2
+        found = []
+        for drawn in self._drawn:
+            covariance = prior.record_noise**2 * drawn.records + square * drawn.rest
+            covariance += (square + prior.mean**2) * drawn.counts.error
+            covariance += square * drawn.signal
+            covariance[np.diag_indices_from(covariance)] += s**2
+            root = cholesky(covariance, "the covariance of the released sums", "use more noise")
+            known = prior.deviation * solve_lower(root, drawn.link)
+            seen = (sums - prior.mean * drawn.weight)[:, None] + drawn.noise
+            pull = solve_lower(root, solve_lower(root, seen), transposed=True)
+            mean = prior.mean + square * (self._made.basis.rows @ (drawn.half.T @ pull)).T
+            left = self._between @ np.maximum(1.0 - np.einsum("ij,ij->j", known, known), 1e-12)
+            deviation = prior.deviation * np.sqrt(left)
+            found.append(read_exceedance(prior, nodes.spread(mean), nodes.spread(deviation), threshold, sign))
+        return np.concatenate(found)

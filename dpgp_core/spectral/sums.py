@@ -1,0 +1,172 @@
+"""The release itself: integer sums of records' features, exact, plus noise rounded to the same integers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.features.gridded import GRID_BITS, Features
+from dpgp_core.features.nodes import Nodes
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.spectral.cost import SpectralNoise
+
+RESPONSE_BITS = 10
+"""Responses are rounded to multiples of 2^-10 of a response unit."""
+
+_RESPONSE = 1 << RESPONSE_BITS
+_SUM_UNIT = 2.0 ** -(GRID_BITS + RESPONSE_BITS)
+_COUNT_UNIT = 2.0**-GRID_BITS
+_MOST_RECORDS = 1 << 31  # times 2^30 stays below 2^62
+
+Ints = NDArray[np.int64]
+
+
+class RoundedNoise(Protocol):
+    """Independent deviates of a normal distribution times `scale`, each rounded to the nearest integer."""
+
+    def rounded_normal(self, scale: float, size: int) -> Ints:
+        """(size,) integers."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class GridRecords:
+    """Records summed per cell in whole numbers: the same for every order of the records.
+
+    Parameters
+    ----------
+    cell
+        (k,) occupied cells, strictly increasing
+    count
+        (k,) records of each, >= 1
+    total
+        (k,) sum of the responses of each, in units of 2^-10, at most 2^10 count in size
+    """
+
+    cell: Ints
+    count: Ints
+    total: Ints
+
+    def __post_init__(self) -> None:
+        if not (self.cell.ndim == 1 and self.cell.shape == self.count.shape == self.total.shape):
+            raise InvalidValue("cell, count and total must be one-dimensional and of equal length.")
+        if self.cell.size == 0:
+            raise InvalidValue("there are no records: at least one record must lie inside the domain.")
+        if self.cell[0] < 0 or np.any(np.diff(self.cell) <= 0) or np.any(self.count < 1):
+            raise InvalidValue("cells must increase strictly and hold at least one record each.")
+        if np.any(np.abs(self.total) > self.count * _RESPONSE):
+            raise InvalidValue("responses must be clipped to [-1, 1].")
+        if int(self.count.sum()) >= _MOST_RECORDS:
+            raise InvalidValue("there are too many records for sums of 62 bits: split them over domains.")
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return int(self.count.sum())
+
+    @classmethod
+    def of(cls, cell: ArrayLike, response: ArrayLike) -> GridRecords:
+        """From one row per record: cells (n,) and responses (n,), which are clipped to [-1, 1] and rounded.
+
+        Each record is rounded by itself, so replacing one record changes one record's integers only.
+        """
+        cells = np.asarray(cell, dtype=np.int64)
+        values = np.asarray(response, dtype=np.float64)
+        if cells.ndim != 1 or cells.shape != values.shape:
+            raise InvalidValue("every record needs one cell and one response.")
+        if not np.all(np.isfinite(values)):
+            raise InvalidValue("responses must be finite.")
+        whole = np.rint(np.clip(values, -1.0, 1.0) * _RESPONSE).astype(np.int64)
+        occupied, inverse, count = np.unique(cells, return_inverse=True, return_counts=True)
+        total = np.zeros(occupied.size, dtype=np.int64)
+        np.add.at(total, inverse.ravel(), whole)
+        return cls(occupied, count.astype(np.int64), total)
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralSums:
+    """What is released: nothing in it is private any more.
+
+    Parameters
+    ----------
+    sums
+        (p,) `sum y phi` plus noise
+    counts
+        (p,) `sum phi` plus noise; None where places are public
+    noise
+        the standard deviations
+    """
+
+    sums: Floats
+    counts: Floats | None
+    noise: SpectralNoise
+
+    def __post_init__(self) -> None:
+        if self.sums.ndim != 1 or self.sums.size == 0 or not np.all(np.isfinite(self.sums)):
+            raise InvalidValue("released sums must be a finite vector.")
+        if (self.counts is None) != (self.noise.counts is None):
+            raise InvalidValue("released counts and their noise come together or not at all.")
+        if self.counts is not None and (
+            self.counts.shape != self.sums.shape or not np.all(np.isfinite(self.counts))
+        ):
+            raise InvalidValue("released counts must be finite, one for each sum.")
+
+
+def exact_sums(features: Features, nodes: Nodes, records: GridRecords) -> tuple[Ints, Ints]:
+    """`sum y phi` in units of 2^-30 and `sum phi` in units of 2^-20, (p,) each: exact, and private.
+
+    Raises
+    ------
+    InvalidValue
+        If the features are of another domain, or a record lies outside it.
+    """
+    if features.nodes != nodes.size:
+        raise InvalidValue("the features and the nodes must be of the same domain.")
+    if records.cell[-1] >= nodes.cells:
+        raise InvalidValue("a record lies outside the domain.")
+    totals, counts = np.zeros(nodes.size, dtype=np.int64), np.zeros(nodes.size, dtype=np.int64)
+    at = nodes.place[records.cell]
+    np.add.at(totals, at, records.total)
+    np.add.at(counts, at, records.count)
+    # At most n 2^30 < 2^61 in size, and so is every partial sum: no overflow, hence no dependence on order.
+    return totals @ features.whole, counts @ features.whole
+
+
+def release_sums(
+    features: Features, nodes: Nodes, records: GridRecords, noise: SpectralNoise, source: RoundedNoise
+) -> SpectralSums:
+    """Release the sums once: a Gaussian mechanism of parameter `release_mu(inner_products(features), noise)`.
+
+    Parameters
+    ----------
+    features : Features
+        Public.
+    nodes : Nodes
+        Public.
+    records : GridRecords
+        Private.
+    noise : SpectralNoise
+        From `noise_for`.
+    source : RoundedNoise
+        Of operating-system bits, for anything that leaves the curator's hands.
+
+    Notes
+    -----
+    As the exact sums T are integers, `T + round(s w) = round(T + s w)`: rounding is post-processing of the
+    ideal Gaussian mechanism, whose mu is computed from the very integers that are summed here.
+    """
+    totals, counts = exact_sums(features, nodes, records)
+    sums = totals + source.rounded_normal(noise.sums / _SUM_UNIT, features.size)
+    if noise.counts is None:
+        return SpectralSums(_times(sums, _SUM_UNIT), None, noise)
+    noisy = counts + source.rounded_normal(noise.counts / _COUNT_UNIT, features.size)
+    return SpectralSums(_times(sums, _SUM_UNIT), _times(noisy, _COUNT_UNIT), noise)
+
+
+def _times(whole: Ints, unit: float) -> Floats:
+    """Released integers as numbers: multiples of the public unit."""
+    return np.asarray(whole.astype(np.float64) * unit)

@@ -1,0 +1,1 @@
+"""Conditional inferential privacy of location traces: hide chosen moments from whoever interpolates."""

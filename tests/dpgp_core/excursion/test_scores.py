@@ -1,0 +1,101 @@
+"""Scores and smoothing against their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.stats import norm
+
+from dpgp_core.excursion.scores import PROBABILITY_FLOOR, bce, exceedance, expected_iou, iou, ious, two_sided
+from dpgp_core.excursion.smoothing import domain_adjacency, smooth
+from tests.dpgp_core.hexmap import disk, islands
+
+a_set = arrays(np.bool_, 12)
+
+
+@given(a_set, a_set)
+def test_iou_is_a_symmetric_similarity(one: np.ndarray, other: np.ndarray) -> None:
+    union = set(np.flatnonzero(one)) | set(np.flatnonzero(other))
+    common = set(np.flatnonzero(one)) & set(np.flatnonzero(other))
+    if not union:
+        assert np.isnan(iou(one, other))  # undefined: nothing agrees with nothing
+        return
+    assert iou(one, other) == iou(other, one) == len(common) / len(union)
+    assert not one.any() or iou(one, one) == 1.0
+
+
+@given(arrays(np.bool_, (5, 12)), a_set)
+def test_expected_iou_is_the_mean_of_single_ious(sets: np.ndarray, truth: np.ndarray) -> None:
+    singles = [iou(one, truth) for one in sets]
+    np.testing.assert_allclose(ious(sets, truth), singles)
+    assert expected_iou(sets, truth) == pytest.approx(np.mean(singles), nan_ok=True)
+
+
+def test_two_empty_sets_have_no_agreement() -> None:
+    """1 was said: a map that shows nothing where nothing is looked perfect."""
+    sets = np.array([[False, False], [True, False]])
+    np.testing.assert_array_equal(ious(sets, np.array([False, False])), [np.nan, 0.0])
+    np.testing.assert_array_equal(ious(sets, np.array([True, False])), [0.0, 1.0])
+
+
+def test_only_a_map_with_two_sides_gives_a_score() -> None:
+    assert two_sided(np.array([True, False]))
+    assert not two_sided(np.array([True, True]))
+    assert not two_sided(np.array([False, False]))
+
+
+def test_sets_over_different_domains_are_refused() -> None:
+    with pytest.raises(ValueError, match="same domain"):
+        iou(np.zeros(3, dtype=bool), np.zeros(4, dtype=bool))
+    with pytest.raises(ValueError, match="same domain"):
+        ious(np.zeros((2, 3), dtype=bool), np.zeros(4, dtype=bool))
+    with pytest.raises(ValueError, match="same cells"):
+        bce(np.zeros(3), np.zeros(4, dtype=bool))
+
+
+@given(arrays(np.float64, 6, elements=st.floats(0.01, 0.99)), arrays(np.bool_, 6))
+def test_bce_is_the_mean_negative_log_likelihood(probability: np.ndarray, label: np.ndarray) -> None:
+    likelihood = np.where(label, probability, 1 - probability)
+    assert bce(probability, label) == pytest.approx(-np.mean(np.log(likelihood)))
+
+
+def test_bce_stays_finite_when_one_cell_is_surely_wrong() -> None:
+    assert bce(np.array([0.0]), np.array([True])) == pytest.approx(-np.log(PROBABILITY_FLOOR))
+
+
+def test_exceedance_is_the_normal_tail_and_handles_no_spread() -> None:
+    mean, deviation = np.array([0.3, -0.2, 1.0, 0.0]), np.array([0.5, 2.0, 0.0, 0.0])
+    expected = [norm.sf(0.1, 0.3, 0.5), norm.sf(0.1, -0.2, 2.0), 1.0, 0.0]
+    np.testing.assert_allclose(exceedance(mean, deviation, 0.1), expected)
+
+
+def test_a_round_of_smoothing_averages_a_cell_with_its_neighbours_in_the_domain() -> None:
+    lattice = disk(2, padding=2)
+    values = np.random.default_rng(0).normal(size=lattice.size)
+    near = np.linalg.norm(lattice.domain_centres[:, None] - lattice.domain_centres[None], axis=2) < 1.1 * 400
+    expected = np.array([values[row].mean() for row in near])
+    np.testing.assert_allclose(smooth(lattice, values, 1), expected)
+    np.testing.assert_allclose(smooth(domain_adjacency(lattice), values[None], 1), expected[None])
+    np.testing.assert_allclose(
+        smooth(lattice, np.stack([values, -values]), 2)[1], -smooth(lattice, expected, 1)
+    )
+
+
+def test_smoothing_keeps_constants_bounds_and_islands() -> None:
+    lattice = islands()
+    np.testing.assert_allclose(smooth(lattice, np.full((2, 8), 3.5), 7), 3.5)
+    values = np.arange(8.0)
+    smoothed = smooth(lattice, values, 50)
+    assert smoothed[7] == values[7]
+    assert values[:4].min() <= smoothed[:4].min() <= smoothed[:4].max() <= values[:4].max()
+    np.testing.assert_array_equal(smooth(lattice, values, 0), values)
+
+
+def test_smoothing_refuses_what_does_not_fit() -> None:
+    with pytest.raises(ValueError, match="0 or more"):
+        smooth(disk(1), np.zeros(7), -1)
+    with pytest.raises(ValueError, match="same number of cells"):
+        smooth(disk(1), np.zeros(8), 1)

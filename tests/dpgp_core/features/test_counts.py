@@ -1,0 +1,106 @@
+"""Counts: priors from public knowledge, and posteriors against dense algebra."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpgp_core.spectral import (
+    CountPrior,
+    NodeCounts,
+    estimated_number,
+    prior_from_reference,
+    prior_of_unknown,
+    read_counts,
+)
+from tests.dpgp_core.features.worlds import dense_posterior, prepared
+
+
+def test_one_round_is_the_textbook_posterior() -> None:
+    made = prepared(radius=3)
+    a = made.features.values
+    generator = np.random.default_rng(2)
+    mean = generator.uniform(3.0, 9.0, 37)
+    shared = 0.6 * made.basis.rows[:, :10]
+    prior = CountPrior(mean, 0.5 * mean, shared)
+    true = generator.poisson(mean)
+    released = a.T @ true + 1.5 * generator.standard_normal(made.features.size)
+    found = read_counts(prior, made.features, released, 1.5, made.nodes)
+    covariance = np.diag(0.5 * mean) + np.outer(mean, mean) * (shared @ shared.T)
+    expected, left = dense_posterior(mean, covariance, a.T, 2.25 * np.eye(made.features.size), released)
+    assert np.allclose(found.mean, expected * (mean.sum() / expected.sum()), atol=1e-9)
+    assert np.allclose(found.error, a.T @ left @ a, atol=1e-8)
+
+
+def test_counts_stay_positive_and_keep_their_sum() -> None:
+    made = prepared(radius=3)
+    prior = prior_of_unknown(made.nodes, 100.0, made.basis.rows)
+    released = -50.0 * np.ones(made.features.size)
+    found = read_counts(prior, made.features, released, 0.5, made.nodes)
+    assert float(found.mean.min()) > 0.0
+    assert float(found.mean.sum()) == pytest.approx(100.0)
+
+
+def test_rounds_find_where_nobody_is() -> None:
+    """All records in one half of the disk: the other half's estimate shrinks with every round."""
+    made = prepared(radius=8, density=20.0, mu=1.0)
+    centres = made.nodes.lattice.domain_centres
+    empty = centres[:, 0] > 200.0
+    true = np.where(empty, 0.0, 40.0)
+    noise = made.noise.counts
+    assert noise is not None
+    released = made.features.values.T @ true
+    released = released + noise * np.random.default_rng(4).standard_normal(made.features.size)
+    again = prior_of_unknown(made.nodes, float(true.sum()), made.basis.rows)
+    once = CountPrior(again.mean, again.white, again.relative, 0)
+    found = [read_counts(prior, made.features, released, noise, made.nodes).mean for prior in (once, again)]
+    errors = [float(np.abs(mean - true).mean()) for mean in found]
+    assert errors[1] < 0.85 * errors[0]
+
+
+def test_reference_counts_are_scaled_to_n() -> None:
+    made = prepared(radius=3)
+    reference = np.zeros(37)
+    reference[[0, 5, 6]] = [10.0, 20.0, 30.0]
+    prior = prior_from_reference(made.nodes, reference, 120.0)
+    assert float(prior.mean.sum()) == pytest.approx(120.0)
+    assert float(prior.mean.min()) > 0.0
+    assert int(prior.mean.argmax()) == 6
+    assert 40.0 < prior.mean[6] < 60.0
+    assert np.allclose(prior.white, 0.1 * prior.mean**2 + 2.0 * prior.mean)
+    far = np.abs(made.nodes.lattice.domain_centres - made.nodes.lattice.domain_centres[6]).sum(axis=1)
+    assert prior.mean[int(far.argmax())] < 0.02
+
+
+def test_cells_of_at_most_one_record() -> None:
+    made = prepared(radius=3)
+    reference = np.zeros(37)
+    reference[:20] = 1.0
+    prior = prior_from_reference(made.nodes, reference, 22.0, single=True)
+    assert float(prior.mean.max()) <= 0.98
+    assert np.allclose(prior.white, prior.mean * (1.0 - prior.mean))
+
+
+def test_the_number_of_records_is_estimated_where_it_is_not_public() -> None:
+    made = prepared(radius=5, relation="add-or-remove")
+    shape = np.ones(made.nodes.size)
+    exact = made.features.values.T @ (7.0 * shape)
+    assert estimated_number(made.features, shape, exact) == pytest.approx(7.0 * 91, rel=1e-9)
+    assert estimated_number(made.features, shape, -exact) == 1.0
+
+
+def test_public_counts_have_no_error() -> None:
+    counts = NodeCounts.known(np.array([1.0, 0.0, 3.0]), 2)
+    assert counts.error.tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_impossible_priors_are_refused() -> None:
+    made = prepared(radius=2)
+    with pytest.raises(ValueError, match="some must be positive"):
+        prior_from_reference(made.nodes, np.zeros(19), 10.0)
+    with pytest.raises(ValueError, match="not be negative"):
+        prior_from_reference(made.nodes, -np.ones(19), 10.0)
+    with pytest.raises(ValueError, match="positive and finite"):
+        CountPrior(np.zeros(3), np.ones(3))
+    with pytest.raises(ValueError, match="must not be negative"):
+        CountPrior(np.ones(3), -np.ones(3))

@@ -1,0 +1,213 @@
+"""Every mechanism: what it draws from neighbouring records never diverges more than its price."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.bounds.registry import BOUNDS
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms import noisy_cell_statistics as cell_statistics
+from dpgp_core.mechanisms import released as rounding
+from dpgp_core.mechanisms.bin_means import BinMeansDesign
+from dpgp_core.mechanisms.cloaking import CloakingDesign
+from dpgp_core.mechanisms.functional import FunctionalDesign
+from dpgp_core.mechanisms.noisy_cell_statistics import (
+    NoisyCellStatisticsDesign,
+    NoisyStatistics,
+    release_statistics,
+)
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.released import GRID
+from dpgp_core.mechanisms.sparse_gp import SparseGpDesign
+from dpgp_core.mechanisms.spectral_statistics import SpectralStatisticsDesign
+from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.registry import PRIORS, Prior, make_prior
+from tests.dpgp_core.drawing import draw_paths, draw_release, guarantee
+from tests.dpgp_core.hexmap import disk, drawn_law, line, records_on
+
+POSTERIOR_SAMPLING, NOISY_CELL_STATISTICS = "posterior-sampling", "noisy-cell-statistics"
+EVERY = {
+    POSTERIOR_SAMPLING: Design(prior="car", lengthscale=900.0, ridge=1.5, scale=0.4, paths=3),
+    NOISY_CELL_STATISTICS: NoisyCellStatisticsDesign(
+        prior="car", lengthscale=900.0, ridge=1.5, scale=0.4, statistic_noise=2.0, paths=3
+    ),
+    "spectral-statistics": SpectralStatisticsDesign(
+        "water-filled", "exponential", 900.0, 0.5, 0.0, 0.5, 1.0, 1.2, 1.0, paths=3
+    ),
+    "sparse-gp": SparseGpDesign("car", 900.0, 1.5, 0.4, 900.0, 1.0, paths=3),
+    "cloaking": CloakingDesign("car", 900.0, 1.5, 0.4, 1.0, paths=3),
+    "functional": FunctionalDesign("car", 900.0, 1.5, 0.4, 1.0, paths=3),
+    "bin-means": BinMeansDesign("car", 900.0, 1.5, 0.4, 900.0, 1.0, paths=3),
+}  # fmt: skip
+every_mechanism = pytest.mark.parametrize("name", sorted(MECHANISMS))
+
+
+def renyi(mean: Floats, covariance: Floats, other_mean: Floats, other_covariance: Floats) -> Floats:
+    """Exact Renyi divergences of two normal laws at every order of ORDERS (Gil et al. 2013)."""
+    root = np.linalg.inv(np.linalg.cholesky(covariance))
+    ratio, turn = np.linalg.eigh(root @ other_covariance @ root.T)
+    shift = turn.T @ root @ (mean - other_mean)
+    orders = ORDERS[:, None]
+    mixed = (1.0 - orders) + orders * ratio
+    finite = np.all(mixed > 0, axis=1)
+    safe = np.where(mixed > 0, mixed, 1.0)
+    terms = orders / 2 * shift**2 / safe - (np.log(safe) - orders * np.log(ratio)) / (2 * (orders - 1))
+    return np.where(finite, terms.sum(axis=1), np.inf)
+
+
+def neighbours(lattice: Lattice, n: int, seed: int) -> tuple[CollapsedRecords, CollapsedRecords]:
+    """Records clustered in few cells with extreme responses, and the same with one of them replaced."""
+    generator = np.random.default_rng(seed)
+    pool = generator.choice(lattice.size, size=min(3, lattice.size), replace=False)
+    cells = generator.choice(pool, n)
+    responses = generator.choice([-1.0, 1.0], n)
+    other_cells, other_responses = cells.copy(), responses.copy()
+    other_cells[0], other_responses[0] = generator.integers(0, lattice.size), -responses[0]
+    return (
+        CollapsedRecords.from_records(cells, responses),
+        CollapsedRecords.from_records(other_cells, other_responses),
+    )
+
+
+def law(design: Design, prior: Prior, records: CollapsedRecords) -> tuple[Floats, Floats]:
+    """Mean and covariance of one released path, by probing the mechanism itself."""
+    return drawn_law(
+        lambda paths, entropy: draw_paths(
+            replace(design, paths=paths), prior, records, entropy, simulation=True
+        ),
+        2 * prior.white_size + records.index.size,
+    )
+
+
+@pytest.mark.parametrize("name", sorted(PRIORS))
+@pytest.mark.parametrize("lattice", [disk(2, padding=1), line(8)], ids=["disk", "line"])
+@pytest.mark.parametrize(("ridge", "noise_scale"), [(0.4, 0.0), (1.5, 0.0), (1.5, 0.3), (8.0, 0.1)])
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_posterior_sampling_is_worth_its_price_under_every_bound(
+    name: str, lattice: Lattice, ridge: float, noise_scale: float, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the sampler's own noise matrix to the divergence, against the accountant's curve."""
+    monkeypatch.setattr(
+        rounding, "GRID", 2.0**-50
+    )  # rounding is post-processing; here it would blur the probe
+    prior = make_prior(name, lattice, 1_500.0)
+    design = Design(prior=name, lengthscale=1_500.0, ridge=ridge, scale=0.5, noise_scale=noise_scale)
+    curves = {
+        bound: guarantee(replace(design, bound=bound), n, prior).curve.values
+        for bound in prior.bounds
+        if bound in BOUNDS and BOUNDS[bound].proved
+    }
+    assert curves
+    for seed in range(6):
+        one, other = neighbours(lattice, n, seed)
+        divergence = renyi(*law(design, prior, one), *law(design, prior, other))
+        for bound, curve in curves.items():
+            assert np.all(divergence <= curve * (1 + 1e-7) + 1e-8), bound
+
+
+def test_noisy_statistics_are_worth_their_price() -> None:
+    design = EVERY[NOISY_CELL_STATISTICS]
+    prior = make_prior("car", disk(2), 900.0)
+    price = guarantee(design, 4, prior)
+    assert price.exact_gaussian_mu is not None
+    worst = 0.0
+    for seed in range(50):
+        laws = []
+        for records in neighbours(prior.lattice, 4, seed):
+            mean, covariance = drawn_law(
+                lambda paths, entropy, records=records: _statistics(
+                    records, prior.size, design, entropy, paths
+                ),
+                2 * prior.size,
+            )
+            np.testing.assert_allclose(
+                covariance, design.statistic_noise**2 * np.eye(2 * prior.size), atol=1e-4
+            )
+            laws.append(mean)
+        worst = max(worst, float(np.linalg.norm(laws[0] - laws[1]) / design.statistic_noise))
+    assert worst <= price.exact_gaussian_mu * (1 + 1e-5)
+    assert worst >= 0.99 * price.exact_gaussian_mu
+
+
+def _statistics(
+    records: CollapsedRecords, size: int, design: NoisyCellStatisticsDesign, entropy: object, paths: int
+) -> Floats:
+    """`paths` releases of the statistics as rows; each is dealt one of the probe's unit vectors."""
+    whole = entropy.normal((2 * size, paths))  # type: ignore[attr-defined]
+
+    class Dealt:
+        def __init__(self, column: int) -> None:
+            self.column = column
+
+        def normal(self, shape: tuple[int, int]) -> Floats:
+            return whole[:, self.column].reshape(shape)
+
+    rows = []
+    for column in range(paths):
+        released = release_statistics(records, size, design.statistic_noise, Dealt(column))  # type: ignore[arg-type]
+        rows.append(np.concatenate([released.sums, released.counts]))
+    return np.array(rows)
+
+
+@every_mechanism
+def test_a_release_has_its_shape_its_grid_and_its_statistics(name: str) -> None:
+    design = EVERY[name]
+    prior = make_prior("car", disk(2, padding=1), 900.0)
+    release = draw_release(design, prior, records_on(prior.lattice, 20, seed=1)[2], SystemEntropy())
+    assert release.paths.shape == (3, 19)
+    np.testing.assert_array_equal(release.paths / GRID, np.round(release.paths / GRID))
+    numbers = {POSTERIOR_SAMPLING: 0, NOISY_CELL_STATISTICS: 2, "sparse-gp": 2, "spectral-statistics": 2}
+    assert len(release.raw) == numbers.get(name, 1)
+    if name == NOISY_CELL_STATISTICS:
+        assert [part.shape for part in release.raw] == [(19,), (19,)]
+    assert (release.mean is not None) == (name != POSTERIOR_SAMPLING)
+
+
+@every_mechanism
+def test_two_releases_differ_and_two_simulations_do_not(name: str) -> None:
+    design, prior = EVERY[name], make_prior("car", disk(2, padding=1), 900.0)
+    records = records_on(prior.lattice, 20, seed=1)[2]
+    assert np.all(
+        draw_paths(design, prior, records, SystemEntropy())
+        != draw_paths(design, prior, records, SystemEntropy())
+    )
+    simulated = [draw_paths(design, prior, records, SimulationEntropy(3), simulation=True) for _ in range(2)]
+    np.testing.assert_array_equal(simulated[0], simulated[1])
+
+
+@every_mechanism
+def test_a_release_refuses_seeds_and_records_outside(name: str) -> None:
+    design, prior = EVERY[name], make_prior("car", disk(2, padding=1), 900.0)
+    records = records_on(prior.lattice, 20, seed=1)[2]
+    with pytest.raises(ValueError, match="must draw from SystemEntropy"):
+        draw_release(design, prior, records, SimulationEntropy(1))
+    outside = CollapsedRecords(np.array([19]), np.array([1]), np.array([0.0]))
+    with pytest.raises(ValueError, match="outside the prior's domain"):
+        draw_release(design, prior, outside, SystemEntropy())
+
+
+def test_further_paths_come_from_the_released_statistics_alone() -> None:
+    design, prior = EVERY[NOISY_CELL_STATISTICS], make_prior("car", disk(2, padding=1), 900.0)
+    records = records_on(prior.lattice, 200, seed=1)[2]
+    release = draw_release(replace(design, paths=4_000), prior, records, SystemEntropy())
+    more, (sums, counts) = release.paths, release.raw
+    statistics = NoisyStatistics(sums, counts, design.statistic_noise, records.n)
+    posterior = cell_statistics.noise_aware_posterior(statistics, prior, design.ridge, design.scale)
+    np.testing.assert_allclose(release.mean, posterior.mean, atol=1e-6)
+    deviation = design.scale * np.sqrt(posterior.variance)
+    # Six standard errors in each of 19 cells: failure probability under 1e-7.
+    assert np.all(np.abs(more.mean(axis=0) - posterior.mean) < 6 * deviation / np.sqrt(4_000))
+
+
+def test_without_a_scale_or_noise_nothing_is_released() -> None:
+    prior = make_prior("car", disk(1), 900.0)
+    design = Design(prior="car", lengthscale=900.0, ridge=1.0, scale=0.0)
+    with pytest.raises(ValueError, match="not a draw"):
+        draw_release(design, prior, records_on(prior.lattice, 5, seed=1)[2], SystemEntropy())

@@ -1,0 +1,143 @@
+"""The field behind released paths: probabilities that come true, from one path and public facts alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.path_reading import PathReader
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling, PosteriorSamplingDesign
+from dpgp_core.mechanisms.reading import Reading, mixed
+from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.released import exceedance_probability
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.fitting import fit
+from dpgp_core.posterior.records import CollapsedRecords
+from tests.dpgp_core.hexmap import disk
+
+LATTICE = disk(4, 3)
+EACH = 20
+
+
+def world(seed: int, deviation: float = 0.5) -> tuple[np.ndarray, CollapsedRecords, PublicFacts]:
+    """A field on 61 cells and twenty records in each."""
+    facts = PublicFacts(LATTICE, EACH * LATTICE.size)
+    generator, prior = np.random.default_rng(seed), facts.prior("exponential", 2_000.0)
+    field = deviation * prior.colour(generator.standard_normal((prior.white_size, 1)))[:, 0]
+    cells = np.repeat(np.arange(LATTICE.size), EACH)
+    values = np.clip(field[cells] + 0.5 * generator.standard_normal(cells.size), -1.0, 1.0)
+    return field, CollapsedRecords.from_records(cells, values), facts
+
+
+def paths_of(design: PosteriorSamplingDesign, records: CollapsedRecords, facts: PublicFacts) -> np.ndarray:
+    posterior = fit(facts.prior(design.prior, design.lengthscale), records, design.ridge)
+    return posterior.draw(design.scale, design.paths, SimulationEntropy(4), design.noise_scale)
+
+
+@pytest.mark.parametrize("prior", ["car", "exponential"])
+@pytest.mark.parametrize("extra", [0.0, 0.001])
+def test_sums_behind_a_path_are_the_records_sums(prior: str, extra: float) -> None:
+    """With hardly any noise, what is read off a path is what the records' sums over the features are."""
+    _, records, facts = world(1)
+    design = PosteriorSamplingDesign(prior, 1_500.0, 3.0, 0.001, noise_scale=extra)
+    parts = PathReader(design, facts, np.full(LATTICE.size, float(EACH))).parts
+    path = paths_of(design, records, facts)[0]
+    error = parts.sums.T @ path - parts.loadings.T @ (records.mean * records.count)
+    expected = np.sqrt(parts.noise.diagonal())
+    assert np.abs(error / expected).max() < 4.5
+    assert 0.7 < float(np.sqrt(np.mean(np.square(error / expected)))) < 1.3
+
+
+def test_a_path_with_hardly_any_noise_gives_the_field() -> None:
+    field, records, facts = world(2)
+    design = PosteriorSamplingDesign("car", 1_500.0, 3.0, 0.01)
+    known = np.full(LATTICE.size, float(EACH))
+    found = PathReader(design, facts, known).read(paths_of(design, records, facts), 40, SimulationEntropy(5))
+    assert np.corrcoef(found.mean, field)[0, 1] > 0.9
+    assert found.draws.shape == (40, LATTICE.size)
+    assert 0.1 < float(np.mean(np.square((found.mean - field) / found.sd))) < 1.6
+
+
+def test_more_noise_leaves_more_doubt() -> None:
+    _, records, facts = world(3)
+    sure, unsure = (
+        PathReader(design, facts).read(paths_of(design, records, facts), 2, SimulationEntropy(6)).sd.mean()
+        for design in (
+            PosteriorSamplingDesign("car", 1_500.0, 3.0, 0.02),
+            PosteriorSamplingDesign("car", 1_500.0, 3.0, 2.0),
+        )
+    )
+    assert sure < 0.75 * unsure
+
+
+def test_what_is_read_depends_on_the_paths_and_public_facts_alone() -> None:
+    """The same path gives the same reading whatever the records were."""
+    _, first, facts = world(7)
+    second = CollapsedRecords(first.index[:3], np.array([9, 1, 1]), np.zeros(3))
+    design = PosteriorSamplingDesign("car", 1_500.0, 3.0, 0.3)
+    path = paths_of(design, first, facts)
+    one, other = (
+        PosteriorSampling().read(design, facts, records, path, SimulationEntropy(8))
+        for records in (first, second)
+    )
+    assert np.array_equal(one.mean, other.mean)
+    assert np.array_equal(one.draws, other.draws)
+    assert np.all(one.sd * 2.0**20 == np.round(one.sd * 2.0**20))
+    assert np.all(one.draws * 2.0**10 == np.round(one.draws * 2.0**10))
+
+
+def test_draws_have_the_stated_mean_and_deviation() -> None:
+    _, records, facts = world(9)
+    design = PosteriorSamplingDesign("car", 1_500.0, 3.0, 0.2)
+    found = PathReader(design, facts).read(paths_of(design, records, facts), 600, SimulationEntropy(10))
+    assert np.abs((found.draws.mean(axis=0) - found.mean) / found.sd).max() < 0.35
+    assert (found.draws.std(axis=0) / found.sd).mean() == pytest.approx(1.0, abs=0.12)
+
+
+def test_probabilities_from_one_path_come_true() -> None:
+    """Forty worlds whose counts are as uneven as the reading believes, and not known to it."""
+    stated, true = [], []
+    design = PosteriorSamplingDesign("car", 2_000.0, 4.0, 0.3)
+    facts = PublicFacts(LATTICE, EACH * LATTICE.size)
+    reader, prior = PathReader(design, facts), facts.prior("exponential", 2_500.0)
+    generator = np.random.default_rng(11)
+    for _ in range(40):
+        field = (
+            generator.choice([0.25, 0.6])
+            * prior.colour(generator.standard_normal((prior.white_size, 1)))[:, 0]
+        )
+        density = np.exp(0.7 * prior.colour(generator.standard_normal((prior.white_size, 1)))[:, 0])
+        cells = generator.choice(LATTICE.size, facts.n, p=density / density.sum())
+        values = np.clip(field[cells] + 0.5 * generator.standard_normal(cells.size), -1.0, 1.0)
+        records = CollapsedRecords.from_records(cells, values)
+        posterior = fit(facts.prior("car", 2_000.0), records, 4.0)
+        path = posterior.draw(0.3, 1, SimulationEntropy(int(generator.integers(1 << 30))))
+        found = reader.read(path, 0, SimulationEntropy(12))
+        stated.append(exceedance_probability(found.mean, found.sd, 0.0))
+        true.append(field > 0.0)
+    probability, inside = np.concatenate(stated), np.concatenate(true)
+    fifth = np.minimum((5 * probability).astype(int), 4)
+    gaps = [float(inside[fifth == k].mean() - probability[fifth == k].mean()) for k in range(5)]
+    assert max(map(abs, gaps)) < 0.1
+    assert float(np.mean(np.square(probability - inside))) < 0.2  # a coin has .25
+
+
+def test_a_mixture_has_the_variance_within_and_between() -> None:
+    readings = [
+        Reading(np.array([0.0]), np.array([1.0]), np.zeros((2, 1))),
+        Reading(np.array([2.0]), np.array([3.0]), np.ones((6, 1))),
+    ]
+    found = mixed(readings, np.array([0.25, 0.75]))
+    assert found.mean.tolist() == [1.5]
+    assert found.sd[0] == pytest.approx(np.sqrt(0.25 * (1 + 2.25) + 0.75 * (9 + 0.25)))
+    assert found.draws.sum() == 6.0
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_every_mechanism_offers_a_probability(name: str) -> None:
+    """By its own release or by a reading of its paths: a mechanism has one or the other."""
+    mechanism = MECHANISMS[name]
+    reads = type(mechanism).read is not Mechanism.read
+    assert reads != mechanism.free_paths  # paths that are free are draws of the field themselves

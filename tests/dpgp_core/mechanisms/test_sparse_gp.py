@@ -1,0 +1,141 @@
+"""The sparse Gaussian process as a mechanism: priced exactly, drawn from integers, read in two ways."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
+from dpgp_core.mechanisms.base import Ask, Budget
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.released import draw_release
+from dpgp_core.mechanisms.sparse_gp import MOST_POINTS, SparseGp, SparseGpDesign, inducing_cells
+from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from tests.dpgp_core.hexmap import disk
+
+MECHANISM = SparseGp()
+LATTICE = disk(4, padding=1)
+FACTS = PublicFacts(LATTICE, 800)
+DESIGN = SparseGpDesign("exponential", 1500.0, 1.0, 0.5, 900.0, 3.0, paths=4)
+READINGS = pytest.mark.parametrize("reading", ["shrunken", "errors-in-variables"])
+
+
+def records(n: int = 800) -> CollapsedRecords:
+    generator = np.random.default_rng(5)
+    cells = generator.integers(0, LATTICE.size, n)
+    high = np.where(LATTICE.domain_centres[cells, 0] > LATTICE.domain_centres[:, 0].mean(), 0.6, -0.6)
+    return CollapsedRecords.from_records(cells, np.clip(high + 0.2 * generator.normal(size=n), -1.0, 1.0))
+
+
+def test_what_is_calibrated_costs_its_budget_and_no_more() -> None:
+    found = MECHANISM.calibrate(DESIGN, FACTS, Budget(2.0, 1e-5))
+    assert found is not None
+    assert 1.999 < MECHANISM.guarantee(found, FACTS).epsilon(1e-5).epsilon <= 2.0
+    # Rounded noise is not quite the ideal: its distance is charged.
+    assert MECHANISM.guarantee(found, FACTS).cost.distance == 2.0**-150
+
+
+@pytest.mark.parametrize("balance", [1.0, 0.05])
+def test_the_exact_mu_of_every_exchanged_record_is_at_most_the_declared_one(balance: float) -> None:
+    """All places and both ends for one record, and the pairs of cells that are furthest apart."""
+    design = replace(DESIGN, balance=balance)
+    plan = MECHANISM.plan(design, FACTS)
+    first_noise, second_noise = plan.noises(design)
+    whole, worst = plan.features.whole, 0.0
+    cells = range(LATTICE.size)
+    for one in cells:
+        for other in cells:
+            for sign in (1, -1):
+                first = (whole[one] - sign * whole[other]) * 2.0**-15
+                second = (np.outer(whole[one], whole[one]) - np.outer(whole[other], whole[other])) * 4.0**-15
+                square = first @ first / first_noise**2 + np.sum(second**2) / second_noise**2
+                worst = max(worst, math.sqrt(square))
+    assert 0.7 * design.mu < worst <= design.mu
+
+
+def test_inducing_points_come_from_public_parents_or_squares() -> None:
+    squares = inducing_cells(FACTS, 900.0)
+    assert np.unique(squares).size == squares.size
+    parents = (np.arange(LATTICE.size) // 7,)
+    tree = PublicFacts(LATTICE, 800, parents=parents)
+    chosen = inducing_cells(tree, 400.0 * math.sqrt(7))
+    assert chosen.size == np.unique(parents[0]).size
+    assert sorted(parents[0][chosen]) == list(range(chosen.size))
+    assert inducing_cells(tree, 100.0).size == LATTICE.size  # no level of that size: squares
+
+
+@READINGS
+def test_a_release_shows_the_high_side(reading: str) -> None:
+    design = replace(DESIGN, reading=reading, mu=8.0)  # type: ignore[arg-type]
+    released = draw_release(
+        MECHANISM.prepare(design, FACTS, records()), SimulationEntropy(3), simulation=True
+    )
+    assert released.paths.shape == (4, LATTICE.size)
+    probability = released.probability(0.0)
+    assert probability is not None
+    east = LATTICE.domain_centres[:, 0] > LATTICE.domain_centres[:, 0].mean()
+    assert np.mean((probability > 0.5) == east) > 0.75
+
+
+@READINGS
+def test_paths_have_the_law_of_the_reading(reading: str) -> None:
+    design = replace(DESIGN, reading=reading, paths=3000)  # type: ignore[arg-type]
+    prepared = MECHANISM.prepare(design, FACTS, records())
+    released = draw_release(prepared, SimulationEntropy(4), simulation=True)
+    assert released.mean is not None
+    assert released.sd is not None
+    error = (released.paths.mean(axis=0) - released.mean) / released.sd * np.sqrt(3000)
+    assert np.abs(error).max() < 5.0
+    np.testing.assert_allclose(released.paths.std(axis=0), released.sd, rtol=0.08)
+
+
+def test_the_reading_that_models_all_noise_is_the_calibrated_one() -> None:
+    """Standardised errors of 30 worlds: about 1 with errors in variables, far more when shrunken."""
+    prior = FACTS.prior(DESIGN.prior, DESIGN.lengthscale)
+    spread = {}
+    for reading in ("shrunken", "errors-in-variables"):
+        generator, errors = np.random.default_rng(3), []
+        design = replace(DESIGN, reading=reading, scale=0.2, mu=2.0)  # type: ignore[arg-type]
+        for seed in range(30):
+            field = 0.2 * prior.colour(generator.normal(size=(prior.white_size, 1)))[:, 0]
+            cells = generator.integers(0, LATTICE.size, 800)
+            values = np.clip(field[cells] + 0.2 * generator.normal(size=800), -1, 1)
+            prepared = MECHANISM.prepare(design, FACTS, CollapsedRecords.from_records(cells, values))
+            released = prepared.without_paths(SimulationEntropy(seed))
+            errors.append((field - released.mean) / released.sd)
+        spread[reading] = float(np.std(errors))
+    assert spread["errors-in-variables"] == pytest.approx(1.0, abs=0.2)
+    assert spread["shrunken"] > 1.1 * spread["errors-in-variables"]
+
+
+def test_the_grid_keeps_to_few_inducing_points() -> None:
+    designs = MECHANISM.grid(FACTS, Ask(("exponential",)))
+    assert designs
+    assert all(inducing_cells(FACTS, design.spacing).size <= MOST_POINTS for design in designs)
+    with pytest.raises(InvalidValue, match="space them wider apart"):
+        MECHANISM.prepare(
+            replace(DESIGN, spacing=100.0),
+            PublicFacts(disk(8), 50),
+            CollapsedRecords.from_records([0], [0.5]),
+        )
+
+
+def test_designs_travel_as_mappings_and_impossible_ones_do_not_exist() -> None:
+    assert SparseGpDesign.from_mapping(DESIGN.to_mapping()) == DESIGN
+    for wrong in ({"balance": 0.0}, {"reading": "best"}, {"regularisation": "none"}, {"smoothing": 1}):
+        with pytest.raises(DesignError):
+            replace(DESIGN, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(BoundRefused, match="replace-one"):
+        MECHANISM.guarantee(DESIGN, PublicFacts(LATTICE, 800, "add-or-remove"))
+
+
+def test_a_release_draws_from_the_operating_system() -> None:
+    prepared = MECHANISM.prepare(DESIGN, FACTS, records())
+    one, other = draw_release(prepared, SystemEntropy()), draw_release(prepared, SystemEntropy())
+    assert not np.array_equal(one.raw[0], other.raw[0])
+    with pytest.raises(ValueError, match="must draw from SystemEntropy"):
+        draw_release(prepared, SimulationEntropy(1))

@@ -1,0 +1,208 @@
+"""The guest test: what exists in a test file only goes through the whole house, which knows none of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpgp_core import PRIORS, CollapsedRecords, SimulationEntropy, design_from_mapping, make_prior
+from dpgp_core.audit.neighbours import among
+from dpgp_core.errors import NumericalFailure, PriorError
+from dpgp_core.posterior.fitting import fit
+from dpgp_core.posterior.ridge_family import RidgeFamily
+from tests.dpgp_core.hexmap import disk
+from tests.guest.guests import SHARED, StripesDesign
+from tests.town import BOX, THRESHOLD
+from workflow.bundle import BundleError, read_bundle
+from workflow.bundle.exports.registry import EXPORTS
+from workflow.bundle.view import Viewer
+from workflow.cli import main
+from workflow.errors import WorkflowError
+from workflow.lint import LEAK, lint_bundle
+from workflow.settings import field, settings_from_toml, settings_to_toml
+from workflow.settings.describe import reference_page
+
+pytestmark = pytest.mark.usefixtures("guests")
+
+HEAD = f"""
+bbox = {list(BOX)}
+resolution = 8
+threshold = {THRESHOLD}
+epsilon = 2.0
+quick = true
+value_unit = "ug/m3"
+accept_low_agreement = true
+"""
+
+
+def toml(triples: tuple[Path, Path], **choices: str) -> str:
+    """A settings file with the guest loader's files, and further choices as TOML."""
+    further = "\n".join(f"{name} = {value}" for name, value in choices.items())
+    private, reference = (json.dumps(str(path)) for path in triples)
+    return (
+        f"{HEAD}{further}\n"
+        f'[data]\npath = {private}\nloader = "guest-triples"\n'
+        f"[reference]\npath = {reference}\n"
+    )
+
+
+def test_a_guest_goes_from_a_settings_file_to_a_bundle_that_others_read(
+    triples: tuple[Path, Path], out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = toml(triples, mechanisms='["guest-stripes"]', priors='["guest-plateau"]', paths="3")
+    settings = settings_from_toml(text)
+    assert settings_from_toml(settings_to_toml(settings)) == settings
+    assert settings.reference is not None
+    assert settings.reference.loader == "guest-triples"
+    file = tmp_path / "settings.toml"
+    file.write_text(text, encoding="utf-8")
+
+    assert main(["release", "--config", str(file), "--out", str(out)]) == 0
+    said = capsys.readouterr().out
+    assert "private.triples: 3,001 rows read, 3,000 kept." in said
+    assert "1 dropped: not three numbers." in said
+    assert re.search(r"Mechanism +Guest stripes, \d stripes, noise \d\.\d+ \(response units\)\.", said)
+    assert re.search(r"Bound +gaussian-mechanism: a test, proved\.", said)
+    assert re.search(r"Unit of protection +One reading: its value and its place, among 2,885 readings", said)
+
+    bundle = read_bundle(out)
+    design = design_from_mapping(bundle.statement["design"])
+    assert isinstance(design, StripesDesign)
+    assert (design.paths, design.stripes in (3, 4, 6, 7)) == (3, True)
+    # Exactly calibrated: 2 sqrt(3) / mu with mu = 0.50156 for (2, 1e-5) (Balle and Wang 2018).
+    assert design.noise == pytest.approx(6.90677, abs=1e-4)
+    assert bundle.statement["guarantee"]["epsilon"] == pytest.approx(2.0, abs=1e-6)
+    assert bundle.statement["subject"]["value"] == "height"
+    readme = (out / "README.txt").read_text(encoding="utf-8")
+    assert "stripes" in readme
+    assert re.search(r"cells\.jsonl +the cells as one JSON object a line", readme)
+    lines = [json.loads(line) for line in (out / "cells.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [line["h3"] for line in lines] == list(bundle.domain.cells)
+    assert [line["in_set"] for line in lines] == bundle.published.vote_set.tolist()
+    assert "stripes" in (out / "label.html").read_text(encoding="utf-8")
+    # A path is constant on each public stripe: at most as many values as stripes.
+    assert all(np.unique(path).size <= design.stripes for path in bundle.paths)
+
+    assert [each for each in lint_bundle(out) if each.severity == LEAK] == []
+    assert main(["lint", str(out)]) == 0
+    viewer = Viewer(bundle)
+    assert f"of {bundle.domain.size} cells" in viewer.sentences(viewer.at(25.0))[0]
+    assert main(["view", str(out), "--threshold", "25"]) == 0
+    capsys.readouterr()
+    assert main(["ledger", "verify"]) == 0
+    assert main(["ledger", "show"]) == 0
+    assert "guest-stripes" in capsys.readouterr().out
+
+
+def test_a_guest_is_named_on_the_command_line(
+    triples: tuple[Path, Path], out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A house mechanism with the guest prior, tuned on data of the guest loader."""
+    words = [
+        "release", "--data", str(triples[0]), "--loader", "guest-triples", "--reference", str(triples[1]),
+        "--bbox", *map(str, BOX), "--resolution", "7", "--threshold", str(THRESHOLD), "--epsilon", "2",
+        "--quick", "--priors", "guest-plateau", "--mechanisms", "posterior-sampling", "--out", str(out),
+        "--show-baseline", "--accept-low-agreement",
+    ]  # fmt: skip
+    assert main(words) == 0
+    assert "posterior-sampling" in capsys.readouterr().out.lower().replace(" ", "-")
+    design = design_from_mapping(read_bundle(out).statement["design"])
+    assert (design.mechanism, getattr(design, "prior", None)) == ("posterior-sampling", "guest-plateau")
+
+
+def test_mechanisms_of_the_house_and_a_guest_are_searched_together(
+    triples: tuple[Path, Path], out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(toml(triples, mechanisms='["guest-stripes", "noisy-cell-statistics"]',
+                         priors='["guest-plateau"]', resolution="7").replace("resolution = 8\n", ""),
+                    encoding="utf-8")  # fmt: skip
+    assert main(["release", "--config", str(file), "--out", str(out), "--dry-run"]) == 0
+    assert "nothing was drawn" in capsys.readouterr().out
+
+
+def test_words_and_pages_of_settings_name_the_guests() -> None:
+    assert field("mechanisms").choices[-1] == "guest-stripes"
+    assert field("priors").choices[-1] == "guest-plateau"
+    assert field("data.loader").choices[-1] == "guest-triples"
+    assert "guest-stripes" in reference_page()
+    assert "guest-triples" in reference_page()
+
+
+def test_a_guest_loader_says_itself_what_it_lacks(triples: tuple[Path, Path]) -> None:
+    text = toml(triples).replace("private.triples", "private.csv")
+    with pytest.raises(WorkflowError, match=r"^Guest triples end in \.triples: name such a file\.$"):
+        settings_from_toml(text)
+
+
+def test_the_posterior_of_a_guest_prior_is_the_textbook_one() -> None:
+    """Against the plain formulas with K = 0.4 + 0.5 I, for fit, for a search's family and for the audit."""
+    prior, records = (
+        make_prior("guest-plateau", disk(1), 500.0),
+        CollapsedRecords([0, 4], [2, 1], [0.5, -1.0]),
+    )
+    matrix = SHARED + 0.5 * np.eye(7)
+    kernel, noise = matrix[np.ix_([0, 4], [0, 4])], np.diag([2.25 / 2, 2.25 / 1])
+    gain = matrix[:, [0, 4]] @ np.linalg.inv(kernel + noise)
+    mean, variance = gain @ [0.5, -1.0], np.diag(matrix - gain @ matrix[[0, 4]])
+    posterior = fit(prior, records, 1.5)
+    np.testing.assert_allclose(posterior.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(posterior.variance, variance, atol=1e-12)
+    family = RidgeFamily(prior, records, 2, SimulationEntropy(1)).at(1.5)
+    np.testing.assert_allclose(family.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(family.variance, variance, atol=1e-12)
+    np.testing.assert_allclose(among(prior, np.array([0, 3])), [[0.9, 0.4], [0.4, 0.9]])
+
+
+@pytest.mark.parametrize("error", [NumericalFailure, PriorError])
+def test_what_a_guest_cannot_do_is_one_sentence(
+    triples: tuple[Path, Path], out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception],
+) -> None:  # fmt: skip
+    def refuse(lattice: object, lengthscale: float) -> Any:
+        raise error("the guest's matrix is singular: use a shorter lengthscale.")
+
+    monkeypatch.setitem(PRIORS, "guest-plateau", replace(PRIORS["guest-plateau"], make=refuse))
+    file = tmp_path / "settings.toml"
+    file.write_text(toml(triples, priors='["guest-plateau"]'), encoding="utf-8")
+    assert main(["release", "--config", str(file), "--out", str(out)]) == 2
+    assert capsys.readouterr().err == "error: the guest's matrix is singular: use a shorter lengthscale.\n"
+    assert not out.exists()
+
+
+def test_a_guest_export_is_checked_by_the_reader_like_any_other(
+    triples: tuple[Path, Path], out: Path, tmp_path: Path
+) -> None:
+    """One cell moved into the set, and the checksums made to fit: the reader still sees it."""
+    file = tmp_path / "settings.toml"
+    text = toml(triples, mechanisms='["guest-stripes"]').replace("resolution = 8", "resolution = 7")
+    file.write_text(text, encoding="utf-8")
+    assert main(["release", "--config", str(file), "--out", str(out)]) == 0
+    export, sums = out / "cells.jsonl", out / "SHA256SUMS"
+    told = export.read_text(encoding="utf-8")
+    changed = told.replace('"in_set": false', '"in_set": true', 1)
+    assert changed != told
+    export.write_text(changed, encoding="utf-8")
+    digests = [hashlib.sha256(each.encode()).hexdigest() for each in (told, changed)]
+    sums.write_text(sums.read_text(encoding="utf-8").replace(*digests), encoding="utf-8")
+    with pytest.raises(BundleError, match=r"cells\.jsonl"):
+        read_bundle(out)
+
+
+def test_without_the_guest_its_bundle_is_refused_in_one_sentence(
+    triples: tuple[Path, Path], out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "settings.toml"
+    text = toml(triples, mechanisms='["guest-stripes"]').replace("resolution = 8", "resolution = 7")
+    file.write_text(text, encoding="utf-8")
+    assert main(["release", "--config", str(file), "--out", str(out)]) == 0
+    monkeypatch.delitem(EXPORTS, "cells.jsonl")
+    with pytest.raises(BundleError, match=r"^A bundle has no file named 'cells\.jsonl'\.$"):
+        read_bundle(out)
