@@ -1,14 +1,23 @@
 """Reads what users bring: sales, postcodes, sensor tables, generated demo data; each with a report."""
 
+from data_loaders.contributions import (
+    BoundedContributions,
+    Rule,
+    bound_contributions,
+    one_record_per_owner,
+)
 from data_loaders.demo import DEMO_SEED, DEMO_YEARS, DemoFiles, write_demo
 from data_loaders.demo_city import DemoField
 from data_loaders.download import Progress, fetch
 from data_loaders.errors import DataError
 from data_loaders.guarded import LIMITS, Limits
 from data_loaders.guess import ColumnGuess, guess_columns
-from data_loaders.observations import Observations
+from data_loaders.guess_names import owner_word_of
+from data_loaders.layers import POINT_SUFFIXES, POINT_X, POINT_Y
+from data_loaders.observations import Kind, Observations, OwnerWord
 from data_loaders.postcodes import PostcodeTable, load_postcodes
 from data_loaders.public_files import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, PublicFile, price_paid_file
+from data_loaders.registry import LOADERS, Loader, loader_of
 from data_loaders.report import LoadReport
 from data_loaders.sales import load_sales
 from data_loaders.segments import SEGMENTS, Segment
@@ -20,25 +29,38 @@ __all__ = [
     "DEMO_SEED",
     "DEMO_YEARS",
     "LIMITS",
+    "LOADERS",
     "ONSPD_INSTRUCTIONS",
+    "POINT_SUFFIXES",
+    "POINT_X",
+    "POINT_Y",
     "SEGMENTS",
+    "BoundedContributions",
     "ColumnGuess",
     "DataError",
     "DemoField",
     "DemoFiles",
+    "Kind",
     "Limits",
     "LoadReport",
+    "Loader",
     "Observations",
+    "OwnerWord",
     "PostcodeTable",
     "Progress",
     "PublicFile",
+    "Rule",
     "Segment",
     "Source",
+    "bound_contributions",
     "fetch",
     "guess_columns",
     "load_postcodes",
     "load_sales",
     "load_sensors",
+    "loader_of",
+    "one_record_per_owner",
+    "owner_word_of",
     "price_paid_file",
     "write_demo",
 ]

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
+# How a GeoJSON object begins: it names a type of RFC 7946 within the first bytes.
+GEOJSON_TYPE = re.compile(
+    rb'\A(?:\xef\xbb\xbf)?\s*\{.*"type"\s*:\s*"(?:Feature|FeatureCollection|GeometryCollection|'
+    rb'(?:Multi)?(?:Point|LineString|Polygon))"',
+    re.DOTALL,
+)
+
 # (first bytes, what it is and the remedy)
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"%PDF", "a PDF document: export the table as CSV"),
-    (b"\xd0\xcf\x11\xe0", "an Excel workbook: save it as CSV"),
+    (b"\xd0\xcf\x11\xe0", "a workbook of an old Excel: save it as .xlsx or CSV"),
     (b"PAR1", "a Parquet file: export it as CSV"),
     (b"SQLite format 3", "a database: export the table as CSV"),
     (b"\x89PNG", "a picture: choose the CSV file"),
@@ -29,7 +38,18 @@ _MARKUP: tuple[tuple[bytes, str], ...] = (
 
 
 def refusal(head: bytes) -> str | None:
-    """What a file that begins with `head` is if it is no CSV text, and the remedy; None if it may be one."""
+    """Say what a file is that is no CSV text.
+
+    Parameters
+    ----------
+    head : bytes
+        The first bytes of the file.
+
+    Returns
+    -------
+    str or None
+        A predicate with the remedy ("is empty: choose a file with rows."); None where it may be CSV.
+    """
     if not head.strip(b"\xef\xbb\xbf \t\r\n"):
         return "is empty: choose a file with rows."
     for magic, words in _MAGIC:

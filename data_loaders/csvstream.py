@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,11 +20,25 @@ from data_loaders.sources import Table
 
 BLOCK = 4 << 20  # bytes parsed at a time; a single row cannot be longer
 MAX_COLUMNS = 1000
-DELIMITERS = (",", ";", "\t", "|")
+Delimiter: TypeAlias = Literal[",", ";", "\t", "|"]
+DELIMITERS: tuple[Delimiter, ...] = (",", ";", "\t", "|")
 
 
-def first_rows(text: str, delimiter: str, rows: int) -> list[list[str]]:
-    """Up to `rows` non-empty rows at the beginning of `text`, fields stripped; the last may be cut short."""
+def first_rows(text: str, delimiter: Delimiter, rows: int) -> list[list[str]]:
+    """Split the beginning of a text into rows.
+
+    Parameters
+    ----------
+    text : str
+    delimiter : {",", ";", tab, "|"}
+    rows : int
+        Most rows returned.
+
+    Returns
+    -------
+    list of list of str
+        Non-empty rows, fields without blanks around them; the last may be cut short.
+    """
     found: list[list[str]] = []
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
@@ -37,10 +51,21 @@ def first_rows(text: str, delimiter: str, rows: int) -> list[list[str]]:
     return found
 
 
-def sniff_delimiter(text: str) -> str:
-    """The delimiter that splits the first rows most evenly: comma, semicolon, tab or bar."""
+def sniff_delimiter(text: str) -> Delimiter:
+    """Find the delimiter of a text.
 
-    def evenness(delimiter: str) -> tuple[float, int]:
+    Parameters
+    ----------
+    text : str
+        The beginning of a table.
+
+    Returns
+    -------
+    {",", ";", tab, "|"}
+        The one that splits the first rows most evenly.
+    """
+
+    def evenness(delimiter: Delimiter) -> tuple[float, int]:
         widths = [len(row) for row in first_rows(text, delimiter, 50)]
         if not widths or widths[0] < 2:
             return (0.0, 0)
@@ -51,7 +76,17 @@ def sniff_delimiter(text: str) -> str:
 
 @dataclass(frozen=True)
 class Block:
-    """Some consecutive rows: the wanted columns as text, and how many rows had a wrong number of columns."""
+    """Some consecutive rows of a table.
+
+    Parameters
+    ----------
+    columns : mapping of str to Arrow array
+        The wanted columns as text without nulls.
+    rows : int
+        Number of rows.
+    malformed : int
+        Rows beside them that had a wrong number of columns and were left out.
+    """
 
     columns: Mapping[str, Any]
     rows: int
@@ -64,14 +99,30 @@ def blocks(
     wanted: Mapping[str, int],
     *,
     header: Sequence[str] | None,
-    delimiter: str = ",",
+    delimiter: Delimiter = ",",
 ) -> Iterator[Block]:
-    """Yield the columns `wanted` (name -> position) of a table of `width` columns, block by block.
+    """Read a table block by block.
 
-    header  the table's first row as sniffed, which is not data; None where the first row is data
+    Parameters
+    ----------
+    table : Table
+    width : int
+        Number of columns; rows with another number are left out and counted. Empty lines are no rows.
+    wanted : mapping of str to int
+        Position of each wanted column, by the name it gets in the blocks.
+    header : sequence of str or None
+        The table's first row as sniffed, which is not data; None where the first row is data.
+    delimiter : {",", ";", tab, "|"}
 
-    Rows with another number of columns are left out and counted. Empty lines are no rows. Columns come as
-    Arrow strings without nulls. Raises DataError.
+    Yields
+    ------
+    Block
+        Of at most `BLOCK` bytes of text.
+
+    Raises
+    ------
+    DataError
+        Where the table has too many columns or cannot be parsed; the sentence names no value.
     """
     if width > MAX_COLUMNS:
         raise DataError(
@@ -134,10 +185,28 @@ def _check_header(name: str, header: Sequence[str], batch: Any, positions: list[
 
 
 def text(column: Any) -> Any:
-    """An Arrow text column without the blanks around its entries."""
+    """Drop the blanks around the entries of a column.
+
+    Parameters
+    ----------
+    column : Arrow array of n strings
+
+    Returns
+    -------
+    Arrow array of n strings
+    """
     return pc.utf8_trim_whitespace(column)
 
 
 def mask(column: Any) -> NDArray[np.bool_]:
-    """A boolean Arrow column without nulls as a numpy mask."""
+    """Make a column of truth values into a mask.
+
+    Parameters
+    ----------
+    column : Arrow array of n booleans without nulls
+
+    Returns
+    -------
+    (n,) bool
+    """
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)

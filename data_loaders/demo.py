@@ -25,6 +25,7 @@ from data_loaders.demo_city import (
     to_lonlat,
     ward_of,
 )
+from data_loaders.demo_districts import districts
 
 DEMO_SEED = 20
 DEMO_YEARS = (2023, 2024)
@@ -65,41 +66,69 @@ _KINDS = (
 class DemoFiles:
     """Where the generated files are, and the field they were drawn from.
 
-    price_paid_previous, price_paid  Price Paid format (16 columns, no header), earlier and later year
-    postcodes                        NSPL-style table with latitude and longitude
-    region                           GeoJSON polygon of the invented city
-    truth                            the true field, a function of longitude and latitude
+    Parameters
+    ----------
+    price_paid_previous, price_paid : Path
+        Price Paid format (16 columns, no header), earlier and later year.
+    postcodes : Path
+        NSPL-style table with latitude and longitude.
+    region : Path
+        GeoJSON polygon of the invented city.
+    districts : Path
+        GeoJSON polygons of its districts, with their names.
+    truth : DemoField
+        The true field, a function of longitude and latitude.
     """
 
     price_paid_previous: Path
     price_paid: Path
     postcodes: Path
     region: Path
+    districts: Path
     truth: DemoField
 
 
-def write_demo(directory: str | os.PathLike[str], *, seed: int = DEMO_SEED) -> DemoFiles:
-    """Write the demo files into `directory` (created if absent); equal seeds give equal bytes.
+def write_demo(
+    directory: str | os.PathLike[str], *, seed: int = DEMO_SEED, changed: bool = False
+) -> DemoFiles:
+    """Write the demo files.
 
-    All data are invented: file names, transaction identifiers, town, county and region say so. About
-    12,000 existing leasehold flats a year among 24,000 sales, as in a large city.
+    Parameters
+    ----------
+    directory : path
+        Created if absent.
+    seed : int
+        Equal seeds give equal bytes.
+    changed : bool
+        Whether the later year differs in kind from the earlier one (`DemoField`).
+
+    Returns
+    -------
+    DemoFiles
+
+    Notes
+    -----
+    All data are invented: file names, transaction identifiers, town, county and region say so. About 12,000
+    existing leasehold flats a year among 24,000 sales, as in a large city.
     """
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
     first, last = DEMO_YEARS
-    truth = DemoField(seed, first, last)
+    truth = DemoField(seed, first, last, changed=changed)
     places = _Places.drawn(np.random.default_rng([seed, 2]))
     files = DemoFiles(
         folder / f"generated-demo-pp-{first}.csv.gz",
         folder / f"generated-demo-pp-{last}.csv.gz",
         folder / "generated-demo-postcodes.csv.gz",
         folder / "generated-demo-region.geojson",
+        folder / "generated-demo-districts.geojson",
         truth,
     )
     for year, path in ((first, files.price_paid_previous), (last, files.price_paid)):
         _write_packed(path, _sales(truth, places, year, np.random.default_rng([seed, year])))
     _write_packed(files.postcodes, _postcode_rows(places))
     _write(files.region, json.dumps(_region(), indent=1).encode())
+    _write(files.districts, json.dumps(districts()).encode())
     return files
 
 

@@ -23,21 +23,54 @@ WARDS: tuple[tuple[str, float, float], ...] = (  # name, centre in km east and n
 
 
 def to_km(lon: ArrayLike, lat: ArrayLike) -> tuple[Array, Array]:
-    """Longitude and latitude (degrees) to kilometres east and north of the city's origin."""
+    """Convert degrees to kilometres of the invented city.
+
+    Parameters
+    ----------
+    lon, lat : (n,)
+        Degrees.
+
+    Returns
+    -------
+    east, north : (n,) float64
+        Kilometres from the city's origin.
+    """
     east = (np.asarray(lon, dtype=np.float64) - ORIGIN_LON) * _KM_PER_LON
     north = (np.asarray(lat, dtype=np.float64) - ORIGIN_LAT) * _KM_PER_LAT
     return east, north
 
 
 def to_lonlat(east: ArrayLike, north: ArrayLike) -> tuple[Array, Array]:
-    """Kilometres east and north of the origin to longitude and latitude (degrees)."""
+    """Convert kilometres of the invented city to degrees.
+
+    Parameters
+    ----------
+    east, north : (n,)
+        Kilometres from the city's origin.
+
+    Returns
+    -------
+    lon, lat : (n,) float64
+        Degrees.
+    """
     lon = np.asarray(east, dtype=np.float64) / _KM_PER_LON + ORIGIN_LON
     lat = np.asarray(north, dtype=np.float64) / _KM_PER_LAT + ORIGIN_LAT
     return lon, lat
 
 
 def radius(angle: ArrayLike) -> Array:
-    """Distance in km of the city's outline from the origin, by direction (radians from east)."""
+    """Find how far the city's outline is from its origin.
+
+    Parameters
+    ----------
+    angle : (n,)
+        Direction, radians from east.
+
+    Returns
+    -------
+    (n,) float64
+        Kilometres.
+    """
     a = np.asarray(angle, dtype=np.float64)
     return 15.5 * (
         1 + 0.13 * np.cos(2 * a) + 0.07 * np.sin(3 * a + 0.7) + 0.045 * np.cos(5 * a + 2.0)
@@ -46,7 +79,18 @@ def radius(angle: ArrayLike) -> Array:
 
 
 def outline(vertices: int = 180) -> list[list[float]]:
-    """The city's outline as a closed counter-clockwise ring of [lon, lat], five decimals."""
+    """Draw the city's outline.
+
+    Parameters
+    ----------
+    vertices : int
+        Corners of the polygon.
+
+    Returns
+    -------
+    list of [lon, lat]
+        A closed counter-clockwise ring, five decimals of a degree.
+    """
     angle = np.linspace(0.0, 2 * np.pi, vertices, endpoint=False)
     lon, lat = to_lonlat(radius(angle) * np.cos(angle), radius(angle) * np.sin(angle))
     ring = [[round(float(a), 5), round(float(b), 5)] for a, b in zip(lon, lat, strict=True)]
@@ -54,24 +98,67 @@ def outline(vertices: int = 180) -> list[list[float]]:
 
 
 def inside(east: Array, north: Array) -> NDArray[np.bool_]:
-    """True where a point (km) lies in the city."""
+    """Tell which points lie in the city.
+
+    Parameters
+    ----------
+    east, north : (n,) float64
+        Kilometres from the city's origin.
+
+    Returns
+    -------
+    (n,) bool
+    """
     return np.asarray(np.hypot(east, north) < radius(np.arctan2(north, east)))
 
 
 def river_north(east: ArrayLike) -> Array:
-    """Where the river runs: km north of the origin by km east."""
+    """Find where the river runs.
+
+    Parameters
+    ----------
+    east : (n,)
+        Kilometres east of the origin.
+
+    Returns
+    -------
+    (n,) float64
+        Kilometres north of the origin.
+    """
     e = np.asarray(east, dtype=np.float64)
     return -0.6 + 1.5 * np.sin(e / 2.6 + 0.4) + 0.05 * e
 
 
 def river_distance(east: Array, north: Array) -> Array:
-    """Approximate distance to the river's middle, km."""
+    """Find the approximate distance to the river's middle.
+
+    Parameters
+    ----------
+    east, north : (n,) float64
+        Kilometres from the city's origin.
+
+    Returns
+    -------
+    (n,) float64
+        Kilometres.
+    """
     slope = 1.5 / 2.6 * np.cos(east / 2.6 + 0.4) + 0.05
     return np.asarray(np.abs(north - river_north(east)) / np.sqrt(1 + slope**2))
 
 
 def density(east: Array, north: Array) -> Array:
-    """Relative density of postcodes: dense in the middle and around ward centres, none in the river."""
+    """Find how densely the city is built: most in the middle and around ward centres, not in the river.
+
+    Parameters
+    ----------
+    east, north : (n,) float64
+        Kilometres from the city's origin.
+
+    Returns
+    -------
+    (n,) float64
+        Relative density of postcodes.
+    """
     total = 0.05 + np.exp(-np.hypot(east + 0.5, north - 0.5) / 6.0)
     for _, e, n in WARDS:
         total = total + 0.35 * np.exp(-(((east - e) ** 2 + (north - n) ** 2) / (2 * 1.1**2)))
@@ -80,7 +167,18 @@ def density(east: Array, north: Array) -> Array:
 
 
 def ward_of(east: Array, north: Array) -> NDArray[np.int64]:
-    """Position in WARDS of the nearest ward centre."""
+    """Find the ward of points.
+
+    Parameters
+    ----------
+    east, north : (n,) float64
+        Kilometres from the city's origin.
+
+    Returns
+    -------
+    (n,) int64
+        Position in WARDS of the nearest ward centre.
+    """
     centres = np.array([(e, n) for _, e, n in WARDS])
     distance = np.hypot(east[:, None] - centres[:, 0], north[:, None] - centres[:, 1])
     return np.asarray(np.argmin(distance, axis=1), dtype=np.int64)
@@ -93,12 +191,25 @@ class DemoField:
     Two expensive areas, west of the middle and down the river, a premium along the river, a slow fall
     towards the outskirts, and seeded roughness of a few kilometres' wavelength. Every generated sale is
     this field times a factor for its kind times log-normal noise, so the field is what maps should find.
+
+    Parameters
+    ----------
+    seed : int
+        Equal seeds give equal fields.
+    first_year, last_year : int
+        Years that are generated.
+    growth : float
+        Growth of the logarithm of prices in a year.
+    changed : bool
+        Whether the last year differs in kind: a new expensive quarter in the north, where nobody who knows
+        the year before looks for one, and a fall down the river, where there was the second peak.
     """
 
     seed: int
     first_year: int
     last_year: int
     growth: float = 0.03
+    changed: bool = False
     _wave: Array = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -111,7 +222,20 @@ class DemoField:
         object.__setattr__(self, "_wave", wave)
 
     def log_price(self, lon: ArrayLike, lat: ArrayLike, year: int | None = None) -> Array:
-        """Logarithm of the median price (pounds) at longitude and latitude in `year` (default: the last)."""
+        """Evaluate the true field on the log scale.
+
+        Parameters
+        ----------
+        lon, lat : (n,)
+            Degrees.
+        year : int, optional
+            The last year without it.
+
+        Returns
+        -------
+        (n,) float64
+            Logarithm of the median price in pounds.
+        """
         east, north = to_km(lon, lat)
         west_end = np.exp(-(((east + 2.6) / 5.6) ** 2 + ((north - 1.9) / 3.7) ** 2))
         docks_north = float(river_north(7.2))
@@ -121,8 +245,26 @@ class DemoField:
         rough = np.cos(turn).sum(axis=-1) * np.sqrt(2 / 16)
         base = 12.85 - 0.015 * np.hypot(east, north)
         growth = self.growth * ((year or self.last_year) - self.last_year)
-        return np.asarray(base + 0.95 * west_end + 0.62 * docks + 0.10 * bank + 0.085 * rough + growth)
+        before = base + 0.95 * west_end + 0.62 * docks + 0.10 * bank + 0.085 * rough + growth
+        if not self.changed or (year or self.last_year) != self.last_year:
+            return np.asarray(before)
+        quarter = np.exp(-(((east - 0.5) / 3.2) ** 2 + ((north - 8.2) / 2.6) ** 2))
+        fallen = np.exp(-(((east - 7.2) / 3.4) ** 2 + ((north - docks_north) / 2.8) ** 2))
+        return np.asarray(before + 0.62 * quarter - 0.50 * fallen)
 
     def price(self, lon: ArrayLike, lat: ArrayLike, year: int | None = None) -> Array:
-        """Median price in pounds at longitude and latitude."""
+        """Evaluate the true field.
+
+        Parameters
+        ----------
+        lon, lat : (n,)
+            Degrees.
+        year : int, optional
+            The last year without it.
+
+        Returns
+        -------
+        (n,) float64
+            Median price in pounds.
+        """
         return np.exp(self.log_price(lon, lat, year))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import codecs
 import io
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from data_loaders.guarded import HEAD
 
+Encoding: TypeAlias = Literal["utf-8", "utf-8-sig", "latin-1"]
 _CHUNK = 1 << 20
 
 
@@ -35,9 +36,27 @@ class Utf8Stream(io.RawIOBase):
         self._ended = False
 
     def readable(self) -> bool:
+        """Say that it can be read.
+
+        Returns
+        -------
+        bool
+            True.
+        """
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Read the next bytes into a buffer.
+
+        Parameters
+        ----------
+        buffer : writable bytes
+
+        Returns
+        -------
+        int
+            Number of bytes, 0 at the end.
+        """
         while not self._ready and not self._ended:
             data = self._inner.read(_CHUNK) or b""
             self._ended = not data
@@ -51,12 +70,22 @@ class Utf8Stream(io.RawIOBase):
         return len(part)
 
 
-def decode(head: bytes) -> tuple[str, str]:
-    """First bytes as text, and the encoding they are in: "utf-8-sig", "utf-8" or "latin-1"."""
+def decode(head: bytes) -> tuple[str, Encoding]:
+    """Decode the beginning of a text.
+
+    Parameters
+    ----------
+    head : bytes
+        The first bytes; may end inside a character.
+
+    Returns
+    -------
+    text : str
+    encoding : {"utf-8", "utf-8-sig", "latin-1"}
+    """
+    encoding: Encoding = "utf-8"
     if head.startswith(b"\xef\xbb\xbf"):
         head, encoding = head[3:], "utf-8-sig"
-    else:
-        encoding = "utf-8"
     try:
         return head.decode("utf-8"), encoding
     except UnicodeDecodeError as error:

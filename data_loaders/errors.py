@@ -14,9 +14,18 @@ class DataError(ValueError):
 
 
 def closest(word: str, known: Iterable[str]) -> str:
-    """ "; did you mean 'x'?" for the known word closest to `word`, or "" where none is near.
+    """Suggest the known word that is most like another.
 
-    Comparison ignores case. `known` must be public words (column names, codes), never values of rows.
+    Parameters
+    ----------
+    word : str
+    known : iterable of str
+        Public words (column names, codes), never values of rows.
+
+    Returns
+    -------
+    str
+        "; did you mean 'x'?", or "" where none is near; capitals do not count.
     """
     by_lower = {item.lower(): item for item in known}
     near = difflib.get_close_matches(word.lower(), list(by_lower), n=1, cutoff=0.6)

@@ -21,14 +21,28 @@ def apply_filter(
     seen: dict[str, set[str]],
     alive: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Who of the `alive` rows satisfies every filter; each filter drops with its own reason.
+    """Find the rows that satisfy every filter.
 
-    columns  text columns of one block, by field name
-    seen     collects which of the districts and counties asked for were met
+    Parameters
+    ----------
+    columns : dict of str to Arrow array
+        Text columns of one block of n rows, by field name.
+    wanted : SalesFilter
+    tally : Tally
+        Each filter drops with its own reason.
+    seen : dict of str to set of str
+        Collects which of the districts and counties asked for were met.
+    alive : (n,) bool
+        Rows still in question.
+
+    Returns
+    -------
+    (n,) bool
+        Which of them satisfy all.
     """
     if wanted.years is not None:
-        # ISO dates in all published files; day/month/year where a spreadsheet has rewritten a report.
-        iso = pc.struct_field(pc.extract_regex(columns["date"], r"^(?P<year>[0-9]{4})-"), [0])
+        # ISO dates in all published files; slashes where a spreadsheet has rewritten a report.
+        iso = pc.struct_field(pc.extract_regex(columns["date"], r"^(?P<year>[0-9]{4})[-/]"), [0])
         slashed = pc.struct_field(
             pc.extract_regex(columns["date"], r"^[0-9]+/[0-9]+/(?P<year>[0-9]{4})"), [0]
         )

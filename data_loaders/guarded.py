@@ -27,10 +27,16 @@ DAMAGE = (
 class Limits:
     """What one load may unpack: a hostile file must end in a sentence, not in a full disk or memory.
 
-    max_bytes    most bytes of text, all tables of a source together (the complete Price Paid file has 5 GB)
-    max_ratio    most unpacked bytes per packed byte (Price Paid packs about 10 to 1) ...
-    free_bytes   ... counted only beyond this much text, since small files can be very regular
-    max_members  most files in an archive or folder
+    Parameters
+    ----------
+    max_bytes : int
+        Most bytes of text, all tables of a source together (the complete Price Paid file has 5 GB).
+    max_ratio : float
+        Most unpacked bytes per packed byte (Price Paid packs about 10 to 1) ...
+    free_bytes : int
+        ... counted only beyond this much text, since small files can be very regular.
+    max_members : int
+        Most files in an archive or folder.
     """
 
     max_bytes: int = 16 << 30
@@ -50,6 +56,24 @@ class Meter:
         self.total = 0
 
     def add(self, name: str, count: int, unpacked: int, packed: int | None) -> None:
+        """Count bytes that were unpacked.
+
+        Parameters
+        ----------
+        name : str
+            What messages call the source.
+        count : int
+            Bytes just read.
+        unpacked : int
+            Bytes read of this stream so far.
+        packed : int or None
+            Packed bytes they came from, where that is known.
+
+        Raises
+        ------
+        DataError
+            Where a limit is passed.
+        """
         self.total += count
         if self.total > self.limits.max_bytes:
             raise DataError(
@@ -72,9 +96,32 @@ class GuardedStream(io.RawIOBase):
         self._kept = b""
 
     def readable(self) -> bool:
+        """Say that it can be read.
+
+        Returns
+        -------
+        bool
+            True.
+        """
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Read the next bytes into a buffer.
+
+        Parameters
+        ----------
+        buffer : writable bytes
+
+        Returns
+        -------
+        int
+            Number of bytes, 0 at the end.
+
+        Raises
+        ------
+        DataError
+            Where the source is damaged or passes a limit.
+        """
         data = self._take(len(buffer))
         buffer[: len(data)] = data
         return len(data)
@@ -99,7 +146,18 @@ class GuardedStream(io.RawIOBase):
         raise failure  # outside the handler, so that no damaged bytes travel with the error
 
     def head(self) -> bytes:
-        """The first bytes, which a later read delivers again."""
+        """Look at the first bytes, which a later read delivers again.
+
+        Returns
+        -------
+        bytes
+            At most `HEAD`.
+
+        Raises
+        ------
+        DataError
+            Where the source is damaged or passes a limit.
+        """
         parts: list[bytes] = []
         missing = HEAD
         while missing > 0 and (part := self._take(missing)):
@@ -110,6 +168,20 @@ class GuardedStream(io.RawIOBase):
 
 
 def damage_sentence(name: str, error: BaseException) -> DataError:
+    """Say in one sentence why an archive cannot be read.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    error : BaseException
+        One of `DAMAGE`; its own text may quote the file and is not repeated.
+
+    Returns
+    -------
+    DataError
+        To be raised outside the handler, so that no damaged bytes travel with it.
+    """
     if isinstance(error, EOFError):
         return DataError(f"{name} is cut short: fetch or copy it again.")
     if isinstance(error, RuntimeError) and "password" in str(error):

@@ -10,12 +10,23 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from data_loaders.csvstream import Delimiter
+from data_loaders.encoding import Encoding
 from data_loaders.errors import DataError
 from data_loaders.guarded import LIMITS, Limits
-from data_loaders.numbers import looks_numeric, parse_numbers, sniff_decimal
-from data_loaders.sensors import LATITUDE, LONGITUDE
+from data_loaders.guess_names import (
+    LONGEST_NAME,
+    guess_identifier,
+    guess_owner,
+    guess_time,
+    owner_question,
+)
+from data_loaders.layers import POINT_X, POINT_Y
+from data_loaders.numbers import Decimal, looks_numeric, parse_numbers, sniff_decimal
+from data_loaders.observations import OwnerWord
+from data_loaders.places import LATITUDE, LONGITUDE
 from data_loaders.sensortable import Shape, shape_of
-from data_loaders.sources import Source, open_tables
+from data_loaders.sources import Source, Table, open_tables
 
 _EAST = ("easting", "eastings", "east", "oseast1m", "x", "xloc", "x_coord", "xcoord", "coord_x", "utm_x")
 _NORTH = ("northing", "northings", "north", "osnrth1m", "y", "yloc", "y_coord", "ycoord", "coord_y", "utm_y")
@@ -39,11 +50,35 @@ MAX_CHOICES = 30
 class ColumnGuess:
     """A proposal; a person confirms or changes it. Made from the first 64 KB only.
 
-    x, y, crs, value, unit  what the table seems to say, None where a person must choose
-    columns, numeric        all column names; those whose sampled entries are numbers
-    choices                 column -> entries met, for columns that may serve as a row filter
-    delimiter, encoding     as sniffed; decimal is None where the sample leaves it open
-    reasons                 one sentence per guess
+    Parameters
+    ----------
+    columns : tuple of str
+        All column names.
+    numeric : tuple of str
+        Those whose sampled entries are numbers.
+    x, y, crs, value, unit : str or None
+        What the table seems to say, None where a person must choose.
+    choices : tuple of (str, tuple of str)
+        Column and entries met, for columns that may serve as a row filter.
+    delimiter : {",", ";", tab, "|"}
+    encoding : {"utf-8", "utf-8-sig", "latin-1"}
+    decimal : {".", ","} or None
+        None where the sample leaves it open.
+    rows_seen : int
+    reasons : tuple of str
+        One sentence per guess.
+    owner : str or None
+        Column that seems to name the sensor or person whom a row belongs to.
+    owner_word : {"sensor", "person"} or None
+        Which of the two; None where `owner` is None.
+    question : str
+        What a person must answer about owners: without an answer each reading is protected on its own.
+    identifier : str or None
+        Column that seems to name each row for good.
+    time : str or None
+        Column that seems to hold the time of a reading.
+    layers : tuple of str
+        Sheets of a workbook or layers of a GeoPackage; the guess is about the first unless one was named.
     """
 
     columns: tuple[str, ...]
@@ -54,24 +89,49 @@ class ColumnGuess:
     value: str | None
     unit: str | None
     choices: tuple[tuple[str, tuple[str, ...]], ...]
-    delimiter: str
-    encoding: str
-    decimal: str | None
+    delimiter: Delimiter
+    encoding: Encoding
+    decimal: Decimal | None
     rows_seen: int
     reasons: tuple[str, ...]
+    owner: str | None = None
+    owner_word: OwnerWord | None = None
+    question: str = ""
+    identifier: str | None = None
+    time: str | None = None
+    layers: tuple[str, ...] = ()
 
 
-def guess_columns(source: Source, *, limits: Limits = LIMITS) -> ColumnGuess:
-    """Propose columns for `load_sensors` from the first rows of `source`. Raises DataError as it does."""
-    with closing(open_tables(source, limits)) as tables:
+def guess_columns(source: Source, *, layer: str | None = None, limits: Limits = LIMITS) -> ColumnGuess:
+    """Propose columns for `load_sensors` from the first rows of a table.
+
+    Parameters
+    ----------
+    source : Source
+    layer : str, optional
+        Sheet of a workbook or layer of a GeoPackage; the first without it.
+    limits : Limits
+        What may be unpacked.
+
+    Returns
+    -------
+    ColumnGuess
+
+    Raises
+    ------
+    DataError
+        As `load_sensors` does for unusable tables.
+    """
+    with closing(open_tables(source, limits, layer=layer, ask=False)) as tables:
         table = next(tables)
         shape = shape_of(table)
     if not shape.sample:
         raise DataError(f"{table.name} has no rows below its header: choose a file with readings.")
-    decimal = sniff_decimal([entry for row in shape.sample for entry in row if looks_numeric(entry)])
+    numbers = [entry for row in shape.sample for entry in row if looks_numeric(entry)]
+    decimal = "." if table.typed else sniff_decimal(numbers)
     sampled = _Sample(shape, decimal or ".")
     reasons: list[str] = []
-    x, y, crs = _places(sampled, reasons)
+    x, y, crs = _places(table, sampled, reasons)
     value = _value(sampled, (x, y))
     unit = _unit(value) if value else None
     if value:
@@ -80,6 +140,10 @@ def guess_columns(source: Source, *, limits: Limits = LIMITS) -> ColumnGuess:
         reasons.append("The unit of the value is not in its name: state it.")
     if decimal is None:
         reasons.append("Commas may mark decimals or thousands: state the decimal mark.")
+    if len(table.layers) > 1:
+        reasons.append("The file has several sheets or layers: choose one.")
+    owner, word = guess_owner(shape, (x, y, value))
+    taken = (x, y, value, owner)
     return ColumnGuess(
         columns=shape.names,
         numeric=sampled.numeric,
@@ -94,13 +158,19 @@ def guess_columns(source: Source, *, limits: Limits = LIMITS) -> ColumnGuess:
         decimal=decimal,
         rows_seen=len(shape.sample),
         reasons=tuple(reasons),
+        owner=owner,
+        owner_word=word,
+        question=owner_question(shape, owner, word),
+        identifier=guess_identifier(shape, taken),
+        time=guess_time(shape, taken),
+        layers=tuple(one for one in table.layers if one),
     )
 
 
 class _Sample:
     """The sampled rows as numbers, column by column."""
 
-    def __init__(self, shape: Shape, decimal: str) -> None:
+    def __init__(self, shape: Shape, decimal: Decimal) -> None:
         self.names = shape.names
         self.numbers: dict[str, np.ndarray] = {}
         for position, name in enumerate(shape.names):
@@ -127,7 +197,11 @@ def _ends(words: Sequence[str]) -> Callable[[str], bool]:
     return lambda name: bool(set(re.split(r"[^a-z]+", name)) & set(words))
 
 
-def _places(sample: _Sample, reasons: list[str]) -> tuple[str | None, str | None, str | None]:
+def _places(table: Table, sample: _Sample, reasons: list[str]) -> tuple[str | None, str | None, str | None]:
+    if table.points:
+        stated = f", in {table.crs}" if table.crs else "; state their coordinate system"
+        reasons.append(f"The file holds points{stated}.")
+        return POINT_X, POINT_Y, table.crs or None
     for rule in (_named, _ends):
         x, y = sample.first(rule(LONGITUDE)), sample.first(rule(LATITUDE))
         if x and y and sample.within(x, -180, 180) and sample.within(y, -90, 90):
@@ -156,7 +230,7 @@ def _value(sample: _Sample, used: tuple[str | None, ...]) -> str | None:
         for name in sample.numeric
         if name not in used
         and name.strip().lower() not in coordinate
-        and not _NO_VALUE.search(name.strip().lower())
+        and not _NO_VALUE.search(name[:LONGEST_NAME].strip().lower())
     ]
     named = [name for name in free if _VALUE.search(name.lower())]
     return next(iter(named or free), None)
@@ -164,7 +238,8 @@ def _value(sample: _Sample, used: tuple[str | None, ...]) -> str | None:
 
 def _unit(name: str) -> str | None:
     for pattern, unit in _UNITS:
-        match = pattern.search(name.lower()) if unit else pattern.search(name)
+        short = name[:LONGEST_NAME]
+        match = pattern.search(short.lower()) if unit else pattern.search(short)
         if match:
             return unit or match.group(1)
     return None

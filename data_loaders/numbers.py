@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from data_loaders.csvstream import mask
 
+Decimal: TypeAlias = Literal[".", ","]
 MISSING = ("", "na", "n/a", "nan", "null", "none", "nil", "-", "--", "#n/a", "-999", "-9999", "-99999")
 _PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 _GROUPED = {
@@ -26,9 +27,16 @@ _SEPARATORS = {".": r"[, '’  ]", ",": r"[. '’  ]"}
 
 @dataclass(frozen=True)
 class Numbers:
-    """A column of numbers: NaN where `missing` (a blank or a code for "no value") or unreadable.
+    """A column of numbers.
 
-    grouped counts the numbers that were written with thousands separators.
+    Parameters
+    ----------
+    value : (n,) float64
+        NaN where the entry is missing or unreadable.
+    missing : (n,) bool
+        Entries that are blank or a code for "no value".
+    grouped : int
+        How many were written with thousands separators.
     """
 
     value: NDArray[np.float64]
@@ -36,15 +44,29 @@ class Numbers:
     grouped: int
 
 
-def parse_numbers(column: Any, decimal: str = ".", missing: tuple[str, ...] = MISSING) -> Numbers:
-    """Parse a text column (Arrow strings without nulls) with `decimal` "." or "," as the decimal mark.
+def parse_numbers(
+    column: Any, decimal: Decimal = ".", missing: tuple[str, ...] = MISSING, *, grouping: bool = True
+) -> Numbers:
+    """Parse a column of numbers as people write them.
 
-    Thousands may be grouped by the other mark, a space or an apostrophe, three digits each; anything else
-    that is not a plain number, and anything not finite, becomes NaN.
+    Parameters
+    ----------
+    column : Arrow array of n strings without nulls
+    decimal : {".", ","}
+        The decimal mark.
+    missing : tuple of str
+        Entries in small letters that stand for "no value".
+    grouping : bool
+        Whether thousands may be grouped by the other mark, a space or an apostrophe, three digits each.
+
+    Returns
+    -------
+    Numbers
+        Anything else that is not a plain number, and anything not finite, is NaN.
     """
     absent = pc.is_in(pc.utf8_lower(column), value_set=pa.array(missing, pa.string()))
     grouped = pc.match_substring_regex(column, _GROUPED[decimal])
-    count = pc.sum(grouped).as_py() or 0
+    count = (pc.sum(grouped).as_py() or 0) if grouping else 0
     plain = column
     if count:
         bare = pc.replace_substring_regex(column, _SEPARATORS[decimal], "")
@@ -59,10 +81,18 @@ def parse_numbers(column: Any, decimal: str = ".", missing: tuple[str, ...] = MI
     return Numbers(value, mask(absent), int(count))
 
 
-def sniff_decimal(values: list[str]) -> str | None:
-    """The decimal mark of a sample of written numbers: ".", "," or None where it cannot be told.
+def sniff_decimal(values: list[str]) -> Decimal | None:
+    """Find the decimal mark of a sample of written numbers.
 
-    "1,5" is a decimal comma, "1,234.5" a decimal point; only numbers of the shape "1,234" leave it open.
+    Parameters
+    ----------
+    values : list of str
+
+    Returns
+    -------
+    ".", "," or None
+        "1,5" is a decimal comma, "1,234.5" a decimal point; None where only numbers of the shape "1,234"
+        were met, or both marks.
     """
     comma = dot = doubtful = False
     for value in values:
@@ -88,5 +118,15 @@ def sniff_decimal(values: list[str]) -> str | None:
 
 
 def looks_numeric(entry: str) -> bool:
-    """True where an entry starts as a number does and holds only digits, marks and an exponent."""
+    """Tell whether an entry looks like a number.
+
+    Parameters
+    ----------
+    entry : str
+
+    Returns
+    -------
+    bool
+        True where it starts as a number does and holds only digits, marks and an exponent.
+    """
     return bool(_NUMERIC.match(entry.strip()))

@@ -53,9 +53,17 @@ _Q_FIRST = (int(_DIGIT[ord("Q")]) * int(_PLACE[0]), (int(_DIGIT[ord("Q")]) + 1) 
 
 
 def postcode_keys(column: Any) -> NDArray[np.int64]:
-    """Text postcodes (Arrow strings) as exact integer keys; -1 where it is no postcode.
+    """Make postcodes into exact numbers.
 
-    Blanks and punctuation are removed and letters capitalised, so "E1  0AA", "e1 0aa" and "E10AA" agree.
+    Parameters
+    ----------
+    column : Arrow array of n strings
+
+    Returns
+    -------
+    (n,) int64
+        Equal for equal postcodes, -1 where an entry is none. Blanks and punctuation are removed and letters
+        capitalised, so "E1  0AA", "e1 0aa" and "E10AA" agree.
     """
     bare = pc.replace_substring_regex(pc.ascii_upper(column), r"[^A-Z0-9]", "")
     good = mask(pc.match_substring_regex(bare, _SHAPE))
@@ -70,10 +78,27 @@ def postcode_keys(column: Any) -> NDArray[np.int64]:
 class PostcodeTable:
     """Coordinates by postcode.
 
-    keys       (P,) strictly increasing postcode keys with coordinates
-    x, y       (P,) easting or longitude, northing or latitude, in `crs`
-    unlocated  (Q,) increasing keys of postcodes the source lists without coordinates
-    generated  True for the demo's invented postcodes
+    Parameters
+    ----------
+    keys : (P,) int64
+        Strictly increasing postcode keys with coordinates, P >= 1.
+    x, y : (P,) float64
+        Easting or longitude, northing or latitude, in `crs`.
+    crs : str
+        "AUTHORITY:CODE".
+    unlocated : (Q,) int64
+        Increasing keys of postcodes that the source lists without coordinates.
+    generated : bool
+        True for the demo's invented postcodes.
+    attribution : tuple of str
+        Sentences the data's licences ask for.
+
+    Raises
+    ------
+    DataError
+        Where there is no postcode.
+    ValueError
+        Where keys are not increasing.
     """
 
     keys: NDArray[np.int64]
@@ -97,7 +122,18 @@ class PostcodeTable:
         return int(self.keys.size)
 
     def locate(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Positions in `x`, `y` of postcode keys; UNLOCATED or UNKNOWN (negative) where there is none."""
+        """Look up postcodes.
+
+        Parameters
+        ----------
+        keys : (n,) int64
+            As from `postcode_keys`.
+
+        Returns
+        -------
+        (n,) int64
+            Positions in `x`, `y`; UNLOCATED or UNKNOWN (negative) where there is none.
+        """
         place = _find(self.keys, keys, UNKNOWN)
         without = (place == UNKNOWN) & (_find(self.unlocated, keys, UNKNOWN) >= 0)
         return np.where(without, UNLOCATED, place)
@@ -156,9 +192,25 @@ def load_postcodes(
 ) -> tuple[PostcodeTable, LoadReport]:
     """Load one or several postcode files of one coordinate system.
 
-    Accepted: ONSPD or NSPL (any edition with a header), tables with postcode and latitude/longitude or
-    easting/northing, and header-less Code-Point Open (10 columns, EPSG:27700); as .csv, .gz, .zip, .tar.gz
-    or a folder. Terminated postcodes are kept, since past sales refer to them. Raises DataError.
+    Parameters
+    ----------
+    source : Source or sequence of Source
+        ONSPD or NSPL (any edition with a header), tables with postcode and latitude/longitude or
+        easting/northing, and header-less Code-Point Open (10 columns, EPSG:27700); as .csv, .gz, .zip,
+        .tar.gz, .xlsx or a folder.
+    limits : Limits
+        What may be unpacked.
+
+    Returns
+    -------
+    PostcodeTable
+        Terminated postcodes are kept, since past sales refer to them.
+    LoadReport
+
+    Raises
+    ------
+    DataError
+        With the remedy, where no postcode with coordinates is found or coordinates contradict their columns.
     """
     sources = as_sources(source)
     name = ", ".join(source_name(item) for item in sources)

@@ -10,7 +10,7 @@ from data_loaders.errors import DataError, closest
 from data_loaders.sources import Table
 
 WIDTH = 16
-GENERATED_ID = "{GENERATED"  # how transaction identifiers of the demo data begin; real ones are hexadecimal
+GENERATED_ID = "GENERATED"  # how transaction identifiers of the demo data begin; real ones are hexadecimal
 
 # Order of the yearly, monthly and complete files, which have no header (gov.uk, "How to access HM Land
 # Registry Price Paid Data", explanation of column headers).
@@ -59,9 +59,16 @@ _OPTIONAL = ("status",)
 class Layout:
     """Where the columns of one Price Paid table are.
 
-    columns  field -> position; "status" may be absent
-    header   the first row where it names the columns, None where it is data
-    words    what the format is called in a report
+    Parameters
+    ----------
+    columns : dict of str to int
+        Position of each field; "status" may be absent.
+    width : int
+        Number of columns.
+    header : tuple of str or None
+        The first row where it names the columns, None where it is data.
+    words : str
+        What the format is called in a report.
     """
 
     columns: dict[str, int]
@@ -71,7 +78,21 @@ class Layout:
 
 
 def layout_of(table: Table) -> Layout:
-    """Recognise the format of `table` from its first row. Raises DataError with the remedy."""
+    """Recognise the format of a table from its first row.
+
+    Parameters
+    ----------
+    table : Table
+
+    Returns
+    -------
+    Layout
+
+    Raises
+    ------
+    DataError
+        With the remedy, where it is none of Price Paid Data.
+    """
     rows = first_rows(decode(table.head)[0], ",", 1)
     if not rows:
         raise DataError(f"{table.name} is empty: choose a file with rows.")

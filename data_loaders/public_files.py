@@ -28,11 +28,23 @@ ONSPD_INSTRUCTIONS = (
 class PublicFile:
     """A file anybody may download.
 
-    name         short name; file_name is what it is called on disk
-    megabytes    rough size, so that a person can decide
-    sha256       known checksum in hexadecimal, or None: these files are corrected monthly in place, so that
-                 a fixed checksum would be wrong within weeks
-    page         where a person finds it in a browser
+    Parameters
+    ----------
+    name, title : str
+        A short name, and one for people.
+    address : str
+        Where it is.
+    file_name : str
+        What it is called on disk.
+    megabytes : int
+        Rough size, so that a person can decide.
+    page : str
+        Where a person finds it in a browser.
+    attribution : tuple of str
+        Sentences its licence asks for.
+    sha256 : str or None
+        Known checksum in hexadecimal, or None: these files are corrected monthly in place, so that a fixed
+        checksum would be wrong within weeks.
     """
 
     name: str
@@ -51,7 +63,22 @@ class PublicFile:
 
 
 def price_paid_file(year: int | str) -> PublicFile:
-    """Price Paid Data of one year, "complete" (1995 until now) or "monthly". Raises DataError."""
+    """Find a file of Price Paid Data.
+
+    Parameters
+    ----------
+    year : int or str
+        A year from 1995, "complete" (1995 until now) or "monthly".
+
+    Returns
+    -------
+    PublicFile
+
+    Raises
+    ------
+    DataError
+        For anything else.
+    """
     word = str(year).strip().lower()
     if word == "complete":
         stem, title, size = "pp-complete", "Price Paid Data, complete since 1995", 5300

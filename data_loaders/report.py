@@ -12,11 +12,23 @@ from numpy.typing import NDArray
 class LoadReport:
     """Rows read, kept and dropped; every row read is either kept or has exactly one reason.
 
-    source      name of what was read (a file name, never its folder)
-    rows_read   data rows met, header not counted
-    kept        rows that became observations (or postcodes)
-    dropped     (reason in words, number of rows), in the order in which the reasons were checked
-    notes       sentences about how the input was understood
+    Parameters
+    ----------
+    source : str
+        Name of what was read (a file name, never its folder).
+    rows_read : int
+        Data rows met, header not counted.
+    kept : int
+        Rows that became observations (or postcodes).
+    dropped : tuple of (str, int)
+        Reason in words and number of rows, in the order in which the reasons were checked.
+    notes : tuple of str
+        Sentences about how the input was understood.
+
+    Raises
+    ------
+    ValueError
+        Where the numbers do not add up.
     """
 
     source: str
@@ -37,7 +49,13 @@ class LoadReport:
         return sum(count for _, count in self.dropped)
 
     def lines(self) -> tuple[str, ...]:
-        """The report in words, one sentence per line, for the curator's screen."""
+        """Put the report in words, for the curator's screen.
+
+        Returns
+        -------
+        tuple of str
+            One sentence per line.
+        """
         first = f"{self.source}: {self.rows_read:,} rows read, {self.kept:,} kept."
         reasons = (f"{count:,} dropped: {reason}." for reason, count in self.dropped if count)
         return (first, *reasons, *self.notes)
@@ -51,15 +69,44 @@ class Tally:
         self._reasons: dict[str, int] = {}
 
     def read(self, rows: int) -> None:
-        """Count `rows` more data rows as met."""
+        """Count rows as met.
+
+        Parameters
+        ----------
+        rows : int
+            Number of data rows.
+        """
         self.rows_read += rows
 
     def drop(self, reason: str, rows: int) -> None:
-        """Count `rows` rows as dropped for `reason` (zero keeps the reason's place in the order)."""
+        """Count rows as dropped.
+
+        Parameters
+        ----------
+        reason : str
+            In words.
+        rows : int
+            Their number; zero keeps the reason's place in the order.
+        """
         self._reasons[reason] = self._reasons.get(reason, 0) + rows
 
     def drop_where(self, reason: str, bad: NDArray[np.bool_], alive: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Drop the rows that are `alive` and `bad`, count them once, and return who is still alive."""
+        """Drop some of the rows that are still there, and count them once.
+
+        Parameters
+        ----------
+        reason : str
+            In words.
+        bad : (n,) bool
+            Rows it applies to.
+        alive : (n,) bool
+            Rows still there.
+
+        Returns
+        -------
+        (n,) bool
+            Rows still there afterwards.
+        """
         lost = alive & bad
         self.drop(reason, int(np.count_nonzero(lost)))
         return alive & ~lost
@@ -70,6 +117,21 @@ class Tally:
         return max(self._reasons, key=lambda reason: self._reasons[reason], default="")
 
     def report(self, source: str, kept: int, notes: tuple[str, ...] = ()) -> LoadReport:
-        """The finished report; reasons that dropped nothing are left out."""
+        """Close the account.
+
+        Parameters
+        ----------
+        source : str
+            Name of what was read.
+        kept : int
+            Rows that remained.
+        notes : tuple of str
+            Sentences about how the input was understood.
+
+        Returns
+        -------
+        LoadReport
+            Reasons that dropped nothing are left out.
+        """
         dropped = tuple((reason, count) for reason, count in self._reasons.items() if count)
         return LoadReport(source, self.rows_read, kept, dropped, notes)

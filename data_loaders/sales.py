@@ -16,6 +16,7 @@ from data_loaders.csvstream import Block, blocks, mask, text
 from data_loaders.errors import DataError
 from data_loaders.filtering import apply_filter
 from data_loaders.guarded import LIMITS, Limits
+from data_loaders.identifiers import as_bytes, record_names
 from data_loaders.numbers import parse_numbers
 from data_loaders.observations import Observations
 from data_loaders.postcodes import (
@@ -30,6 +31,7 @@ from data_loaders.price_paid import GENERATED_ID, layout_of
 from data_loaders.report import LoadReport, Tally
 from data_loaders.segments import SalesFilter, sales_filter
 from data_loaders.sources import Source, as_sources, open_tables, source_name
+from data_loaders.times import parse_times
 
 UNIT = "GBP"
 LAND_REGISTRY = (
@@ -45,14 +47,17 @@ _REPLACED = "replaced or deleted by a later row with the same transaction identi
 
 @dataclass
 class _Found:
-    """What is remembered of the rows met: 25 bytes for each that passed the filters, nothing of the others.
+    """What is remembered of the rows met: 70 bytes for each that passed the filters, nothing of the others.
 
     Rows with record status C or D are remembered even when they are not kept (place < 0), since they
     replace or delete an earlier row. Identifiers are held as 64-bit hashes: for the 30 million rows of the
-    complete file the probability that any two agree by chance is below 3e-5.
+    complete file the probability that any two agree by chance is below 3e-5. Their names, 36 bytes each,
+    stay beside them: the ledger needs to know a record again.
     """
 
     identifier: list[NDArray[np.uint64]] = field(default_factory=list)
+    name: list[NDArray[np.bytes_]] = field(default_factory=list)
+    time: list[NDArray[np.datetime64]] = field(default_factory=list)
     place: list[NDArray[np.int64]] = field(default_factory=list)
     price: list[NDArray[np.float64]] = field(default_factory=list)
     anonymous: int = 0
@@ -78,14 +83,37 @@ def load_sales(
 ) -> tuple[Observations, LoadReport]:
     """Load sales from one or several Price Paid files, in the order in which they were published.
 
-    price_paid  .csv, .gz or .zip: original 16 columns without header, or a report-builder report
-    postcodes   a PostcodeTable, or what `load_postcodes` accepts
-    segment     a name in SEGMENTS; the other filters narrow it further
+    Parameters
+    ----------
+    price_paid : Source or sequence of Source
+        .csv, .gz, .zip or .xlsx: the original 16 columns without header, or a report-builder report.
+    postcodes : PostcodeTable, Source or sequence of Source
+        Where postcodes lie; a source is what `load_postcodes` accepts.
+    segment : str
+        A name in SEGMENTS; the other filters narrow it further.
+    years, districts, counties, property_types, tenures, new_build, categories : optional
+        See `sales_filter`.
+    limits : Limits
+        What may be unpacked.
 
+    Returns
+    -------
+    Observations
+        Of kind "sale": prices in pounds at postcode coordinates, with transaction identifier and date.
+    LoadReport
+        Every row is kept or dropped with one reason.
+
+    Raises
+    ------
+    DataError
+        With the remedy, where files or filters give no sale.
+
+    Notes
+    -----
     A sale that is listed twice counts once: of rows with one transaction identifier the last is kept, and
     a monthly file's changes (C) and deletions (D) apply to the rows before them. Without that, one sale
     could be two records. (An addition that the filters leave out replaces nothing: load one edition of a
-    year, not two.) Returns prices in pounds at postcode coordinates. Raises DataError.
+    year, not two.)
     """
     wanted = sales_filter(
         segment,
@@ -107,7 +135,7 @@ def load_sales(
             formats.add(layout.words)
             for block in blocks(part, layout.width, layout.columns, header=layout.header):
                 _take(block, wanted, table, tally, found)
-    identifier, place, price = _joined(found)
+    identifier, place, price = _joined(found.identifier), _joined(found.place), _joined(found.price)
     last = _last_of_each(identifier)
     located = place >= 0
     tally.drop(_REPLACED, int(np.count_nonzero(located & ~last)))
@@ -129,6 +157,8 @@ def load_sales(
         + wanted.title,
         generated=generated or table.generated,
         attribution=(GENERATED,) if generated else (LAND_REGISTRY, *table.attribution),
+        identifier=_joined(found.name)[kept],
+        time=_joined(found.time)[kept],
     )
     return observations, tally.report(name, observations.size, _notes(formats, wanted, table, found))
 
@@ -170,9 +200,11 @@ def _take(block: Block, wanted: SalesFilter, table: PostcodeTable, tally: Tally,
     if not keep.any():
         return
     chosen = pa.array(np.flatnonzero(keep))
-    names = pc.ascii_upper(columns["id"].take(chosen))
+    names = record_names(columns["id"].take(chosen))
     found.generated += int(np.count_nonzero(mask(pc.starts_with(names, GENERATED_ID)) & alive[keep]))
     found.identifier.append(_hashes(names, found))
+    found.name.append(as_bytes(names))
+    found.time.append(parse_times(columns["date"].take(chosen), day_first=True).time)
     found.place.append(np.where(alive, place, UNKNOWN)[keep])
     found.price.append(price[keep])
 
@@ -189,10 +221,8 @@ def _hashes(names: Any, found: _Found) -> NDArray[np.uint64]:
     return hashed
 
 
-def _joined(found: _Found) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.float64]]:
-    if not found.identifier:
-        return np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0)
-    return np.concatenate(found.identifier), np.concatenate(found.place), np.concatenate(found.price)
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    return np.concatenate(parts) if parts else np.empty(0, np.int64)
 
 
 def _last_of_each(identifier: NDArray[np.uint64]) -> NDArray[np.bool_]:

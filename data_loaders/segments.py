@@ -15,7 +15,17 @@ FIRST_YEAR, LAST_YEAR = 1995, 2100
 
 @dataclass(frozen=True)
 class Segment:
-    """A named part of the market; None means "any"."""
+    """A named part of the market; None means "any".
+
+    Parameters
+    ----------
+    name, title : str
+        A short name, and one for people.
+    property_types, tenures, categories : frozenset of str or None
+        Codes of Price Paid Data.
+    new_build : bool or None
+        Newly built, or existing.
+    """
 
     name: str
     title: str
@@ -44,7 +54,21 @@ SEGMENTS: dict[str, Segment] = {
 
 @dataclass(frozen=True)
 class SalesFilter:
-    """What a load keeps; each field None means "any". Codes are those of Price Paid Data, in capitals."""
+    """What a load keeps; None means "any".
+
+    Parameters
+    ----------
+    title : str
+        What it keeps, for people.
+    years : frozenset of int or None
+        Years of transfer.
+    districts, counties : frozenset of str or None
+        Names in capitals.
+    property_types, tenures, categories : frozenset of str or None
+        Codes of Price Paid Data, in capitals.
+    new_build : bool or None
+        Newly built, or existing.
+    """
 
     title: str
     years: frozenset[int] | None = None
@@ -67,9 +91,29 @@ def sales_filter(
     new_build: bool | None = None,
     categories: str | Iterable[str] | None = None,
 ) -> SalesFilter:
-    """Combine a named segment with further filters; a row must satisfy all. Raises DataError.
+    """Combine a named segment with further filters; a row must satisfy all.
 
-    Codes may be given as letters ("F") or words ("flat"); districts and counties in any case.
+    Parameters
+    ----------
+    segment : str
+        A name in SEGMENTS.
+    years : int, str or iterable of these, optional
+        Years of transfer.
+    districts, counties : str or iterable of str, optional
+        In any capitals.
+    property_types, tenures, categories : str or iterable of str, optional
+        Letters ("F") or words ("flat").
+    new_build : bool, optional
+        Newly built, or existing.
+
+    Returns
+    -------
+    SalesFilter
+
+    Raises
+    ------
+    DataError
+        For unknown words, and for filters that leave nothing.
     """
     if segment not in SEGMENTS:
         raise DataError(

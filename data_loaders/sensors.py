@@ -1,4 +1,4 @@
-"""Loads sensor tables: CSV rows with two coordinates in a stated system and one measured value."""
+"""Loads tables of sensor readings: one place in a stated system and one measured value a row."""
 
 from __future__ import annotations
 
@@ -11,99 +11,213 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data_loaders.csvstream import DELIMITERS, Block, blocks, mask, text
+from data_loaders.csvstream import DELIMITERS, Block, Delimiter, blocks, mask, text
 from data_loaders.errors import DataError
 from data_loaders.guarded import LIMITS, Limits
-from data_loaders.numbers import Numbers, parse_numbers
-from data_loaders.observations import DEGREES, Observations, crs_name
+from data_loaders.identifiers import as_bytes, owner_numbers, record_names
+from data_loaders.layers import POINT_X, POINT_Y
+from data_loaders.numbers import Decimal, Numbers, parse_numbers
+from data_loaders.observations import Observations, OwnerWord
+from data_loaders.places import WGS84, check_named, check_places, in_range, system_of
 from data_loaders.report import LoadReport, Tally
-from data_loaders.sensortable import decimal_mark, shape_of
+from data_loaders.sensortable import Shape, decimal_mark, shape_of
 from data_loaders.sources import Source, Table, open_tables, source_name
+from data_loaders.times import parse_times
 
 Wanted: TypeAlias = "str | int | float | Iterable[str | int | float]"
-LATITUDE = ("lat", "latitude", "y_lat", "lat_wgs84", "latitude_wgs84")
-LONGITUDE = ("lon", "long", "lng", "longitude", "x_long", "lon_wgs84", "longitude_wgs84")
+_DELIMITER_WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which column serves for what; None where none does."""
+
+    value: str
+    x: str
+    y: str
+    identifier: str | None
+    time: str | None
+    owner: str | None
+    owner_word: OwnerWord | None
+    place_sd: str | None
+    conditions: Mapping[str, tuple[str, ...]]
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        return self.value, self.x, self.y, *(() if self.place_sd is None else (self.place_sd,))
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Columns that are kept as text."""
+        return tuple(name for name in (self.identifier, self.time, self.owner) if name is not None)
 
 
 @dataclass
 class _Found:
     """Columns kept so far, and how the tables were written."""
 
-    x: list[NDArray[np.float64]] = field(default_factory=list)
-    y: list[NDArray[np.float64]] = field(default_factory=list)
-    value: list[NDArray[np.float64]] = field(default_factory=list)
+    numbers: dict[str, list[NDArray[np.float64]]] = field(default_factory=dict)
+    texts: dict[str, list[Any]] = field(default_factory=dict)
+    systems: set[str] = field(default_factory=set)
     grouped: int = 0
     written: set[str] = field(default_factory=set)
     unmatched: set[str] = field(default_factory=set)
+
+    def number(self, name: str) -> NDArray[np.float64]:
+        parts = self.numbers.get(name, [])
+        return np.concatenate(parts) if parts else np.empty(0)
+
+    def text(self, name: str, rows: NDArray[np.bool_]) -> Any:
+        """One Arrow column of the rows chosen."""
+        joined = pa.chunked_array(self.texts[name], pa.string()).combine_chunks()
+        return joined.filter(pa.array(rows))
 
 
 def load_sensors(
     source: Source,
     *,
     value: str,
-    x: str,
-    y: str,
     unit: str,
-    crs: str | int = "EPSG:4326",
+    x: str | None = None,
+    y: str | None = None,
+    crs: str | int = WGS84,
     kind_title: str = "",
     where: Mapping[str, Wanted] | None = None,
-    decimal: str | None = None,
-    delimiter: str | None = None,
+    identifier: str | None = None,
+    time: str | None = None,
+    sensor: str | None = None,
+    person: str | None = None,
+    place_sd: str | None = None,
+    layer: str | None = None,
+    decimal: Decimal | None = None,
+    delimiter: Delimiter | None = None,
     attribution: Iterable[str] = (),
     limits: Limits = LIMITS,
 ) -> tuple[Observations, LoadReport]:
-    """Load one sensor reading per row.
+    """Load one reading per row of a CSV table, an Excel sheet, or the points of a GeoPackage or GeoJSON.
 
-    value, x, y  column names; x is easting or longitude, y northing or latitude
-    unit         unit of the value column, e.g. "ug/m3"
-    crs          coordinate system of x and y, as an EPSG code
-    where        column -> value or values; rows with another entry are dropped (species, year)
-    decimal      "." or ","; sniffed where None, and asked for where the table leaves it open
-    delimiter    ",", ";", tab or "|"; sniffed where None
+    Parameters
+    ----------
+    source : path, bytes or open binary file
+    value : str
+        Column of the measured value.
+    unit : str
+        Its unit of measure, e.g. "ug/m3".
+    x, y : str, optional
+        Columns of easting or longitude, and of northing or latitude. Without them the points of a
+        GeoPackage or GeoJSON serve.
+    crs : str or int
+        Coordinate system of x and y, an EPSG code. A file that states one for its points is believed.
+    kind_title : str
+        What the readings are called; the value's name and unit without it.
+    where : mapping of column to value or values, optional
+        Rows with another entry are dropped (species, year).
+    identifier : str, optional
+        Column that names each row for good (a sample number). Private, never exported.
+    time : str, optional
+        Column of the date or time of a reading. Private, never exported.
+    sensor, person : str, optional
+        Column that names the sensor, or the person, that a row belongs to; at most one of the two. Without
+        it every reading is on its own, and nothing is said about whole sensors. Private, never exported.
+    place_sd : str, optional
+        Column of the standard deviation of a row's place in metres per axis, where places carry known noise.
+    layer : str, optional
+        Sheet of a workbook or layer of a GeoPackage; not needed where there is only one.
+    decimal : {".", ","}, optional
+        Decimal mark; sniffed where None, and asked for where the table leaves it open.
+    delimiter : {",", ";", tab, "|"}, optional
+        Sniffed where None.
+    attribution : iterable of str
+        Sentences the data's licence asks for.
+    limits : Limits
+        What may be unpacked.
 
-    Every row without two coordinates in range and a finite value is dropped and counted by reason. Degrees
-    offered as metres, metres as degrees, and columns that are swapped by name raise DataError.
+    Returns
+    -------
+    Observations
+        Of kind "reading".
+    LoadReport
+        Every row without two coordinates in range, a finite value and (where asked for) an owner is dropped
+        and counted by reason.
+
+    Raises
+    ------
+    DataError
+        For unusable settings or tables; for degrees offered as metres, metres as degrees, and columns that
+        are swapped by name.
     """
-    system = crs_name(crs)
-    _check_settings(x, y, unit, system, decimal, delimiter)
+    chosen = _columns(value, x, y, where or {}, identifier, time, sensor, person, place_sd)
+    _check_settings(unit, decimal, delimiter)
     name = source_name(source)
-    tally, found = Tally(), _Found()
-    conditions = {column: _words(column, wanted) for column, wanted in (where or {}).items()}
-    found.unmatched = set(conditions)
-    for table in open_tables(source, limits):
-        _read(table, (value, x, y), conditions, decimal, delimiter, tally, found)
-    columns = [np.concatenate(part) if part else np.empty(0) for part in (found.x, found.y, found.value)]
-    _check_places(name, system, x, y, columns[0], columns[1])
-    inside = _in_range(system, columns[0], columns[1])
+    tally, found = Tally(), _Found(unmatched=set(chosen.conditions))
+    for table in open_tables(source, limits, layer=layer):
+        if chosen.x == POINT_X and not table.points:
+            raise DataError(
+                f"{table.name} holds no points of its own: name its columns of longitude (or easting) and "
+                "latitude (or northing)."
+            )
+        system = system_of(table, chosen.x, crs)
+        check_named(chosen.x, chosen.y, system)
+        found.systems.add(system)
+        _read(table, chosen, decimal, delimiter, tally, found)
+    places = found.number(chosen.x), found.number(chosen.y)
+    system = next(iter(found.systems))
+    check_places(name, system, chosen.x, chosen.y, *places)
+    inside = in_range(system, *places)
     tally.drop("coordinates outside the range of longitude and latitude", int(np.count_nonzero(~inside)))
     if not inside.any():
         raise _nothing_left(name, value, tally, found)
+    times = parse_times(found.text(time, inside)) if time is not None else None
     observations = Observations(
-        x=columns[0][inside],
-        y=columns[1][inside],
+        x=places[0][inside],
+        y=places[1][inside],
         crs=system,
-        value=columns[2][inside],
+        value=found.number(chosen.value)[inside],
         unit=unit.strip(),
-        kind="sensor",
+        kind="reading",
         title=kind_title.strip() or f"{value} ({unit.strip()})",
         attribution=tuple(attribution),
+        identifier=None if identifier is None else as_bytes(record_names(found.text(identifier, inside))),
+        time=None if times is None else times.time,
+        owner=None if chosen.owner is None else owner_numbers(found.text(chosen.owner, inside)),
+        owner_word=chosen.owner_word,
+        place_sd=None if chosen.place_sd is None else found.number(chosen.place_sd)[inside],
     )
-    return observations, tally.report(name, observations.size, _notes(found, observations, conditions))
+    said = _notes(found, observations, chosen)
+    if times is not None and times.day_first:
+        said.append(f"Dates such as 3/4/2018 in column {time!r} were read with the day first.")
+    return observations, tally.report(name, observations.size, tuple(said))
 
 
-def _check_settings(
-    x: str, y: str, unit: str, system: str, decimal: str | None, delimiter: str | None
-) -> None:
+def _columns(
+    value: str,
+    x: str | None,
+    y: str | None,
+    where: Mapping[str, Wanted],
+    identifier: str | None,
+    time: str | None,
+    sensor: str | None,
+    person: str | None,
+    place_sd: str | None,
+) -> _Columns:
+    if (x is None) != (y is None):
+        raise DataError("Name both coordinate columns, x and y, or neither for the points of the file.")
+    if sensor is not None and person is not None:
+        raise DataError("A row belongs to a sensor or to a person: name the column of one of them.")
+    owner = sensor if sensor is not None else person
+    word: OwnerWord | None = None if owner is None else "sensor" if sensor is not None else "person"
+    conditions = {column: _words(column, wanted) for column, wanted in where.items()}
+    places = x or POINT_X, y or POINT_Y
+    return _Columns(value, *places, identifier, time, owner, word, place_sd, conditions)
+
+
+def _check_settings(unit: str, decimal: str | None, delimiter: str | None) -> None:
     if not unit.strip():
         raise DataError("State the unit of the value column, such as ug/m3 or mg/kg.")
     if decimal not in (None, ".", ","):
         raise DataError("The decimal mark is '.' or ','.")
     if delimiter is not None and delimiter not in DELIMITERS:
         raise DataError("The delimiter is a comma, a semicolon, a tab or a bar.")
-    if x == y:
-        raise DataError(f"Column {x!r} is named for both coordinates: choose one for x and another for y.")
-    if system in DEGREES and x.strip().lower() in LATITUDE and y.strip().lower() in LONGITUDE:
-        raise DataError(f"Longitude is x and latitude is y: exchange the columns {x!r} and {y!r}.")
 
 
 def _words(column: str, wanted: Wanted) -> tuple[str, ...]:
@@ -116,56 +230,69 @@ def _words(column: str, wanted: Wanted) -> tuple[str, ...]:
 
 def _read(
     table: Table,
-    names: tuple[str, str, str],
-    conditions: Mapping[str, tuple[str, ...]],
-    decimal: str | None,
-    delimiter: str | None,
+    chosen: _Columns,
+    decimal: Decimal | None,
+    delimiter: Delimiter | None,
     tally: Tally,
     found: _Found,
 ) -> None:
     shape = shape_of(table, delimiter)
-    numeric = {column: shape.position(column, table.name) for column in dict.fromkeys(names)}
+    numeric = {column: shape.position(column, table.name) for column in dict.fromkeys(chosen.numeric)}
     wanted = {f"n:{column}": at for column, at in numeric.items()}
-    wanted |= {f"w:{column}": shape.position(column, table.name) for column in conditions}
-    mark = decimal or decimal_mark(shape, numeric, table.name)
-    found.written.add(
+    kept_as_text = (*chosen.conditions, *chosen.named)
+    wanted |= {f"w:{column}": shape.position(column, table.name) for column in kept_as_text}
+    mark: Decimal = "."
+    if not table.typed:
+        mark = decimal or decimal_mark(shape, numeric, table.name)
+    elif decimal == ",":
+        raise DataError(f"{table.name} holds numbers as numbers: leave the decimal mark out.")
+    found.written.add(_written(table, shape, mark))
+    for block in blocks(table, len(shape.names), wanted, header=shape.names, delimiter=shape.delimiter):
+        _take(block, chosen, mark, not table.typed, tally, found)
+
+
+def _written(table: Table, shape: Shape, mark: Decimal) -> str:
+    if table.typed:
+        return "the points' own coordinates" if table.points else "a sheet's own numbers"
+    return (
         f"delimiter {_DELIMITER_WORDS[shape.delimiter]}, decimal {'point' if mark == '.' else 'comma'}, "
         f"encoding {shape.encoding}"
     )
-    for block in blocks(table, len(shape.names), wanted, header=shape.names, delimiter=shape.delimiter):
-        _take(block, names, conditions, mark, tally, found)
 
 
-_DELIMITER_WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-
-
-def _take(
-    block: Block,
-    names: tuple[str, str, str],
-    conditions: Mapping[str, tuple[str, ...]],
-    mark: str,
-    tally: Tally,
-    found: _Found,
-) -> None:
+def _take(block: Block, chosen: _Columns, mark: Decimal, grouping: bool, tally: Tally, found: _Found) -> None:
     tally.read(block.rows + block.malformed)
     tally.drop("wrong number of columns", block.malformed)
     alive = np.ones(block.rows, dtype=bool)
-    for column, words in conditions.items():
+    for column, words in chosen.conditions.items():
         match = _matches(text(block.columns[f"w:{column}"]), words)
         if match.any():
             found.unmatched.discard(column)
         alive = tally.drop_where(f"{column} is not {' or '.join(words)}", ~match, alive)
     rows = pa.array(np.flatnonzero(alive))
-    value, x, y = (parse_numbers(text(block.columns[f"n:{column}"].take(rows)), mark) for column in names)
+    read = [
+        parse_numbers(text(block.columns[f"n:{column}"].take(rows)), mark, grouping=grouping)
+        for column in chosen.numeric
+    ]
+    value, x, y = read[:3]
     alive = np.ones(len(rows), dtype=bool)
     alive = tally.drop_where("coordinate missing", x.missing | y.missing, alive)
     alive = tally.drop_where("coordinate is not a number", _unreadable(x) | _unreadable(y), alive)
     alive = tally.drop_where("value missing", value.missing, alive)
     alive = tally.drop_where("value is not a number", _unreadable(value), alive)
+    for spread in read[3:]:
+        alive = tally.drop_where(
+            "noise of the place is not a number of metres", ~(spread.value >= 0.0), alive
+        )
+    texts = {name: text(block.columns[f"w:{name}"].take(rows)) for name in chosen.named}
+    if chosen.owner is not None:
+        nobody = mask(pc.equal(texts[chosen.owner], ""))
+        alive = tally.drop_where(f"{chosen.owner_word} not named", nobody, alive)
     found.grouped += value.grouped + x.grouped + y.grouped
-    found.x.append(x.value[alive])
-    found.y.append(y.value[alive])
-    found.value.append(value.value[alive])
+    for column, numbers in zip(chosen.numeric, read, strict=True):
+        found.numbers.setdefault(column, []).append(numbers.value[alive])
+    for name, column_text in texts.items():
+        found.texts.setdefault(name, []).append(column_text.filter(pa.array(alive)))
 
 
 def _unreadable(numbers: Numbers) -> NDArray[np.bool_]:
@@ -182,38 +309,6 @@ def _matches(column: Any, words: tuple[str, ...]) -> NDArray[np.bool_]:
     return same
 
 
-def _in_range(system: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
-    if system not in DEGREES:
-        return np.ones(x.shape, dtype=bool)
-    return (np.abs(x) <= 180) & (np.abs(y) <= 90)
-
-
-def _check_places(name: str, system: str, x_name: str, y_name: str, x: Any, y: Any) -> None:
-    """Refuse a coordinate system that the numbers contradict: a whole column, not a stray row, decides."""
-    if x.size == 0:
-        return
-    small = (np.abs(x) <= 180) & (np.abs(y) <= 90)
-    if system in DEGREES:
-        if np.count_nonzero(small) * 2 >= x.size:
-            return
-        swapped = (np.abs(y) <= 180) & (np.abs(x) <= 90)
-        if np.all(swapped):
-            raise DataError(
-                f"{name} has values beyond 90 degrees in its latitude column {y_name!r}: "
-                f"exchange the columns {x_name!r} and {y_name!r}."
-            )
-        raise DataError(
-            f"{name} has values in {x_name!r} and {y_name!r} that are not degrees but projected coordinates: "
-            "set the EPSG code of their coordinate system, such as EPSG:27700 for the British National Grid."
-        )
-    # Geographic systems have EPSG codes from 4000 to 4999; any other is taken to be in metres or feet.
-    if np.count_nonzero(small) * 2 > x.size and not system.startswith("EPSG:4"):
-        raise DataError(
-            f"{name} has values in {x_name!r} and {y_name!r} that look like degrees, not like {system}: "
-            "set the EPSG code to EPSG:4326, or give the coordinates in the units of that system."
-        )
-
-
 def _nothing_left(name: str, value: str, tally: Tally, found: _Found) -> DataError:
     if tally.rows_read == 0:
         return DataError(f"{name} holds no rows below its header: choose a file with measurements.")
@@ -226,12 +321,14 @@ def _nothing_left(name: str, value: str, tally: Tally, found: _Found) -> DataErr
     )
 
 
-def _notes(found: _Found, made: Observations, conditions: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _notes(found: _Found, made: Observations, chosen: _Columns) -> list[str]:
     said = [f"Read with {written}." for written in sorted(found.written)]
     if found.grouped:
         said.append(f"{found.grouped:,} numbers were written with thousands separators.")
+    if made.owners is not None:
+        said.append(f"The readings belong to {made.owners:,} {chosen.owner_word}s.")
     places = np.unique(made.x + 1j * made.y).size
     if places < made.size:
-        advice = "" if conditions else "; filter by species or year if the table holds several"
+        advice = "" if chosen.conditions else "; filter by species or year if the table holds several"
         said.append(f"{made.size - places:,} rows share their coordinates with another row{advice}.")
-    return tuple(said)
+    return said

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from data_loaders.csvstream import first_rows, sniff_delimiter
-from data_loaders.encoding import decode
+from data_loaders.csvstream import MAX_COLUMNS, Delimiter, first_rows, sniff_delimiter
+from data_loaders.encoding import Encoding, decode
 from data_loaders.errors import DataError, closest
 from data_loaders.guarded import HEAD
-from data_loaders.numbers import looks_numeric, sniff_decimal
+from data_loaders.numbers import Decimal, looks_numeric, sniff_decimal
 from data_loaders.sources import Table
 
 SAMPLE_ROWS = 1000
@@ -18,17 +18,41 @@ SAMPLE_ROWS = 1000
 class Shape:
     """How a table is written.
 
-    names   the header, in order
-    sample  up to SAMPLE_ROWS data rows as text, of the header's width
+    Parameters
+    ----------
+    names : tuple of str
+        The header, in order.
+    delimiter : {",", ";", tab, "|"}
+    encoding : {"utf-8", "utf-8-sig", "latin-1"}
+    sample : tuple of tuple of str
+        Up to SAMPLE_ROWS data rows as text, of the header's width.
     """
 
     names: tuple[str, ...]
-    delimiter: str
-    encoding: str
+    delimiter: Delimiter
+    encoding: Encoding
     sample: tuple[tuple[str, ...], ...]
 
     def position(self, name: str, where: str) -> int:
-        """Position of column `name` (exact, else ignoring case). Raises DataError naming the closest."""
+        """Find a column.
+
+        Parameters
+        ----------
+        name : str
+            Its name, exact or in other capitals.
+        where : str
+            What messages call the table.
+
+        Returns
+        -------
+        int
+            Its position, counted from 0.
+
+        Raises
+        ------
+        DataError
+            Where there is none (naming the closest) or more than one.
+        """
         exact = [i for i, known in enumerate(self.names) if known == name]
         loose = [i for i, known in enumerate(self.names) if known.lower() == name.strip().lower()]
         found = exact or loose
@@ -40,19 +64,48 @@ class Shape:
         raise DataError(f"{where} has no column {name!r}{closest(name, self.names) or '.'}")
 
     def column(self, position: int) -> list[str]:
-        """The sample's entries of one column."""
+        """List the sample's entries of one column.
+
+        Parameters
+        ----------
+        position : int
+
+        Returns
+        -------
+        list of str
+        """
         return [row[position] for row in self.sample]
 
 
-def shape_of(table: Table, delimiter: str | None = None) -> Shape:
-    """Sniff how `table` is written. Raises DataError where there is no header or only one column."""
+def shape_of(table: Table, delimiter: Delimiter | None = None) -> Shape:
+    """Sniff how a table is written.
+
+    Parameters
+    ----------
+    table : Table
+    delimiter : {",", ";", tab, "|"}, optional
+        Where a person states it.
+
+    Returns
+    -------
+    Shape
+
+    Raises
+    ------
+    DataError
+        Where there is no header, only one column, or more columns than are read.
+    """
     text, encoding = decode(table.head)
-    mark = delimiter or sniff_delimiter(text)
+    mark = "," if table.typed else delimiter or sniff_delimiter(text)
     rows = first_rows(text, mark, SAMPLE_ROWS + 1)
     header = tuple(rows[0]) if rows else ()
     if len(header) < 2:
         raise DataError(
             f"{table.name} has a single column: separate the columns by comma, semicolon, tab or bar."
+        )
+    if len(header) > MAX_COLUMNS:
+        raise DataError(
+            f"{table.name} has more than {MAX_COLUMNS} columns: keep the columns that are needed."
         )
     if len(header) == 16 and header[0].startswith("{"):
         raise DataError(f"{table.name} looks like Price Paid Data: load it as sales, not as sensors.")
@@ -64,8 +117,26 @@ def shape_of(table: Table, delimiter: str | None = None) -> Shape:
     return Shape(header, mark, encoding, sample)
 
 
-def decimal_mark(shape: Shape, positions: dict[str, int], where: str) -> str:
-    """The decimal mark of the named columns. Raises DataError where the sample leaves it open."""
+def decimal_mark(shape: Shape, positions: dict[str, int], where: str) -> Decimal:
+    """Find the decimal mark of some columns.
+
+    Parameters
+    ----------
+    shape : Shape
+    positions : dict of str to int
+        Name and position of the columns of numbers.
+    where : str
+        What messages call the table.
+
+    Returns
+    -------
+    "." or ","
+
+    Raises
+    ------
+    DataError
+        Where the sample leaves it open.
+    """
     written: list[str] = []
     for position in positions.values():
         written += shape.column(position)

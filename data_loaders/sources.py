@@ -8,13 +8,14 @@ import os
 import tarfile
 import zipfile
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeAlias
 
 from data_loaders.content import refusal
 from data_loaders.errors import DataError
 from data_loaders.guarded import DAMAGE, LIMITS, GuardedStream, Limits, Meter, damage_sentence
+from data_loaders.layers import Format, format_of, is_workbook, read_layer
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes]"
 _SUFFIXES = (".csv", ".txt", ".tsv")
@@ -22,19 +23,61 @@ _SUFFIXES = (".csv", ".txt", ".tsv")
 
 @dataclass(frozen=True)
 class Table:
-    """One CSV text: its name, its first bytes and the stream that delivers it from the beginning.
+    """One CSV text, or a sheet or layer that was made into one.
 
-    folder  where in an archive it lies, "" elsewhere
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    head : bytes
+        Its first bytes, at most `guarded.HEAD`.
+    stream : io.RawIOBase
+        Delivers it from the beginning.
+    folder : str
+        Where in an archive it lies, "" elsewhere.
+    typed : bool
+        True for sheets and layers: their numbers are numbers, written here with a decimal point and commas
+        between columns, so nothing about the text needs to be guessed.
+    layers : tuple of str
+        All sheets or layers of its file; () for CSV.
+    points : bool
+        Whether it holds coordinates of points, in the columns `layers.POINT_X` and `layers.POINT_Y`.
+    crs : str
+        The system that the file states for its points, "" where it states none.
     """
 
     name: str
     head: bytes
     stream: io.RawIOBase
     folder: str = ""
+    typed: bool = False
+    layers: tuple[str, ...] = ()
+    points: bool = False
+    crs: str = ""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Which sheet or layer is wanted, and what a load may unpack."""
+
+    layer: str | None
+    ask: bool
+    meter: Meter
+    path: Path | None = None
 
 
 def source_name(source: Source) -> str:
-    """A name for messages: the file's own name without its folder, or "the uploaded data"."""
+    """Name a source for messages.
+
+    Parameters
+    ----------
+    source : Source
+
+    Returns
+    -------
+    str
+        The file's own name without its folder, or "the uploaded data".
+    """
     if isinstance(source, (str, os.PathLike)):
         return Path(source).name or str(source)
     name = getattr(source, "name", None)
@@ -42,7 +85,21 @@ def source_name(source: Source) -> str:
 
 
 def as_sources(source: Source | Sequence[Source]) -> tuple[Source, ...]:
-    """One source or a sequence of sources, as a tuple; raises DataError on an empty sequence."""
+    """Make one source or several into a tuple.
+
+    Parameters
+    ----------
+    source : Source or sequence of Source
+
+    Returns
+    -------
+    tuple of Source
+
+    Raises
+    ------
+    DataError
+        Where there is none.
+    """
     if isinstance(source, (str, os.PathLike, bytes, bytearray, memoryview)) or hasattr(source, "read"):
         return (source,)  # type: ignore[return-value]
     try:
@@ -54,29 +111,50 @@ def as_sources(source: Source | Sequence[Source]) -> tuple[Source, ...]:
     return many
 
 
-def open_tables(source: Source, limits: Limits = LIMITS) -> Generator[Table, None, None]:
-    """Yield the CSV tables in `source` one after another; each must be read before the next is asked for.
+def open_tables(
+    source: Source, limits: Limits = LIMITS, *, layer: str | None = None, ask: bool = True
+) -> Generator[Table, None, None]:
+    """Open the tables in a source one after another; each must be read before the next is asked for.
 
-    `source` is a path (a file, or a folder of CSV files), bytes, or an open binary file; plain text, .gz,
-    .zip or .tar.gz, recognised by content and not by name. Raises DataError for anything else.
+    Parameters
+    ----------
+    source : path, bytes or open binary file
+        A file or a folder of CSV files. CSV may be plain or packed (.gz, .zip, .tar.gz); an Excel workbook,
+        a GeoPackage or GeoJSON points give one table. All are recognised by content and not by name.
+    limits : Limits
+        What may be unpacked.
+    layer : str, optional
+        The sheet of a workbook or the layer of a GeoPackage; not needed where there is only one.
+    ask : bool
+        Whether a file with several sheets or layers is refused while `layer` is None; otherwise its first
+        one is opened.
+
+    Yields
+    ------
+    Table
+
+    Raises
+    ------
+    DataError
+        For anything else.
     """
-    meter = Meter(limits)
+    asked = _Asked(layer, ask, Meter(limits))
     name = source_name(source)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         try:
             if path.is_dir():
-                yield from _folder(path, meter)
+                yield from _folder(path, asked.meter)
                 return
             handle = path.open("rb")
         except (OSError, ValueError):
             raise DataError(f"{name} cannot be opened: check that the file exists and may be read.") from None
         with handle:
-            yield from _file(name, handle, meter)
+            yield from _file(name, handle, replace(asked, path=path))
     elif isinstance(source, (bytes, bytearray, memoryview)):
-        yield from _file(name, io.BytesIO(source), meter)
+        yield from _file(name, io.BytesIO(source), asked)
     elif hasattr(source, "read"):
-        yield from _file(name, _rewound(name, source, meter), meter)
+        yield from _file(name, _rewound(name, source, asked.meter), asked)
     else:
         raise DataError("Give a file path, bytes or an open binary file.")
 
@@ -112,17 +190,37 @@ def _check_members(name: str, count: int, meter: Meter) -> None:
         )
 
 
-def _file(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
-    start = GuardedStream(name, handle, Meter(meter.limits)).head()
+def _file(name: str, handle: Any, asked: _Asked) -> Iterator[Table]:
+    start = GuardedStream(name, handle, Meter(asked.meter.limits)).head()
     handle.seek(0)
+    kind = format_of(start)
+    if kind is not None:
+        yield _layer(kind, name, handle, asked)
+        return
+    zipped = start[:4] in (b"PK\x03\x04", b"PK\x05\x06")
+    if zipped and is_workbook(_members(name, handle)[1]):
+        yield _layer("XLSX", name, handle, asked)
+        return
+    if asked.layer is not None:
+        raise DataError(f"{name} has neither sheets nor layers: leave the name of one out.")
     if start[:2] == b"\x1f\x8b":
-        yield from _gzip(name, handle, meter)
-    elif start[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
-        yield from _zip(name, handle, meter)
+        yield from _gzip(name, handle, asked.meter)
+    elif zipped:
+        yield from _zip(name, handle, asked.meter)
     elif start[257:262] == b"ustar":
-        yield from _tar(name, handle, meter)
+        yield from _tar(name, handle, asked.meter)
     else:
-        yield _table(name, handle, meter)
+        yield _table(name, handle, asked.meter)
+
+
+def _layer(kind: Format, name: str, handle: Any, asked: _Asked) -> Table:
+    limits = asked.meter.limits
+    found = read_layer(kind, name, asked.path, handle, asked.layer, asked.ask, limits)
+    stream = GuardedStream(name, found.stream, asked.meter)
+    head = stream.head()
+    if not head.strip(b",\n"):
+        raise DataError(f"{name} holds an empty sheet or layer: choose one with rows.")
+    return Table(name, head, stream, typed=True, layers=found.layers, points=found.points, crs=found.crs)
 
 
 def _gzip(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
@@ -158,23 +256,23 @@ def _tar(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
     raise failure
 
 
-def _zip(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
+def _members(name: str, handle: Any) -> tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]:
     try:
         archive = zipfile.ZipFile(handle)
-        members = archive.infolist()
+        return archive, archive.infolist()
     except DAMAGE as error:
         failure = damage_sentence(name, error)
-    else:
-        if any(member.filename == "[Content_Types].xml" for member in members):
-            raise DataError(f"{name} is an Excel or Word file: save the sheet as CSV.")
-        chosen = sorted(
-            (m for m in members if not m.is_dir() and _wanted(m.filename)), key=lambda m: m.filename
-        )
-        _check_members(name, len(chosen), meter)
-        for member in chosen:
-            yield _zip_member(name, archive, member, meter)
-        return
     raise failure
+
+
+def _zip(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
+    archive, members = _members(name, handle)
+    if any(member.filename == "[Content_Types].xml" for member in members):
+        raise DataError(f"{name} is a Word file or a damaged Excel workbook: save the sheet as CSV.")
+    chosen = sorted((m for m in members if _wanted(m.filename)), key=lambda m: m.filename)
+    _check_members(name, len(chosen), meter)
+    for member in chosen:
+        yield _zip_member(name, archive, member, meter)
 
 
 def _zip_member(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo, meter: Meter) -> Table:
@@ -190,7 +288,9 @@ def _zip_member(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo, me
 
 
 def _wanted(path: str) -> bool:
-    """CSV files, but not the hidden ones that some systems pack beside them."""
+    """CSV files, but not folders, nor the hidden ones that some systems pack beside them."""
+    if path.endswith("/"):
+        return False
     name = PurePosixPath(path).name.lower()
     return name.endswith(_SUFFIXES) and not name.startswith(".") and "__MACOSX" not in path
 

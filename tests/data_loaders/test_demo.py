@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from shapely.geometry import Point, shape
 
 from data_loaders import DEMO_YEARS, DemoFiles, load_postcodes, load_sales, write_demo
 from data_loaders.demo import NOISE
-from data_loaders.demo_city import inside, to_km, to_lonlat
+from data_loaders.demo_city import WARDS, inside, river_north, to_km, to_lonlat
 
 
 @pytest.fixture(scope="module")
@@ -108,3 +109,39 @@ def test_places_convert_there_and_back() -> None:
     east, north = to_km(*to_lonlat([1.5, -7.0], [2.5, 8.0]))
     np.testing.assert_allclose(east, [1.5, -7.0])
     np.testing.assert_allclose(north, [2.5, 8.0])
+
+
+def test_the_changed_city_has_a_new_quarter_and_a_fall_and_the_same_public_year(
+    demo: DemoFiles, tmp_path: Path
+) -> None:
+    changed = write_demo(tmp_path, changed=True)
+    for mine, same in zip(files(demo), files(changed), strict=True):
+        assert (mine.read_bytes() == same.read_bytes()) == (mine != demo.price_paid)
+    east, north = np.array([0.5, 7.2, -2.6]), np.array([8.2, float(river_north(7.2)), 1.9])
+    first, last = DEMO_YEARS
+    before = changed.truth.price(*to_lonlat(east, north), first)
+    after = changed.truth.price(*to_lonlat(east, north), last)
+    assert (before > 450_000).tolist() == [False, True, True]
+    assert (after > 450_000).tolist() == [True, False, True]
+    axis = np.arange(-20, 20, 0.25)
+    grid_east, grid_north = (grid.ravel() for grid in np.meshgrid(axis, axis))
+    city = inside(grid_east, grid_north)
+    known, new = (
+        changed.truth.price(*to_lonlat(grid_east[city], grid_north[city]), year) > 450_000
+        for year in DEMO_YEARS
+    )
+    assert 0.45 < (known & new).sum() / (known | new).sum() < 0.62
+
+
+def test_the_districts_are_named_and_share_out_the_city(demo: DemoFiles) -> None:
+    found = json.loads(demo.districts.read_text())["features"]
+    assert [feature["properties"]["name"] for feature in found] == sorted(name.title() for name, *_ in WARDS)
+    shapes = [shape(feature["geometry"]) for feature in found]
+    (city,) = json.loads(demo.region.read_text())["features"]
+    assert sum(one.area for one in shapes) == pytest.approx(shape(city["geometry"]).area, rel=5e-3)
+    for feature, one in zip(found, shapes, strict=True):
+        ((east, north),) = [
+            centre for name, *centre in WARDS if name.title() == feature["properties"]["name"]
+        ]
+        lon, lat = to_lonlat(east, north)
+        assert one.contains(Point(float(lon), float(lat)))

@@ -23,6 +23,7 @@ from data_loaders import (
     price_paid_file,
 )
 from tests.data_loaders.material import refused
+from tests.patience import HANG
 
 BODY = bytes(range(256)) * 20_000  # 5 MB
 
@@ -161,7 +162,7 @@ def test_two_downloads_of_one_file_take_turns(server: Server, tmp_path: Path) ->
 
     def first(done: int, total: int | None) -> None:
         waiting.set()
-        assert go_on.wait(30)
+        assert go_on.wait(HANG)
 
     def second(done: int, total: int | None) -> None:
         go_on.set()  # it is asked while it waits for its turn
@@ -171,10 +172,10 @@ def test_two_downloads_of_one_file_take_turns(server: Server, tmp_path: Path) ->
         threading.Thread(target=lambda: paths.append(fetch(at(server.address), tmp_path, progress=second))),
     ]
     threads[0].start()
-    assert waiting.wait(30)
+    assert waiting.wait(HANG)
     threads[1].start()
     for thread in threads:
-        thread.join(30)
+        thread.join(HANG)
     assert paths == [tmp_path / "pp-2018.csv"] * 2
     assert paths[0].read_bytes() == BODY
     assert len(server.requests) == 1, "the second one found the file of the first"

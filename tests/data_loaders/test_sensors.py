@@ -36,7 +36,7 @@ def test_rows_are_filtered_and_dropped_by_reason() -> None:
     made, report = load(AIR, where={"species": "NO2", "year": 2023})
     assert made.value.tolist() == [31.5, 16.0]
     assert (made.x.tolist(), made.y.tolist()) == ([-0.1, -0.8], [51.5, 51.0])
-    assert (made.unit, made.kind, made.crs, made.title) == ("ug/m3", "sensor", "EPSG:4326", "value (ug/m3)")
+    assert (made.unit, made.kind, made.crs, made.title) == ("ug/m3", "reading", "EPSG:4326", "value (ug/m3)")
     assert report.rows_read == 11
     assert reasons(report) == {
         "wrong number of columns": 1,

@@ -98,6 +98,16 @@ def test_what_is_no_csv_is_called_by_its_name(data: bytes, word: str) -> None:
     assert word in refused(lambda: contents(data))
 
 
+def test_a_member_without_a_name_is_passed_over() -> None:
+    """Found by damaging files: the standard library asks for the last letter of its name."""
+    data = packed_zip({"t.csv": TEXT, "?": b"x", "folder.csv/": b""})
+    # The length of the name "?", then that of what follows it: the name becomes part of the latter.
+    nameless = data.replace(b"\1\0\0\0?", b"\0\0\1\0?").replace(b"\1\0\0\0\0\0\0\0", b"\0\0\1\0\0\0\0\0")
+    with zipfile.ZipFile(io.BytesIO(nameless)) as archive:
+        assert archive.namelist() == ["t.csv", "", "folder.csv/"]
+    assert list(contents(nameless)) == ["t.csv"]
+
+
 def test_a_damaged_tar_and_a_damaged_zip_member_are_refused() -> None:
     tar = bytearray(packed_tar({"t.csv": TEXT * 500, "u.csv": TEXT * 500}, "w"))
     assert "damaged" in refused(lambda: contents(bytes(tar[:300])))

@@ -1,0 +1,219 @@
+"""Bounds how many rows each owner contributes, by a public rule: what makes owner-level privacy possible."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from data_loaders.errors import DataError
+from data_loaders.observations import Observations, OwnerWord
+
+Rule: TypeAlias = Literal["earliest", "spread", "scattered"]
+
+
+@dataclass(frozen=True, eq=False)
+class BoundedContributions:
+    """Observations of which no owner has more than `most`, and what that cost; private to the curator.
+
+    Parameters
+    ----------
+    observations : Observations
+        The rows kept, in their own order.
+    most : int
+        Rows an owner may have at most, q >= 1.
+    kept, dropped : int
+        Numbers of rows.
+    owners, shortened : int
+        Number of owners, and of those that lost rows.
+    word : {"sensor", "person"}
+        What an owner is.
+    """
+
+    observations: Observations
+    most: int
+    kept: int
+    dropped: int
+    owners: int
+    shortened: int
+    word: OwnerWord
+
+    def lines(self) -> tuple[str, ...]:
+        """Say what was kept and dropped, for the curator's screen.
+
+        Returns
+        -------
+        tuple of str
+            One sentence a line.
+        """
+        each = "one reading" if self.most == 1 else f"{self.most:,} readings"
+        first = f"At most {each} of each {self.word}: {self.kept:,} rows kept, {self.dropped:,} dropped."
+        if not self.shortened:
+            return (first,)
+        return (first, f"{self.shortened:,} of {self.owners:,} {self.word}s had more.")
+
+
+def bound_contributions(
+    observations: Observations,
+    most: int,
+    rule: Rule = "scattered",
+    *,
+    cells: NDArray[np.int64] | None = None,
+) -> BoundedContributions:
+    """Keep at most `most` rows of each owner, chosen by a public rule that does not look at the values.
+
+    Parameters
+    ----------
+    observations : Observations
+        With an owner column.
+    most : int
+        Rows that an owner may keep, q >= 1.
+    rule : {"scattered", "earliest", "spread"}
+        "earliest" keeps an owner's first q rows in time; "spread" keeps q rows at even steps through an
+        owner's rows in time, the first and the last among them (for q = 1 the middle one); "scattered"
+        keeps q rows at positions that look drawn at random and depend on the number of the owner's rows
+        alone. The first two need times; rows of one time, and for "scattered" all rows, count in the order
+        of the file.
+    cells : (n,) int64, optional
+        Cell of each row, all inside the domain. At most one row of an owner is then kept in each cell: the
+        sharper price of proposition 3 in docs/units-of-protection.md holds.
+
+    Returns
+    -------
+    BoundedContributions
+
+    Raises
+    ------
+    DataError
+        Where there is no owner column, no usable time for a rule that needs it, or `most` is below 1.
+
+    Notes
+    -----
+    What an owner keeps is a function of that owner's rows alone. Hence two data sets that differ in one
+    owner's rows differ, after bounding, in that owner's at most q rows and in nothing else, which is what
+    the guarantee rests on (docs/units-of-protection.md, lemma 1). That values are not looked at is a matter
+    of honesty and not of privacy: keeping each owner's largest values would bend the map.
+    """
+    if isinstance(most, bool) or most != int(most) or most < 1:
+        raise DataError(f"An owner keeps a whole number of rows, at least 1, not {most!r}.")
+    if rule not in get_args(Rule):
+        raise DataError(f"The rule is one of {', '.join(get_args(Rule))}, not {rule!r}.")
+    owner, word = observations.owner, observations.owner_word
+    if owner is None or word is None:
+        raise DataError(
+            "Contributions can be bounded only where a column names the sensor or person of each row: "
+            "choose that column."
+        )
+    if cells is not None and cells.shape != owner.shape:
+        raise DataError(f"Cells are one for each of the {owner.size:,} rows, not {cells.size:,}.")
+    rows = _in_order(observations, owner, rule)
+    if cells is not None:
+        rows = _one_per_cell(rows, owner, cells)
+    kept = np.sort(rows[_chosen(owner[rows], int(most), rule)])
+    left = np.bincount(owner[kept], minlength=int(owner.max()) + 1)
+    had = np.bincount(owner, minlength=left.size)
+    return BoundedContributions(
+        observations=observations.take(kept),
+        most=int(most),
+        kept=int(kept.size),
+        dropped=int(owner.size - kept.size),
+        owners=int(np.count_nonzero(had)),
+        shortened=int(np.count_nonzero(left < had)),
+        word=word,
+    )
+
+
+def one_record_per_owner(observations: Observations) -> BoundedContributions:
+    """Replace the rows of each owner by one: their median value at the owner's place.
+
+    For sensors that stand still this protects the whole sensor at the price of a single record
+    (docs/units-of-protection.md, proposition 4), and keeps more of the data than one reading of each.
+
+    Parameters
+    ----------
+    observations : Observations
+        With an owner column; all rows of an owner have one place.
+
+    Returns
+    -------
+    BoundedContributions
+        One row for each owner, in order of first appearance, without identifier and with the latest time.
+
+    Raises
+    ------
+    DataError
+        Where there is no owner column, or an owner has rows at several places.
+    """
+    owner, word = observations.owner, observations.owner_word
+    if owner is None or word is None:
+        raise DataError(
+            "Rows can be joined only where a column names the sensor or person of each row: choose it."
+        )
+    table = pd.DataFrame(
+        {"owner": owner, "x": observations.x, "y": observations.y, "value": observations.value}
+    )
+    if observations.time is not None:
+        table["time"] = observations.time
+    groups = table.groupby("owner", sort=False)
+    if (groups[["x", "y"]].nunique() > 1).to_numpy().any():
+        raise DataError(
+            f"Some {word} has rows at several places, so its rows have no common place: bound the number of "
+            "its rows instead."
+        )
+    first = groups[["x", "y"]].first()
+    made = replace(
+        observations,
+        x=first["x"].to_numpy(),
+        y=first["y"].to_numpy(),
+        value=groups["value"].median().to_numpy(),
+        owner=first.index.to_numpy(),
+        identifier=None,
+        time=None if observations.time is None else groups["time"].max().to_numpy(),
+    )
+    several = int((groups.size() > 1).sum())
+    return BoundedContributions(made, 1, made.size, owner.size - made.size, made.size, several, word)
+
+
+def _in_order(observations: Observations, owner: NDArray[np.int64], rule: Rule) -> NDArray[np.int64]:
+    """Positions of all rows, owner by owner, each owner's in the order that the rule counts in."""
+    if rule == "scattered":
+        return np.argsort(owner, kind="stable")
+    if observations.time is None or np.isnat(observations.time).all():
+        raise DataError(f"The rule {rule!r} needs a column of times: name it, or choose 'scattered'.")
+    return np.lexsort((observations.time, owner))  # stable; NaT comes last
+
+
+def _one_per_cell(
+    rows: NDArray[np.int64], owner: NDArray[np.int64], cells: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Of each owner's rows in each cell the first, in the given order."""
+    pairs = np.column_stack([owner[rows], cells[rows]])
+    _, first = np.unique(pairs, axis=0, return_index=True)
+    return rows[np.sort(first)]
+
+
+def _chosen(owner: NDArray[np.int64], most: int, rule: Rule) -> NDArray[np.bool_]:
+    """Which of the rows (sorted by owner) are kept: a function of rank and number within each owner."""
+    _, start, count = np.unique(owner, return_index=True, return_counts=True)
+    rank = np.arange(owner.size) - np.repeat(start, count)
+    number = np.repeat(count, count)
+    if rule == "earliest":
+        return np.asarray(rank < most)
+    if rule == "spread":
+        # Row k of m is kept if it is some round(j (m - 1) / (q - 1)), j = 0 .. q - 1, in whole numbers.
+        if most == 1:
+            return np.asarray(rank == (number - 1) // 2)
+        steps, last = most - 1, number - 1
+        nearest = (2 * rank * steps + np.maximum(last, 1)) // (2 * np.maximum(last, 1))
+        hit = (2 * nearest * last + steps) // (2 * steps) == rank
+        return np.asarray(hit | (number <= most))
+    # A fixed scrambling: pandas documents its hash as deterministic. Of an owner's m rows those q are kept
+    # whose hash of (rank, m) is smallest.
+    scrambled = pd.util.hash_array(rank + (number << 32))
+    order = np.lexsort((scrambled, np.repeat(np.arange(count.size), count)))
+    place = np.empty(owner.size, dtype=np.int64)
+    place[order] = np.arange(owner.size) - np.repeat(start, count)
+    return np.asarray(place < most)

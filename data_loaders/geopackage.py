@@ -1,0 +1,80 @@
+"""Looks into a GeoPackage before GDAL does: its layers, and whether it is made of plain tables only."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from data_loaders.errors import DataError
+
+MAGIC = b"SQLite format 3\0"
+_STEPS = 2_000_000  # instructions of SQLite's machine for all questions asked here; a plain file needs 1,000s
+_FAR = 1000  # layers looked at
+
+
+def layers_of(path: Path, name: str) -> tuple[str, ...]:
+    """List the feature layers of a GeoPackage.
+
+    A view or a computed column runs whatever its author wrote when it is read, for as long as it likes, so
+    a file in which GDAL would meet one is refused.
+
+    Parameters
+    ----------
+    path : Path
+        The file; opened read-only, nothing is written beside it.
+    name : str
+        What messages call it.
+
+    Returns
+    -------
+    tuple of str
+        Names of the feature layers in order, possibly none.
+
+    Raises
+    ------
+    DataError
+        Where the file is no GeoPackage, is damaged, or is not made of plain tables.
+    """
+    try:
+        with closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        ) as database:
+            database.execute("PRAGMA trusted_schema=OFF")
+            database.set_progress_handler(lambda: 1, _STEPS)
+            return _layers(database, name)
+    except DataError:
+        raise
+    except (sqlite3.Error, ValueError, OverflowError, MemoryError):  # ValueError: text that is no UTF-8
+        pass
+    raise DataError(f"{name} is damaged or no GeoPackage: export the layer again.")
+
+
+def _layers(database: sqlite3.Connection, name: str) -> tuple[str, ...]:
+    kinds = {
+        str(table).lower(): str(kind)
+        for kind, table in database.execute(
+            "SELECT type, name FROM sqlite_master WHERE type IN ('table', 'view')"
+        )
+    }
+    if "gpkg_contents" not in kinds:
+        raise DataError(f"{name} is a database but no GeoPackage: export the table as CSV or GeoPackage.")
+    for table, kind in kinds.items():
+        if table.startswith("gpkg_"):
+            _check_plain(database, name, table, kind)
+    rows = database.execute(
+        f"SELECT table_name FROM gpkg_contents WHERE data_type = 'features' ORDER BY table_name LIMIT {_FAR}"
+    )
+    layers = tuple(str(row[0]) for row in rows)
+    for layer in layers:
+        _check_plain(database, name, layer, kinds.get(layer.lower(), "missing"))
+    return layers
+
+
+def _check_plain(database: sqlite3.Connection, name: str, table: str, kind: str) -> None:
+    columns = database.execute("SELECT hidden FROM pragma_table_xinfo(?)", (table,)).fetchall()
+    if kind != "table" or any(hidden for (hidden,) in columns):
+        raise DataError(
+            f"{name} has a layer that is a view or holds computed columns: export it as a plain table, for "
+            "example with QGIS (Export, Save features as)."
+        )

@@ -1,0 +1,75 @@
+"""Makes columns of names into private record identifiers and owner numbers."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+LONGEST = 64  # bytes of an identifier; a longer one is replaced by its hash, in as many hexadecimal digits
+
+
+def record_names(column: Any) -> Any:
+    """Write a column of names so that one record has one name in every file it stands in.
+
+    Blanks around a name and braces are dropped and letters capitalised: the yearly Price Paid files write
+    "{F887F88E-...}" where the report builder writes "F887F88E-...".
+
+    Parameters
+    ----------
+    column : Arrow array of n strings without nulls
+
+    Returns
+    -------
+    Arrow array of n strings
+        At most 64 letters of ASCII, "" for a blank. A name that is longer or holds other letters becomes
+        the 64 hexadecimal digits of its BLAKE2b hash, so that one long entry cannot widen all rows.
+    """
+    names = pc.utf8_trim(pc.utf8_upper(column), characters=" \t\r\n{}")
+    plain_text = pc.and_(pc.string_is_ascii(names), pc.invert(pc.match_substring(names, "\0")))
+    odd = pc.or_(pc.greater(pc.binary_length(names), LONGEST), pc.invert(plain_text))
+    if pc.any(odd).as_py():
+        pairs = zip(names.to_pylist(), odd.to_pylist(), strict=True)
+        written = [_hashed(name) if out else name for name, out in pairs]
+        names = pa.array(written, pa.string())
+    return names
+
+
+def as_bytes(names: Any) -> NDArray[np.bytes_]:
+    """Make names of records into an array.
+
+    Parameters
+    ----------
+    names : Arrow array of n strings, as from `record_names`
+
+    Returns
+    -------
+    (n,) bytes
+        Letters of ASCII.
+    """
+    return np.array([name.encode() for name in names.to_pylist()], dtype="S")
+
+
+def _hashed(name: str) -> str:
+    return hashlib.blake2b(name.encode(), digest_size=LONGEST // 2).hexdigest()
+
+
+def owner_numbers(column: Any) -> NDArray[np.int64]:
+    """Number the owners that a column names.
+
+    Parameters
+    ----------
+    column : Arrow array of n strings without nulls
+
+    Returns
+    -------
+    (n,) int64
+        Equal numbers for equal names (blanks around a name do not count, capitals do), counted from 0 in
+        order of first appearance.
+    """
+    encoded = pc.utf8_trim_whitespace(column).dictionary_encode()
+    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)

@@ -1,0 +1,183 @@
+"""The registry of loaders: what each is called, what it needs to be told, and how it reads a source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from data_loaders.errors import DataError
+from data_loaders.guess_names import owner_word_of
+from data_loaders.layers import POINT_SUFFIXES
+from data_loaders.observations import Kind, Observations
+from data_loaders.report import LoadReport
+from data_loaders.sales import load_sales
+from data_loaders.sensors import load_sensors
+
+
+class Wanted(Protocol):
+    """What is said of one source; every loader takes what it needs of it.
+
+    Attributes
+    ----------
+    path
+        The file.
+    loader
+        Name in `LOADERS`; None leaves it to what else is said.
+    postcodes, segment, years
+        Lookup and filters of Price Paid sales.
+    value, x, y, crs, where, identifier, time, layer, place_sd
+        Columns, coordinate system and row filters of a table.
+    """
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def loader(self) -> str | None: ...
+    @property
+    def postcodes(self) -> str | None: ...
+    @property
+    def segment(self) -> str: ...
+    @property
+    def years(self) -> tuple[int, ...]: ...
+    @property
+    def value(self) -> str | None: ...
+    @property
+    def x(self) -> str | None: ...
+    @property
+    def y(self) -> str | None: ...
+    @property
+    def crs(self) -> str: ...
+    @property
+    def where(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def identifier(self) -> str | None: ...
+    @property
+    def time(self) -> str | None: ...
+    @property
+    def layer(self) -> str | None: ...
+    @property
+    def place_sd(self) -> str | None: ...
+
+
+Read = Callable[[Wanted, str, str | None], tuple[Observations, LoadReport]]
+"""(what is said, unit of measure or "", column of owners or None) -> observations and report."""
+
+
+def nothing_lacks(wanted: Wanted) -> str:
+    """For a loader that a file alone is enough for."""
+    return ""
+
+
+@dataclass(frozen=True)
+class Loader:
+    """One way to read a source.
+
+    Parameters
+    ----------
+    name
+        How settings call it.
+    title
+        What it reads, in words.
+    read
+        Reads; `DataError` in one sentence where it cannot.
+    lacks
+        What is missing for it, as one sentence with the remedy; "" where nothing is.
+    kind
+        What one row is.
+    value_name
+        What is measured, where nobody says.
+    log_scale
+        Whether the values are modelled on the log scale unless told otherwise.
+    owners
+        Whether a column may name the owners of rows.
+    """
+
+    name: str
+    title: str
+    read: Read
+    lacks: Callable[[Wanted], str] = nothing_lacks
+    kind: Kind = "reading"
+    value_name: str = "value"
+    log_scale: bool = False
+    owners: bool = False
+
+
+def _sales_lack(wanted: Wanted) -> str:
+    if wanted.postcodes is not None:
+        return ""
+    return (
+        "Price Paid rows carry postcodes, not coordinates: name a lookup with `postcodes`, "
+        "or set `value` to the measured column of a sensor table."
+    )
+
+
+def _read_sales(wanted: Wanted, unit: str, owner: str | None) -> tuple[Observations, LoadReport]:
+    if wanted.postcodes is None:
+        raise DataError(_sales_lack(wanted))
+    return load_sales(wanted.path, wanted.postcodes, segment=wanted.segment, years=wanted.years or None)
+
+
+def _table_lacks(wanted: Wanted) -> str:
+    if wanted.value is None:
+        return "A sensor table needs a `value` column: name the measured one."
+    unnamed = (wanted.x, wanted.y).count(None)
+    if unnamed == 1 or (unnamed and Path(wanted.path).suffix.lower() not in POINT_SUFFIXES):
+        return (
+            "A sensor table needs its coordinate columns: set `lon` and `lat` (or easting and northing "
+            "with `crs`)."
+        )
+    return ""
+
+
+def _read_table(wanted: Wanted, unit: str, owner: str | None) -> tuple[Observations, LoadReport]:
+    if wanted.value is None:
+        raise DataError(_table_lacks(wanted))
+    word = None if owner is None else owner_word_of(owner)
+    return load_sensors(
+        wanted.path,
+        value=wanted.value,
+        x=wanted.x,
+        y=wanted.y,
+        crs=wanted.crs,
+        unit=unit,
+        where=dict(wanted.where) or None,
+        identifier=wanted.identifier,
+        time=wanted.time,
+        layer=wanted.layer,
+        sensor=owner if word == "sensor" else None,
+        person=owner if word == "person" else None,
+        place_sd=wanted.place_sd,
+    )
+
+
+PRICE_PAID = Loader(
+    "price-paid", "Price Paid sales with a postcode lookup", _read_sales, _sales_lack, "sale", "price", True
+)
+SENSOR_TABLE = Loader(
+    "sensor-table", "a table of readings with a column for each coordinate", _read_table, _table_lacks,
+    owners=True,
+)  # fmt: skip
+
+LOADERS: dict[str, Loader] = {loader.name: loader for loader in (PRICE_PAID, SENSOR_TABLE)}
+
+
+def loader_of(wanted: Wanted) -> Loader:
+    """The loader that a source names, or else the one that its other words mean.
+
+    Parameters
+    ----------
+    wanted : Wanted
+        With a `value` it means a sensor table, without one Price Paid sales.
+
+    Raises
+    ------
+    DataError
+        For an unknown name.
+    """
+    if wanted.loader is None:
+        return PRICE_PAID if wanted.value is None else SENSOR_TABLE
+    if wanted.loader not in LOADERS:
+        raise DataError(f"There is no loader {wanted.loader!r}: choose one of {', '.join(sorted(LOADERS))}.")
+    return LOADERS[wanted.loader]
