@@ -1,6 +1,7 @@
 // Bundle the component for the browser: `npm run build` writes hexcursion_maps/assets/.
 import { build } from "esbuild";
 import { readFile, rm } from "node:fs/promises";
+import { write } from "./world.mjs";
 
 const outdir = "hexcursion_maps/assets";
 
@@ -28,3 +29,4 @@ await build({
   plugins: [ownGlobals],
   logLevel: "warning",
 });
+await write(outdir);

@@ -6,11 +6,21 @@ screen, `geo.static_map` for paper.
 
 from __future__ import annotations
 
+from geo.crs_names import CrsCandidate, crs_by_name, crs_candidates
 from geo.diagnosis import looks_like_degrees, looks_projected, looks_swapped, outside_reason
 from geo.domain import MAX_CELLS, Domain, domain_from_bbox, domain_from_cells, domain_from_geojson
 from geo.errors import CrsError, DomainError, GeoError, GeoJsonError
-from geo.geojson import cells_collection, collection_bytes, regions_collection, write_geojson
+from geo.geojson import (
+    cells_collection,
+    collection_bytes,
+    decimals_for,
+    regions_collection,
+    write_geojson,
+)
+from geo.measures import currency_sign, never_negative
+from geo.outlines import exchanged, named_parts
 from geo.polygons import cell_polygon, dissolve, geometry_dict
+from geo.progress import Progress
 from geo.projection import accuracy_note, is_lonlat, parse_crs, project, to_lonlat
 from geo.region import MAX_VERTICES, Region, region_from_bbox, region_from_geojson
 from geo.rfc7946 import rfc7946_findings
@@ -18,25 +28,34 @@ from geo.rfc7946 import rfc7946_findings
 __all__ = [
     "MAX_CELLS",
     "MAX_VERTICES",
+    "CrsCandidate",
     "CrsError",
     "Domain",
     "DomainError",
     "GeoError",
     "GeoJsonError",
+    "Progress",
     "Region",
     "accuracy_note",
     "cell_polygon",
     "cells_collection",
     "collection_bytes",
+    "crs_by_name",
+    "crs_candidates",
+    "currency_sign",
+    "decimals_for",
     "dissolve",
     "domain_from_bbox",
     "domain_from_cells",
     "domain_from_geojson",
+    "exchanged",
     "geometry_dict",
     "is_lonlat",
     "looks_like_degrees",
     "looks_projected",
     "looks_swapped",
+    "named_parts",
+    "never_negative",
     "outside_reason",
     "parse_crs",
     "project",

@@ -50,6 +50,10 @@ _LIGHT = {
     "path2": "#009e73",
     "path3": "#cc79a7",
     "path4": "#e69f00",
+    # around a region, under its cells
+    "water": "#e6f0f4",
+    "shore": "#93aeb9",
+    "border": "#b3a6bb",
 }
 _DARK = {
     "ground": "#10191c",
@@ -85,6 +89,9 @@ _DARK = {
     "path2": "#f0e442",
     "path3": "#dd9cc0",
     "path4": "#1f8f70",
+    "water": "#0a242e",
+    "shore": "#3f6371",
+    "border": "#665a70",
 }
 PALETTES: Mapping[Theme, Mapping[str, str]] = MappingProxyType(
     {"light": MappingProxyType(_LIGHT), "dark": MappingProxyType(_DARK)}
@@ -104,7 +111,24 @@ CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def colour(role: str, theme: Theme = "light") -> str:
-    """The colour "#rrggbb" of a role on the ground of a theme; ValueError for an unknown role or theme."""
+    """Find the colour of a role on the ground of a theme.
+
+    Parameters
+    ----------
+    role : str
+        A role of the palette.
+    theme : {"light", "dark"}
+
+    Returns
+    -------
+    str
+        "#rrggbb".
+
+    Raises
+    ------
+    ValueError
+        For an unknown role or theme.
+    """
     if theme not in PALETTES:
         raise ValueError(f"a map theme is 'light' or 'dark', got {theme!r}.")
     if role not in PALETTES[theme]:
@@ -113,13 +137,41 @@ def colour(role: str, theme: Theme = "light") -> str:
 
 
 def rgb(role: str, theme: Theme = "light") -> list[int]:
-    """The same colour as [red, green, blue], 0 to 255."""
+    """Find the colour of a role as numbers.
+
+    Parameters
+    ----------
+    role : str
+    theme : {"light", "dark"}
+
+    Returns
+    -------
+    [red, green, blue]
+        0 to 255 each.
+
+    Raises
+    ------
+    ValueError
+        For an unknown role or theme.
+    """
     text = colour(role, theme)
     return [int(text[start : start + 2], 16) for start in (1, 3, 5)]
 
 
 def ink_on(role: str, theme: Theme = "light") -> str:
-    """The role, "line" or "ground", whose colour stands out more on a class: for marks drawn over it."""
+    """Choose the ink of marks that are drawn over a class.
+
+    Parameters
+    ----------
+    role : str
+        The class's role.
+    theme : {"light", "dark"}
+
+    Returns
+    -------
+    "line" or "ground"
+        The role whose colour stands out more.
+    """
     back = _luminance(colour(role, theme))
 
     def contrast(ink: str) -> float:  # WCAG 2.2
@@ -129,8 +181,21 @@ def ink_on(role: str, theme: Theme = "light") -> str:
     return max(("line", "ground"), key=contrast)
 
 
-def steps(family: str, count: int) -> tuple[str, ...]:
-    """`count` roles spread evenly over a sequential family ("votes" or "field"), its ends included."""
+def steps(family: Literal["votes", "field"], count: int) -> tuple[str, ...]:
+    """Choose roles from a sequential family.
+
+    Parameters
+    ----------
+    family : str
+        "votes" or "field".
+    count : int
+        How many.
+
+    Returns
+    -------
+    tuple of str
+        Spread evenly over the family, its ends included.
+    """
     roles = CLASSES[family]
     if not 1 <= count <= len(roles):
         raise ValueError(f"the {family} colours have 1 to {len(roles)} steps, got {count}.")

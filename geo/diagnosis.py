@@ -16,13 +16,35 @@ _SAMPLE = 2_000  # points looked at: enough to tell "most", cheap for a million 
 
 
 def looks_swapped(lon: ArrayLike, lat: ArrayLike, domain: Domain) -> bool:
-    """Whether most points hit the domain with the two columns exchanged, and hardly any as they are."""
+    """Tell whether longitude and latitude seem exchanged.
+
+    Parameters
+    ----------
+    lon, lat : (n,)
+        Degrees.
+    domain : Domain
+
+    Returns
+    -------
+    bool
+        Whether most points hit the domain with the two exchanged, and hardly any as they are.
+    """
     x, y = _sample(lon, lat)
     return x.size > 0 and _share(x, y, domain) < 0.1 and _share(y, x, domain) > 0.5
 
 
 def looks_projected(x: ArrayLike, y: ArrayLike) -> bool:
-    """Whether most pairs cannot be degrees in either order, as eastings and northings in metres."""
+    """Tell whether coordinates seem to be metres.
+
+    Parameters
+    ----------
+    x, y : (n,)
+
+    Returns
+    -------
+    bool
+        Whether most finite pairs cannot be degrees in either order, as eastings and northings in metres.
+    """
     east, north = _sample(x, y)
     if east.size == 0:
         return False
@@ -31,13 +53,36 @@ def looks_projected(x: ArrayLike, y: ArrayLike) -> bool:
 
 
 def looks_like_degrees(x: ArrayLike, y: ArrayLike) -> bool:
-    """Whether all finite pairs are within 180 and 90: metres in a projection are hardly ever so small."""
+    """Tell whether coordinates seem to be degrees.
+
+    Parameters
+    ----------
+    x, y : (n,)
+
+    Returns
+    -------
+    bool
+        Whether all finite pairs are within 180: metres in a projection are hardly ever so small.
+    """
     east, north = _sample(x, y)
     return bool(east.size > 0 and np.all(np.abs(east) <= 180.0) and np.all(np.abs(north) <= 180.0))
 
 
 def outside_reason(x: ArrayLike, y: ArrayLike, crs: str, domain: Domain) -> str:
-    """One sentence on why hardly any of n points (coordinates in `crs`) lies in the domain."""
+    """Say why hardly any point lies in a domain.
+
+    Parameters
+    ----------
+    x, y : (n,)
+        Easting or longitude, northing or latitude, in `crs`.
+    crs : str
+    domain : Domain
+
+    Returns
+    -------
+    str
+        One sentence with the remedy, for the curator only: it tells where the points lie.
+    """
     east, north = _sample(x, y)
     if east.size == 0:
         return "No row has finite coordinates: check which columns hold them."

@@ -13,27 +13,41 @@ import numpy as np
 import shapely
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from shapely.geometry import MultiPolygon, box
+from shapely.geometry import MultiPolygon
 
 from geo import hexagons
 from geo.errors import DomainError
+from geo.filling import box_cells, cells_inside
 from geo.polygons import dissolve, simplified
+from geo.progress import Progress, part_of, silent
 from geo.projection import local_crs, project
 from geo.region import Region, Source, region_from_bbox, region_from_geojson, region_from_shape
+from geo.uncertain import cell_shares, likeliest
 
 MAX_CELLS = 200_000
 _DRAWN_VERTICES = 2_000
-_MAX_BOX_CELLS = 20_000_000  # H3 sets memory aside for the bounding box of what it fills
+_MAX_BOX_CELLS = 20_000_000  # of the bounding boxes that are searched for cells
 
 
 @dataclass(frozen=True)
 class Domain:
     """N cells of one H3 resolution, sorted by their index, and the public region they stand for.
 
-    cells   H3 indices in lower-case hexadecimal, sorted and unique, 1 <= N <= MAX_CELLS
-    region  the public region, a valid MultiPolygon in WGS 84 degrees
-    origin  one sentence: where the domain came from and how cells were chosen
-    notes   sentences about repairs of the region's outline, possibly none
+    Parameters
+    ----------
+    cells : tuple of str
+        H3 indices in lower-case hexadecimal, sorted and unique, 1 <= N <= MAX_CELLS.
+    region : MultiPolygon
+        The public region, valid, in WGS 84 degrees.
+    origin : str
+        One sentence: where the domain came from and how cells were chosen.
+    notes : tuple of str
+        Sentences about repairs of the region's outline, possibly none.
+
+    Raises
+    ------
+    DomainError
+        Where the cells are none, too many, of several resolutions, not sorted or not unique.
     """
 
     cells: tuple[str, ...]
@@ -99,7 +113,23 @@ class Domain:
         )
 
     def locate(self, lon: ArrayLike, lat: ArrayLike) -> NDArray[np.int64]:
-        """(n,) position of the cell that holds each point (WGS 84 degrees), -1 outside or for NaN."""
+        """Find the cell that holds each point.
+
+        Parameters
+        ----------
+        lon, lat : (n,)
+            WGS 84 degrees.
+
+        Returns
+        -------
+        (n,) int64
+            Positions in `cells`, -1 outside the domain and for NaN.
+
+        Raises
+        ------
+        DomainError
+            Where the two are not equally long.
+        """
         x = np.atleast_1d(np.asarray(lon, dtype=np.float64))
         y = np.atleast_1d(np.asarray(lat, dtype=np.float64))
         if x.shape != y.shape or x.ndim != 1:
@@ -110,13 +140,60 @@ class Domain:
         index[usable] = [self._position.get(cell, -1) for cell in found]
         return index
 
+    def locate_uncertain(
+        self, lon: ArrayLike, lat: ArrayLike, deviation: ArrayLike
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Find the likeliest cell of each point that is known up to normal noise.
+
+        Parameters
+        ----------
+        lon, lat : (n,)
+            WGS 84 degrees, finite.
+        deviation : (n,)
+            Metres per axis.
+
+        Returns
+        -------
+        index : (n,) int64
+            Positions in `cells`, -1 where the likeliest cell is outside the domain.
+        probability : (n,) float64
+            That the point is in its likeliest cell.
+
+        Raises
+        ------
+        DomainError
+            As for `geo.uncertain.cell_shares`.
+        """
+        x, y, sd = (np.atleast_1d(np.asarray(column, dtype=np.float64)) for column in (lon, lat, deviation))
+        found = likeliest(cell_shares(x, y, sd, self.resolution))
+        index = np.array([self._position.get(cell, -1) for cell, _ in found], dtype=np.int64)
+        return index, np.array([probability for _, probability in found])
+
     def lattice_arrays(
         self, padding_rings: int = 0
     ) -> tuple[NDArray[np.float64], sparse.csr_matrix, NDArray[np.int64], float]:
-        """The arrays of a `Lattice`: centres (P, 2), adjacency (P, P), inside (N,), spacing.
+        """Describe the domain and a rim around it as a lattice.
 
-        The domain's cells come first in their own order, then the padding: all cells within
-        `padding_rings` steps outside, sorted. Centres are metres in `crs`.
+        Parameters
+        ----------
+        padding_rings : int
+            Steps outside the domain that the rim reaches, >= 0.
+
+        Returns
+        -------
+        centres : (P, 2) float64
+            Metres in `crs`; the domain's cells first in their own order, then the rim's, sorted.
+        adjacency : (P, P) sparse matrix
+            1 where two cells share an edge.
+        inside : (N,) int64
+            Positions of the domain's cells.
+        spacing : float
+            Metres between neighbouring centres.
+
+        Raises
+        ------
+        DomainError
+            Where the rim is no whole number of rings or too large.
         """
         if padding_rings < 0 or padding_rings != int(padding_rings):
             raise DomainError(f"padding_rings must be a whole number >= 0, got {padding_rings!r}.")
@@ -135,26 +212,100 @@ class Domain:
         return {cell: index for index, cell in enumerate(self.cells)}
 
 
-def domain_from_geojson(source: Source, resolution: int) -> Domain:
-    """The cells whose centre lies in a GeoJSON region (path, bytes or parsed object).
+def domain_from_geojson(source: Source, resolution: int, progress: Progress = silent) -> Domain:
+    """Make the domain of the cells whose centre lies in a GeoJSON region.
 
-    Cell fill rule: a cell belongs exactly if its centre does, edges of the region being straight lines
-    in longitude and latitude. Raises DomainError with one sentence; see `geo.region` for what is refused.
+    Parameters
+    ----------
+    source : str, Path, bytes or mapping
+        A path, the file's bytes, or the parsed object; see `geo.region` for what is refused.
+    resolution : int
+        H3 resolution, 0 to 15.
+    progress : Progress
+        Called several times a second while a large outline is filled; what it raises ends the work.
+
+    Returns
+    -------
+    Domain
+
+    Raises
+    ------
+    DomainError
+        With one sentence.
+
+    Notes
+    -----
+    A cell belongs exactly if its centre does, edges of the region being straight lines in longitude and
+    latitude.
     """
-    return _filled(region_from_geojson(source), resolution, "a GeoJSON region")
+    region = region_from_geojson(source, part_of(progress, 0.0, 0.4))
+    return _filled(region, resolution, "a GeoJSON region", part_of(progress, 0.4, 1.0))
 
 
-def domain_from_bbox(west: float, south: float, east: float, north: float, resolution: int) -> Domain:
-    """The cells whose centre lies in a box of degrees; west > east means a box across the antimeridian."""
+def domain_from_bbox(
+    west: float,
+    south: float,
+    east: float,
+    north: float,
+    resolution: int,
+    progress: Progress = silent,
+    *,
+    crosses_date_line: bool | None = None,
+) -> Domain:
+    """Make the domain of the cells whose centre lies in a box.
+
+    Parameters
+    ----------
+    west, south, east, north : float
+        Degrees.
+    resolution : int
+        H3 resolution, 0 to 15.
+    progress : Progress
+        Called several times a second while a large box is filled; what it raises ends the work.
+    crosses_date_line : bool, optional
+        True for a box with west > east that is meant to cross the date line, False for one wider than 180
+        degrees that is meant not to; both are questioned without an answer.
+
+    Returns
+    -------
+    Domain
+
+    Raises
+    ------
+    DomainError
+        With one sentence.
+
+    Examples
+    --------
+    >>> domain = domain_from_bbox(-0.16, 51.49, -0.06, 51.54, 8)
+    >>> domain.size, domain.resolution
+    (59, 8)
+    >>> domain.locate([-0.1, 0.0], [51.5, 0.0]).tolist()  # -1 lies outside
+    [28, -1]
+    """
     what = f"the bounding box {west:g}, {south:g}, {east:g}, {north:g} (west, south, east, north in degrees)"
-    return _filled(region_from_bbox(west, south, east, north), resolution, what)
+    region = region_from_bbox(west, south, east, north, crosses_date_line=crosses_date_line)
+    return _filled(region, resolution, what, progress)
 
 
 def domain_from_cells(cells: Iterable[str], region: Any = None) -> Domain:
-    """The domain of given cells in any order, e.g. of a released bundle.
+    """Make the domain of given cells, e.g. of a released bundle.
 
-    `region` is the public region as a GeoJSON geometry or a shapely polygon; by default the union of
-    the cells.
+    Parameters
+    ----------
+    cells : iterable of str
+        H3 indices of one resolution, in any order.
+    region : mapping or shapely polygon, optional
+        The public region as a GeoJSON geometry or a polygon; the union of the cells without it.
+
+    Returns
+    -------
+    Domain
+
+    Raises
+    ------
+    DomainError
+        With one sentence.
     """
     given = list(cells)
     _check_cells(given)
@@ -181,7 +332,7 @@ def _check_cells(cells: Sequence[str]) -> None:
         raise DomainError("the cells of a domain must all have the same H3 resolution.")
 
 
-def _filled(region: Region, resolution: int, what: str) -> Domain:
+def _filled(region: Region, resolution: int, what: str, progress: Progress) -> Domain:
     try:
         resolution = hexagons.check_resolution(resolution)
     except (TypeError, ValueError):
@@ -189,9 +340,14 @@ def _filled(region: Region, resolution: int, what: str) -> Domain:
             f"an H3 resolution is a whole number from 0 to {hexagons.FINEST_RESOLUTION}, got {resolution!r}."
         ) from None
     estimate, in_box = _estimated_cells(region.shape, resolution)
-    if estimate > 2 * MAX_CELLS or in_box > _MAX_BOX_CELLS:
+    if estimate > 2 * MAX_CELLS:
         raise DomainError(_too_many(int(estimate), resolution))
-    cells = _cells_of(region.shape, resolution)
+    if in_box > _MAX_BOX_CELLS:
+        raise DomainError(
+            f"the region's bounding box holds about {in_box:,.0f} cells of resolution {resolution}, too many "
+            "to be searched: choose a coarser resolution, or cut the region into smaller polygons."
+        )
+    cells = cells_inside(region.shape, resolution, progress)
     if len(cells) > MAX_CELLS:
         raise DomainError(_too_many(len(cells), resolution))
     if not cells:
@@ -205,26 +361,9 @@ def _filled(region: Region, resolution: int, what: str) -> Domain:
     return Domain(tuple(sorted(cells)), region.shape, origin, region.notes)
 
 
-def _cells_of(shape: MultiPolygon, resolution: int) -> set[str]:
-    cells: set[str] = set()
-    for piece in _narrow_pieces(shape):
-        cells |= hexagons.fill([np.asarray(r.coords) for r in (piece.exterior, *piece.interiors)], resolution)
-    return cells
-
-
 def _has_cells(shape: MultiPolygon, resolution: int) -> bool:
     estimate, in_box = _estimated_cells(shape, resolution)
-    return estimate <= MAX_CELLS and in_box <= _MAX_BOX_CELLS and bool(_cells_of(shape, resolution))
-
-
-def _narrow_pieces(shape: MultiPolygon) -> list[Any]:
-    """Polygons less than 180 degrees wide, since H3 reads wider ones as crossing the antimeridian."""
-    west, _, east, _ = shape.bounds
-    if east - west < 180.0:
-        return list(shape.geoms)
-    quarters = [box(-180.0 + 90.0 * k, -90.0, -90.0 + 90.0 * k, 90.0) for k in range(4)]
-    cut = [part for quarter in quarters for part in shapely.get_parts(shape.intersection(quarter))]
-    return [part for part in cut if part.geom_type == "Polygon" and part.area > 0]
+    return estimate <= MAX_CELLS and in_box <= _MAX_BOX_CELLS and bool(cells_inside(shape, resolution))
 
 
 def _estimated_cells(shape: MultiPolygon, resolution: int) -> tuple[float, float]:
@@ -234,9 +373,8 @@ def _estimated_cells(shape: MultiPolygon, resolution: int) -> tuple[float, float
         lon, lat = np.radians(lonlat.T)
         return hexagons.EARTH_RADIUS * np.column_stack([lon, np.sin(lat)])
 
-    cell = hexagons.average_area(resolution)
-    boxes = sum(shapely.transform(box(*part.bounds), equal_area).area for part in shape.geoms)
-    return shapely.transform(shape, equal_area).area / cell, boxes / cell
+    cells = shapely.transform(shape, equal_area).area / hexagons.average_area(resolution)
+    return cells, box_cells(shape, resolution)
 
 
 def _too_many(count: int, resolution: int) -> str:

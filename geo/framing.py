@@ -14,9 +14,21 @@ _FILLED = 0.94  # share of the chart that the cells may fill
 
 
 def fit(domain: Domain, width: int, height: int) -> tuple[float, float, float]:
-    """Longitude and latitude of the middle (degrees) and the zoom that show all cells in a chart of pixels.
+    """Place the first view of a map.
 
-    Web Mercator with 512-pixel tiles, as deck.gl counts zooms; also right across the antimeridian.
+    Parameters
+    ----------
+    domain : Domain
+    width, height : int
+        Pixels of the chart.
+
+    Returns
+    -------
+    longitude, latitude : float
+        Degrees of the middle.
+    zoom : float
+        Of Web Mercator with 512-pixel tiles, as deck.gl counts; all cells are seen, also across the
+        antimeridian.
     """
     lon, lat = domain.centres_lonlat.T
     origin = domain.middle[0]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import h3
 import numpy as np
 from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon
@@ -19,58 +21,128 @@ from geo.hexagons import boundary
 from geo.polygons import cell_polygon, geometry_dict
 from geo.rfc7946 import MAX_DECIMALS, rfc7946_findings
 
-__all__ = ["cells_collection", "collection_bytes", "regions_collection", "rfc7946_findings", "write_geojson"]
+__all__ = [
+    "cells_collection",
+    "collection_bytes",
+    "decimals_for",
+    "regions_collection",
+    "write_geojson",
+]
+
+METRES_PER_DEGREE = 111_320.0  # of latitude
 
 
 def cells_collection(
-    domain: Domain, properties: Mapping[str, Sequence[Any]], facts: Mapping[str, Any]
+    domain: Domain,
+    properties: Mapping[str, Sequence[Any]],
+    facts: Mapping[str, Any],
+    decimals: int = MAX_DECIMALS,
 ) -> dict[str, Any]:
-    """One feature per cell of the domain, in its order, with its exact outline.
+    """Make cells into a FeatureCollection: a feature per cell of the domain, in its order, with its outline.
 
-    `properties` maps a name to N values in the order of the cells. `facts` (release id, epsilon, ...) are
-    the same for all and are repeated on every feature, because many readers drop foreign members. The
-    property `h3` and the feature id are the cell's index.
+    Parameters
+    ----------
+    domain : Domain
+    properties : mapping of str to sequence of N values
+        In the order of the cells.
+    facts : mapping
+        The same for all cells (release id, epsilon, ...): they stand once, as the collection's `release`.
+    decimals : int
+        Of the corners, degrees, at most 7; see `decimals_for`.
+
+    Returns
+    -------
+    dict
+        GeoJSON; the property `h3` is the cell's index.
+
+    Raises
+    ------
+    GeoJsonError
+        Where numbers or names do not fit, or a value is no JSON.
     """
     columns = {name: list(values) for name, values in properties.items()}
     for name, values in columns.items():
         if len(values) != domain.size:
             raise GeoJsonError(f"property {name!r} has {len(values)} values for {domain.size} cells.")
-    _check_names(("h3",), columns, facts)
-    shared = {name: _plain(value) for name, value in facts.items()}
+    if "h3" in columns:
+        raise GeoJsonError("property 'h3' is given twice.")
     features = []
     for index, cell in enumerate(domain.cells):
         own = {name: _plain(values[index]) for name, values in columns.items()}
-        properties_of_cell = {"h3": cell, **own, **shared}
-        features.append(
-            {
-                "type": "Feature",
-                "id": cell,
-                "properties": properties_of_cell,
-                "geometry": _cell_geometry(cell),
-            }
-        )
-    return _collection(features)
+        geometry = _cell_geometry(cell, min(decimals, MAX_DECIMALS))
+        features.append({"type": "Feature", "properties": {"h3": cell, **own}, "geometry": geometry})
+    return _collection(features, facts)
+
+
+def decimals_for(resolution: int) -> int:
+    """Decimals of a degree that keep a corner within half a per cent of its cell's edge, at most 7.
+
+    Examples
+    --------
+    >>> decimals_for(8), decimals_for(15)
+    (5, 7)
+    """
+    step = 0.01 * float(h3.average_hexagon_edge_length(resolution, unit="m")) / METRES_PER_DEGREE
+    return min(MAX_DECIMALS, max(0, math.ceil(-math.log10(step))))
 
 
 def regions_collection(
-    regions: Sequence[tuple[MultiPolygon, Mapping[str, Any]]], facts: Mapping[str, Any]
+    regions: Sequence[tuple[MultiPolygon, Mapping[str, Any]]],
+    facts: Mapping[str, Any],
+    decimals: int = MAX_DECIMALS,
 ) -> dict[str, Any]:
-    """One feature per region (see `geo.polygons.dissolve`) with its own properties and the shared facts.
+    """Make regions into a FeatureCollection: a feature per region with its own properties.
 
-    A region without cells has a null geometry: it is unlocated, and its properties still say so.
+    Parameters
+    ----------
+    regions : sequence of (MultiPolygon, mapping)
+        See `geo.polygons.dissolve`. A region without cells has a null geometry: it is unlocated, and its
+        properties still say so.
+    facts : mapping
+        The same for all regions; they stand once, as the collection's `release`.
+    decimals : int
+        Of the corners, degrees, at most 7.
+
+    Returns
+    -------
+    dict
+        GeoJSON.
+
+    Raises
+    ------
+    GeoJsonError
+        Where a value is no JSON.
     """
-    shared = {name: _plain(value) for name, value in facts.items()}
     features = []
     for shape, own in regions:
-        _check_names((), own, facts)
-        properties_of_region = {**{name: _plain(value) for name, value in own.items()}, **shared}
-        features.append({"type": "Feature", "properties": properties_of_region, "geometry": _geometry(shape)})
-    return _collection(features)
+        said = {name: _plain(value) for name, value in own.items()}
+        geometry = _geometry(shape, min(decimals, MAX_DECIMALS))
+        features.append({"type": "Feature", "properties": said, "geometry": geometry})
+    return _collection(features, facts)
 
 
-def collection_bytes(collection: Mapping[str, Any]) -> bytes:
-    """The collection as UTF-8 JSON, one feature a line; GeoJsonError if it is not RFC 7946."""
-    findings = rfc7946_findings(collection)
+def collection_bytes(collection: Mapping[str, Any], *, checked: bool = False) -> bytes:
+    """Write a collection as text.
+
+    Parameters
+    ----------
+    collection : mapping
+        A GeoJSON FeatureCollection.
+    checked : bool
+        Its geometries were found right before, with other properties: looking at them again would only take
+        time.
+
+    Returns
+    -------
+    bytes
+        UTF-8, one feature a line.
+
+    Raises
+    ------
+    GeoJsonError
+        Where it is not RFC 7946.
+    """
+    findings = [] if checked else rfc7946_findings(collection)
     if findings:
         raise GeoJsonError(f"not written, because it is not RFC 7946: {findings[0]}")
     try:
@@ -83,7 +155,21 @@ def collection_bytes(collection: Mapping[str, Any]) -> bytes:
 
 
 def write_geojson(collection: Mapping[str, Any], path: str | Path) -> None:
-    """Writes a collection whole or not at all; GeoJsonError if it is not RFC 7946."""
+    """Write a collection to a file, whole or not at all.
+
+    Parameters
+    ----------
+    collection : mapping
+        A GeoJSON FeatureCollection.
+    path : str or Path
+
+    Raises
+    ------
+    GeoJsonError
+        Where it is not RFC 7946.
+    OSError
+        Where the file cannot be written.
+    """
     content = collection_bytes(collection)
     target = Path(path)
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -97,8 +183,10 @@ def write_geojson(collection: Mapping[str, Any], path: str | Path) -> None:
         raise
 
 
-def _collection(features: list[dict[str, Any]]) -> dict[str, Any]:
+def _collection(features: list[dict[str, Any]], facts: Mapping[str, Any]) -> dict[str, Any]:
     collection: dict[str, Any] = {"type": "FeatureCollection"}
+    if facts:
+        collection["release"] = {name: _plain(value) for name, value in facts.items()}
     outer_rings = [
         np.asarray(polygon[0])
         for feature in features
@@ -111,20 +199,20 @@ def _collection(features: list[dict[str, Any]]) -> dict[str, Any]:
     return collection
 
 
-def _cell_geometry(cell: str) -> dict[str, Any] | None:
+def _cell_geometry(cell: str, decimals: int) -> dict[str, Any] | None:
     """A cell's outline, rounded; the common case goes past shapely, which is four times slower."""
     ring = boundary(cell).tolist()
     longitudes = [lon for lon, _ in ring]
     if max(longitudes) - min(longitudes) > 180.0:
-        return _geometry(cell_polygon(cell))
-    corners = [[round(lon, MAX_DECIMALS), round(lat, MAX_DECIMALS)] for lon, lat in ring]
+        return _geometry(cell_polygon(cell), decimals)
+    corners = [[round(lon, decimals), round(lat, decimals)] for lon, lat in ring]
     return {"type": "Polygon", "coordinates": [corners]}
 
 
-def _geometry(shape: MultiPolygon) -> dict[str, Any] | None:
+def _geometry(shape: MultiPolygon, decimals: int) -> dict[str, Any] | None:
     """Rounded Polygon or MultiPolygon; None for an empty one."""
     rounded = [
-        [np.round(np.asarray(ring), MAX_DECIMALS).tolist() for ring in polygon]
+        [np.round(np.asarray(ring), decimals).tolist() for ring in polygon]
         for polygon in geometry_dict(shape)["coordinates"]
     ]
     if not rounded:
@@ -149,15 +237,6 @@ def _bbox(rings: list[NDArray[np.float64]]) -> list[float]:
         eastern = low[:, 0] >= 0.0
         west, east = float(low[eastern, 0].min()), float(high[~eastern, 0].max())
     return [west, south, east, north]
-
-
-def _check_names(reserved: Sequence[str], own: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
-    for name in own:
-        if name in facts or name in reserved:
-            raise GeoJsonError(f"property {name!r} is given twice.")
-    for name in facts:
-        if name in reserved:
-            raise GeoJsonError(f"the fact {name!r} would hide the property of that name.")
 
 
 def _plain(value: Any) -> Any:

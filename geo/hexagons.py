@@ -14,12 +14,30 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from geo.errors import DomainError
+
 FINEST_RESOLUTION = 15
+_NO_WIDTH = 1e-7  # degrees, about a centimetre: below it H3 works for minutes and runs out of memory
 EARTH_RADIUS = 6_371_007.0  # metres, the authalic sphere on which H3 measures areas
 
 
 def check_resolution(resolution: int) -> int:
-    """The resolution as an int; ValueError with a sentence unless it is a whole number from 0 to 15."""
+    """Check an H3 resolution.
+
+    Parameters
+    ----------
+    resolution : int
+
+    Returns
+    -------
+    int
+        The same.
+
+    Raises
+    ------
+    ValueError
+        With a sentence, unless it is a whole number from 0 to 15.
+    """
     if (
         isinstance(resolution, bool)
         or resolution != int(resolution)
@@ -32,7 +50,17 @@ def check_resolution(resolution: int) -> int:
 
 
 def invalid_cells(cells: Iterable[str]) -> list[str]:
-    """Those of the given strings that are not H3 cells in H3's own lower-case spelling."""
+    """Find what is no cell.
+
+    Parameters
+    ----------
+    cells : iterable of str
+
+    Returns
+    -------
+    list of str
+        Those that are not H3 cells in H3's own lower-case spelling.
+    """
     return [
         cell
         for cell in cells
@@ -41,63 +69,160 @@ def invalid_cells(cells: Iterable[str]) -> list[str]:
 
 
 def resolution_of(cell: str) -> int:
-    """Resolution 0..15 of a valid cell."""
+    """Find the resolution of a cell.
+
+    Parameters
+    ----------
+    cell : str
+        A valid one.
+
+    Returns
+    -------
+    int
+        0 to 15.
+    """
     return int(h3.get_resolution(cell))
 
 
 def as_integers(cells: Sequence[str]) -> NDArray[np.uint64]:
-    """(N,) valid cells as the 64-bit numbers that their names spell."""
+    """Make cells into the numbers that their names spell.
+
+    Parameters
+    ----------
+    cells : sequence of N str
+        Valid ones.
+
+    Returns
+    -------
+    (N,) uint64
+    """
     return np.array([h3.str_to_int(cell) for cell in cells], dtype=np.uint64)
 
 
 def average_area(resolution: int) -> float:
-    """Average area of a cell, square metres."""
+    """Find the average area of a cell.
+
+    Parameters
+    ----------
+    resolution : int
+
+    Returns
+    -------
+    float
+        Square metres.
+    """
     return float(h3.average_hexagon_area(resolution, unit="m^2"))
 
 
 def average_spacing(resolution: int) -> float:
-    """Average distance between neighbouring centres, metres (a regular hexagon's edge times sqrt 3)."""
+    """Find the average distance between neighbouring centres: a regular hexagon's edge times sqrt 3.
+
+    Parameters
+    ----------
+    resolution : int
+
+    Returns
+    -------
+    float
+        Metres.
+    """
     return float(h3.average_hexagon_edge_length(resolution, unit="m")) * math.sqrt(3.0)
 
 
-def cell_at(longitude: float, latitude: float, resolution: int) -> str:
-    """The cell that holds a finite point in degrees."""
-    return str(h3.latlng_to_cell(latitude, longitude, resolution))
-
-
 def cells_at(lon: NDArray[np.float64], lat: NDArray[np.float64], resolution: int) -> list[str]:
-    """The cell of each of n finite points in degrees (about 1 million points in 0.7 s)."""
+    """Find the cell of each point; about 1 million points in 0.7 s.
+
+    Parameters
+    ----------
+    lon, lat : (n,) float64
+        Finite degrees.
+    resolution : int
+
+    Returns
+    -------
+    list of n str
+    """
     find = h3.latlng_to_cell
     return [find(y, x, resolution) for x, y in zip(lon.tolist(), lat.tolist(), strict=True)]
 
 
 def fill(rings: Sequence[NDArray[np.float64]], resolution: int) -> set[str]:
-    """Cells whose centre lies in one polygon (outer ring first, then holes), edges straight in degrees.
+    """Find the cells whose centre lies in one polygon, as H3 does it: cells of its box against vertices.
 
-    The polygon must not span more than 180 degrees of longitude: H3 would take it for one that crosses
-    the antimeridian.
+    Parameters
+    ----------
+    rings : sequence of (K, 2) float64
+        Outer ring first, then holes; degrees, edges straight in degrees. The polygon must not span more than
+        180 degrees of longitude: H3 would take it for one that crosses the antimeridian.
+    resolution : int
+
+    Returns
+    -------
+    set of str
+
+    Raises
+    ------
+    DomainError
+        Where H3 gives up. An outline without width holds no centre.
     """
+    if np.ptp(rings[0], axis=0).min() < _NO_WIDTH:
+        return set()
     outer, *holes = ([(y, x) for x, y in ring.tolist()] for ring in rings)
-    return set(h3.polygon_to_cells(h3.LatLngPoly(outer, *holes), resolution))
+    try:
+        return set(h3.polygon_to_cells(h3.LatLngPoly(outer, *holes), resolution))
+    except (h3.H3BaseException, MemoryError):  # H3's words for very large outlines
+        raise DomainError(
+            f"the region cannot be filled with cells of resolution {resolution}: too thin or too large. "
+            "Choose another resolution or another region."
+        ) from None
 
 
 def centres(cells: Sequence[str]) -> NDArray[np.float64]:
-    """(N, 2) longitude and latitude of cell centres, degrees."""
+    """Find the centres of cells.
+
+    Parameters
+    ----------
+    cells : sequence of N str
+
+    Returns
+    -------
+    (N, 2) float64
+        Longitude and latitude, degrees.
+    """
     return (
         np.array([h3.cell_to_latlng(cell) for cell in cells], dtype=np.float64).reshape(-1, 2)[:, ::-1].copy()
     )
 
 
 def boundary(cell: str) -> NDArray[np.float64]:
-    """(K + 1, 2) closed counter-clockwise boundary of a cell, degrees; K is 5 to 10."""
+    """Find the outline of a cell.
+
+    Parameters
+    ----------
+    cell : str
+
+    Returns
+    -------
+    (K + 1, 2) float64
+        A closed counter-clockwise ring, degrees; K is 5 to 10.
+    """
     ring = [(lon, lat) for lat, lon in h3.cell_to_boundary(cell)]
     return np.array([*ring, ring[0]], dtype=np.float64)
 
 
 def outlines(cells: Sequence[str]) -> list[list[NDArray[np.float64]]]:
-    """Polygons of the union of cells: closed rings, outer counter-clockwise, holes clockwise.
+    """Find the outlines of the union of cells.
 
-    Longitudes jump by 360 degrees where a ring crosses the antimeridian; `geo.polygons` cuts those.
+    Parameters
+    ----------
+    cells : sequence of str
+        Of one resolution.
+
+    Returns
+    -------
+    list of polygons, each a list of (K, 2) float64
+        Closed rings, outer counter-clockwise, holes clockwise. Longitudes jump by 360 degrees where a ring
+        crosses the antimeridian; `geo.polygons` cuts those.
     """
     if not cells:
         return []
@@ -107,7 +232,19 @@ def outlines(cells: Sequence[str]) -> list[list[NDArray[np.float64]]]:
 
 
 def edges_between(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray[np.float64]]:
-    """(2 or 3, 2) edges in degrees shared by a cell inside and a listed cell outside a set, (N,) booleans."""
+    """Find the edges between a set of cells and the other listed cells.
+
+    Parameters
+    ----------
+    cells : sequence of N str
+    mask : (N,) bool
+        The set.
+
+    Returns
+    -------
+    list of (2 or 3, 2) float64
+        Degrees.
+    """
     outside = {cell for cell, chosen in zip(cells, mask.tolist(), strict=True) if not chosen}
     found = []
     for cell in cells:
@@ -121,7 +258,19 @@ def edges_between(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray
 
 
 def ring_around(cells: Sequence[str], rings: int) -> list[str]:
-    """Sorted cells outside the given ones but within `rings` steps of them."""
+    """Find the cells around others.
+
+    Parameters
+    ----------
+    cells : sequence of str
+    rings : int
+        Steps outside, >= 0.
+
+    Returns
+    -------
+    list of str
+        Sorted; those outside the given ones but within so many steps of them.
+    """
     known = set(cells)
     frontier: set[str] = known
     outside: set[str] = set()
@@ -132,7 +281,17 @@ def ring_around(cells: Sequence[str], rings: int) -> list[str]:
 
 
 def adjacency(cells: Sequence[str]) -> sparse.csr_matrix:
-    """(N, N) symmetric 0/1 matrix of cells that share an edge (at most 6 neighbours, 5 at pentagons)."""
+    """Find which cells share an edge.
+
+    Parameters
+    ----------
+    cells : sequence of N str
+
+    Returns
+    -------
+    (N, N) sparse matrix
+        Symmetric, 0 or 1; at most 6 neighbours, 5 at pentagons.
+    """
     position = {cell: index for index, cell in enumerate(cells)}
     rows: list[int] = []
     columns: list[int] = []

@@ -19,53 +19,11 @@ from shapely.geometry import MultiPolygon
 from geo.colours import CLASSES, Theme, colour, ink_on, rgb
 from geo.domain import Domain
 from geo.framing import fit
-from geo.linked import Line, Mode, Pane, boundary_lines, linked_scene
-from geo.painting import (
-    Entry,
-    LegendEntry,
-    Painting,
-    as_baseline,
-    field_breaks,
-    format_value,
-    legend,
-    paint_difference,
-    paint_field,
-    paint_set,
-    paint_three_way,
-    paint_votes,
-)
+from geo.linked import STREETS_HOST, Line, Pane, boundary_lines
+from geo.painting import LegendEntry, Painting
 from geo.polygons import rings
 
-__all__ = [
-    "BASEMAP_HOST",
-    "Domain",
-    "Entry",
-    "LegendEntry",
-    "Look",
-    "Mode",
-    "Painting",
-    "Pane",
-    "Theme",
-    "as_baseline",
-    "boundaries_deck",
-    "boundaries_legend",
-    "boundary_lines",
-    "colour",
-    "excursion_deck",
-    "field_breaks",
-    "format_value",
-    "legend",
-    "linked_scene",
-    "paint_difference",
-    "paint_field",
-    "paint_set",
-    "paint_three_way",
-    "paint_votes",
-    "pane_deck",
-    "preview_deck",
-]
-
-BASEMAP_HOST = "basemaps.cartocdn.com"
+BASEMAP_HOST = STREETS_HOST
 MAX_POINTS = 5_000  # of a preview: enough to see a pattern, small enough to send at every rerun
 _DECIMALS = 5  # of drawn coordinates: about a metre
 
@@ -73,9 +31,14 @@ _DECIMALS = 5  # of drawn coordinates: about a metre
 class Look(TypedDict, total=False):
     """How a map is drawn; every key may be left out.
 
-    theme          "light" (default) or "dark"
-    width, height  pixels of the chart, 700 by 500 by default; they only place the first view
-    basemap        False by default: True makes the reader's browser contact `BASEMAP_HOST`
+    Attributes
+    ----------
+    theme : {"light", "dark"}
+        "light" by default.
+    width, height : int
+        Pixels of the chart, 700 by 500 by default; they only place the first view.
+    basemap : bool
+        False by default: True makes the reader's browser contact `BASEMAP_HOST`.
     """
 
     theme: Theme
@@ -98,20 +61,44 @@ def excursion_deck(
     painting: Painting,
     **look: Unpack[Look],
 ) -> pydeck.Deck:
-    """The map of a released product: any painting made by `paint_set`, `_votes`, `_three_way` or `_field`.
+    """Draw a released product.
 
-    Layer ids: "released" (cells, pickable), "released-unsure" (the dots of a marked class, named
-    by its role), "region-halo", "region".
+    Parameters
+    ----------
+    domain : Domain
+    painting : Painting
+        By `paint_set`, `paint_votes`, `paint_three_way` or `paint_field`.
+    **look : Look
+
+    Returns
+    -------
+    pydeck.Deck
+        Layer ids: "released" (cells, pickable), "released-unsure" (the dots of a marked class, named by its
+        role), "region-halo", "region".
     """
     layers = _cell_layers(domain, painting, "released", look)
     return _deck(domain, layers, look)
 
 
 def pane_deck(domain: Domain, pane: Pane, **look: Unpack[Look]) -> pydeck.Deck:
-    """One pane of a linked map as a map of its own. Layer ids: "cells" and the names of its lines.
+    """Draw one pane of a linked map as a map of its own.
 
-    The tooltips of a private pane say that it is private. The page adds the watermark: a chart cannot hold
-    text over the map without fetching a font atlas.
+    Parameters
+    ----------
+    domain : Domain
+    pane : Pane
+        The tooltips of a private one say that it is private.
+    **look : Look
+
+    Returns
+    -------
+    pydeck.Deck
+        Layer ids: "cells" and the names of the pane's lines.
+
+    Notes
+    -----
+    The page adds the watermark of a private pane: a chart cannot hold text over the map without fetching a
+    font atlas.
     """
     layers: list[pydeck.Layer] = []
     painting = pane.worded
@@ -128,10 +115,21 @@ def boundaries_deck(
     baseline: NDArray[np.bool_] | None = None,
     **look: Unpack[Look],
 ) -> pydeck.Deck:
-    """Boundary lines in the paper's manner, `boundary_lines`, as a map of their own.
+    """Draw the boundaries of released sets, as `boundary_lines`, on a map of their own.
 
-    Layer ids "path-0", "path-1", ... and "baseline" (only where a baseline is given, which only a curator's
-    page may do).
+    Parameters
+    ----------
+    domain : Domain
+    path_sets : sequence of (N,) bool
+        One set of cells per released path.
+    baseline : (N,) bool, optional
+        The non-private set, which only a curator's page may give.
+    **look : Look
+
+    Returns
+    -------
+    pydeck.Deck
+        Layer ids "path-0", "path-1", ... and "baseline".
     """
     theme = look.get("theme", "light")
     lines = boundary_lines(domain, path_sets, baseline)
@@ -139,7 +137,20 @@ def boundaries_deck(
 
 
 def boundaries_legend(paths: int, *, baseline: bool, theme: Theme = "light") -> tuple[LegendEntry, ...]:
-    """The legend of `boundaries_deck`: label and line colour; colours repeat after the fifth path."""
+    """Make the legend of `boundaries_deck`.
+
+    Parameters
+    ----------
+    paths : int
+        Number of released paths; colours repeat after the fifth.
+    baseline : bool
+        Whether the non-private boundary is drawn.
+    theme : {"light", "dark"}
+
+    Returns
+    -------
+    tuple of LegendEntry
+    """
     first = (LegendEntry("non-private boundary (curator only)", colour("baseline", theme)),)
     lines = tuple(
         LegendEntry(f"private path {index + 1}", colour(_path_role(index), theme)) for index in range(paths)
@@ -153,9 +164,19 @@ def preview_deck(
     lat: ArrayLike = (),
     **look: Unpack[Look],
 ) -> pydeck.Deck:
-    """The domain's cells and, for the curator, the places of observations (degrees), without values.
+    """Draw the domain's cells and, for the curator, the places of observations, without values.
 
-    Layer ids "cells" and "points". At most `MAX_POINTS` points are drawn, evenly taken from all rows.
+    Parameters
+    ----------
+    domain : Domain
+    lon, lat : (n,)
+        Degrees; at most `MAX_POINTS` are drawn, evenly taken from all rows.
+    **look : Look
+
+    Returns
+    -------
+    pydeck.Deck
+        Layer ids "cells" and "points".
     """
     theme = look.get("theme", "light")
     records = [{"h": cell, "n": "Cell of the public domain"} for cell in domain.cells]

@@ -14,16 +14,38 @@ from numpy.typing import NDArray
 from geo.colours import CLASSES, Theme, colour, ink_on, rgb
 from geo.domain import Domain
 from geo.hexagons import as_integers
-from geo.painting import Painting, as_baseline
+from geo.painting import LegendEntry, Painting, as_baseline
 from geo.polygons import interface, rings
+from geo.surroundings import around
 
 Mode = Literal["beside", "swipe", "toggle", "single"]
+_PANES: dict[Mode, tuple[int, int]] = {"single": (1, 1), "swipe": (2, 2), "toggle": (2, 2), "beside": (2, 4)}
+STREETS_HOST = "basemaps.cartocdn.com"
+_STREETS = {
+    theme: {
+        "address": f"https://{STREETS_HOST}/{style}/{{z}}/{{x}}/{{y}}.png",
+        "source": "© OpenStreetMap contributors © CARTO.",
+    }
+    for theme, style in (("light", "light_nolabels"), ("dark", "dark_nolabels"))
+}
 _DECIMALS = 5  # of drawn coordinates: about a metre
 
 
 @dataclass(frozen=True)
 class Line:
-    """Lines of one colour: their role in the palette, width in pixels, and (K, 2) degrees each."""
+    """Lines of one colour.
+
+    Parameters
+    ----------
+    name : str
+        Its id in a scene.
+    role : str
+        Of the palette.
+    width : float
+        Pixels.
+    paths : sequence of (K, 2) float64
+        Degrees.
+    """
 
     name: str
     role: str
@@ -35,10 +57,25 @@ class Line:
 class Pane:
     """One of the maps of a scene.
 
-    title     a few words that stand in its corner
-    painting  its cells, or None for a pane of lines only
-    private   True for anything of the baseline: a watermark stands over it, tooltips say so
-    word      what tooltips call it; without one "Released", or "Private baseline" where it is private
+    Parameters
+    ----------
+    title : str
+        A few words that stand in its corner.
+    painting : Painting or None
+        Its cells; None for a pane of lines only.
+    private : bool
+        True for anything of the baseline: a watermark stands over it, tooltips say so.
+    lines : sequence of Line
+        Drawn over the cells.
+    points : (K, 2) float64, optional
+        Places drawn as dots over the cells, degrees; only in a private pane.
+    word : str
+        What tooltips call it; without one "Released", or "Private baseline" where it is private.
+
+    Raises
+    ------
+    ValueError
+        Where the baseline's boundary or places of observations stand in a pane that is not private.
     """
 
     title: str
@@ -46,8 +83,11 @@ class Pane:
     private: bool = False
     lines: Sequence[Line] = field(default=())
     word: str = ""
+    points: Sequence[tuple[float, float]] | NDArray[np.float64] = ()
 
     def __post_init__(self) -> None:
+        if not self.private and len(self.points):
+            raise ValueError("a pane with places of observations is private.")
         if not self.private and any(line.role == "baseline" for line in self.lines):
             raise ValueError("a pane with the baseline's boundary is private.")
 
@@ -62,9 +102,25 @@ class Pane:
 def boundary_lines(
     domain: Domain, path_sets: Sequence[NDArray[np.bool_]], baseline: NDArray[np.bool_] | None = None
 ) -> tuple[Line, ...]:
-    """Boundary lines in the paper's manner: one per released path, over a wide non-private one.
+    """Draw boundary lines in the paper's manner: one per released path, over a wide non-private one.
 
-    Each set is (N,) booleans; its line runs between cells in and cells out, not along the domain's edge.
+    Parameters
+    ----------
+    domain : Domain
+    path_sets : sequence of (N,) bool
+        One set of cells per released path; its line runs between cells in and cells out, not along the
+        domain's edge.
+    baseline : (N,) bool, optional
+        The non-private set.
+
+    Returns
+    -------
+    tuple of Line
+
+    Raises
+    ------
+    ValueError
+        Where a set is not one boolean for each cell.
     """
     first = () if baseline is None else (_boundary(domain, "baseline", "baseline", 5.0, baseline),)
     return (
@@ -77,17 +133,53 @@ def boundary_lines(
 
 
 def linked_scene(
-    domain: Domain, panes: Sequence[Pane], *, mode: Mode, alt: str, theme: Theme = "light", height: int = 460
+    domain: Domain,
+    panes: Sequence[Pane],
+    *,
+    mode: Mode,
+    alt: str,
+    theme: Theme = "light",
+    height: int = 460,
+    legend: Sequence[LegendEntry] = (),
+    streets: bool = False,
 ) -> dict[str, Any]:
-    """A scene of one or two panes: `scene`, plain JSON, and `cells`, a table with one row per cell.
+    """Make a scene of panes as plain data.
 
-    The table has columns `cell` (uint64) and, for each pane with a painting, `class0`, `note0` and so on.
+    Parameters
+    ----------
+    domain : Domain
+    panes : sequence of Pane
+        One for the mode "single", two to four for "beside", two otherwise.
+    mode : {"beside", "swipe", "toggle", "single"}
+    alt : str
+        What a person who cannot see the map reads.
+    theme : {"light", "dark"}
+    height : int
+        Pixels.
+    legend : sequence of LegendEntry
+        Shown over the map where it fills the screen; elsewhere the page shows it.
+    streets : bool
+        Whether the reader's browser asks `STREETS_HOST` for pictures of streets.
+
+    Returns
+    -------
+    dict
+        `scene`, plain JSON, and `cells`, a table with one row per cell: columns `cell` (uint64) and, for each
+        pane with a painting, `class0`, `note0` and so on.
+
+    Raises
+    ------
+    ValueError
+        Where the number of panes does not fit the mode.
+
+    Notes
+    -----
     A pane's private painting has its tooltips reworded before anything leaves this function.
     """
-    if len(panes) != (1 if mode == "single" else 2):
-        raise ValueError(
-            f"a map drawn {mode!r} takes {1 if mode == 'single' else 2} panes, got {len(panes)}."
-        )
+    least, most = _PANES[mode]
+    if not least <= len(panes) <= most:
+        wanted = f"{least} to {most}" if least < most else f"{least}"
+        raise ValueError(f"a map drawn {mode!r} takes {wanted} panes, got {len(panes)}.")
     cells = as_integers(domain.cells)
     columns: dict[str, NDArray[Any]] = {"cell": cells}
     drawn = [_pane(pane, number, domain, columns, theme) for number, pane in enumerate(panes)]
@@ -103,6 +195,10 @@ def linked_scene(
             "ink": rgb("line", theme),
             "halo": rgb("halo", theme),
             "panes": drawn,
+            "streets": _STREETS[theme] if streets else None,
+            "key": [_entry(entry) for entry in legend],
+            "around": around(domain).packed()
+            | {role: rgb(role, theme) for role in ("water", "shore", "border")},
             "lines": [
                 _line(Line("region-halo", "halo", 4.0, outline), theme),
                 _line(Line("region", "line", 1.5, outline), theme),
@@ -119,6 +215,7 @@ def _pane(
         "id": f"pane{number}",
         "title": pane.title,
         "private": pane.private,
+        "points": _points(pane.points, theme),
         "lines": [_line(line, theme) for line in pane.lines],
     }
     painting = pane.worded
@@ -139,6 +236,18 @@ def _pane(
         for entry in painting.entries
     ]
     return drawn
+
+
+def _points(
+    points: Sequence[tuple[float, float]] | NDArray[np.float64], theme: Theme
+) -> dict[str, Any] | None:
+    if not len(points):
+        return None
+    return {"places": np.round(np.asarray(points), _DECIMALS).tolist(), "colour": rgb("point", theme)}
+
+
+def _entry(entry: LegendEntry) -> dict[str, Any]:
+    return {"label": entry.label, "colour": entry.colour, "mark": entry.mark, "ink": entry.ink}
 
 
 def _line(line: Line, theme: Theme) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geo.colours import Theme, colour, ink_on, steps
+from geo.measures import currency_sign
 
 Mark = Literal["", "dots", "rings"]
 CLASSES_OF_A_FIELD = 7
@@ -24,7 +25,17 @@ _SHARES = (0.2, 0.4, 0.6, 0.8)  # class limits of vote fractions with more than 
 
 @dataclass(frozen=True)
 class Entry:
-    """One class of a map: its words, its role in the palette, and its mark as a second channel."""
+    """One class of a map.
+
+    Parameters
+    ----------
+    label : str
+        The class in words.
+    role : str
+        Of the palette.
+    mark : {"", "dots", "rings"}
+        A second channel beside the colour.
+    """
 
     label: str
     role: str
@@ -35,11 +46,18 @@ class Entry:
 class LegendEntry:
     """One line of a legend as drawn.
 
-    label   the class in words
-    colour  "#rrggbb"
-    mark    "dots" or "rings" drawn over the colour, or ""
-    cells   number of cells of the class
-    ink     colour "#rrggbb" of the mark
+    Parameters
+    ----------
+    label : str
+        The class in words.
+    colour : str
+        "#rrggbb".
+    mark : {"", "dots", "rings"}
+        Drawn over the colour.
+    cells : int
+        Number of cells of the class.
+    ink : str
+        Colour "#rrggbb" of the mark.
     """
 
     label: str
@@ -53,10 +71,16 @@ class LegendEntry:
 class Painting:
     """The class of each of N cells, and the words that go with it.
 
-    classes  (N,) index into `entries`
-    entries  the classes in legend order
-    notes    N tooltip lines
-    title    what the map shows, for the legend's heading
+    Parameters
+    ----------
+    classes : (N,) int64
+        Index into `entries`.
+    entries : tuple of Entry
+        The classes in legend order.
+    notes : tuple of N str
+        Tooltip lines.
+    title : str
+        What the map shows, for the legend's heading.
     """
 
     classes: NDArray[np.int64]
@@ -74,7 +98,18 @@ class Painting:
 
 
 def legend(painting: Painting, theme: Theme = "light") -> tuple[LegendEntry, ...]:
-    """The legend of a painting; classes without a cell keep their line, so that legends do not jump."""
+    """Make the legend of a painting.
+
+    Parameters
+    ----------
+    painting : Painting
+    theme : {"light", "dark"}
+
+    Returns
+    -------
+    tuple of LegendEntry
+        Classes without a cell keep their line, so that legends do not jump.
+    """
     counts = np.bincount(painting.classes, minlength=len(painting.entries))
     return tuple(
         LegendEntry(
@@ -89,7 +124,19 @@ def legend(painting: Painting, theme: Theme = "light") -> tuple[LegendEntry, ...
 
 
 def paint_set(mask: ArrayLike, *, inside: str, outside: str, title: str) -> Painting:
-    """A released set, (N,) booleans, with the words for in and out."""
+    """Paint a released set.
+
+    Parameters
+    ----------
+    mask : (N,) bool
+    inside, outside : str
+        The words for in and out.
+    title : str
+
+    Returns
+    -------
+    Painting
+    """
     classes = np.where(_mask(mask), 0, 1)
     entries = (Entry(inside, "inside"), Entry(outside, "outside"))
     return Painting(
@@ -97,12 +144,40 @@ def paint_set(mask: ArrayLike, *, inside: str, outside: str, title: str) -> Pain
     )
 
 
-def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Painting:
-    """Vote fractions, (N,) multiples of 1/L in [0, 1], of L released paths.
+def paint_cells(count: int) -> Painting:
+    """Paint the cells of a domain alike, before anything is known of them.
 
-    `what` is what a cell is when it is in, e.g. "at least £442,413".
-    Up to five paths have a class for each count, more have classes of 20 %: nothing finer is shown than
-    L paths support, and one path is simply in or out.
+    Parameters
+    ----------
+    count : int
+        Number N of cells.
+
+    Returns
+    -------
+    Painting
+    """
+    note = "Cell of the public domain"
+    return Painting(np.zeros(count, dtype=np.int64), (Entry(note, "cell"),), (note,) * count, "")
+
+
+def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Painting:
+    """Paint the vote fractions of released paths.
+
+    Parameters
+    ----------
+    votes : (N,)
+        Multiples of 1/L in [0, 1].
+    paths : int
+        Number L of paths.
+    what : str
+        What a cell is when it is in, e.g. "at least £442,413".
+    title : str
+
+    Returns
+    -------
+    Painting
+        Up to five paths have a class for each count, more have classes of 20 %: nothing finer is shown than L
+        paths support, and one path is simply in or out.
     """
     fraction = np.asarray(votes, dtype=np.float64)
     if paths < 1 or fraction.ndim != 1 or not np.all((fraction >= 0) & (fraction <= 1)):
@@ -123,7 +198,20 @@ def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Paint
 
 
 def paint_three_way(ways: ArrayLike, *, threshold: str, title: str) -> Painting:
-    """Surely above (+1), surely below (-1), cannot tell (0), (N,); the last also carries dots."""
+    """Paint what is surely above, surely below, and cannot be told.
+
+    Parameters
+    ----------
+    ways : (N,)
+        1, -1 and 0; cells of the last also carry dots.
+    threshold : str
+        In words.
+    title : str
+
+    Returns
+    -------
+    Painting
+    """
     way = np.asarray(ways)
     if way.ndim != 1 or not np.isin(way, (-1, 0, 1)).all():
         raise ValueError("three-way classes are +1 (above), 0 (cannot tell) and -1 (below).")
@@ -145,9 +233,24 @@ def paint_field(
     breaks: Sequence[float] | None = None,
     threshold: float | None = None,
 ) -> Painting:
-    """A released field, (N,) values in `unit`, in classes between increasing breaks (see `field_breaks`).
+    """Paint a released field in classes.
 
-    Give a release's breaks to the map beside it as well, so that both have one legend.
+    Parameters
+    ----------
+    values : (N,)
+        In `unit`.
+    unit : str
+        Unit of measure.
+    title : str
+    breaks : sequence of float, optional
+        Increasing limits of the classes; by `field_breaks` without them. Give a release's breaks to the map
+        beside it as well, so that both have one legend.
+    threshold : float, optional
+        See `field_breaks`.
+
+    Returns
+    -------
+    Painting
     """
     field = np.asarray(values, dtype=np.float64)
     if field.ndim != 1 or not np.all(np.isfinite(field)):
@@ -169,9 +272,17 @@ def paint_field(
 
 
 def paint_difference(released: ArrayLike, baseline: ArrayLike, *, title: str) -> Painting:
-    """Where a released set and the non-private one differ, both (N,) booleans. Curator only.
+    """Paint where a released set and the non-private one differ; for the curator only.
 
-    The two errors also carry marks: dots where the release claims too much, rings where too little.
+    Parameters
+    ----------
+    released, baseline : (N,) bool
+    title : str
+
+    Returns
+    -------
+    Painting
+        The two errors also carry marks: dots where the release claims too much, rings where too little.
     """
     claimed, private = _mask(released), _mask(baseline)
     if claimed.shape != private.shape:
@@ -188,15 +299,35 @@ def paint_difference(released: ArrayLike, baseline: ArrayLike, *, title: str) ->
 
 
 def as_baseline(painting: Painting, word: str = "Private baseline") -> Painting:
-    """The same painting with tooltips that call it the private baseline, or `word`, instead of a release."""
+    """Reword the tooltips of a painting that is not of a release.
+
+    Parameters
+    ----------
+    painting : Painting
+    word : str
+        What they call it.
+
+    Returns
+    -------
+    Painting
+    """
     notes = tuple(note.replace("Released:", f"{word}:", 1) for note in painting.notes)
     return Painting(painting.classes, painting.entries, notes, painting.title)
 
 
 def field_breaks(values: ArrayLike, threshold: float | None = None) -> tuple[float, ...]:
-    """At most six limits of classes with about equally many cells, rounded to two or three digits.
+    """Choose the limits of a field's classes.
 
-    The limit nearest to the threshold is replaced by it, so that the map shows where it is crossed.
+    Parameters
+    ----------
+    values : (N,)
+    threshold : float, optional
+        Replaces the limit nearest to it, so that the map shows where it is crossed.
+
+    Returns
+    -------
+    tuple of float
+        At most six, with about equally many cells between them, rounded to two or three digits.
     """
     field = np.asarray(values, dtype=np.float64)
     field = field[np.isfinite(field)]
@@ -218,13 +349,23 @@ def field_breaks(values: ArrayLike, threshold: float | None = None) -> tuple[flo
 
 
 def format_value(value: float, unit: str) -> str:
-    """A value with its unit as people write it: £442,413, 20 µg/m3, 0.125 mg/kg."""
-    sign = {"pounds": "£", "pound": "£", "gbp": "£", "£": "£", "€": "€", "eur": "€", "$": "$", "usd": "$"}
+    """Write a value with its unit as people do: £442,413, 20 µg/m3, 0.125 mg/kg.
+
+    Parameters
+    ----------
+    value : float
+    unit : str
+        Unit of measure.
+
+    Returns
+    -------
+    str
+    """
     size = abs(value)
     decimals = 0 if size >= 100 or value == int(value) else min(6, 2 - math.floor(math.log10(size)))
     number = f"{size:,.{decimals}f}"
     minus = "−" if value < 0 else ""
-    symbol = sign.get(unit.strip().lower())
+    symbol = currency_sign(unit)
     return f"{minus}{symbol}{number}" if symbol else f"{minus}{number} {unit}".strip()
 
 

@@ -16,20 +16,50 @@ from geo import hexagons
 
 
 def cell_polygon(cell: str) -> MultiPolygon:
-    """Exact outline of one cell, WGS 84 degrees; two polygons where it crosses the antimeridian."""
+    """Find the exact outline of one cell.
+
+    Parameters
+    ----------
+    cell : str
+
+    Returns
+    -------
+    MultiPolygon
+        WGS 84 degrees; two polygons where it crosses the antimeridian.
+    """
     return _multi([[hexagons.boundary(cell)]])
 
 
 def dissolve(cells: Sequence[str]) -> MultiPolygon:
-    """Union of cells of one resolution, WGS 84 degrees, right-hand rule; empty for no cells."""
+    """Unite cells.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        Of one resolution, possibly none.
+
+    Returns
+    -------
+    MultiPolygon
+        WGS 84 degrees, right-hand rule, cut at the antimeridian.
+    """
     return _multi(hexagons.outlines(cells))
 
 
 def interface(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray[np.float64]]:
-    """(K, 2) lines in degrees between the cells in a set, (N,) booleans, and the listed cells outside it.
+    """Find the lines between the cells in a set and the listed cells outside it.
 
-    Unlike the outline of `dissolve` it leaves out the edge of the whole domain. An edge that crosses the
-    antimeridian is left out as well: two pixels of a drawing.
+    Parameters
+    ----------
+    cells : sequence of N str
+    mask : (N,) bool
+        The set.
+
+    Returns
+    -------
+    list of (K, 2) float64
+        Degrees. Unlike the outline of `dissolve` they leave out the edge of the whole domain. An edge that
+        crosses the antimeridian is left out as well: two pixels of a drawing.
     """
     edges = [np.round(edge, 7) for edge in hexagons.edges_between(cells, mask)]
     edges = [edge for edge in edges if float(np.ptp(edge[:, 0])) < 180.0]
@@ -40,10 +70,21 @@ def interface(cells: Sequence[str], mask: NDArray[np.bool_]) -> list[NDArray[np.
 
 
 def simplified(shape: MultiPolygon, max_vertices: int, tolerance: float) -> MultiPolygon:
-    """The outline with vertices dropped that lie within a tolerance (degrees) of it, for drawing only.
+    """Simplify an outline, for drawing only.
 
-    The tolerance doubles until at most `max_vertices` remain, since outlines travel to the browser with
-    every message. Of very many islands only the largest are kept.
+    Parameters
+    ----------
+    shape : MultiPolygon
+        WGS 84 degrees.
+    max_vertices : int
+        Most vertices that remain, since outlines travel to the browser with every message.
+    tolerance : float
+        Degrees that dropped vertices may lie off; doubled until few enough remain.
+
+    Returns
+    -------
+    MultiPolygon
+        Of very many islands only the largest.
     """
     islands = sorted(shape.geoms, key=lambda part: part.area, reverse=True)
     largest = MultiPolygon(islands[: max(1, max_vertices // 8)])
@@ -55,7 +96,17 @@ def simplified(shape: MultiPolygon, max_vertices: int, tolerance: float) -> Mult
 
 
 def multipolygon(shape: BaseGeometry) -> MultiPolygon:
-    """The polygons of any geometry as one MultiPolygon, right-hand rule; lines and points are dropped."""
+    """Take the polygons out of any geometry.
+
+    Parameters
+    ----------
+    shape : shapely geometry
+
+    Returns
+    -------
+    MultiPolygon
+        Right-hand rule; lines and points are dropped.
+    """
     parts: list[Any] = []
     for part in shapely.get_parts(shape):
         if isinstance(part, Polygon):
@@ -66,7 +117,17 @@ def multipolygon(shape: BaseGeometry) -> MultiPolygon:
 
 
 def geometry_dict(shape: MultiPolygon) -> dict[str, Any]:
-    """A plain GeoJSON MultiPolygon geometry of lists, right-hand rule, full precision."""
+    """Make polygons into a plain GeoJSON geometry.
+
+    Parameters
+    ----------
+    shape : MultiPolygon
+
+    Returns
+    -------
+    dict
+        A MultiPolygon of lists, right-hand rule, full precision.
+    """
     return {
         "type": "MultiPolygon",
         "coordinates": [
@@ -77,7 +138,17 @@ def geometry_dict(shape: MultiPolygon) -> dict[str, Any]:
 
 
 def rings(shape: MultiPolygon) -> list[NDArray[np.float64]]:
-    """Every ring, outer and inner, as a closed (K, 2) array of degrees."""
+    """List every ring of some polygons.
+
+    Parameters
+    ----------
+    shape : MultiPolygon
+
+    Returns
+    -------
+    list of (K, 2) float64
+        Outer and inner ones, closed, in degrees.
+    """
     return [
         np.asarray(ring.coords)[:, :2] for part in shape.geoms for ring in (part.exterior, *part.interiors)
     ]

@@ -17,14 +17,29 @@ from geo.errors import CrsError
 
 LONLAT = "EPSG:4326"
 
-_NAME = re.compile(r"[A-Za-z]{2,10}:\d{1,8}|urn:ogc:def:crs:[\w:.]{1,40}|\+proj=laea [\w+=. -]{1,100}")
+_NAME = re.compile(
+    r"[A-Za-z]{2,10}:\d{1,8}|OGC:CRS84|urn:ogc:def:crs:[\w:.]{1,40}|\+proj=laea [\w+=. -]{1,100}"
+)
 
 
 @lru_cache(maxsize=64)
 def parse_crs(text: str) -> CRS:
-    """The horizontal reference system that a text such as "EPSG:27700" or "27700" names.
+    """Parse the code of a coordinate reference system.
 
-    Raises CrsError for unknown names and for systems without horizontal coordinates on Earth.
+    Parameters
+    ----------
+    text : str
+        "EPSG:27700", "27700", a URN, or a projection made by `local_crs`.
+
+    Returns
+    -------
+    pyproj.CRS
+        Horizontal.
+
+    Raises
+    ------
+    CrsError
+        For unknown codes and for systems without horizontal coordinates on Earth.
     """
     name = str(text).strip()
     if name.isdigit():
@@ -47,16 +62,43 @@ def parse_crs(text: str) -> CRS:
 
 
 def is_lonlat(crs: str) -> bool:
-    """Whether coordinates in this system are degrees of longitude and latitude."""
+    """Tell whether coordinates in a system are degrees of longitude and latitude.
+
+    Parameters
+    ----------
+    crs : str
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    CrsError
+        For unknown codes.
+    """
     return bool(parse_crs(crs).is_geographic)
 
 
 def to_lonlat(x: ArrayLike, y: ArrayLike, crs: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Longitudes and latitudes (WGS 84 degrees) of n points given in `crs`.
+    """Convert places to longitude and latitude.
 
-    x is easting or longitude and y is northing or latitude, whatever axis order the authority states.
-    Points without an answer (NaN, or outside the system's validity) come back as NaN in both. Raises
-    CrsError where the system cannot be converted at all. Accuracy: see `accuracy_note`.
+    Parameters
+    ----------
+    x, y : (n,)
+        Easting or longitude, northing or latitude, whatever axis order the authority states.
+    crs : str
+
+    Returns
+    -------
+    lon, lat : (n,) float64
+        WGS 84 degrees; NaN in both for points without an answer (NaN, or outside the system's validity).
+        Accuracy: see `accuracy_note`.
+
+    Raises
+    ------
+    CrsError
+        Where the system cannot be converted at all.
     """
     east = np.asarray(x, dtype=np.float64)
     north = np.asarray(y, dtype=np.float64)
@@ -77,9 +119,23 @@ def to_lonlat(x: ArrayLike, y: ArrayLike, crs: str) -> tuple[NDArray[np.float64]
 
 
 def project(lonlat: ArrayLike, crs: str) -> NDArray[np.float64]:
-    """(n, 2) projected coordinates of (n, 2) WGS 84 degrees; metres for the systems made here.
+    """Convert longitude and latitude to a system.
 
-    Raises CrsError where a point has no image, since a domain with an unknown centre is no domain.
+    Parameters
+    ----------
+    lonlat : (n, 2)
+        WGS 84 degrees.
+    crs : str
+
+    Returns
+    -------
+    (n, 2) float64
+        Metres for the systems made here.
+
+    Raises
+    ------
+    CrsError
+        Where a point has no image, since a domain with an unknown centre is no domain.
     """
     points = np.asarray(lonlat, dtype=np.float64).reshape(-1, 2)
     x, y = _transformer(LONLAT, crs).transform(points[:, 0], points[:, 1])
@@ -90,11 +146,27 @@ def project(lonlat: ArrayLike, crs: str) -> NDArray[np.float64]:
 
 
 def local_crs(longitude: float, latitude: float) -> str:
-    """A Lambert azimuthal equal-area projection in metres with its origin at the given place.
+    """Make a Lambert azimuthal equal-area projection in metres around a place.
 
-    Chosen over a UTM zone because it has no zone borders and is the same kind of map everywhere. A
-    distance is wrong by about (d / R)^2 / 8 of itself at d from the origin: 3e-5 at 100 km, 0.3 % at
-    1,000 km. The origin is rounded to 1e-4 degrees so that the name is short and reproducible.
+    Parameters
+    ----------
+    longitude, latitude : float
+        Degrees of the origin; rounded to 1e-4 so that the name is short and reproducible.
+
+    Returns
+    -------
+    str
+        For `parse_crs`.
+
+    Raises
+    ------
+    CrsError
+        Where the origin is not finite.
+
+    Notes
+    -----
+    Chosen over a UTM zone because it has no zone borders and is the same kind of map everywhere. A distance
+    is wrong by about (d / R)^2 / 8 of itself at d from the origin: 3e-5 at 100 km, 0.3 % at 1,000 km.
     """
     if not (math.isfinite(longitude) and math.isfinite(latitude)):
         raise CrsError("a local projection needs a finite origin.")
@@ -104,10 +176,26 @@ def local_crs(longitude: float, latitude: float) -> str:
 
 
 def accuracy_note(crs: str) -> str:
-    """One sentence on how well coordinates in `crs` can be placed, or "" where nothing is lost.
+    """Say how well coordinates in a system can be placed.
 
-    The British National Grid without Ordnance Survey's OSTN15 grid file is about 2 m: far below the
-    size of any hexagon this program draws, but it is said rather than hidden.
+    Parameters
+    ----------
+    crs : str
+
+    Returns
+    -------
+    str
+        One sentence, or "" where nothing is lost.
+
+    Raises
+    ------
+    CrsError
+        For unknown codes.
+
+    Notes
+    -----
+    The British National Grid without Ordnance Survey's OSTN15 grid file is about 2 m: far below the size of
+    any hexagon this program draws, but it is said rather than hidden.
     """
     if is_lonlat(crs) and parse_crs(crs).equals(CRS.from_user_input(LONLAT), ignore_axis_order=True):
         return ""

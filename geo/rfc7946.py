@@ -205,7 +205,18 @@ class _Check:
 
 
 def rfc7946_findings(thing: Any) -> list[str]:
-    """What is wrong with a parsed GeoJSON object by RFC 7946, at most 20 sentences; empty if nothing is."""
+    """Check a GeoJSON object against RFC 7946.
+
+    Parameters
+    ----------
+    thing : anything
+        A parsed document.
+
+    Returns
+    -------
+    list of str
+        What is wrong with it, at most 20 sentences; empty if nothing is.
+    """
     check = _Check()
     try:
         check.document(thing)

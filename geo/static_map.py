@@ -1,4 +1,4 @@
-"""The printed map: a painting as a PNG with legend, scale bar, north arrow, outline and attribution."""
+"""The printed map: a painting as PNG or PDF with legend, scale bar, north arrow, outline and attribution."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 import math
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -22,6 +22,8 @@ from geo.hexagons import boundary
 from geo.painting import Entry, Painting
 from geo.polygons import rings
 from geo.projection import project
+from geo.static_ground import draw_ground, draw_names
+from geo.surroundings import Surroundings
 
 
 def draw_map(
@@ -30,15 +32,36 @@ def draw_map(
     *,
     subtitle: str = "",
     attribution: Sequence[str] = (),
+    around: Surroundings | None = None,
     theme: Theme = "light",
     width: float = 8.27,
     dpi: int = 150,
+    kind: Literal["png", "pdf"] = "png",
 ) -> bytes:
-    """A PNG of the painting in the domain's own equal-area projection, north up at its middle.
+    """Print a painting as a picture in the domain's own equal-area projection, north up at its middle.
 
-    `width` is in inches (A4 by default), the height follows the region's shape. `subtitle` holds the
-    privacy facts, `attribution` one line for each source. The same input gives the same bytes: nothing of
-    the machine or the time is written into the picture.
+    Parameters
+    ----------
+    domain : Domain
+    painting : Painting
+    subtitle : str
+        The privacy facts.
+    attribution : sequence of str
+        One line for each source.
+    around : Surroundings, optional
+        Sea, borders and names to draw around and over the cells; their source gets a line of its own.
+    theme : {"light", "dark"}
+    width : float
+        Inches, A4 by default; the height follows the region's shape.
+    dpi : int
+        Dots per inch.
+    kind : {"png", "pdf"}
+        A picture, or a page for print whose shapes stay shapes.
+
+    Returns
+    -------
+    bytes
+        PNG or PDF. The same input gives the same bytes: nothing of machine or time is written into it.
     """
     if painting.classes.size != domain.size:
         raise ValueError(f"the painting has {painting.classes.size} cells, the domain {domain.size}.")
@@ -50,7 +73,9 @@ def draw_map(
 
     heading = _wrapped(painting.title, 8.0 * width)
     below = _wrapped(subtitle, 12.5 * width)
-    sources = [part for line in attribution for part in _wrapped(line, 16.0 * width)]
+    around = around or Surroundings()
+    named = [*attribution, *([around.source] if around.source else [])]
+    sources = [part for line in named for part in _wrapped(line, 16.0 * width)]
     top = 0.3 + 0.26 * len(heading) + 0.18 * len(below)
     side = 0.25
     rows = len(painting.entries)
@@ -62,13 +87,16 @@ def draw_map(
     axes = figure.add_axes((side / width, foot / height, 1 - 2 * side / width, map_height / height))
     axes.set_axis_off()
     axes.set_aspect("equal")
-    pad = 0.01 * max(east - west, north - south)
+    pad = (0.04 if around.source else 0.01) * max(east - west, north - south)
     axes.set_xlim(west - pad, east + pad)
     axes.set_ylim(south - pad, north + pad)
 
+    draw_ground(axes, around, domain.crs, theme)
     _draw_cells(axes, domain, painting, polygons, theme)
     axes.add_collection(LineCollection(outline, colors=colour("halo", theme), linewidths=2.4))
     axes.add_collection(LineCollection(outline, colors=colour("line", theme), linewidths=0.9))
+
+    draw_names(axes, around, domain.crs, theme)
 
     ink = colour("line", theme)
     left = side / width
@@ -99,14 +127,26 @@ def draw_map(
         _write(figure, left, (0.12 + 0.16 * row) / height, line, color=ink, size=7, va="bottom")
 
     buffer = io.BytesIO()
+    unsaid = {"png": ("Software",), "pdf": ("Creator", "Producer", "CreationDate")}[kind]
     figure.savefig(
-        buffer, format="png", dpi=dpi, facecolor=figure.get_facecolor(), metadata={"Software": None}
+        buffer, format=kind, dpi=dpi, facecolor=figure.get_facecolor(), metadata=dict.fromkeys(unsaid)
     )
     return buffer.getvalue()
 
 
 def round_length(longest: float) -> float:
-    """The largest 1, 2 or 5 times a power of ten that does not exceed a positive length."""
+    """Round a length down to a plain number.
+
+    Parameters
+    ----------
+    longest : float
+        Positive.
+
+    Returns
+    -------
+    float
+        The largest 1, 2 or 5 times a power of ten that does not exceed it.
+    """
     power = 10.0 ** math.floor(math.log10(longest))
     return max(step * power for step in (1.0, 2.0, 5.0) if step * power <= longest * (1 + 1e-9))
 

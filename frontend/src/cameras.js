@@ -32,6 +32,20 @@ export function fitted([west, south, east, north], width, height, filled = 0.92)
   };
 }
 
+/** Where a place lies in a pane of `width` by `height` pixels under a camera: [right, down]. */
+export function projected(camera, width, height, longitude, latitude) {
+  const world = size(camera.zoom);
+  return [
+    width / 2 + (wrapped(longitude - camera.longitude) / 360) * world,
+    height / 2 + (down(latitude) - down(camera.latitude)) * world,
+  ];
+}
+
+/** Pixels of a length in metres under a camera. */
+export function pixelsOf({ latitude, zoom }, metres) {
+  return (metres * size(zoom)) / (EARTH_CIRCUMFERENCE * Math.cos((latitude * Math.PI) / 180));
+}
+
 /** Boxes of the panes in a map of `width` by `height` pixels: [{x, y, width, height}, ...]. */
 export function panes(mode, count, width, height, divider) {
   if (mode === "swipe") {
@@ -42,7 +56,7 @@ export function panes(mode, count, width, height, divider) {
     ];
   }
   if (mode !== "beside") return [{ x: 0, y: 0, width, height }];
-  const stacked = width < 480;
+  const stacked = width < 240 * count;
   return Array.from({ length: count }, (_, index) =>
     stacked
       ? { x: 0, y: Math.round((index * height) / count), width, height: Math.round(height / count) }

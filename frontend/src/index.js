@@ -1,9 +1,16 @@
 // One map of one or two panes under one camera. Camera, divider and hover live here, so that a new scene from
 // Python recolours the map and leaves the view as it is.
 import { Deck, MapView } from "@deck.gl/core";
-import { fitted, paneCamera, panes, sharedCamera } from "./cameras.js";
-import { measure, overlay, place, tell } from "./overlay.js";
-import { belongs, bounds, geometry, layers } from "./scene.js";
+import { surroundings } from "./around.js";
+import { fitted, paneCamera, panes, pixelsOf, projected, sharedCamera } from "./cameras.js";
+import { drawFlat } from "./flat.js";
+import { meant, placed } from "./labels.js";
+import { explain, measure, overlay, place, tell, widthOf, write } from "./overlay.js";
+import { WHOLE, belongs, bounds, geometry, layers } from "./scene.js";
+import { Streets } from "./streets.js";
+
+const NEAR = 22; // pixels from cell to cell from which on each has an outline
+const OUT = 2; // zoom steps out of the whole area: beyond, nothing around it is known
 
 const instances = new WeakMap();
 
@@ -17,8 +24,9 @@ class LinkedMap {
     this.front = 0;
     this.hovered = -1;
     this.parts = overlay(this.root, {
-      zoom: (step) => this.look({ ...this.camera, zoom: Math.min(20, Math.max(0, this.camera.zoom + step)) }),
-      home: () => this.look(this.whole()),
+      zoom: (step) => this.look({ ...this.camera, zoom: this.camera.zoom + step }),
+      home: () => { this.found = null; this.look(this.whole()); },
+      find: (words) => this.find(words),
       flip: () => { this.front = 1 - this.front; this.arrange(); },
       divide: (share) => { this.divider = Math.min(0.97, Math.max(0.03, share)); this.arrange(); },
       full: () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()),
@@ -36,9 +44,16 @@ class LinkedMap {
         startIndices: shape.starts,
         attributes: { getPolygon: { value: shape.corners, size: 2 } },
       };
-      Object.assign(this, { area: scene.area, shape, box: bounds(shape), camera: null, hovered: -1 });
+      shape.edges = { ...shape.polygons, attributes: { getPath: { value: shape.corners, size: 2 } } };
+      const drawn = surroundings(scene.around);
+      Object.assign(this, { area: scene.area, shape, drawn, box: bounds(shape), camera: null, hovered: -1, found: null });
+      this.parts.finder.known.replaceChildren(
+        ...[...new Set(drawn.places.map(({ name }) => name))].sort().map((name) => new Option(name)),
+      );
     }
     Object.assign(this, { scene, columns });
+    this.parts.source.textContent = [scene.streets?.source, scene.around.source].filter(Boolean).join(" ");
+    explain(this.parts, scene.key);
     this.root.style.height = `${scene.height}px`;
     this.root.style.background = scene.ground;
     this.root.dataset.mode = scene.mode;
@@ -71,13 +86,37 @@ class LinkedMap {
   }
 
   look(camera) {
-    this.camera = camera;
+    const floor = Math.max(0, this.whole().zoom - OUT);
+    this.camera = { ...camera, zoom: Math.min(20, Math.max(floor, camera.zoom)) };
     this.draw();
+  }
+
+  /** Show the place that a person means, or say that none is known by that name. */
+  find(words) {
+    const place = meant(this.drawn.places, words);
+    this.root.dataset.found = place?.name ?? "";
+    if (!place) {
+      tell(this.parts, [words.trim() ? `No place called “${words.trim()}” is known here.` : "Type the name of a place."], 8, 44, this.width);
+      return;
+    }
+    this.found = place;
+    const zoom = Math.max(this.camera.zoom, this.whole().zoom + 2);
+    tell(this.parts, [], 0, 0, this.width);
+    this.look({ longitude: place.longitude, latitude: place.latitude, zoom });
   }
 
   draw() {
     const { mode } = this.scene;
     const shown = this.shown();
+    measure(this.parts, this.camera);
+    this.label(shown);
+    this.root.dataset.view = JSON.stringify(this.camera);
+    if (this.flat) {
+      drawFlat(this.flat, { ...this, shown });
+      return;
+    }
+    const near = pixelsOf(this.camera, this.scene.spacing) >= NEAR;
+    this.root.dataset.outlines = String(near);
     const views = shown.map((pane, number) => new MapView({ id: pane.id, ...this.boxes[number], controller: CONTROLLER }));
     const viewState = Object.fromEntries(
       shown.map((pane, number) => [pane.id, paneCamera(mode, this.camera, this.boxes[number], this.width)]),
@@ -85,13 +124,58 @@ class LinkedMap {
     const props = {
       views,
       viewState,
-      layers: layers(this.scene, this.shape, this.columns, this.hovered),
+      layers: layers(this.scene, this.shape, this.columns, {
+        around: this.drawn, hovered: this.hovered, near, beneath: this.beneath(),
+      }), // prettier-ignore
       layerFilter: ({ layer, viewport }) => belongs(layer.id, viewport.id),
     };
     if (this.deck) this.deck.setProps(props);
     else this.deck = this.start(props);
-    measure(this.parts, this.camera);
-    this.root.dataset.view = JSON.stringify(this.camera);
+  }
+
+  /** The streets, where they are asked for; where none come, the map says so and stands without them. */
+  beneath() {
+    const { streets, mode } = this.scene;
+    this.streets ??= new Streets(() => this.scene && this.draw());
+    const width = mode === "swipe" ? this.width : this.boxes[0].width;
+    const found = streets ? this.streets.layers(WHOLE, streets.address, this.camera, width, this.height) : [];
+    const silent = Boolean(streets) && this.streets.failed;
+    if (silent) this.say(`The street map of ${new URL(streets.address).host} cannot be reached: the map stands without it.`);
+    else if (this.note) this.note.hidden = true;
+    return found;
+  }
+
+  /** A sentence at the map's lower edge. */
+  say(sentence) {
+    if (!this.note) {
+      this.note = Object.assign(document.createElement("p"), { className: "failure" });
+      this.note.setAttribute("role", "status");
+      this.root.append(this.note);
+    }
+    this.note.hidden = false;
+    if (this.note.textContent !== sentence) this.note.textContent = sentence;
+  }
+
+  /** Names over the cells: once over a swipe, whose panes are one map, else in each pane. */
+  label(shown) {
+    const whole = { x: 0, y: 0, width: this.width, height: this.height };
+    const boxes = this.scene.mode === "swipe" ? [whole] : this.boxes;
+    const labels = boxes.flatMap((box, number) => {
+      const project = (longitude, latitude) => projected(this.camera, box.width, box.height, longitude, latitude);
+      const taken = [
+        { left: 0, top: box.height - 34, right: 150, bottom: box.height },
+        { left: box.width - 370, top: box.height - 18, right: box.width, bottom: box.height },
+      ];
+      const title = this.scene.mode === "swipe" || shown[number].title;
+      if (title) taken.push({ left: 0, top: 0, right: this.scene.mode === "swipe" ? box.width : Math.min(box.width, 340), bottom: 32 });
+      if (box.x + box.width > this.width - 44) taken.push({ left: box.width - 44, top: 0, right: box.width, bottom: 230 - box.y });
+      const first = this.found ? [{ ...this.found, population: 1e9 }] : [];
+      const places = [...first, ...this.drawn.places.filter((place) => place !== this.found)];
+      return placed(places, { project, ...box, zoom: this.camera.zoom, measure: widthOf, taken }).map((label) => ({
+        ...label, x: label.x + box.x, y: label.y + box.y, size: label.name === this.found?.name ? "found" : label.size,
+      })); // prettier-ignore
+    });
+    write(this.parts, labels);
   }
 
   start(props) {
@@ -135,11 +219,14 @@ class LinkedMap {
 
   fail(error) {
     console.error(error);
-    if (this.root.dataset.drawn) return;
-    const note = document.createElement("p");
-    note.className = "failure";
-    note.textContent = "The map could not be drawn: this browser offers no WebGL. The numbers beside it hold all the same.";
-    this.parts.ground.replaceChildren(note);
+    if (this.root.dataset.drawn || this.flat) return;
+    this.say("This browser offers no WebGL: the map is a picture. The buttons zoom it; it cannot be dragged.");
+    this.flat = document.createElement("canvas");
+    this.flat.setAttribute("role", "img");
+    this.flat.setAttribute("aria-label", this.scene.alt);
+    this.parts.ground.replaceChildren(this.flat);
+    this.root.dataset.drawn = "flat";
+    this.draw();
   }
 
   /** Give the WebGL context back: `finalize` alone keeps it, and a page may have sixteen. */

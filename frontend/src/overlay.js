@@ -15,6 +15,7 @@ const ICONS = {
   wider: "M3 8h10",
   home: "M2 8l6-5 6 5M4 7v6h8V7",
   full: "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4",
+  find: "M7 12a5 5 0 1 0 0-10 5 5 0 0 0 0 10M10.7 10.7L14 14",
   grip: "M6 4L2 8l4 4M10 4l4 4-4 4",
 };
 
@@ -34,9 +35,10 @@ const button = (name, label) => {
   return made;
 };
 
-/** Build the elements inside `root`. `act` has zoom(step), home(), flip(), divide(share), full(). */
+/** Build the elements inside `root`. `act` has zoom(step), home(), flip(), divide(share), full(), find(words). */
 export function overlay(root, act) {
   const ground = element("div", "ground");
+  const names = element("div", "names", { "aria-hidden": "true" });
   const titles = element("div", "titles");
   const divider = element("div", "divider", {
     role: "slider", tabindex: "0", "aria-label": "Divider between the two maps", "aria-valuemin": "0", "aria-valuemax": "100",
@@ -50,11 +52,17 @@ export function overlay(root, act) {
   const wider = button("wider", "Zoom out");
   const home = button("home", "Show the whole area");
   const full = button("full", "Full screen");
-  tools.append(flip, closer, wider, home, full);
+  const find = button("find", "Find a place");
+  tools.append(flip, closer, wider, home, find, full);
+  const finder = searchField(find, act);
   const scale = element("div", "scale", { "aria-hidden": "true" });
+  const north = element("div", "north", { "aria-hidden": "true" });
+  north.textContent = "N";
+  const source = element("div", "source");
+  const key = element("ul", "key");
   const tooltip = element("div", "tooltip", { role: "status" });
   tooltip.hidden = true;
-  root.append(ground, titles, divider, tools, scale, tooltip);
+  root.append(ground, names, titles, divider, scale, north, source, key, finder.form, tools, tooltip);
 
   flip.onclick = () => act.flip();
   closer.onclick = () => act.zoom(1);
@@ -78,7 +86,73 @@ export function overlay(root, act) {
     event.preventDefault();
     act.divide(Number(divider.getAttribute("aria-valuenow")) / 100 + step);
   };
-  return { ground, titles, divider, flip, scale, tooltip };
+  return { ground, names, titles, divider, flip, scale, source, key, tools, finder, tooltip };
+}
+
+/** The field that asks for a place: closed until its button is pressed, and after Escape. */
+function searchField(opener, act) {
+  const form = element("form", "finder", { role: "search" });
+  const field = element("input", "wanted", {
+    type: "search", list: "places", placeholder: "Place", "aria-label": "Place to show", autocomplete: "off", maxlength: "80",
+  }); // prettier-ignore
+  const known = element("datalist", "known", { id: "places" });
+  form.append(field, known);
+  form.hidden = true;
+  opener.setAttribute("aria-expanded", "false");
+  const open = (wanted) => {
+    form.hidden = !wanted;
+    opener.setAttribute("aria-expanded", String(wanted));
+    (wanted ? field : opener).focus();
+  };
+  opener.onclick = () => open(form.hidden);
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    act.find(field.value);
+  };
+  form.onkeydown = (event) => {
+    event.stopPropagation(); // the map moves by keys too
+    if (event.key === "Escape") open(false);
+  };
+  return { form, field, known };
+}
+
+const textWidths = new Map();
+let pen;
+
+/** Width in pixels of a name in letters of a size. */
+export function widthOf(name, pixels) {
+  const about = `${pixels} ${name}`;
+  if (!textWidths.has(about)) {
+    pen ??= document.createElement("canvas").getContext("2d");
+    pen.font = `600 ${pixels}px sans-serif`;
+    textWidths.set(about, 1.04 * pen.measureText(name).width);
+  }
+  return textWidths.get(about);
+}
+
+/** Write names, each {name, size, x, y}, and the place that was looked for. */
+export function write(parts, labels) {
+  parts.names.replaceChildren(
+    ...labels.map(({ name, size, x, y }) => {
+      const label = element("span", `place ${size}`);
+      label.textContent = name;
+      label.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px) translate(-50%, -50%)`;
+      return label;
+    }),
+  );
+}
+
+/** What each colour means: shown over a map that fills the screen. */
+export function explain(parts, entries) {
+  parts.key.replaceChildren(
+    ...entries.map(({ label, colour, mark, ink }) => {
+      const line = element("li", "");
+      const swatch = element("span", `swatch ${mark}`);
+      Object.assign(swatch.style, { background: colour, color: ink });
+      line.append(swatch, label);
+      return line;
+    }),
+  );
 }
 
 /** Put titles, watermarks and the divider where the panes are. */

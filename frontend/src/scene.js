@@ -1,8 +1,9 @@
 // What is drawn: the scene that Python sends, as deck.gl layers. A layer's id starts with its pane.
+import { layersAround } from "./around.js";
 import { PathLayer, ScatterplotLayer, SolidPolygonLayer } from "@deck.gl/layers";
 import { cellToBoundary, splitLongToH3Index } from "h3-js";
 
-const WHOLE = "whole"; // the prefix of layers that every pane shows
+export const WHOLE = "whole"; // the prefix of layers that every pane shows
 
 /** Corners of cells given as 64-bit numbers: one flat array, and where each cell starts in it. */
 export function geometry(cells) {
@@ -51,14 +52,19 @@ export function belongs(layerId, paneId) {
   return prefix === WHOLE || prefix === paneId;
 }
 
-/** All layers of a scene. `hovered` is the position of a cell, or -1. */
-export function layers(scene, shape, columns, hovered) {
+/**
+ * All layers of a scene. `around` is unpacked, `hovered` the position of a cell or -1, `near` whether cells are
+ * large enough on the screen for each to have its outline, `beneath` what lies over the land and under the cells.
+ */
+export function layers(scene, shape, columns, { around, hovered, near, beneath }) {
   const polygons = shape.polygons;
-  const drawn = [];
+  const drawn = [...layersAround(WHOLE, around, { ...scene.around, ground: rgb(scene.ground) }), ...beneath];
   scene.panes.forEach((pane, number) => {
     if (pane.classes) drawn.push(...cellLayers(pane, polygons, columns[`class${number}`], shape, scene));
+    if (pane.points) drawn.push(pointsLayer(pane));
     for (const line of pane.lines) drawn.push(lineLayer(`${pane.id}/${line.id}`, line));
   });
+  if (near) drawn.push(outlinesLayer(shape, scene));
   for (const line of scene.lines) drawn.push(lineLayer(`${WHOLE}/${line.id}`, line));
   const outline = hovered < 0 ? [] : [ring(shape, hovered)];
   drawn.push(
@@ -75,6 +81,7 @@ function cellLayers(pane, polygons, classes, shape, scene) {
     data: polygons,
     _normalize: false,
     positionFormat: "XY",
+    opacity: scene.streets ? 0.65 : 1,
     getFillColor: (_, { index }) => colours[classes[index]],
     updateTriggers: { getFillColor: [classes, colours] },
     pickable: true,
@@ -84,6 +91,35 @@ function cellLayers(pane, polygons, classes, shape, scene) {
   );
   return [cells, ...marked];
 }
+
+function pointsLayer(pane) {
+  return new ScatterplotLayer({
+    id: `${pane.id}/points`,
+    data: pane.points.places,
+    getPosition: (place) => place,
+    getFillColor: [...pane.points.colour, 150],
+    getRadius: 2.5,
+    radiusUnits: "pixels",
+    updateTriggers: { getFillColor: pane.points.colour },
+  });
+}
+
+/** The edges of all cells: seen when one is near enough to tell them apart. */
+function outlinesLayer(shape, scene) {
+  return new PathLayer({
+    id: `${WHOLE}/outlines`,
+    data: shape.edges,
+    _pathType: "open",
+    positionFormat: "XY",
+    getColor: [...scene.ink, 70],
+    getWidth: 1,
+    widthUnits: "pixels",
+    updateTriggers: { getColor: scene.ink },
+  });
+}
+
+/** "#rrggbb" as [red, green, blue]. */
+const rgb = (text) => [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16));
 
 function markLayer(pane, entry, number, classes, shape, scene) {
   const places = [];

@@ -12,7 +12,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpgp_core.lattice import Lattice
+from dpgp_core.priors.lattice import Lattice
 from geo import MAX_CELLS, Domain, DomainError, domain_from_bbox, domain_from_cells, domain_from_geojson
 
 CITY = (-0.2, 51.45, 0.0, 51.55)
@@ -29,7 +29,8 @@ PLACES = {
 @pytest.fixture(scope="module", params=PLACES, ids=str)
 def domain(request: pytest.FixtureRequest) -> Domain:
     resolution = 5 if "Fiji" in request.param else 7
-    return domain_from_bbox(*PLACES[request.param], resolution)
+    box = PLACES[request.param]
+    return domain_from_bbox(*box, resolution, crosses_date_line=box[0] > box[2])
 
 
 def test_a_cell_belongs_exactly_if_its_centre_does() -> None:
@@ -199,7 +200,7 @@ def test_a_sliver_across_the_globe_does_not_exhaust_memory() -> None:
 
 def test_a_region_wider_than_half_the_globe_is_filled() -> None:
     """H3 alone would take it for its complement."""
-    domain = domain_from_bbox(-170, -60, 170, 60, 1)
+    domain = domain_from_bbox(-170, -60, 170, 60, 1, crosses_date_line=False)
     lon, lat = domain.centres_lonlat.T
     assert (np.abs(lon) < 170).all()
     assert (np.abs(lat) < 60).all()
@@ -245,7 +246,7 @@ def test_any_box_on_earth_gives_a_consistent_domain_or_a_sentence(
 ) -> None:
     east = lon + size if lon + size <= 180 else lon + size - 360
     try:
-        domain = domain_from_bbox(lon, lat, east, lat + size, resolution)
+        domain = domain_from_bbox(lon, lat, east, lat + size, resolution, crosses_date_line=lon > east)
     except DomainError as error:
         reason = str(error)
     else:

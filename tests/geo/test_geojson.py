@@ -17,6 +17,7 @@ from geo import (
     GeoJsonError,
     cells_collection,
     collection_bytes,
+    decimals_for,
     dissolve,
     domain_from_bbox,
     regions_collection,
@@ -36,7 +37,7 @@ PLACES = {
 @pytest.fixture(scope="module", params=PLACES)
 def domain(request: pytest.FixtureRequest) -> Domain:
     box, resolution = PLACES[request.param]
-    return domain_from_bbox(*box, resolution)
+    return domain_from_bbox(*box, resolution, crosses_date_line=box[0] > box[2])
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +66,26 @@ def test_regions_are_rfc_7946(domain: Domain) -> None:
     assert [feature["geometry"] is None for feature in regions["features"]] == [False, False, True]
 
 
-def test_every_feature_carries_the_facts(domain: Domain, cells: dict[str, Any]) -> None:
-    for feature in cells["features"] + regions_collection(halves(domain), FACTS)["features"]:
-        assert FACTS.items() <= feature["properties"].items()
+def test_the_facts_stand_once(domain: Domain, cells: dict[str, Any]) -> None:
+    for collection in (cells, regions_collection(halves(domain), FACTS)):
+        assert collection["release"] == FACTS
+        assert all("epsilon" not in feature["properties"] for feature in collection["features"])
+
+
+@pytest.mark.parametrize(("resolution", "decimals"), [(0, 1), (5, 4), (8, 5), (9, 5), (10, 6), (15, 7)])
+def test_corners_are_as_fine_as_their_cells_need(resolution: int, decimals: int) -> None:
+    assert decimals_for(resolution) == decimals
+
+
+def test_coarser_corners_are_written_shorter(domain: Domain, cells: dict[str, Any]) -> None:
+    short = cells_collection(domain, {}, {}, decimals=3)
+    corners = [c for f in short["features"] for ring in _rings(f["geometry"]) for c in ring]
+    assert all(round(value, 3) == value for corner in corners for value in corner)
+
+
+def _rings(geometry: dict[str, Any]) -> list[Any]:
+    parts = [geometry["coordinates"]] if geometry["type"] == "Polygon" else geometry["coordinates"]
+    return [ring for part in parts for ring in part]
 
 
 def test_cells_keep_order_index_and_outline(domain: Domain, cells: dict[str, Any]) -> None:
@@ -83,7 +101,6 @@ def test_geopandas_reads_back_what_was_written(domain: Domain, cells: dict[str, 
     assert frame["h3"].tolist() == list(domain.cells)
     assert frame["in_set"].tolist() == (np.linspace(0, 1, domain.size) >= 0.5).tolist()
     np.testing.assert_allclose(frame["vote_fraction"], np.linspace(0, 1, domain.size), rtol=0, atol=1e-15)
-    assert (frame["epsilon"] == 1.0).all()
     assert frame.geometry.is_valid.all()
     write_geojson(regions_collection(halves(domain), FACTS), tmp_path / "regions.geojson")
     regions = geopandas.read_file(tmp_path / "regions.geojson")
@@ -109,7 +126,8 @@ def test_gdal_in_rfc_mode_agrees_about_the_rings(cells: dict[str, Any], tmp_path
 
 def test_the_box_is_the_smallest_also_across_the_antimeridian() -> None:
     box, resolution = PLACES["antimeridian"]
-    west, south, east, north = cells_collection(domain_from_bbox(*box, resolution), {}, {})["bbox"]
+    domain = domain_from_bbox(*box, resolution, crosses_date_line=True)
+    west, south, east, north = cells_collection(domain, {}, {})["bbox"]
     assert 178.5 < west < 179.5
     assert -179.7 < east < -178.7
     assert -18 < south < north < -15.9
@@ -135,11 +153,7 @@ def test_wrong_properties_are_refused() -> None:
     with pytest.raises(GeoJsonError, match="values for"):
         cells_collection(domain, {"vote": ones[1:]}, {})
     with pytest.raises(GeoJsonError, match="given twice"):
-        cells_collection(domain, {"epsilon": ones}, {"epsilon": 1})
-    with pytest.raises(GeoJsonError, match="given twice"):
         cells_collection(domain, {"h3": ones}, {})
-    with pytest.raises(GeoJsonError, match="would hide"):
-        cells_collection(domain, {}, {"h3": 1})
     with pytest.raises(GeoJsonError, match="cannot be a GeoJSON property"):
         cells_collection(domain, {}, {"when": object()})
 

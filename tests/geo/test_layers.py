@@ -10,7 +10,7 @@ import numpy as np
 import pydeck
 import pytest
 
-from geo import domain_from_bbox
+from geo import domain_from_bbox, linked, painting
 from geo import layers as maps
 from geo.colours import rgb
 from geo.framing import fit
@@ -23,27 +23,27 @@ VOTES = np.linspace(0, 1, N)
 DECKS = {
     "set": lambda **look: maps.excursion_deck(DOMAIN, paint_set(), **look),
     "votes": lambda **look: maps.excursion_deck(
-        DOMAIN, maps.paint_votes(VOTES, 20, what="x", title="t"), **look
+        DOMAIN, painting.paint_votes(VOTES, 20, what="x", title="t"), **look
     ),
     "three-way": lambda **look: maps.excursion_deck(
         DOMAIN,
-        maps.paint_three_way(MASK.astype(int) - OTHER, threshold="5", title="t"),
+        painting.paint_three_way(MASK.astype(int) - OTHER, threshold="5", title="t"),
         **look,
     ),
-    "field": lambda **look: maps.excursion_deck(DOMAIN, maps.paint_field(VOTES, "m", title="t"), **look),
-    "baseline": lambda **look: maps.pane_deck(DOMAIN, maps.Pane("b", paint_set(), private=True), **look),
+    "field": lambda **look: maps.excursion_deck(DOMAIN, painting.paint_field(VOTES, "m", title="t"), **look),
+    "baseline": lambda **look: maps.pane_deck(DOMAIN, linked.Pane("b", paint_set(), private=True), **look),
     "difference": lambda **look: maps.pane_deck(DOMAIN, difference(), **look),
     "boundaries": lambda **look: maps.boundaries_deck(DOMAIN, [MASK, ~OTHER], OTHER, **look),
     "preview": lambda **look: maps.preview_deck(DOMAIN, [0.0, np.nan], [51.5, 51.5], **look),
 }
 
 
-def difference(released: Any = MASK, baseline: Any = OTHER) -> maps.Pane:
-    return maps.Pane("d", maps.paint_difference(released, baseline, title="t"), private=True)
+def difference(released: Any = MASK, baseline: Any = OTHER) -> linked.Pane:
+    return linked.Pane("d", painting.paint_difference(released, baseline, title="t"), private=True)
 
 
-def paint_set() -> maps.Painting:
-    return maps.paint_set(MASK, inside="in", outside="out", title="t")
+def paint_set() -> painting.Painting:
+    return painting.paint_set(MASK, inside="in", outside="out", title="t")
 
 
 def spec(deck: pydeck.Deck) -> dict[str, Any]:
@@ -84,17 +84,17 @@ def test_layers_have_names_and_the_outline_lies_on_top(name: str) -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_cell_is_drawn_once_in_the_colour_of_its_class(theme: maps.Theme) -> None:
-    painting = maps.paint_votes(VOTES, 20, what="x", title="t")
-    cells = layer(maps.excursion_deck(DOMAIN, painting, theme=theme), "released")
+    votes = painting.paint_votes(VOTES, 20, what="x", title="t")
+    cells = layer(maps.excursion_deck(DOMAIN, votes, theme=theme), "released")
     assert cells["highPrecision"] is True
     assert cells["opacity"] == 1.0
     assert [row["h"] for row in cells["data"]] == list(DOMAIN.cells)
-    for row, index in zip(cells["data"], painting.classes, strict=True):
-        assert row["c"] == rgb(painting.entries[index].role, theme)
+    for row, index in zip(cells["data"], votes.classes, strict=True):
+        assert row["c"] == rgb(votes.entries[index].role, theme)
     shown = {tuple(row["c"]) for row in cells["data"]}
     named = {
         tuple(int(e.colour[k : k + 2], 16) for k in (1, 3, 5))
-        for e in maps.legend(painting, theme)
+        for e in painting.legend(votes, theme)
         if e.cells
     }
     assert shown == named
@@ -148,7 +148,7 @@ def test_the_preview_shows_places_but_no_values() -> None:
 
 
 def test_what_does_not_fit_the_domain_is_refused() -> None:
-    short = maps.paint_set(MASK[1:], inside="in", outside="out", title="t")
+    short = painting.paint_set(MASK[1:], inside="in", outside="out", title="t")
     with pytest.raises(ValueError, match="the domain"):
         maps.excursion_deck(DOMAIN, short)
     with pytest.raises(ValueError, match="one boolean for each cell"):
@@ -167,7 +167,7 @@ def test_what_does_not_fit_the_domain_is_refused() -> None:
 @pytest.mark.parametrize(("width", "height"), [(700, 500), (300, 900), (1900, 300)])
 def test_the_first_view_shows_the_whole_domain(box: tuple[float, ...], width: int, height: int) -> None:
     """Every centre within the chart, and the domain as large as it can be."""
-    domain = domain_from_bbox(*box, 3 if box[2] == 0.0 else 6)
+    domain = domain_from_bbox(*box, 3 if box[2] == 0.0 else 6, crosses_date_line=box[0] > box[2])
     longitude, latitude, zoom = fit(domain, width, height)
     world = 512 * 2**zoom
 
@@ -180,8 +180,3 @@ def test_the_first_view_shows_the_whole_domain(box: tuple[float, ...], width: in
     assert np.abs(x).max() <= width / 2
     assert np.abs(y).max() <= height / 2
     assert max(np.abs(x).max() / (width / 2), np.abs(y).max() / (height / 2)) > 0.6
-
-
-def test_what_pages_need_is_exported() -> None:
-    assert sorted(maps.__all__) == sorted(set(maps.__all__))
-    assert all(hasattr(maps, name) for name in maps.__all__)

@@ -9,7 +9,7 @@ import h3
 import numpy as np
 import pytest
 
-from geo import domain_from_bbox
+from geo import domain_from_bbox, linked, painting
 from geo import layers as maps
 from geo.colours import rgb
 
@@ -18,13 +18,13 @@ MASK = DOMAIN.centres[:, 0] > 0
 OTHER = DOMAIN.centres[:, 1] > 0
 
 
-def painted(mask: np.ndarray, name: str = "in") -> maps.Painting:
-    return maps.paint_set(mask, inside=name, outside=f"not {name}", title="t")
+def painted(mask: np.ndarray, name: str = "in") -> painting.Painting:
+    return painting.paint_set(mask, inside=name, outside=f"not {name}", title="t")
 
 
 def pair(mode: maps.Mode = "beside", **how: object) -> dict:
-    panes = [maps.Pane("Released", painted(MASK)), maps.Pane("Baseline", painted(OTHER), private=True)]
-    return maps.linked_scene(DOMAIN, panes, mode=mode, alt="two maps", **how)
+    panes = [linked.Pane("Released", painted(MASK)), linked.Pane("Baseline", painted(OTHER), private=True)]
+    return linked.linked_scene(DOMAIN, panes, mode=mode, alt="two maps", **how)
 
 
 def test_every_cell_has_its_number_and_the_class_and_words_of_each_pane() -> None:
@@ -47,14 +47,19 @@ def test_a_private_pane_says_so_in_every_tooltip_and_a_released_one_never_does()
 
 
 def test_a_pane_may_have_a_word_of_its_own() -> None:
-    panes = [maps.Pane("a", painted(MASK), word="Rehearsed"), maps.Pane("b", painted(MASK), True, word="Aim")]
-    first, second = maps.linked_scene(DOMAIN, panes, mode="beside", alt="x")["scene"]["panes"]
-    assert {note.split(":")[0] for note in first["notes"]} == {"Rehearsed"}
+    panes = [
+        linked.Pane("a", painted(MASK), word="Simulated"),
+        linked.Pane("b", painted(MASK), True, word="Aim"),
+    ]
+    first, second = linked.linked_scene(DOMAIN, panes, mode="beside", alt="x")["scene"]["panes"]
+    assert {note.split(":")[0] for note in first["notes"]} == {"Simulated"}
     assert {note.split(":")[0] for note in second["notes"]} == {"Aim"}
 
 
 def test_a_lone_released_pane_carries_nothing_of_a_baseline() -> None:
-    alone = maps.linked_scene(DOMAIN, [maps.Pane("Released", painted(MASK))], mode="single", alt="one map")
+    alone = linked.linked_scene(
+        DOMAIN, [linked.Pane("Released", painted(MASK))], mode="single", alt="one map"
+    )
     assert set(alone["cells"].columns) == {"cell", "class0", "note0"}
     assert alone["scene"]["panes"][0].pop("private") is False
     text = json.dumps(alone["scene"]).lower()
@@ -63,12 +68,12 @@ def test_a_lone_released_pane_carries_nothing_of_a_baseline() -> None:
 
 
 def test_the_boundary_of_the_baseline_makes_a_pane_private() -> None:
-    lines = maps.boundary_lines(DOMAIN, [MASK], OTHER)
+    lines = linked.boundary_lines(DOMAIN, [MASK], OTHER)
     assert [line.name for line in lines] == ["baseline", "path-0"]
     with pytest.raises(ValueError, match="is private"):
-        maps.Pane("Boundaries", lines=lines)
-    scene = maps.linked_scene(
-        DOMAIN, [maps.Pane("Boundaries", private=True, lines=lines)], mode="single", alt="lines"
+        linked.Pane("Boundaries", lines=lines)
+    scene = linked.linked_scene(
+        DOMAIN, [linked.Pane("Boundaries", private=True, lines=lines)], mode="single", alt="lines"
     )["scene"]
     assert [line["id"] for line in scene["panes"][0]["lines"]] == ["baseline", "path-0"]
     assert "classes" not in scene["panes"][0]
@@ -76,21 +81,38 @@ def test_the_boundary_of_the_baseline_makes_a_pane_private() -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_colours_and_marks_are_those_of_the_legend(theme: maps.Theme) -> None:
-    painting = maps.paint_difference(MASK, OTHER, title="t")
-    scene = maps.linked_scene(
-        DOMAIN, [maps.Pane("Difference", painting, private=True)], mode="single", alt="x", theme=theme
+    shown = painting.paint_difference(MASK, OTHER, title="t")
+    scene = linked.linked_scene(
+        DOMAIN, [linked.Pane("Difference", shown, private=True)], mode="single", alt="x", theme=theme
     )["scene"]
-    for sent, entry in zip(scene["panes"][0]["classes"], maps.legend(painting, theme), strict=True):
+    for sent, entry in zip(scene["panes"][0]["classes"], painting.legend(shown, theme), strict=True):
         assert "#{:02x}{:02x}{:02x}".format(*sent["colour"]) == entry.colour
         assert sent["mark"] == entry.mark
     assert scene["ink"] == rgb("line", theme)
 
 
+def test_dots_of_observations_make_a_pane_private_and_four_maps_stand_side_by_side() -> None:
+    dots = np.array([(-0.1, 51.5), (0.0, 51.45)])
+    with pytest.raises(ValueError, match="is private"):
+        linked.Pane("Hexagons", painting.paint_cells(DOMAIN.size), points=dots)
+    seen = linked.Pane("Hexagons", painting.paint_cells(DOMAIN.size), private=True, points=dots)
+    scene = linked.linked_scene(DOMAIN, [seen] * 4, mode="beside", alt="x")["scene"]
+    assert [pane["points"]["places"] for pane in scene["panes"]] == [dots.tolist()] * 4
+    assert {note for pane in scene["panes"] for note in pane["notes"]} == {"Cell of the public domain"}
+
+
+def test_streets_are_named_only_where_they_are_asked_for() -> None:
+    assert pair()["scene"]["streets"] is None
+    for theme, style in (("light", "light_nolabels"), ("dark", "dark_nolabels")):
+        streets = pair(streets=True, theme=theme)["scene"]["streets"]
+        assert streets["address"] == f"https://basemaps.cartocdn.com/{style}/{{z}}/{{x}}/{{y}}.png"
+
+
 def test_the_area_is_the_same_for_other_sets_and_another_one_for_other_cells() -> None:
     assert pair()["scene"]["area"] == pair("swipe")["scene"]["area"]
     elsewhere = domain_from_bbox(-0.3, 51.4, 0.1, 51.7, 7)
-    other = maps.linked_scene(
-        elsewhere, [maps.Pane("r", painted(elsewhere.centres[:, 0] > 0))], mode="single", alt="x"
+    other = linked.linked_scene(
+        elsewhere, [linked.Pane("r", painted(elsewhere.centres[:, 0] > 0))], mode="single", alt="x"
     )
     assert other["scene"]["area"] != pair()["scene"]["area"]
 
@@ -104,14 +126,16 @@ def test_a_redraw_sends_little() -> None:
     assert pickle.dumps(sent["scene"])  # plain data only
 
 
-@pytest.mark.parametrize(("mode", "count"), [("beside", 1), ("swipe", 1), ("toggle", 1), ("single", 2)])
+@pytest.mark.parametrize(
+    ("mode", "count"), [("beside", 1), ("swipe", 1), ("toggle", 1), ("single", 2), ("beside", 5)]
+)
 def test_the_number_of_panes_belongs_to_the_mode(mode: maps.Mode, count: int) -> None:
     with pytest.raises(ValueError, match="panes"):
-        maps.linked_scene(DOMAIN, [maps.Pane("p", painted(MASK))] * count, mode=mode, alt="x")
+        linked.linked_scene(DOMAIN, [linked.Pane("p", painted(MASK))] * count, mode=mode, alt="x")
 
 
 def test_what_does_not_fit_the_domain_is_refused() -> None:
     with pytest.raises(ValueError, match="the domain"):
-        maps.linked_scene(DOMAIN, [maps.Pane("p", painted(MASK[1:]))], mode="single", alt="x")
+        linked.linked_scene(DOMAIN, [linked.Pane("p", painted(MASK[1:]))], mode="single", alt="x")
     with pytest.raises(ValueError, match="one boolean for each cell"):
-        maps.boundary_lines(DOMAIN, [MASK[1:]])
+        linked.boundary_lines(DOMAIN, [MASK[1:]])

@@ -8,22 +8,22 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from geo.colours import CLASSES, Theme, rgb
-from tests.browser.harness import CHART, count_colour, running_script, wait_for_colour
+from tests.browser.harness import CHART, PATIENCE, count_colour, running_script, wait_for_colour
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 SCRIPT = """
 import numpy as np
 import streamlit as st
 from geo import domain_from_bbox
-from geo import layers as maps
+from geo import layers as maps, linked, painting
 
 look = {"theme": st.query_params["theme"], "width": 600, "height": 400}
 domain = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)
 x, y = domain.centres.T
 thirds = np.digitize(x, np.quantile(x, [1 / 3, 2 / 3]))
-painting = maps.paint_three_way(thirds - 1, threshold="5", title="t")
-st.pydeck_chart(maps.excursion_deck(domain, painting, **look), key="three", height=400)
-pane = maps.Pane("d", maps.paint_difference(x > 0, y > 0, title="t"), private=True)
+ways = painting.paint_three_way(thirds - 1, threshold="5", title="t")
+st.pydeck_chart(maps.excursion_deck(domain, ways, **look), key="three", height=400)
+pane = linked.Pane("d", painting.paint_difference(x > 0, y > 0, title="t"), private=True)
 st.pydeck_chart(maps.pane_deck(domain, pane, **look), key="difference", height=400)
 st.pydeck_chart(maps.boundaries_deck(domain, [x > 0], y > 0, **look), key="lines", height=400)
 """
@@ -39,6 +39,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def browser_page(browser: Browser) -> Iterator[Page]:
     page = browser.new_page(viewport={"width": 900, "height": 1500})
+    page.set_default_timeout(PATIENCE * 1000)
     yield page
     page.close()
 

@@ -69,7 +69,7 @@ def test_an_older_crs_member_is_honoured_and_said() -> None:
 
 
 def test_a_box_across_the_antimeridian_is_cut_there() -> None:
-    region = region_from_bbox(179.0, -18.0, -179.0, -16.0)
+    region = region_from_bbox(179.0, -18.0, -179.0, -16.0, crosses_date_line=True)
     assert len(region.shape.geoms) == 2
     assert region.shape.area == pytest.approx(4.0)
     cut = region_from_geojson(geometry_dict(region.shape))
@@ -132,13 +132,36 @@ def test_what_is_no_region_gets_one_sentence(source: Any, words: str) -> None:
         ((0, 50, float("nan"), 51), "four finite numbers"),
         ((51.4, -100, 51.6, 0.1), "look swapped"),
         ((530000, 180000, 540000, 190000), "look projected"),
-        ((180, 0, -180, 1), "empty"),
+        ((170, 0, -170, 1), "west 170 and east -170: exchange the two, or state that it crosses"),
+        ((-170, 0, 170, 1), "340 degrees wide: exchange west and east if it is meant to cross"),
+        ((-90, 0, 90.5, 1), "180.5 degrees wide"),
         ((0, 80, 1, 89), "pole"),
     ],
 )
 def test_what_is_no_box_gets_one_sentence(box: tuple[float, float, float, float], words: str) -> None:
     with pytest.raises(DomainError, match=words):
         region_from_bbox(*box)
+
+
+@pytest.mark.parametrize(
+    ("box", "crosses", "words"),
+    [
+        ((170, 0, -170, 1), False, "exchange the two"),
+        ((-170, 0, 170, 1), True, "exchange the two, or state that it does not cross"),
+        ((180, 0, -180, 1), True, "empty"),
+    ],
+)
+def test_an_answer_that_does_not_fit_the_box_is_refused(
+    box: tuple[float, float, float, float], crosses: bool, words: str
+) -> None:
+    with pytest.raises(DomainError, match=words):
+        region_from_bbox(*box, crosses_date_line=crosses)
+
+
+def test_a_wide_box_is_taken_as_it_stands_once_that_is_said() -> None:
+    assert region_from_bbox(-170, -60, 170, 60, crosses_date_line=False).shape.area == 340 * 120
+    assert region_from_bbox(10, 0, -10, 1, crosses_date_line=True).shape.area == 340
+    assert region_from_bbox(-90, 0, 90, 1).shape.area == 180, "half the globe is not questioned"
 
 
 def test_a_million_vertices_get_a_sentence_before_they_are_looked_at() -> None:

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from matplotlib.image import imread
 from numpy.typing import NDArray
 
 from geo import domain_from_bbox, domain_from_cells
 from geo.colours import Theme, colour
 from geo.painting import paint_difference, paint_set, paint_three_way
+from geo.static_ground import draw_names
 from geo.static_map import draw_map, round_length
+from geo.surroundings import Place, Surroundings
 
 DOMAIN = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 8)
 EAST = DOMAIN.centres[:, 0] > 0
@@ -72,7 +75,7 @@ def test_marks_are_drawn_as_a_second_channel() -> None:
 
 
 def test_a_domain_across_the_antimeridian_is_one_piece() -> None:
-    domain = domain_from_bbox(179.0, -18.0, -179.0, -16.0, 5)
+    domain = domain_from_bbox(179.0, -18.0, -179.0, -16.0, 5, crosses_date_line=True)
     picture = draw_map(domain, paint_set(np.ones(domain.size, dtype=bool), inside="a", outside="b", title=""))
     columns = np.unique(places(picture, "inside")[:, 1])
     width = pixels(picture).shape[1]
@@ -97,3 +100,23 @@ def test_another_domain_is_refused() -> None:
 )
 def test_the_scale_bar_is_a_round_length(longest: float, expected: float) -> None:
     assert round_length(longest) == pytest.approx(expected)
+
+
+def test_the_ground_and_names_are_drawn_around_the_cells_and_their_source_is_named() -> None:
+    west, south, east, north = -1.0, 51.0, 0.7, 52.0
+    land = np.array([(west, south), (0.0, south), (0.0, north), (west, north), (west, south)])
+    known_places = (
+        Place("Largest", -0.1, 51.5, 900_000),
+        Place("Hidden", -0.1, 51.5, 10),
+        Place("東京", 0.0, 51.45, 9),
+    )
+    known = Surroundings(box=(west, south, east, north), land=(land,), places=known_places)
+    plain, named = draw_map(DOMAIN, SET), draw_map(DOMAIN, SET, around=known)
+    assert named == draw_map(DOMAIN, SET, around=known)
+    assert pixels(named).shape[0] > pixels(plain).shape[0]  # a line for the source
+    assert len(places(named, "water")) > 1000 > len(places(plain, "water"))
+    figure = Figure(figsize=(6, 4))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_xlim(-20_000, 20_000)
+    axes.set_ylim(-15_000, 15_000)
+    assert draw_names(axes, known, DOMAIN.crs, "light") == ("Largest",)

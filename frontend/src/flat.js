@@ -1,0 +1,71 @@
+// The map as a picture, for browsers without WebGL: the same cells and lines on an ordinary canvas.
+import { paneCamera, projected } from "./cameras.js";
+
+const css = (colour) => (typeof colour === "string" ? colour : `rgb(${colour.slice(0, 3).join(",")})`);
+
+/** Draw all panes into a 2-D `canvas` of `width` by `height` pixels. */
+export function drawFlat(canvas, { scene, shape, columns, drawn, shown, boxes, camera, width, height }) {
+  const fine = globalThis.devicePixelRatio || 1;
+  Object.assign(canvas, { width: Math.round(width * fine), height: Math.round(height * fine) });
+  const pen = canvas.getContext("2d");
+  pen.scale(fine, fine);
+  shown.forEach((pane, number) => {
+    const box = boxes[number];
+    const own = paneCamera(scene.mode, camera, box, width);
+    const at = ([longitude, latitude]) => projected(own, box.width, box.height, longitude, latitude);
+    pen.save();
+    pen.beginPath();
+    pen.rect(box.x, box.y, box.width, box.height);
+    pen.clip();
+    pen.translate(box.x, box.y);
+    const fill = (ring, colour) => { trace(pen, ring.map(at)); pen.fillStyle = css(colour); pen.fill(); };
+    const stroke = (line, colour, wide) => {
+      trace(pen, line.map(at));
+      Object.assign(pen, { strokeStyle: css(colour), lineWidth: wide, lineJoin: "round" });
+      pen.stroke();
+    }; // prettier-ignore
+    drawn.sea.forEach((ring) => fill(ring, scene.around.water));
+    drawn.land.forEach((ring) => fill(ring, scene.ground));
+    drawn.borders.forEach((line) => stroke(line, scene.around.border, 1));
+    drawn.shores.forEach((line) => stroke(line, scene.around.shore, 1.2));
+    if (pane.classes) cells(pen, pane, columns[`class${scene.panes.indexOf(pane)}`], shape, at);
+    for (const place of pane.points?.places ?? []) {
+      pen.fillStyle = css(pane.points.colour);
+      pen.fillRect(...at(place).map((value) => value - 1.5), 3, 3);
+    }
+    for (const { paths, colour, width: wide } of [...pane.lines, ...scene.lines]) {
+      paths.forEach((line) => stroke(line, colour, wide));
+    }
+    pen.restore();
+  });
+}
+
+function cells(pen, pane, classes, shape, at) {
+  for (let index = 0; index < shape.count; index += 1) {
+    const entry = pane.classes[classes[index]];
+    const corners = [];
+    for (let k = shape.starts[index]; k < shape.starts[index + 1]; k += 1) {
+      corners.push(at([shape.corners[2 * k], shape.corners[2 * k + 1]]));
+    }
+    trace(pen, corners);
+    Object.assign(pen, { fillStyle: css(entry.colour), strokeStyle: css(entry.colour), lineWidth: 0.7 });
+    pen.fill();
+    pen.stroke(); // closes the hair-lines that antialiasing leaves between cells
+    if (entry.mark) mark(pen, entry, corners);
+  }
+}
+
+function mark(pen, entry, corners) {
+  const middle = [0, 1].map((axis) => corners.slice(1).reduce((sum, corner) => sum + corner[axis], 0) / (corners.length - 1));
+  const radius = Math.max(1, 0.16 * Math.hypot(corners[0][0] - corners[3][0], corners[0][1] - corners[3][1]) * 0.87);
+  pen.beginPath();
+  pen.arc(...middle, radius, 0, 2 * Math.PI);
+  Object.assign(pen, { fillStyle: css(entry.ink), strokeStyle: css(entry.ink), lineWidth: 1.5 });
+  if (entry.mark === "dots") pen.fill();
+  else pen.stroke();
+}
+
+function trace(pen, corners) {
+  pen.beginPath();
+  corners.forEach(([x, y], at) => (at ? pen.lineTo(x, y) : pen.moveTo(x, y)));
+}

@@ -1,0 +1,1 @@
+"""Maps of what is no hexagon: one module per kind."""

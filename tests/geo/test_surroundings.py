@@ -1,0 +1,109 @@
+"""What lies around a region: places, coast and borders, in few numbers and from the cells alone."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from geo import domain_from_bbox, surroundings
+from geo.surroundings import Place, Surroundings, around, find_places
+
+DOMAIN = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)
+PLACES = ["Far\t3.0\t51.5\t900000", "Middleton\t-0.1\t51.5\t5000", "Midway\t-0.2\t51.45\t70"]
+# One square of land from 20 degrees west to the meridian of Greenwich, and one border across it.
+LAND = [-200_000, 500_000, 200_000, 0, 0, 20_000, -200_000, 0, 0, -20_000]
+BORDER = [-100_000, 515_000, 200_000, 0]
+
+
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Files of a small world of our own."""
+    with gzip.open(tmp_path / "places.tsv.gz", "wt", encoding="utf-8") as file:
+        file.write("\n".join(PLACES))
+    with gzip.open(tmp_path / "land.json.gz", "wt") as file:
+        json.dump({"steps": 10_000, "land": [LAND], "borders": [BORDER]}, file)
+    monkeypatch.setattr(surroundings, "folder", lambda: tmp_path)
+    yield tmp_path
+    for kept in (surroundings._around, surroundings._gazetteer, surroundings._land):
+        kept.cache_clear()
+
+
+def test_places_near_the_region_come_before_larger_ones_far_away(built: Path) -> None:
+    assert [place.name for place in around(DOMAIN).places] == ["Middleton", "Midway"]
+    wide = domain_from_bbox(-3, 50, 2.9, 53, 4)
+    assert [place.name for place in around(wide).places] == ["Far", "Middleton", "Midway"]
+
+
+def test_land_is_cut_at_the_box_and_the_shore_is_where_the_land_ends(built: Path) -> None:
+    found = around(DOMAIN)
+    west, south, east, north = found.box
+    assert west < -0.3 < 0.1 < east
+    assert south < 51.4 < 51.6 < north
+    (land,) = found.land
+    assert land.min(axis=0) == pytest.approx((west, south))
+    assert land.max(axis=0) == pytest.approx((0.0, north))
+    (shore,) = found.coast
+    np.testing.assert_allclose(shore[:, 0], 0.0)
+    (border,) = found.borders
+    assert border[:, 0].min() == pytest.approx(west)
+    assert border[:, 0].max() == pytest.approx(east)
+    assert border[:, 1] == pytest.approx(51.5)
+
+
+def test_what_travels_is_unpacked_to_the_same_lines(built: Path) -> None:
+    found = around(DOMAIN)
+    sent = json.loads(json.dumps(found.packed()))
+    flat = np.reshape(sent["land"][0], (-1, 2)).cumsum(axis=0) / sent["steps"]
+    np.testing.assert_allclose(flat, found.land[0], atol=1e-4)
+    assert sent["places"][0] == ["Middleton", -0.1, 51.5, 5000]
+    assert sent["source"].startswith("Place names: GeoNames")
+
+
+def test_it_depends_on_the_cells_and_on_nothing_else(built: Path) -> None:
+    assert around(DOMAIN) is around(domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7))
+
+
+def test_the_date_line_is_crossed_in_one_piece(built: Path) -> None:
+    (built / "places.tsv.gz").write_bytes(gzip.compress(b"West\t-179.9\t51.5\t10\nEast\t179.9\t51.5\t9"))
+    there = around(domain_from_bbox(179.5, 51.4, 179.99, 51.6, 7))
+    assert there.places == (Place("West", 180.1, 51.5, 10), Place("East", 179.9, 51.5, 9))
+
+
+def test_the_search_takes_a_whole_name_before_a_larger_place(built: Path) -> None:
+    assert [place.name for place in find_places("MID")] == ["Middleton", "Midway"]
+    assert [place.name for place in find_places("midway ")] == ["Midway"]
+    assert find_places(" ") == ()
+
+
+def test_many_corners_are_thinned() -> None:
+    angle = np.linspace(0, 2 * np.pi, 20_000)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    exact = surroundings._exactness(1e-9, (circle,))
+    assert 100 < len(surroundings._simple(circle, exact)) <= 1500
+
+
+def test_without_the_files_there_is_nothing_and_nobody_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(surroundings, "folder", lambda: None)
+    assert around(DOMAIN) == Surroundings()
+    assert around(DOMAIN).source == ""
+    assert find_places("London") == ()
+
+
+def test_what_ships_knows_london_and_weighs_little() -> None:
+    built = surroundings.folder()
+    if built is None and os.environ.get("HEXCURSION_REQUIRE_MAPS") != "1":
+        pytest.skip("the linked maps are not built: run `make maps` where the npm registry can be reached")
+    assert built is not None
+    assert sum(file.stat().st_size for file in built.iterdir()) < 6_000_000
+    found = around(DOMAIN)
+    names = [place.name for place in found.places]
+    assert names[0] == "London"
+    assert {"Islington", "Croydon", "Watford", "Slough"} <= set(names)
+    assert len(json.dumps(found.packed(), separators=(",", ":"))) < 30_000
+    assert find_places("Reykjav")[0].name == "Reykjavík"
