@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dpgp_core.errors import HexcursionError
 
-class WorkflowError(ValueError):
+
+class WorkflowError(HexcursionError, ValueError):
     """Something in the settings or the data stops the work; the text says what to do about it."""
 
 
-class Cancelled(RuntimeError):
+class Cancelled(HexcursionError, RuntimeError):
     """The person asked to stop; nothing was released."""

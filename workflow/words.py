@@ -6,72 +6,86 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from dpgp_core.accounting.conversion import odds_factor
+from dpgp_core.accounting.power import surest_guess
+from dpgp_core.mechanisms.base import Protects
+from dpgp_core.mechanisms.facts import Relation
+from dpgp_core.numbers import lower as lower
+from dpgp_core.numbers import significant as significant
+from dpgp_core.numbers import upper as upper
+from geo import currency_sign
+from workflow.errors import WorkflowError
+
 BILLION = 1e9
-CURRENCIES = {"pounds": "£", "gbp": "£", "£": "£", "euros": "€", "eur": "€", "€": "€", "usd": "$", "$": "$"}
 # With a chance of failure above this a guarantee is not worth the name.
 USELESS_DELTA = 0.01
+# What is left of a budget below this is rounding, and no release could use it.
+DUST = 1e-6
+# Above this epsilon a guarantee excludes nothing that anybody would fear.
+USELESS_EPSILON = 20.0
 
 
 def times(epsilon: float) -> str:
-    """The factor e^epsilon in words, two significant digits: "2.7 times", "22,000 times".
+    """The factor e^epsilon in words, rounded up: "2.72 times", "22,100 times".
 
     It bounds how much more likely any result of a release can become when one record is exchanged
     (apart from delta). Beyond a billion only the power of ten is said.
     """
     if math.isnan(epsilon) or epsilon < 0:
-        raise ValueError(f"epsilon must be a number >= 0, got {epsilon!r}.")
+        raise WorkflowError(f"epsilon must be a number >= 0, got {epsilon!r}.")
     if epsilon == math.inf:
         return "without limit"
     if epsilon > math.log(BILLION):
         return f"10^{math.ceil(epsilon / math.log(10.0))} times"
-    return f"{significant(math.exp(epsilon), 3 if epsilon < 0.7 else 2)} times"
+    return f"{upper(odds_factor(epsilon), 4 if epsilon < 0.7 else 3)} times"
 
 
-def belief(epsilon: float) -> str:
-    """How sure an attacker who gave even odds before can become: "73 %"."""
-    share = 1.0 / (1.0 + math.exp(-min(epsilon, 700.0)))
-    if share > 0.999:
-        return "more than 99.9 %"
-    return f"{share * 100:.1f} %" if share > 0.99 or share < 0.6 else f"{share * 100:.0f} %"
+def belief(epsilon: float, delta: float = 0.0) -> str:
+    """How sure an attacker who gave even odds before can become at most, rounded up: "73.2 %".
+
+    (e^epsilon + delta)/(1 + e^epsilon): the chance of guessing rightly, the slack delta included.
+    """
+    return share(surest_guess(epsilon, delta))
+
+
+def share(value: float) -> str:
+    """A bound on a share in per cent, rounded upwards, never past certainty."""
+    return f"{upper(min(100.0, 100.0 * float(value)), 3 if value < 0.995 else 5)} %"
+
+
+def agreement_words(value: float) -> str:
+    """An intersection over union as "0.73"; two empty maps have none."""
+    return f"{value:.2f}" if math.isfinite(value) else "undefined, both maps are empty"
+
+
+def ratio_words(value: float) -> str:
+    """An expected agreement as "0.73"; a reference map with one side only gives none."""
+    return f"{value:.2f}" if math.isfinite(value) else "undefined"
 
 
 def one_in(delta: float) -> str:
-    """A small probability as "1 in 100,000"."""
+    """A small probability as "1 in 100,000", never said smaller than it is."""
     if not 0 < delta < 1:
         return significant(delta, 2)
-    return f"1 in {significant(1.0 / delta, 3)}"
+    if delta > 0.9:
+        return slack(delta)
+    return f"1 in {lower(1.0 / delta, 3)}"
 
 
-def significant(value: float, digits: int = 6) -> str:
-    """A number with thousands separators and at most `digits` significant digits, no trailing zeros."""
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else str(value)
-    exponent = math.floor(math.log10(abs(value)))
-    if exponent < -4 or exponent > 14:
-        mantissa, power = f"{value:.{digits - 1}e}".split("e")
-        mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-        return f"{mantissa}e{int(power)}"
-    places = max(digits - 1 - exponent, 0)
-    text = f"{round(value, digits - 1 - exponent):,.{places}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+def slack(delta: float) -> str:
+    """A delta below 1 as a number, rounded up, but never to 1: "1e-5", "above 0.999"."""
+    return "above 0.999" if 0.999 < delta < 1.0 else upper(delta, 3)
 
 
-def upper(value: float, digits: int = 4) -> str:
-    """A privacy cost with `digits` significant digits, rounded up so that the text never understates it."""
-    if value == 0 or not math.isfinite(value):
-        return significant(value, digits)
-    unit = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
-    steps = value / unit
-    nearest = round(steps)
-    # A cost that is a round number up to rounding error stays that number.
-    return significant((nearest if abs(steps - nearest) < 1e-6 else math.ceil(steps)) * unit, digits)
+def remaining(value: float) -> str:
+    """What is left of a budget, rounded down; less than `DUST` is rounding, and said as 0."""
+    return "0" if value < DUST else lower(value, 4)
 
 
 def quantity(value: float, unit: str, digits: int = 9) -> str:
     """A value of the data with its unit: "£442,413", "20 ug/m3"."""
-    symbol = CURRENCIES.get(unit.strip().lower())
-    number = significant(value, digits)
-    if symbol is None:
+    symbol, number = currency_sign(unit), significant(value, digits)
+    if not symbol:
         return f"{number} {unit}".strip()
     return f"-{symbol}{number[1:]}" if number.startswith("-") else f"{symbol}{number}"
 
@@ -84,6 +98,13 @@ def question(subject: Mapping[str, Any]) -> str:
     )
 
 
+def asked(subject: Mapping[str, Any]) -> str:
+    """The question of a map as a reader would ask it: "Where is the price above £442,413?"."""
+    side = "above" if subject["direction"] == "above" else "at most"
+    value = subject["value"] or "value"
+    return f"Where is the {value} {side} {quantity(subject['threshold'], subject['unit'])}?"
+
+
 def plural(count: int, word: str) -> str:
     """ "1 sale", "2 sales", "3 properties"."""
     if count == 1:
@@ -92,32 +113,66 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {ending}"
 
 
-def epsilon_sentence(epsilon: float, delta: float, unit_word: str) -> str:
-    """What epsilon promises, as odds and as an attacker's belief."""
-    return (
-        f"Exchanging one {unit_word} can make any published result up to {times(epsilon)} more likely, apart "
-        f"from a slack of {one_in(delta)}. Someone who gave a claim about that {unit_word} even odds can "
-        f"become at most {belief(epsilon)} sure of it."
+def epsilon_sentence(
+    epsilon: float, delta: float, unit_word: str, relation: Relation = "replace-one", n: int | None = None
+) -> str:
+    """What epsilon promises, as odds and as an attacker's belief.
+
+    With a delta of at least one in the number of records `n` a whole record may be published: then no belief
+    is said, because it would be about luck.
+    """
+    change = "Exchanging" if relation == "replace-one" else "Adding or removing"
+    said = (
+        f"{change} one {unit_word} can make any published result up to {times(epsilon)} more likely, apart "
+        f"from a slack of {one_in(delta)}."
     )
-
-
-def protected_text(unit: str, unit_word: str, n: int) -> str:
-    """What the guarantee covers, in one sentence."""
-    if unit == "cell":
-        return (
-            f"One hexagon's whole record: the median of its observations, and which hexagon it is, among "
-            f"{plural(n, 'non-empty cell')}."
+    if n is not None and n * delta >= 1.0:
+        said += f" With {plural(n, unit_word)} this slack allows a whole record to be published."
+    else:
+        said += (
+            f" Someone who gave a claim about that {unit_word} even odds can become at most "
+            f"{belief(epsilon, delta)} sure of it."
         )
-    return f"One {unit_word}: its value and its place, among {plural(n, unit_word)}."
+    return f"{said} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else said
 
 
-def not_protected_texts(unit: str, unit_word: str) -> tuple[str, ...]:
+PROTECTS_NOBODY = f"An epsilon above {USELESS_EPSILON:g} protects nobody in practice."
+
+
+def protected_text(
+    unit: str,
+    unit_word: str,
+    n: int,
+    protects: Protects = "values and places",
+    relation: Relation = "replace-one",
+) -> str:
+    """What the guarantee covers, in one sentence; where n is no public number it is only about so many."""
+    among = "among" if relation == "replace-one" else "among about"
+    if unit == "cell":
+        place = ", and which hexagon it is" if protects == "values and places" else ""
+        public = "" if place else " Which hexagons hold observations is public."
+        return (
+            f"One hexagon's whole record: the median of its observations{place}, {among} "
+            f"{plural(n, 'non-empty cell')}.{public}"
+        )
+    if protects == "values":
+        return f"One {unit_word}: its value, {among} {plural(n, unit_word)}. Its place is public."
+    return f"One {unit_word}: its value and its place, {among} {plural(n, unit_word)}."
+
+
+def not_protected_texts(
+    unit: str,
+    unit_word: str,
+    protects: Protects = "values and places",
+    relation: Relation = "replace-one",
+) -> tuple[str, ...]:
     """What the guarantee does not cover, one sentence each."""
-    number = "non-empty cells" if unit == "cell" else plural(2, unit_word).removeprefix("2 ")
-    shared = (
-        f"The number of {number} is treated as public.",
-        "Facts about the whole area that remain the same whichever single record is exchanged.",
-    )
+    noun = "non-empty cells" if unit == "cell" else plural(2, unit_word).removeprefix("2 ")
+    shared = ["Facts about the whole area that remain the same whichever single record is exchanged."]
+    if protects == "values":
+        shared.insert(0, f"The places of the {noun} are treated as public.")
+    if relation == "replace-one":
+        shared.insert(0, f"The number of {noun} is treated as public.")
     if unit == "cell":
         return (
             "A single observation is protected only as part of its hexagon's record.",
@@ -131,5 +186,6 @@ def group_sentence(records: int, epsilon: float, delta: float, unit_word: str) -
     """The guarantee of someone with up to `records` records, or that none worth the name is left."""
     who = f"Someone with up to {plural(records, unit_word)}"
     if not (delta < USELESS_DELTA and math.isfinite(epsilon)):
-        return f"{who}: no useful guarantee (delta {upper(min(delta, 1.0), 2)})."
-    return f"{who}: epsilon {upper(epsilon)} at delta {upper(delta, 3)} (up to {times(epsilon)})."
+        return f"{who}: no useful guarantee."
+    said = f"{who}: epsilon {upper(epsilon)} at delta {slack(delta)} (up to {times(epsilon)})."
+    return f"{said} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else said

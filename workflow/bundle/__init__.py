@@ -5,7 +5,6 @@ from __future__ import annotations
 from workflow.bundle.errors import BundleError
 from workflow.bundle.products import CONFIDENCE, Products, products_at, supports
 from workflow.bundle.read import Bundle, read_bundle
-from workflow.bundle.scan import Hit, scan_for
 from workflow.bundle.text import neutral_cell
 from workflow.bundle.write import BundlePaths, rehearse_bundle, write_bundle
 
@@ -14,13 +13,11 @@ __all__ = [
     "Bundle",
     "BundleError",
     "BundlePaths",
-    "Hit",
     "Products",
     "neutral_cell",
     "products_at",
     "read_bundle",
     "rehearse_bundle",
-    "scan_for",
     "supports",
     "write_bundle",
 ]

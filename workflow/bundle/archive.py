@@ -77,7 +77,7 @@ def _from_zip(stream: BinaryIO) -> dict[str, bytes]:
         allowed = max(layout.MEGABYTE, MAX_RATIO * stream.seek(0, io.SEEK_END))
         with zipfile.ZipFile(stream) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            if len(entries) > len(layout.FILES):
+            if len(entries) > layout.most_files():
                 raise BundleError("The zip holds more files than a bundle has.")
             names = [_plain_name(entry) for entry in entries]
             _check_names(names)
@@ -114,7 +114,7 @@ def _plain_name(entry: zipfile.ZipInfo) -> str:
 
 def _check_names(names: list[str]) -> None:
     for name in names:
-        if name not in layout.MAX_BYTES:
+        if layout.most_bytes(name) is None:
             raise BundleError(f"A bundle has no file named {name[:60]!r}.")
     if len(set(names)) != len(names):
         raise BundleError("The zip holds a file twice.")
@@ -122,7 +122,7 @@ def _check_names(names: list[str]) -> None:
 
 def _limited(stream: IO[bytes], name: str) -> bytes:
     """Read to the end, but never beyond the size the file may have."""
-    limit, parts, size = layout.MAX_BYTES[name], [], 0
+    limit, parts, size = layout.most_bytes(name) or 0, [], 0
     while chunk := stream.read(_CHUNK):
         size += len(chunk)
         if size > limit:
@@ -132,8 +132,7 @@ def _limited(stream: IO[bytes], name: str) -> bytes:
 
 
 def _complete(contents: dict[str, bytes]) -> dict[str, bytes]:
-    if missing := [name for name in layout.FILES if name not in contents]:
-        raise BundleError(f"This is not a complete bundle: it has no {missing[0]}.")
+    layout.format_of(contents)
     if sum(map(len, contents.values())) > layout.MAX_TOTAL_BYTES:
         raise BundleError("The bundle is larger than anything this program writes.")
     return contents

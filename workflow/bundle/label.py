@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from workflow import words
+from workflow.bundle.designs import design_line
+from workflow.bundle.expected import expected_words
 from workflow.bundle.picture import picture_svg
 from workflow.bundle.products import Products
-from workflow.bundle.statement import design_line
 
 # Characters of receipt, attribution and notes that fit one page in the usual and in the smaller type.
-ROOMY, FULL = 1_950, 2_900
+ROOMY, FULL = 1_500, 2_600
 MAX_CREDITS = 900
 STYLE_PATH = Path(__file__).parent / "resources" / "label.css"
 # The receipt's own lines that the label says elsewhere, larger.
@@ -26,11 +27,16 @@ SHOWN_ELSEWHERE = frozenset(
 
 
 def label_html(
-    statement: Mapping[str, Any], cells: Sequence[str], region: Mapping[str, Any], products: Products
+    statement: Mapping[str, Any],
+    cells: Sequence[str],
+    region: Mapping[str, Any],
+    products: Products,
+    picture: str | None = None,
 ) -> str:
     """A self-contained HTML page: no script, no outside request; every text of the release is escaped.
 
     Made from the statement and the released paths alone, so a viewer can make it anew from any bundle.
+    `picture` is its SVG where that was drawn already.
     """
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -53,13 +59,15 @@ def label_html(
 <div class="bar"></div>
 <div class="top">
 <section class="map">
-{picture_svg(cells, region, products)}
+{picture or picture_svg(cells, region, products)}
 </section>
 <section>
 <h2>Protects</h2>
-<p class="protects">{escape(statement["protection"]["protected"])}</p>
+<p class="protects">{escape(statement["guarantee"]["protected"])}</p>
 {_amounts(statement)}
-<p class="words">{escape(statement["protection"]["in_words"])}</p>
+<p class="words">{escape(statement["guarantee"]["in_words"])}</p>
+<h2 class="next">How right</h2>
+<p class="words">{escape(expected_words(statement["expected"]))}</p>
 </section>
 </div>
 <div class="bar"></div>
@@ -72,11 +80,11 @@ def label_html(
 <div class="two small">
 <section>
 <h2>Does not protect</h2>
-{_list(statement["protection"]["not_protected"])}
+{_list(statement["guarantee"]["not_protected"])}
 </section>
 <section>
 <h2>Several records of one person</h2>
-{_list([line["in_words"] for line in statement["protection"]["group"]] or ["No group guarantee is stated."])}
+{_list([line["in_words"] for line in statement["guarantee"]["groups"]] or ["No group guarantee is stated."])}
 </section>
 </div>
 <footer class="foot">
@@ -96,7 +104,7 @@ def _style() -> str:
 def _density(statement: Mapping[str, Any]) -> str:
     """A smaller type where much is to be said: the label stays one page."""
     said = [text for _, text, _ in _lines(statement)]
-    said += [line["in_words"] for line in statement["protection"]["group"]]
+    said += [line["in_words"] for line in statement["guarantee"]["groups"]]
     length = sum(len(text) + 40 for text in said) + sum(map(len, _credits(statement)))
     return "" if length < ROOMY else " dense" if length < FULL else " dense tiny"
 
@@ -113,14 +121,14 @@ def _flags(statement: Mapping[str, Any]) -> str:
 
 
 def _amounts(statement: Mapping[str, Any]) -> str:
-    protection = statement["protection"]
-    epsilon, delta = words.upper(protection["epsilon"]), words.upper(protection["delta"], 3)
-    times = escape(words.times(protection["epsilon"]))
-    proof = f"{escape(protection['bound'])}, proved"
+    guarantee = statement["guarantee"]
+    epsilon, delta = words.upper(guarantee["epsilon"]), words.upper(guarantee["delta"], 3)
+    times = escape(words.times(guarantee["epsilon"]))
+    proof = f"{escape(guarantee['bound'])}, proved"
     return f"""<div class="amount"><span>epsilon</span><b>{epsilon}</b></div>
-<div class="amount small"><span>delta ({escape(words.one_in(protection["delta"]))})</span><b>{delta}</b></div>
+<div class="amount small"><span>delta ({escape(words.one_in(guarantee["delta"]))})</span><b>{delta}</b></div>
 <div class="amount small"><span>odds change at most</span><b>{times}</b></div>
-<p class="small">Bound: {proof} ({escape(protection["bound_source"])}).</p>"""
+<p class="small">Bound: {proof} ({escape(guarantee["bound_source"])}).</p>"""
 
 
 def _rows(statement: Mapping[str, Any]) -> str:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from workflow.bundle.errors import BundleError
+from workflow.bundle.exports.registry import EXPORTS
 
 CELLS = "cells.geojson"
 REGIONS = "regions.geojson"
 BOUNDARY = "boundary.geojson"
 PATHS = "paths.parquet"
+DRAWS = "draws.parquet"
+PUBLIC_FIELD = "public_field.csv"
 STATEMENT = "statement.json"
-SCHEMA = "statement-1.schema.json"
+SCHEMAS = {1: "statement-1.schema.json", 2: "statement-2.schema.json"}
 REGISTRY = "registry.yaml"
 LABEL = "label.html"
 MAP = "map.png"
+PAGE = "map.html"
 REDRAW = "redraw.py"
 README = "README.txt"
 ATTRIBUTION = "ATTRIBUTION.txt"
@@ -29,17 +33,42 @@ MAX_BYTES: dict[str, int] = {
     REGIONS: 300 * MEGABYTE,
     BOUNDARY: 50 * MEGABYTE,
     PATHS: 400 * MEGABYTE,
+    DRAWS: 200 * MEGABYTE,
+    PUBLIC_FIELD: 20 * MEGABYTE,
     STATEMENT: 2 * MEGABYTE,
-    SCHEMA: MEGABYTE,
+    SCHEMAS[1]: MEGABYTE,
+    SCHEMAS[2]: MEGABYTE,
     REGISTRY: MEGABYTE,
     LABEL: 10 * MEGABYTE,
     MAP: 30 * MEGABYTE,
+    PAGE: 3 * MEGABYTE,
     REDRAW: MEGABYTE,
     README: MEGABYTE,
     ATTRIBUTION: MEGABYTE,
     SUMS: MEGABYTE,
 }
-FILES: tuple[str, ...] = tuple(MAX_BYTES)
+COMMON = frozenset(MAX_BYTES) - {*SCHEMAS.values(), DRAWS, PUBLIC_FIELD, PAGE}
+# The files of each format; a file that is neither required nor optional is refused.
+REQUIRED: dict[int, frozenset[str]] = {
+    version: COMMON | {schema} for version, schema in SCHEMAS.items()
+}  # fmt: skip
+
+
+def optional_files(version: int) -> frozenset[str]:
+    """The files that a bundle of a format may have besides."""
+    return frozenset({DRAWS, PUBLIC_FIELD, PAGE, *EXPORTS}) if version == 2 else frozenset()
+
+
+def most_bytes(name: str) -> int | None:
+    """Largest accepted size of a file, bytes; None for a file that no format has."""
+    return EXPORTS[name].most_bytes if name in EXPORTS else MAX_BYTES.get(name)
+
+
+def most_files() -> int:
+    """More files than this no bundle has."""
+    return len(MAX_BYTES) + len(EXPORTS)
+
+
 MAX_TOTAL_BYTES = 600 * MEGABYTE
 
 _SUM_LINE = re.compile(r"([0-9a-f]{64})  ([A-Za-z0-9][A-Za-z0-9._-]{0,63})")
@@ -49,6 +78,17 @@ def sums_text(contents: Mapping[str, bytes]) -> str:
     """`SHA256SUMS` for `sha256sum -c`: one line a file, sorted by name, itself left out."""
     lines = [f"{hashlib.sha256(contents[name]).hexdigest()}  {name}\n" for name in sorted(contents)]
     return "".join(lines)
+
+
+def format_of(names: Collection[str]) -> int:
+    """The format of a bundle with these files, told by its schema; BundleError if one lacks or is strange."""
+    found = [version for version, schema in SCHEMAS.items() if schema in names]
+    version = found[0] if len(found) == 1 else max(SCHEMAS)
+    if missing := sorted(REQUIRED[version] - set(names)):
+        raise BundleError(f"This is not a complete bundle: it has no {missing[0]}.")
+    if strange := sorted(set(names) - REQUIRED[version] - optional_files(version)):
+        raise BundleError(f"A bundle of format {version} has no file named {strange[0]!r}.")
+    return version
 
 
 def check_sums(contents: Mapping[str, bytes]) -> None:

@@ -8,17 +8,23 @@ from typing import Any
 
 from workflow import words
 from workflow.bundle import layout
-from workflow.bundle.statement import design_line
+from workflow.bundle.designs import design_line
+from workflow.bundle.evaluation import STATED
+from workflow.bundle.expected import expected_words
+from workflow.bundle.exports.registry import EXPORTS
 
 CONTENTS = {
     layout.CELLS: "every hexagon of the domain: share of the paths (vote_fraction), in or out (in_set)",
     layout.REGIONS: "dissolved regions: one per path, and one per summary of all paths",
     layout.BOUNDARY: "the public region the hexagons were taken from",
     layout.PATHS: "the released paths themselves, response units (formula in statement.json)",
+    layout.DRAWS: "joint draws of the field given the paths, where the paths are none; response units",
+    layout.PUBLIC_FIELD: "the public value of every hexagon, where the question is relative to such values",
     layout.STATEMENT: "the privacy statement",
-    layout.SCHEMA: "its JSON Schema, version 1",
+    layout.SCHEMAS[2]: "its JSON Schema, version 2",
     layout.LABEL: "the same on one page, to read or print (A4)",
     layout.MAP: "the same as a picture",
+    layout.PAGE: "the map as one page that works from disk: threshold, legend, largest regions",
     layout.REDRAW: "draws all regions anew from the paths and checks them; needs geopandas and h3",
     layout.REGISTRY: "draft entry for OpenDP's Deployments Registry; a person completes it",
     layout.ATTRIBUTION: "credits and licences of the data",
@@ -26,9 +32,15 @@ CONTENTS = {
 }
 
 
+def contents_lines() -> dict[str, str]:
+    """What each file is, the exports before the papers."""
+    exports = {name: export.says for name, export in EXPORTS.items()}
+    return {layout.CELLS: CONTENTS[layout.CELLS], **exports, **CONTENTS}
+
+
 def readme_text(statement: Mapping[str, Any]) -> str:
     """What the bundle is, what its files are, what may be done with it."""
-    release, protection = statement["release"], statement["protection"]
+    release, guarantee = statement["release"], statement["guarantee"]
     title = release["title"] or "Private excursion map"
     flags = []
     if release["simulation"]:
@@ -39,9 +51,11 @@ def readme_text(statement: Mapping[str, Any]) -> str:
         flags.append("TUNING NOT ACCOUNTED: the true privacy loss is larger than stated.")
     summary = (
         f"A private map. {words.question(statement['subject'])} "
-        f"Cost: epsilon {words.upper(protection['epsilon'])} at delta {words.upper(protection['delta'], 3)}."
+        f"Cost: epsilon {words.upper(guarantee['epsilon'])} at delta {words.upper(guarantee['delta'], 3)}."
     )
-    files = [fill(f"{name:<24}{text}", 90, subsequent_indent=" " * 24) for name, text in CONTENTS.items()]
+    files = [
+        fill(f"{name:<24}{text}", 90, subsequent_indent=" " * 24) for name, text in contents_lines().items()
+    ]
     products = [
         fill(f"{name:<10}{text}", 90, subsequent_indent=" " * 10)
         for name, text in statement["products"]["meanings"].items()
@@ -51,10 +65,11 @@ def readme_text(statement: Mapping[str, Any]) -> str:
         f"Release {release['id']}, {release['created']}",
         *(fill(flag, 90) for flag in flags),
         fill(summary, 90),
-        fill(protection["in_words"], 90),
-        "What is protected\n" + fill(protection["protected"], 90),
+        fill(guarantee["in_words"], 90),
+        fill(expected_words(statement["expected"]), 90),
+        "What is protected\n" + fill(guarantee["protected"], 90),
         "What is not protected\n"
-        + "\n".join(fill(f"- {text}", 90, subsequent_indent="  ") for text in protection["not_protected"]),
+        + "\n".join(fill(f"- {text}", 90, subsequent_indent="  ") for text in guarantee["not_protected"]),
         "Files\n" + "\n".join(files),
         "Products in regions.geojson\n" + "\n".join(products),
         *(fill(text, 90) for text in statement["products"]["left_out"]),
@@ -63,6 +78,11 @@ def readme_text(statement: Mapping[str, Any]) -> str:
             "Thresholding, smoothing, dissolving or averaging the released paths costs no further privacy: "
             "everything in this bundle is computed from them and from public facts.",
             90,
+        ),
+        "What the curator states\n"
+        + "\n".join(
+            fill(f"{name.replace('_', ' ')}: {statement['evaluation'][name]}", 90, subsequent_indent="  ")
+            for name in STATED
         ),
         "Design\n" + fill(f"{statement['design']['mechanism']}: {design_line(statement['design'])}.", 90),
     ]

@@ -74,9 +74,10 @@ def _classes(products: Products) -> list[tuple[NDArray[np.bool_], str, str, bool
         return [(products.vote_set, "inside", f"released as {side} the threshold", False)]
     above, below = products.three_way > 0, products.three_way < 0
     share = f"{products.confidence * 100:.0f} %"
+    of = "of the paths at once" if products.draws == products.paths.shape[0] else "of the draws at once"
     return [
-        (above, "above", f"above, in {share} of the paths at once", False),
-        (below, "below", f"below, in {share} of the paths at once", False),
+        (above, "above", f"above, in {share} {of}", False),
+        (below, "below", f"below, in {share} {of}", False),
         (~above & ~below, "unsure", "cannot tell at this privacy", True),
     ]
 

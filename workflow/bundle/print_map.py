@@ -8,7 +8,9 @@ from typing import Any
 from geo import Domain
 from geo.painting import Painting, paint_three_way, paint_votes
 from geo.static_map import draw_map
+from geo.surroundings import around
 from workflow import words
+from workflow.bundle.page.facts import three_facts
 from workflow.bundle.products import Products
 
 
@@ -19,6 +21,20 @@ def map_png(statement: Mapping[str, Any], domain: Domain, products: Products) ->
         painted(statement, products),
         subtitle=_subtitle(statement),
         attribution=statement["attribution"],
+        around=around(domain),
+    )
+
+
+def map_pdf(statement: Mapping[str, Any], domain: Domain, products: Products) -> bytes:
+    """One page to print: the same map as shapes, with the three facts of the release above it."""
+    facts = [f"{fact.about}: {fact.lead}. {fact.text}" for fact in three_facts(statement, products)]
+    return draw_map(
+        domain,
+        painted(statement, products),
+        subtitle="\n".join([_subtitle(statement), *facts]),
+        attribution=statement["attribution"],
+        around=around(domain),
+        kind="pdf",
     )
 
 
@@ -34,11 +50,11 @@ def painted(statement: Mapping[str, Any], products: Products) -> Painting:
 
 
 def _subtitle(statement: Mapping[str, Any]) -> str:
-    protection, release = statement["protection"], statement["release"]
+    guarantee, release = statement["guarantee"], statement["release"]
     lines = [
         words.question(statement["subject"]),
-        f"Protects one {protection['unit_word']}: epsilon {words.upper(protection['epsilon'])} at delta "
-        f"{words.upper(protection['delta'], 3)} ({protection['bound']}, proved). Release {release['id']}.",
+        f"Protects one {guarantee['unit_word']}: epsilon {words.upper(guarantee['epsilon'])} at delta "
+        f"{words.upper(guarantee['delta'], 3)} ({guarantee['bound']}, proved). Release {release['id']}.",
     ]
     if release["simulation"]:
         lines.append("SIMULATION with a fixed seed: not a private release.")

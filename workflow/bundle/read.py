@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,36 +13,56 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.smoothing import smooth
+from dpgp_core.excursion.smoothing import smooth
 from geo import Domain, GeoError, domain_from_cells, geometry_dict
 from workflow.bundle import layout
 from workflow.bundle.archive import contents_of
+from workflow.bundle.attached import check_picture, check_script
 from workflow.bundle.errors import BundleError
+from workflow.bundle.format1 import upgraded
 from workflow.bundle.label import label_html
-from workflow.bundle.maps import cell_properties, region_list
+from workflow.bundle.layers import check_layers, features_of
 from workflow.bundle.paths import read_paths
 from workflow.bundle.products import CONFIDENCE, Products, products_at
-from workflow.bundle.schema_check import check_statement, schema_bytes, strict_json
-from workflow.bundle.statement import facts
-from workflow.released import ResponseScale
-
-PNG_START = b"\x89PNG\r\n\x1a\n"
+from workflow.bundle.public_field import field_of
+from workflow.bundle.schema_check import check_statement
+from workflow.bundle.schemas import VERSIONS, earlier_schema, schema_bytes, without_designs
+from workflow.bundle.strict import strict_json
+from workflow.project.response import ResponseScale
 
 
 @dataclass(frozen=True)
 class Bundle:
     """A checked bundle: its statement, its domain and its released paths. Nothing else is believed.
 
-    statement  the privacy statement, valid by schema and in itself
-    domain     the cells and the public region
-    paths      (L, N) released paths in response units, before smoothing
-    map_png    the shipped picture, bytes of a PNG
+    Parameters
+    ----------
+    statement
+        the privacy statement, valid by schema and in itself
+    domain
+        the cells and the public region
+    paths
+        (L, N) released paths in response units, before smoothing
+    map_png
+        the shipped picture, bytes of a PNG
+    field
+        (N,) mean and standard deviation of the field given the release, where its mechanism has them
+    draws
+        (J, N) joint draws of the field given the release, where the paths are none themselves
+    public_field
+        (N,) public values, the data's own unit, to which values and threshold are relative, where they are
+    version
+        the format of the files; the statement is always said in the words of the newest
     """
 
     statement: Mapping[str, Any]
     domain: Domain
     paths: NDArray[np.float64]
     map_png: bytes
+    field: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    version: int = 2
+    draws: NDArray[np.float64] | None = None
+    public_field: NDArray[np.float64] | None = None
 
     @property
     def threshold(self) -> float:
@@ -57,7 +78,7 @@ class Bundle:
     @cached_property
     def published(self) -> Products:
         """The products at the published threshold, smoothing and cutoff."""
-        return published_products(self.statement, self.domain, self.paths)
+        return published_products(self.statement, self.domain, self.paths, self.field, self.draws)
 
     @property
     def label_html(self) -> str:
@@ -78,11 +99,12 @@ def read_bundle(source: str | Path | bytes | BinaryIO) -> Bundle:
 
 def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     """The checks of `read_bundle` on files already in memory."""
+    version = layout.format_of(contents)
     layout.check_sums(contents)
-    statement = check_statement(strict_json(contents[layout.STATEMENT], layout.STATEMENT))
-    if contents[layout.SCHEMA] != schema_bytes():
-        raise BundleError(f"{layout.SCHEMA} is not the schema of version 1.")
-    cells, paths = read_paths(contents[layout.PATHS])
+    statement = _statement(strict_json(contents[layout.STATEMENT], layout.STATEMENT))
+    _check_schema_file(contents, version, statement["design"]["mechanism"])
+    stored = read_paths(contents[layout.PATHS], field=statement["paths"]["field"])
+    cells, paths = stored.cells, stored.paths
     subject = statement["subject"]["domain"]
     if len(cells) != subject["cells"] or paths.shape[0] != statement["paths"]["count"]:
         raise BundleError("The privacy statement and paths.parquet disagree about cells or paths.")
@@ -94,15 +116,22 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
         raise BundleError(f"The bundle's cells or boundary are not valid: {error}") from error
     if domain.resolution != subject["resolution"]:
         raise BundleError("The privacy statement and paths.parquet disagree about the resolution.")
-    if not contents[layout.MAP].startswith(PNG_START):
-        raise BundleError(f"{layout.MAP} is not a PNG picture.")
-    bundle = Bundle(statement, domain, paths, contents[layout.MAP])
-    _check_cells(strict_json(contents[layout.CELLS], layout.CELLS), bundle)
-    _check_regions(strict_json(contents[layout.REGIONS], layout.REGIONS), bundle)
+    check_picture(contents[layout.MAP])
+    check_script(contents[layout.REDRAW], version)
+    draws = _draws(contents, statement, cells)
+    public = field_of(contents, statement, cells)
+    bundle = Bundle(statement, domain, paths, contents[layout.MAP], stored.field, version, draws, public)
+    check_layers(contents, bundle)
     return bundle
 
 
-def published_products(statement: Mapping[str, Any], domain: Domain, paths: NDArray[np.float64]) -> Products:
+def published_products(
+    statement: Mapping[str, Any],
+    domain: Domain,
+    paths: NDArray[np.float64],
+    field: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    draws: NDArray[np.float64] | None = None,
+) -> Products:
     """Products at the statement's own threshold, smoothing, cutoff and confidence."""
     published = statement["products"]
     return products_at(
@@ -111,52 +140,51 @@ def published_products(statement: Mapping[str, Any], domain: Domain, paths: NDAr
         statement["subject"]["direction"],
         cutoff=published["cutoff"],
         confidence=published["confidence"] or CONFIDENCE,
+        field=field,
+        draws=draws,
+        by_probability=published.get("excursion_function", False),
     )
 
 
+def _draws(
+    contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: tuple[str, ...]
+) -> NDArray[np.float64] | None:
+    """The joint draws that the statement names; BundleError unless they are there exactly then."""
+    stated = statement["paths"].get("draws")
+    if (stated is None) != (layout.DRAWS not in contents):
+        raise BundleError(f"The privacy statement and the bundle disagree about {layout.DRAWS}.")
+    if stated is None:
+        return None
+    found = read_paths(contents[layout.DRAWS], kind="draw")
+    if found.cells != cells or found.paths.shape[0] != stated["count"]:
+        raise BundleError(f"The privacy statement and {layout.DRAWS} disagree about cells or draws.")
+    return found.paths
+
+
+def _statement(raw: Any) -> dict[str, Any]:
+    """The checked statement, whatever its version, in the words of the newest one."""
+    version = VERSIONS.get(str(raw.get("schema"))) if isinstance(raw, dict) else None
+    if version is None:
+        raise BundleError(
+            "The privacy statement is not valid at schema: this program knows its versions 1 and 2 only."
+        )
+    return upgraded(raw) if version == 1 else check_statement(raw)
+
+
+def _check_schema_file(contents: Mapping[str, bytes], version: int, mechanism: str) -> None:
+    shipped = contents[layout.SCHEMAS[version]]
+    if version == 1:
+        same = shipped == schema_bytes(1)
+    else:
+        ours = json.loads(schema_bytes(2, mechanism))
+        rest = without_designs(strict_json(shipped, layout.SCHEMAS[2]))
+        same = rest == without_designs(ours) or earlier_schema(rest)
+    if not same:
+        raise BundleError(f"{layout.SCHEMAS[version]} is not the schema of version {version}.")
+
+
 def _region(content: bytes) -> Any:
-    features = _features(strict_json(content, layout.BOUNDARY), layout.BOUNDARY)
+    features = features_of(strict_json(content, layout.BOUNDARY), layout.BOUNDARY)
     if len(features) != 1 or not isinstance(features[0].get("geometry"), dict):
         raise BundleError(f"{layout.BOUNDARY} must hold one region.")
     return features[0]["geometry"]
-
-
-def _check_cells(collection: Any, bundle: Bundle) -> None:
-    features = _features(collection, layout.CELLS)
-    expected = cell_properties(bundle.published)
-    if [_property(feature, "h3") for feature in features] != list(bundle.domain.cells):
-        raise BundleError(f"{layout.CELLS} does not hold the cells of the paths.")
-    for name, values in expected.items():
-        if [_property(feature, name) for feature in features] != values:
-            raise BundleError(f"{layout.CELLS} does not follow from the paths: {name} differs.")
-    _check_facts(features, bundle, layout.CELLS)
-
-
-def _check_regions(collection: Any, bundle: Bundle) -> None:
-    features = _features(collection, layout.REGIONS)
-    expected = [properties for properties, _ in region_list(bundle.published)]
-    found = [
-        {name: _property(feature, name) for name in ("product", "path", "cells")} for feature in features
-    ]
-    if found != expected:
-        raise BundleError(f"{layout.REGIONS} does not follow from the paths.")
-    _check_facts(features, bundle, layout.REGIONS)
-
-
-def _check_facts(features: list[dict[str, Any]], bundle: Bundle, name: str) -> None:
-    stated = facts(dict(bundle.statement))
-    for feature in features:
-        if any(_property(feature, fact) != value for fact, value in stated.items()):
-            raise BundleError(f"{name} and the privacy statement disagree about the release.")
-
-
-def _features(collection: Any, name: str) -> list[dict[str, Any]]:
-    features = collection.get("features") if isinstance(collection, dict) else None
-    if not isinstance(features, list) or not all(isinstance(feature, dict) for feature in features):
-        raise BundleError(f"{name} is not a GeoJSON feature collection.")
-    return features
-
-
-def _property(feature: dict[str, Any], name: str) -> Any:
-    properties = feature.get("properties")
-    return properties.get(name) if isinstance(properties, dict) else None

@@ -8,17 +8,19 @@ from typing import Any
 import yaml
 
 from workflow import words
-from workflow.bundle.statement import design_line
+from workflow.bundle.designs import design_line
+from workflow.settings.stated import UNSAID
 
 # The registry's own record schema (opendp/deployments-registry-data, schemas/deployments-schema.yaml) as it
 # stood at this commit; its field names changed several times before.
 SCHEMA_COMMIT = "057e5d81cf60150dd3307e0cf4504b957802fb3b"
+SCHEMA_DATE = "2026-11-21"
 FILL_IN = "FILL IN"
 
 HEADER = f"""\
 # Draft entry for OpenDP's Differential Privacy Deployments Registry.
 # Field names, required fields and fixed choices follow schemas/deployments-schema.yaml of
-# opendp/deployments-registry-data at commit {SCHEMA_COMMIT[:12]}.
+# opendp/deployments-registry-data at commit {SCHEMA_COMMIT[:12]}, as of {SCHEMA_DATE}.
 # Not checked: later versions of that schema, the registry's link check, and its board's review.
 # Before submitting it, a person must complete every line that says "{FILL_IN}", choose data_curator_type
 # (Government, Industry or Nonprofit: the draft's "Nonprofit" is a placeholder), and may add
@@ -58,7 +60,7 @@ def registry_entry(statement: Mapping[str, Any]) -> dict[str, Any]:
                 "unprotected_quantities": _unprotected(statement),
             },
             "privacy_loss": _privacy_loss(statement),
-            "deployment_model": _model(),
+            "deployment_model": _model(statement),
             "implementation": _implementation(statement),
             "administrative": {
                 "status": "Draft",
@@ -85,27 +87,45 @@ def _basic(statement: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _privacy_loss(statement: Mapping[str, Any]) -> dict[str, Any]:
-    protection = statement["protection"]
+    guarantee = statement["guarantee"]
     return {
-        "privacy_unit": f"One {protection['unit_word']}",
-        "privacy_unit_details": f"{protection['neighbours']} {protection['protected']}",
-        "number_of_privacy_units": protection["n"],
-        "privacy_parameters": {"epsilon": protection["epsilon"], "delta": protection["delta"]},
+        "privacy_unit": f"One {guarantee['unit_word']}",
+        "privacy_unit_details": f"{guarantee['neighbours']} {guarantee['protected']}",
+        "number_of_privacy_units": guarantee["n"],
+        "privacy_parameters": {"epsilon": guarantee["epsilon"], "delta": guarantee["delta"]},
         "privacy_parameters_details": _parameters(statement),
     }
 
 
-def _model() -> dict[str, Any]:
+def _stated(statement: Mapping[str, Any], name: str, otherwise: str) -> str:
+    """What the curator stated, or something for a person to fill in or to confirm."""
+    said = str(statement["evaluation"][name])
+    return otherwise if said == UNSAID else said
+
+
+def _model(statement: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "model_name": "Central",
         "model_name_details": "A trusted curator holds the records and publishes the paths.",
-        "trust_assumptions": "The curator is trusted with the records; readers of the map are not.",
-        "actors": "The curator, who sees the records and the non-private map; and everybody else, who "
-        "sees the published files and may know anything about other records.",
+        "trust_assumptions": _stated(
+            statement,
+            "trust_model",
+            "The curator is trusted with the records; readers of the map are not.",
+        ),
+        "actors": _stated(
+            statement,
+            "actors",
+            "The curator, who sees the records and the non-private map; and everybody else, who sees the "
+            "published files and may know anything about other records.",
+        ),
         "release_type": "One release",
-        "release_type_details": f"{FILL_IN}: further releases of the same records, if any are planned.",
+        "release_type_details": _stated(
+            statement,
+            "further_releases",
+            f"{FILL_IN}: further releases of the same records, if any are planned.",
+        ),
         "data_source_type": "Static",
-        "data_source_type_details": "A fixed table of records.",
+        "data_source_type_details": _stated(statement, "collection", "A fixed table of records."),
         "access_type": "Non-interactive",
         "access_type_details": "Readers move the threshold on the published paths: post-processing.",
     }
@@ -122,12 +142,24 @@ def _implementation(statement: Mapping[str, Any]) -> dict[str, Any]:
         f"Ledger entry: {statement['ledger']['entry'] or 'none'}.",
         "post_processing": f"Rounding to a public grid, smoothing over neighbouring cells ({rounds}), "
         "thresholding, dissolving to polygons, summaries over paths.",
-        "justification": f"{FILL_IN}: why this epsilon, unit and threshold. The scale of the noise is "
-        "the least that meets the budget under the stated bound.",
-        "utility": f"{FILL_IN}: agreement with a non-private map, measured on reference or simulated data "
-        "(never on the private records).",
+        "justification": _stated(
+            statement,
+            "justification",
+            f"{FILL_IN}: why this epsilon, unit and threshold. The scale of the noise is the least that "
+            "meets the budget under the stated bound.",
+        ),
+        "utility": _utility(statement),
         "additional_information": " ".join((*release["notes"], *statement["attribution"])) or "None.",
     }
+
+
+def _utility(statement: Mapping[str, Any]) -> str:
+    if statement["expected"] is None:
+        return (
+            f"{FILL_IN}: agreement with a non-private map, measured on reference or simulated data (never on "
+            f"the private records). {statement['evaluation']['bias']}"
+        )
+    return f"{statement['evaluation']['utility']} {statement['evaluation']['bias']}"
 
 
 def _slug(text: str) -> str:
@@ -142,7 +174,7 @@ def _description(statement: Mapping[str, Any]) -> str:
     text = (
         f"Map of where {value} is {subject['direction']} {threshold}, "
         f"on {subject['domain']['cells']:,} hexagons (H3 resolution {subject['domain']['resolution']}), with "
-        f"{words.plural(statement['paths']['count'], 'released path')} of a Gaussian process posterior."
+        f"{words.plural(statement['paths']['count'], 'released path')} of the field."
     )
     if release["generated"]:
         text += " Generated demo data: no real person is described."
@@ -154,19 +186,19 @@ def _description(statement: Mapping[str, Any]) -> str:
 def _data_domain(statement: Mapping[str, Any]) -> str:
     origin = statement["response"]["origin"] or "origin not stated"
     return (
-        f"Tables of {statement['protection']['n']:,} records, each a place in the public domain and a value; "
+        f"Tables of {statement['guarantee']['n']:,} records, each a place in the public domain and a value; "
         f"values are mapped to [-1, 1] by a public centre and clip bound ({origin})."
     )
 
 
 def _unprotected(statement: Mapping[str, Any]) -> str:
-    return "\n".join(f"- {text}" for text in statement["protection"]["not_protected"]) + "\n"
+    return "\n".join(f"- {text}" for text in statement["guarantee"]["not_protected"]) + "\n"
 
 
 def _parameters(statement: Mapping[str, Any]) -> str:
-    protection = statement["protection"]
-    lines = [f"Bound: {protection['bound']} ({protection['bound_source']}), proved.", protection["in_words"]]
-    lines += [line["in_words"] for line in protection["group"]]
+    guarantee = statement["guarantee"]
+    lines = [f"Bound: {guarantee['bound']} ({guarantee['bound_source']}), proved.", guarantee["in_words"]]
+    lines += [line["in_words"] for line in guarantee["groups"]]
     return "\n".join(f"- {line}" for line in lines) + "\n"
 
 
@@ -185,19 +217,15 @@ def _tuning(statement: Mapping[str, Any]) -> str:
 
 
 def _mechanism(statement: Mapping[str, Any]) -> str:
-    software = statement["software"]
-    seeded = statement["release"]["simulation"]
-    randomness = (
-        "- Simulation: random numbers come from a fixed seed, so this is not a private release.\n"
-        if seeded
-        else "- Random numbers come from the operating system; no seed exists.\n"
+    software, evaluation = statement["software"], statement["evaluation"]
+    access = _stated(
+        statement, "access", f"{FILL_IN}: security and access controls of the underlying records."
     )
     return (
         f"- {statement['design']['mechanism']}: {design_line(statement['design'])}.\n"
         f"- Implemented in {software['name']} {software['version']}.\n"
-        f"{randomness}"
-        "- Against floating-point errors: published values are rounded to a fixed public grid; the Gaussian "
-        "sampler itself works in double precision.\n"
+        f"- {evaluation['randomness']}\n"
+        f"- {evaluation['floating_point']}\n"
         "- Non-interactive: no timing channel is offered to readers.\n"
-        f"- {FILL_IN}: security and access controls of the underlying records.\n"
+        f"- {access}\n"
     )

@@ -2,106 +2,65 @@
 
 from __future__ import annotations
 
-import json
 import math
-from functools import cache
-from itertools import pairwise
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-from jsonschema import Draft202012Validator
-
-from dpgp_core.conversion import epsilon_from_rdp, group_privacy
-from dpgp_core.design import Design
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.mechanisms.registry import mechanism_of
+from workflow import words
+from workflow.bundle.bounds import proved_bounds
+from workflow.bundle.designs import design_from
 from workflow.bundle.errors import BundleError
-from workflow.released import ResponseScale
-
-SCHEMA_PATH = Path(__file__).parent / "schema" / "statement-1.json"
-# A number that was rounded on its way through JSON or another machine's logarithm is still the same.
-SLACK = 1e-9
-
-
-@cache
-def schema_bytes() -> bytes:
-    """The schema as shipped, byte for byte as it goes into a bundle."""
-    return SCHEMA_PATH.read_bytes()
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    schema = json.loads(schema_bytes())
-    Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema)
-
-
-def strict_json(content: bytes, name: str) -> Any:
-    """Parse JSON without NaN, infinities, repeated keys or deep nesting; BundleError with one sentence."""
-
-    def constant(text: str) -> Any:
-        raise BundleError(f"{name} holds {text}, which is not JSON.")
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) != len(pairs):
-            raise BundleError(f"{name} gives a key twice.")
-        return made
-
-    def number(text: str) -> float:
-        value = float(text)
-        if not math.isfinite(value):
-            raise BundleError(f"{name} holds a number too large to read.")
-        return value
-
-    def whole(text: str) -> int:
-        if len(text) > 18:
-            raise BundleError(f"{name} holds a number too large to read.")
-        return int(text)
-
-    try:
-        return json.loads(
-            content.decode("utf-8"),
-            parse_constant=constant,
-            object_pairs_hook=unique,
-            parse_float=number,
-            parse_int=whole,
-        )
-    except BundleError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise BundleError(f"{name} is damaged: it cannot be read as JSON.") from error
+from workflow.bundle.evaluation import following as evaluated
+from workflow.bundle.expected import expected_words
+from workflow.bundle.products_block import products_block
+from workflow.bundle.recomputed import SLACK, check_guarantee, check_noise
+from workflow.bundle.schemas import check_schema
+from workflow.bundle.statement import FORMULA
+from workflow.project.response import ResponseScale
+from workflow.version import VERSION
 
 
 def check_statement(statement: Any) -> dict[str, Any]:
-    """The statement itself if it is valid; otherwise BundleError says what is wrong first.
+    """The statement of version 2 itself if it is valid; otherwise BundleError says what is wrong first.
 
     Beyond the schema: the design is valid, the threshold maps to the stated response, the cutoff and the
-    numbers of paths agree, epsilon is not below what its own RDP curve proves, and the group lines follow.
+    numbers of paths agree, and the guarantee promises nothing that does not follow from the cost it states.
     """
-    problem = next(
-        iter(sorted(_validator().iter_errors(statement), key=lambda e: list(map(str, e.path)))), None
-    )
-    if problem is not None:
-        place = ".".join(str(part) for part in problem.absolute_path) or "the statement"
-        raise BundleError(f"The privacy statement is not valid at {place}: {problem.message[:200]}.")
+    check_schema(statement, 2)
     checked: dict[str, Any] = statement
-    for check in (_design, _threshold, _epsilon, _group):
-        check(checked)
+    check_design(checked)
+    check_threshold(checked)
+    check_guarantee(checked["guarantee"])
+    check_noise(checked["guarantee"], least_cost(checked["design"]))
+    _check_bound(checked)
+    _check_texts(checked)
+    expected = checked["expected"]
+    if expected is not None and expected["in_words"] != expected_words(expected):
+        raise BundleError("The privacy statement's words about its expected agreement do not follow from it.")
     return checked
 
 
-def _design(statement: dict[str, Any]) -> None:
-    try:
-        design = Design(**statement["design"])
-    except ValueError as error:
-        raise BundleError(f"The privacy statement describes an impossible design: {error}") from error
+def check_design(statement: dict[str, Any]) -> None:
+    """The design is possible and agrees with the products and the guarantee."""
+    design = design_from(statement["design"])
     if statement["paths"]["count"] != design.paths or statement["products"]["cutoff"] != design.cutoff:
         raise BundleError("The privacy statement contradicts itself about its paths or its cutoff.")
     if statement["products"]["smoothing"] != design.smoothing:
         raise BundleError("The privacy statement contradicts itself about its smoothing.")
+    if getattr(design, "bound", statement["guarantee"]["bound"]) != statement["guarantee"]["bound"]:
+        raise BundleError("The privacy statement contradicts itself about its bound.")
 
 
-def _threshold(statement: dict[str, Any]) -> None:
+def least_cost(values: Mapping[str, Any]) -> Cost | None:
+    """What a release of a stated design costs at least, by its noise alone; None where that is not known."""
+    design = design_from(values)
+    return mechanism_of(design).least_cost(design)
+
+
+def check_threshold(statement: dict[str, Any]) -> None:
+    """The threshold in the data's unit is the one in response units."""
     response, subject = statement["response"], statement["subject"]
     try:
         scale = ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"])
@@ -113,25 +72,46 @@ def _threshold(statement: dict[str, Any]) -> None:
         raise BundleError("The privacy statement gives two different thresholds.")
 
 
-def _epsilon(statement: dict[str, Any]) -> None:
-    protection = statement["protection"]
-    orders, values = protection["rdp"]["orders"], protection["rdp"]["values"]
-    if len(orders) != len(values) or any(b <= a for a, b in pairwise(orders)):
-        raise BundleError("The privacy statement's RDP curve is damaged.")
-    if protection["order"] is None or not orders:
-        return  # an exact Gaussian conversion is sharper than any order
-    proved = epsilon_from_rdp(np.array(orders), np.array(values), protection["delta"]).epsilon
-    if protection["epsilon"] < proved * (1.0 - SLACK) - SLACK:
-        raise BundleError(
-            "The privacy statement's epsilon is smaller than what its own RDP curve proves: do not trust it."
-        )
+def _check_bound(statement: dict[str, Any]) -> None:
+    """The bound is one of the closed list, and pairs of Gaussians are as many as the paths."""
+    guarantee, design = statement["guarantee"], statement["design"]
+    if guarantee["bound"] not in proved_bounds(design["mechanism"]):
+        raise BundleError("The privacy statement rests on a bound that is not one of the proved ones.")
+    cost = guarantee["cost"]
+    pairs = [part["paths"] for part in (cost, *cost.get("parts", ())) if "paths" in part]
+    if any(paths != design["paths"] for paths in pairs):
+        raise BundleError("The privacy statement contradicts itself about the paths that its cost covers.")
 
 
-def _group(statement: dict[str, Any]) -> None:
-    protection = statement["protection"]
-    for line in protection["group"]:
-        epsilon, delta = group_privacy(protection["epsilon"], protection["delta"], line["records"])
-        if line["epsilon"] < epsilon * (1.0 - SLACK) or line["delta"] < min(1.0, delta) * (1.0 - SLACK):
-            raise BundleError(
-                "A group line of the privacy statement promises more than follows from epsilon."
-            )
+def _check_texts(statement: dict[str, Any]) -> None:
+    """Whatever follows from other fields is said as it follows: products, formula, lines of the receipt."""
+    design = design_from(statement["design"])
+    draws = statement["paths"].get("draws", {}).get("count")
+    ranked = statement["paths"]["field"] and "excursion_function" in statement["products"]
+    if statement["products"] != products_block(design, draws, ranked=ranked):
+        raise BundleError("The privacy statement contradicts itself about its products.")
+    if statement["response"]["formula"] != FORMULA[statement["response"]["transform"]]:
+        raise BundleError("The privacy statement contradicts itself about its response.")
+    if any(statement["evaluation"][name] != text for name, text in evaluated(statement).items()):
+        raise BundleError("The privacy statement's evaluation does not follow from its other fields.")
+    following = receipt_following(statement["guarantee"])
+    if statement["software"]["version"] == VERSION:  # another version may describe a mechanism otherwise
+        for topic, text in mechanism_of(design).receipt_lines(design):
+            following.setdefault(topic, []).append(text)
+    for topic, texts in following.items():
+        said = [line["text"] for line in statement["receipt"] if line["topic"] == topic]
+        if not set(said) <= set(texts):
+            raise BundleError(f"The receipt's line {topic!r} does not follow from the privacy statement.")
+
+
+def receipt_following(guarantee: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The lines of a receipt, by topic, that follow from a guarantee."""
+    return {
+        "Unit of protection": [guarantee["protected"]],
+        "In words": [guarantee["in_words"]],
+        "Group": [line["in_words"] for line in guarantee["groups"]],
+        "This release": [
+            f"epsilon {words.upper(guarantee['epsilon'])} at delta {words.upper(guarantee['delta'], 3)}."
+        ],
+        "Bound": [f"{guarantee['bound']}: {guarantee['bound_source']}, proved."],
+    }

@@ -5,33 +5,54 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
 
 from data_loaders import DataError
+from dpgp_core.errors import HexcursionError
 from geo import GeoError
+from workflow.cli.areas import add_areas_command
+from workflow.cli.compare import add_compare_command
 from workflow.cli.options import add_release_options
 from workflow.cli.run import run_demo, run_release, run_view
-from workflow.errors import Cancelled, WorkflowError
+from workflow.cli.site import add_site_command
+from workflow.cli.trace import add_trace_command
+from workflow.errors import Cancelled
 from workflow.ledger.cli import add_ledger_commands
 from workflow.lint import add_lint_command
+from workflow.version import NAME, VERSION
 
 REFUSED = 2
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose refusals are one sentence, like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with the message and the command that helps."""
+        self.exit(REFUSED, f"error: {' '.join(message.split())}; compare `{self.prog} --help`.\n")
+
+
 def build_parser() -> argparse.ArgumentParser:
     """All commands with their options."""
-    parser = argparse.ArgumentParser(prog="python -m workflow", description=__doc__)
+    parser = Parser(prog=_program(), description=__doc__)
+    parser.add_argument("--version", action="version", version=f"{NAME} {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     text = "tune on reference data, release private paths, write the bundle, print the receipt"
-    release = commands.add_parser("release", help=text, description=text)
+    usage = "%(prog)s --data FILE --threshold NUMBER --out DIR [OPTION ...]"
+    release = commands.add_parser("release", help=text, description=text, usage=usage)
     add_release_options(release)
     release.add_argument(
-        "--out", metavar="DIR", required=True, help="new folder for the bundle (and DIR.zip)"
+        "--out", metavar="DIR", required=True, help="New folder for the bundle (and DIR.zip)."
     )
     release.add_argument(
-        "--dry-run", action="store_true", help="tune and print the receipt; draw and charge nothing"
+        "--dry-run", action="store_true", help="Tune and print the receipt; draw and charge nothing."
     )
-    release.add_argument("--show-baseline", action="store_true",
-                         help="print the agreement with the non-private baseline (curator only)")  # fmt: skip
+    release.add_argument(
+        "--show-baseline",
+        action="store_true",
+        help="Print the agreement with the non-private baseline (curator only).",
+    )
     release.set_defaults(run=run_release)
     text = "the same on generated data"
     demo = commands.add_parser("demo", help=text, description=text)
@@ -46,9 +67,18 @@ def build_parser() -> argparse.ArgumentParser:
         "--threshold", type=float, help="another threshold, in the data's own unit (costs nothing)"
     )
     view.set_defaults(run=run_view)
+    add_areas_command(commands)
+    add_site_command(commands)
+    add_compare_command(commands)
     add_ledger_commands(commands)
     add_lint_command(commands)
+    add_trace_command(commands)
     return parser
+
+
+def _program() -> str:
+    """The words that the command was called with: `hexcursion` where it is installed."""
+    return "hexcursion" if Path(sys.argv[0]).stem == "hexcursion" else "python -m workflow"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,9 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     try:
         return int(options.run(options))
-    except (WorkflowError, DataError, GeoError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return REFUSED
     except (Cancelled, KeyboardInterrupt):
         print("error: Stopped; nothing was released.", file=sys.stderr)
+        return REFUSED
+    except (HexcursionError, DataError, GeoError) as error:
+        print(f"error: {error}", file=sys.stderr)
         return REFUSED

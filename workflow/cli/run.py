@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
+from contextlib import closing
 from pathlib import Path
 
-from workflow.baseline import compare, fit_baseline, free_map
+from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from workflow.bundle import BundleError, read_bundle
+from workflow.bundle.view import Viewer
 from workflow.cli.options import settings_from_options
-from workflow.desk.designs import settle_on
-from workflow.desk.example import example_settings
 from workflow.errors import WorkflowError
-from workflow.inverse import smallest_epsilon
 from workflow.ledger import open_ledger
-from workflow.pilot import run_pilot
-from workflow.project import Project, load_project
-from workflow.release import plan_release, publish
-from workflow.released import ReceiptLine
-from workflow.settings import ReleaseSettings
-from workflow.tuning import Choice, Tuned, given_choice, tune
-from workflow.viewer import Viewer
+from workflow.project.baseline import compare, fit_baseline, free_map
+from workflow.project.consent import refuse_large_delta
+from workflow.project.example import example_settings
+from workflow.project.load import Project, load_project
+from workflow.release.record import ReceiptLine
+from workflow.release.transaction import plan_release, publish
+from workflow.search.choice import Choice, given_choice
+from workflow.search.epsilon_solver import smallest_epsilon
+from workflow.search.executors import make_executor
+from workflow.search.pilot import run_pilot
+from workflow.search.settle import settle_on
+from workflow.search.tuning import Tuned, tune
+from workflow.settings import ReleaseSettings, field
+from workflow.words import agreement_words
 
 
 def run_release(options: argparse.Namespace) -> int:
@@ -30,7 +37,7 @@ def run_release(options: argparse.Namespace) -> int:
     return _release(
         settings,
         Path(options.out),
-        options.ledger,
+        settings.ledger,
         options.dry_run,
         options.show_baseline,
         options.wanted_iou,
@@ -39,10 +46,10 @@ def run_release(options: argparse.Namespace) -> int:
 
 def run_demo(options: argparse.Namespace) -> int:
     """The main job on generated data, in a folder of its own."""
-    out = Path(options.out)
+    out, epsilon = Path(options.out), field("epsilon").check(options.epsilon)
     if os.path.lexists(out):
         raise BundleError(f"{out} exists already: name a new folder, nothing is overwritten.")
-    settings = example_settings(out).with_changes(epsilon=options.epsilon)
+    settings = example_settings(out).with_changes(epsilon=epsilon)
     return _release(settings, out / "bundle", options.ledger or str(out / "ledger.sqlite"), False, True)
 
 
@@ -56,6 +63,7 @@ def _release(
     project = load_project(settings)
     for line in project.private.sentences():
         print(line)
+    refuse_large_delta(project)
     ledger = open_ledger(place)
     if settings.pilot is not None:
         if dry:
@@ -65,7 +73,9 @@ def _release(
         project = run_pilot(project, ledger)
     tuned = None
     if settings.lengthscale is None:
-        tuned = tune(project, _progress)
+        with closing(make_executor(settings.executor, address=settings.dask)) as executor:
+            beside = () if wanted is None else FRONTIER_EPSILONS  # a frontier is where a solver begins
+            tuned = tune(project, _progress, executor, beside=beside)
         print(file=sys.stderr)
         _print_search(tuned)
     choice = given_choice(project) if tuned is None else tuned.choice
@@ -102,9 +112,10 @@ def _at_wanted_iou(project: Project, tuned: Tuned | None, wanted: float) -> tupl
 
 def run_view(options: argparse.Namespace) -> int:
     """Print what a bundle says at a threshold; opens the bundle and nothing else."""
+    threshold = None if options.threshold is None else field("threshold").check(options.threshold)
     viewer = Viewer(read_bundle(options.bundle))
     print(viewer.bundle.statement["release"]["title"])
-    for line in viewer.sentences(viewer.at(options.threshold)):
+    for line in viewer.sentences(viewer.at(threshold)):
         print(f"  {line}")
     return 0
 
@@ -132,20 +143,24 @@ def _print_search(tuned: Tuned) -> None:
         ("IoU with the reference baseline", free.utility.agreement, chosen.utility.agreement),
     )
     for name, left, right in rows:
-        print(f"  {name:<34}{left:>14.4g}{right:>14.4g}")
+        print(f"  {name:<34}{_figure(left):>14}{_figure(right):>14}")
     for remark in tuned.remarks():
         print(f"  {remark}")
-    print(
-        f"  BCE increase {100 * tuned.result.bce_increase:.1f} %, IoU gap {100 * tuned.result.iou_gap:.1f} %"
-    )
+    gap = tuned.result.iou_gap
+    said = "undefined" if math.isnan(gap) else f"{100 * gap:.1f} %"
+    print(f"  BCE increase {100 * tuned.result.bce_increase:.1f} %, IoU gap {said}")
+
+
+def _figure(value: float) -> str:
+    return "undefined" if math.isnan(value) else f"{value:.4g}"
 
 
 def _print_baseline(project: Project, tuned: Tuned, folder: Path) -> None:
     """Curator only: the agreement is computed from private records and stands in no file."""
-    baseline = fit_baseline(project, tuned.result.unconstrained.design)
+    baseline = fit_baseline(project, tuned.result.model)
     found = compare(read_bundle(folder).published.vote_set, baseline.inside)
     print("\nCurator only, do not publish:")
-    print(f"  IoU of the released set with the non-private baseline  {found.iou:.3f}")
+    print(f"  IoU of the released set with the non-private baseline  {agreement_words(found.iou)}")
     if tuned.free_agreement is not None:
-        free = compare(free_map(project, tuned.result.unconstrained.design), baseline.inside)
-        print(f"  IoU of the free map (reference data only)              {free.iou:.3f}")
+        free = compare(free_map(project, tuned.result.model), baseline.inside)
+        print(f"  IoU of the free map (reference data only)              {agreement_words(free.iou)}")

@@ -3,13 +3,23 @@
 See README.md in this folder for what it promises, and what it cannot see.
 """
 
-from workflow.ledger.account import ROUNDING, Account, Budget, Preview
+from workflow.ledger.account import ROUNDING, Account, Budget, Overlap, Preview
 from workflow.ledger.chain import Finding
-from workflow.ledger.charge import Charge, Cost
+from workflow.ledger.charge import Charge
 from workflow.ledger.entry import Entry
-from workflow.ledger.errors import BudgetExceeded, LedgerBusy, LedgerDamaged, LedgerError, NoBudget, NoLedger
+from workflow.ledger.errors import (
+    BudgetExceeded,
+    LedgerBusy,
+    LedgerDamaged,
+    LedgerError,
+    NoBudget,
+    NoLedger,
+    RequestTaken,
+)
 from workflow.ledger.ledger import Ledger, Reservation
 from workflow.ledger.opening import open_ledger
+from workflow.ledger.records import RecordKeys
+from workflow.ledger.standing import OtherUnit, Standing
 
 __all__ = [
     "ROUNDING",
@@ -17,7 +27,6 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "Charge",
-    "Cost",
     "Entry",
     "Finding",
     "Ledger",
@@ -26,7 +35,12 @@ __all__ = [
     "LedgerError",
     "NoBudget",
     "NoLedger",
+    "OtherUnit",
+    "Overlap",
     "Preview",
+    "RecordKeys",
+    "RequestTaken",
     "Reservation",
+    "Standing",
     "open_ledger",
 ]

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from workflow.ledger.charge import Cost
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from workflow.ledger.errors import BudgetExceeded, LedgerError, NoBudget
+from workflow.ledger.standing import Standing
 
 ROUNDING = 1e-9
 """A budget is a number to nine digits: a composed epsilon up to budget * (1 + 1e-9) fits, the next float does
 not. So spending exactly what is left is never refused for a last-bit difference, and what is promised is the
 budget up to one part in 10^9."""
+
+
+def epsilon(costs: Cost | Iterable[Cost], delta: float) -> float:
+    """Upper bound on epsilon at `delta` of all of these releases together, chosen adaptively; 0 for none.
+
+    This is the ledger's only rule of composition, that of `dpgp_core.accounting.composition`: Gaussian
+    releases exactly, by the square root of the sum of mu^2; accounts of mixed releases by the least of the
+    sum of their curves, the sum of pure epsilons and their privacy-loss distributions.
+    """
+    return composed_epsilon(costs, delta).epsilon
 
 
 @dataclass(frozen=True)
@@ -35,16 +48,35 @@ class Budget:
         """Whether this promises less privacy than `earlier` in any respect."""
         return self.epsilon > earlier.epsilon or self.delta > earlier.delta
 
+    def or_less(self, other: Budget) -> Budget:
+        """The budget that promises no less than either."""
+        return Budget(min(self.epsilon, other.epsilon), min(self.delta, other.delta))
+
 
 @dataclass(frozen=True)
 class Account:
     """One dataset under one unit of protection.
 
-    budget   None before the first one is set
-    cost     composed cost of every entry that is charged
-    charged  numbers of the reserve entries that count, in order
-    open     those among them that were neither committed nor given back: a crash, or a release under way
-    note     what this account does not say, or ""
+    Parameters
+    ----------
+    budget
+        None before the first one is set; that of the datasets in `shares` (the smallest epsilon and the
+        smallest delta of theirs) where this one has none of its own
+    cost
+        composed cost of every entry that is charged here or to a dataset in `shares`: an upper bound on what
+        all of them cost any record of this dataset (see `links`)
+    charged
+        numbers of its own reserve entries that count, in order
+    open
+        those among them that were neither committed nor given back: a crash, or a release under way
+    note
+        what this account does not say, or ""
+    shares
+        the datasets that hold some of the same records
+    others
+        numbers of their reserve entries that count here
+    inherited
+        whether `budget` is that of the others
     """
 
     dataset: str
@@ -54,10 +86,13 @@ class Account:
     charged: tuple[int, ...]
     open: tuple[int, ...]
     note: str = ""
+    shares: tuple[str, ...] = ()
+    others: tuple[int, ...] = ()
+    inherited: bool = False
 
     def epsilon(self, delta: float) -> float:
         """Composed epsilon of all charged releases at any `delta`."""
-        return self.cost.epsilon(delta)
+        return epsilon(self.cost, delta)
 
     @property
     def spent(self) -> float:
@@ -77,15 +112,21 @@ class Account:
             raise self._no_budget()
         return Preview(
             delta=delta,
-            asked=cost.epsilon(delta),
+            asked=epsilon(cost, delta),
             before=self.epsilon(delta),
-            after=self.cost.plus(cost).epsilon(delta),
+            after=epsilon((self.cost, cost), delta),
             budget=self.budget,
             note=self.note,
         )
 
-    def admit(self, cost: Cost) -> Preview:
-        """The preview, if the release fits; raises NoBudget or BudgetExceeded if it does not."""
+    def admit(self, cost: Cost, *, sharing: bool = False) -> Preview:
+        """The preview, if the release fits; raises NoBudget or BudgetExceeded if it does not.
+
+        Parameters
+        ----------
+        sharing
+            the release is of another dataset, which holds some of this one's records.
+        """
         if self.budget is None:
             raise self._no_budget()
         preview = self.preview(cost)
@@ -97,6 +138,7 @@ class Account:
                 spent=preview.before,
                 asked=preview.asked,
                 after=preview.after,
+                sharing=self.dataset if sharing else "",
             )
         return preview
 
@@ -108,7 +150,12 @@ class Account:
 
 @dataclass(frozen=True)
 class Preview:
-    """Epsilons at `delta` around one release: on its own, all before it, all after it."""
+    """Epsilons at `delta` around one release: on its own, all before it, all after it.
+
+    All are composed over every release that could have contained one of the same records. `refused` says
+    whose budget does not allow for it where it is that of another dataset; `standing` is what there is to say
+    about earlier releases, where the charge came with its records.
+    """
 
     delta: float
     asked: float
@@ -116,6 +163,8 @@ class Preview:
     after: float
     budget: Budget | None
     note: str
+    refused: str = ""
+    standing: Standing | None = None
 
     @property
     def left(self) -> float | None:
@@ -125,4 +174,30 @@ class Preview:
     @property
     def fits(self) -> bool:
         """Whether the ledger would accept the release now."""
-        return self.budget is not None and self.budget.covers(self.after)
+        return self.budget is not None and self.budget.covers(self.after) and not self.refused
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """An earlier dataset that holds some of the records that were asked about.
+
+    Parameters
+    ----------
+    dataset
+        its fingerprint
+    shared
+        how many of the records it holds: counted if `exact`, otherwise estimated from a sample
+    most
+        upper bound on that number
+    accounts
+        its accounts with charges, one for each unit of protection
+    counted
+        False where a person decided that these are not the same records
+    """
+
+    dataset: str
+    shared: int
+    most: int
+    exact: bool
+    accounts: tuple[Account, ...]
+    counted: bool

@@ -5,24 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
+from dpgp_core.accounting.composition import Cost, compose
 from workflow.ledger.account import Account, Budget
-from workflow.ledger.charge import Cost, Floats, check_account, decode, on_current_grid
+from workflow.ledger.charge import UNITS, Floats, check_account, decode, on_current_grid, read_cost
 from workflow.ledger.entry import (
     BUDGET,
     COMMIT,
+    COSTS_SINCE,
     DRAW,
     GENESIS,
+    LINK,
     ORDERS,
+    RECORDS,
     RESERVE,
+    SCHEMA,
+    SCHEMA_VERSION,
+    TRACE,
     UNUSED,
     VOID,
     Entry,
 )
-from workflow.ledger.errors import LedgerError
+from workflow.ledger.errors import LedgerError, RequestTaken
+from workflow.ledger.links import Decision, Links
+from workflow.ledger.traces import TraceBook
 
+Outcome = Literal["open", "released", "given back"]
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
@@ -32,18 +43,6 @@ class _Running:
 
     budget: Budget | None = None
     costs: dict[int, Cost] = field(default_factory=dict)
-    total: Cost = field(default_factory=Cost.nothing)
-
-    def add(self, number: int, cost: Cost) -> None:
-        self.costs[number] = cost
-        self.total = self.total.plus(cost)
-
-    def give_back(self, number: int) -> None:
-        # Subtracting would round downwards; what remains is added up anew.
-        del self.costs[number]
-        self.total = Cost.nothing()
-        for cost in self.costs.values():
-            self.total = self.total.plus(cost)
 
 
 class Book:
@@ -55,8 +54,14 @@ class Book:
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
         self.key_identity = ""
+        self.schema = 0
         self.orders: Floats = np.empty(0)
+        self.links = Links()
+        self.traces = TraceBook()
         self.releases: dict[str, int] = {}  # release id -> its reserve entry
+        self.digests: dict[str, str] = {}  # release id -> SHA-256 of what was stored
+        self.requests: dict[str, int] = {}  # request -> its reserve entry
+        self.places: dict[int, str] = {}  # reserve entry -> where its bundle was to be put
         self._reserves: dict[int, Entry] = {}
         self._last: dict[int, str] = {}  # reserve entry -> kind of the last entry about it
         self._accounts: dict[tuple[str, str], _Running] = {}
@@ -69,25 +74,50 @@ class Book:
             raise LedgerError("A ledger begins with its genesis entry and has one of them.")
         if entry.kind in (GENESIS, ORDERS):
             self._grid(entry)
+        elif entry.kind == SCHEMA:
+            self._schema(entry.facts["schema"])
+        elif entry.kind == RECORDS:
+            check_account(entry.dataset, UNITS[0])
+            self.links.register(entry.dataset, entry.facts)
+        elif entry.kind == LINK:
+            self._link(entry)
         elif entry.kind == BUDGET:
             self._budget(entry)
         elif entry.kind == RESERVE:
             self._reserve(entry)
+        elif entry.kind == TRACE:
+            self.traces.accept(entry)
         else:
             self._follow(entry)
 
-    def account(self, dataset: str, unit: str) -> Account:
-        """The account as it stands; an empty one for a dataset or unit never seen."""
+    def account(self, dataset: str, unit: str, seen: Iterable[str] = ()) -> Account:
+        """The account as it stands; an empty one for a dataset or unit never seen.
+
+        Parameters
+        ----------
+        seen
+            datasets that share records with this one although it is not registered yet.
+        """
         running = self._accounts.get((dataset, unit), _Running())
+        shares = self.links.neighbours(dataset, seen)
+        others = [self._accounts[other, unit] for other in shares if (other, unit) in self._accounts]
         charged = tuple(running.costs)
+        budget = running.budget
+        if budget is None:
+            for other in others:
+                if other.budget is not None:
+                    budget = other.budget if budget is None else budget.or_less(other.budget)
         return Account(
             dataset=dataset,
             unit=unit,
-            budget=running.budget,
-            cost=running.total,
+            budget=budget,
+            cost=compose(cost for each in (running, *others) for cost in each.costs.values()),
             charged=charged,
             open=tuple(number for number in charged if self._last[number] != COMMIT),
-            note=self._note(dataset, unit),
+            note=self._note(dataset, unit, shares),
+            shares=shares,
+            others=tuple(sorted(number for other in others for number in other.costs)),
+            inherited=running.budget is None and budget is not None,
         )
 
     def accounts(self) -> tuple[Account, ...]:
@@ -100,10 +130,56 @@ class Book:
             raise LedgerError(f"Entry {number} is not a charge: `ledger show` lists the charges.")
         return self._reserves[number]
 
+    def charged_datasets(self) -> tuple[str, ...]:
+        """Datasets with a charge that counts, under any unit, in the order in which they appeared."""
+        return tuple(dict.fromkeys(name for (name, _), running in self._accounts.items() if running.costs))
+
+    def is_charge(self, number: int, digest: str) -> bool:
+        """Whether the entry of this number is a charge and has this hash."""
+        return number in self._reserves and self._reserves[number].hash == digest
+
+    def cost_of(self, number: int) -> Cost:
+        """The cost of a charge that counts."""
+        entry = self.reserve_entry(number)
+        return self._accounts[entry.dataset, entry.unit].costs[number]
+
+    def state(self, number: int) -> str:
+        """What became of a charge, in words."""
+        outcome = self.outcome(number)
+        if outcome == "released":
+            return f"released as {next(name for name, at in self.releases.items() if at == number)}"
+        return "given back since" if outcome == "given back" else "under way, or broken off and still charged"
+
+    def outcome(self, number: int) -> Outcome:
+        """What became of a charge: open ones are under way, or were broken off and stay charged."""
+        last = self._last[self.reserve_entry(number).number]
+        return "released" if last == COMMIT else "given back" if last in (UNUSED, VOID) else "open"
+
+    def check_request(self, request: str) -> None:
+        """Raise RequestTaken if this request was charged before, whatever became of it."""
+        if request in self.requests:
+            number = self.requests[request]
+            raise RequestTaken(number, self.state(number))
+
     def _grid(self, entry: Entry) -> None:
         if entry.kind == GENESIS:
             self.key_identity = entry.facts["key"]
+            self._schema(entry.facts["schema"])
         self.orders = decode(entry.curve)
+
+    def _schema(self, version: int) -> None:
+        if version > SCHEMA_VERSION:
+            raise LedgerError("This ledger was written by a newer Hexcursion: open it with that version.")
+        if version <= self.schema:
+            raise LedgerError("The form of a ledger only goes forward.")
+        self.schema = version
+
+    def _link(self, entry: Entry) -> None:
+        facts = entry.facts
+        for dataset in (entry.dataset, facts["other"]):
+            check_account(dataset, UNITS[0])
+        decision = Decision(entry.number, facts["joined"], facts["reason"], facts["person"])
+        self.links.decide(entry.dataset, facts["other"], decision)
 
     def _budget(self, entry: Entry) -> None:
         check_account(entry.dataset, entry.unit)
@@ -119,11 +195,14 @@ class Book:
         running = self._accounts.get((entry.dataset, entry.unit))
         if running is None or running.budget is None:
             raise LedgerError("A charge needs a budget first.")
-        mu = entry.facts["gaussian_mu"]
-        values = on_current_grid(self.orders, decode(entry.curve))
-        if not np.all(values > 0):
-            raise LedgerError("A charge has a positive cost at every order.")
-        running.add(entry.number, Cost.of(values, None if mu is None else float.fromhex(mu)))
+        if ("cost" in entry.facts) != (self.schema >= COSTS_SINCE):
+            raise LedgerError("A charge is written in the form of its ledger's version.")
+        cost = read_cost(on_current_grid(self.orders, decode(entry.curve)), entry.facts)
+        request = entry.facts.get("request")
+        if request is not None:
+            self.check_request(request)
+            self.requests[request] = entry.number
+        running.costs[entry.number] = cost
         self._reserves[entry.number] = entry
         self._last[entry.number] = RESERVE
 
@@ -156,8 +235,10 @@ class Book:
         else:
             raise LedgerError(f"The ledger knows no entries of the kind {entry.kind!r}.")
         self._last[number] = entry.kind
+        if entry.kind == DRAW and "place" in facts:
+            self.places[number] = facts["place"]
         if entry.kind in (UNUSED, VOID):
-            self._accounts[entry.dataset, entry.unit].give_back(number)
+            del self._accounts[entry.dataset, entry.unit].costs[number]
 
     def _commit(self, number: int, last: str, release_id: str, digest: str) -> None:
         if last != DRAW:
@@ -167,16 +248,23 @@ class Book:
         if not _SHA256.fullmatch(digest):
             raise LedgerError("The digest of a release is the SHA-256 of its files, 64 hex digits.")
         self.releases[release_id] = number
+        self.digests[release_id] = digest
 
-    def _note(self, dataset: str, unit: str) -> str:
-        others = [
-            (name, len(running.costs))
-            for (known, name), running in self._accounts.items()
-            if known == dataset and name != unit and running.costs
-        ]
-        return " ".join(
-            f"Not counted here: {count} release{'s' if count > 1 else ''} of this dataset with the unit "
+    def _note(self, dataset: str, unit: str, shares: tuple[str, ...]) -> str:
+        counted = dict.fromkeys(UNITS, 0)
+        here, whose = 0, "these records" if shares else "this dataset"
+        for (known, name), running in self._accounts.items():
+            if known == dataset or known in shares:
+                counted[name] += len(running.costs)
+                here += len(running.costs) if known != dataset and name == unit else 0
+        notes = [
+            f"Not counted here: {count} release{'s' if count > 1 else ''} of {whose} with the unit "
             f"{name!r}. What protects a {name} does not protect a {unit} equally, so the two epsilons "
             "neither add up nor cover each other."
-            for name, count in others
-        )
+            for name, count in counted.items()
+            if name != unit and count
+        ]
+        if here:
+            times = "1 release" if here == 1 else f"{here} releases"
+            notes.insert(0, f"Counted here too: {times} of datasets that hold some of the same records.")
+        return " ".join(notes)

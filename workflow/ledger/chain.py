@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from workflow.ledger.book import Book
 from workflow.ledger.entry import NO_HASH, Entry
 from workflow.ledger.errors import LedgerError
 from workflow.ledger.key import LedgerKey
+from workflow.ledger.seals import Seen
 from workflow.ledger.store import Head, Snapshot
 from workflow.ledger.witness import Witness
 
@@ -31,12 +33,22 @@ def sign_head(key: LedgerKey, last: Entry) -> Head:
 
 
 def check_chain(
-    snapshot: Snapshot, key: LedgerKey, witness: Witness | None, seen: Mapping[int, str] | None = None
+    snapshot: Snapshot,
+    key: LedgerKey,
+    witness: Witness | None,
+    seen: Mapping[int, str] | None = None,
+    beside: Iterable[Seen] = (),
 ) -> list[Finding]:
     """Everything that is wrong with the rows, in order; an empty list means that the chain holds.
 
-    witness  what this machine remembers of the chain; read it before the snapshot is taken
-    seen     entry number -> hash, from released bundles or from notes kept elsewhere
+    Parameters
+    ----------
+    witness
+        what this machine remembers of the chain; read it before the snapshot is taken
+    seen
+        entry number -> hash, from released bundles or from notes kept elsewhere
+    beside
+        the seals of the releases that lie beside the ledger
     """
     entries = snapshot.entries
     findings = [*_rows(entries), *_head(snapshot, key)]
@@ -45,7 +57,24 @@ def check_chain(
         findings += _remembered(entries, witness.entries - 1, witness.hash, text)
     for number, known in (seen or {}).items():
         findings += _remembered(entries, number, known, "is not the entry that was noted elsewhere.")
+    for quoted in (seal for seal in beside if seal.ours):
+        text = f"is not the entry that the release in {quoted.where} quotes: the ledger was rewritten."
+        findings += _remembered(entries, quoted.number, quoted.hash, text)
     return list(dict.fromkeys(findings)) or _replay(entries, key)
+
+
+def check_tables(book: Book, records: Mapping[str, bytes], requests: Mapping[str, int]) -> list[Finding]:
+    """What is wrong with the tables beside the chain: each must hold at least what the chain tells of."""
+    findings = []
+    for dataset, digest in book.links.digests.items():
+        if hashlib.sha256(records.get(dataset, b"")).hexdigest() != digest:
+            findings.append(
+                Finding(None, f"The record hashes of dataset {dataset[:12]} were changed or deleted.")
+            )
+    for request, number in book.requests.items():
+        if requests.get(request) != number:
+            findings.append(Finding(number, "has lost its request: that table was changed."))
+    return findings
 
 
 def _rows(entries: Iterable[Entry]) -> Iterable[Finding]:

@@ -1,8 +1,7 @@
-"""What a release costs: the charge that is written down, and how charges add up without losing a bit."""
+"""What a release costs: the charge that is written down, and its cost in the form in which it is stored."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.conversion import epsilon_from_rdp
-from dpgp_core.curve import RdpCurve
-from dpgp_core.gaussian import gaussian_epsilon
-from dpgp_core.orders import ORDERS
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.curve import RdpCurve
+from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.accounting.pairs import GaussianPairs
 from workflow.ledger.entry import canonical_json
 from workflow.ledger.errors import LedgerError
+from workflow.ledger.records import RecordKeys
 
 Floats = NDArray[np.float64]
 UNITS = ("cell", "point")
@@ -26,82 +26,91 @@ FACTS_LIMIT = 65_536  # characters of JSON: a ledger row is a receipt, not a dat
 class Charge:
     """The cost of one release of one dataset, with public facts only.
 
-    dataset      fingerprint from `Ledger.fingerprint`
-    unit         "cell" or "point", the unit of protection of the curve
-    curve        RDP of the whole release on `ORDERS` (tuning included where it is paid for)
-    facts        plain JSON, public: design, n, bound, ... ; it is stored and shown as it is
-    gaussian_mu  mu of a release that is exactly mu-Gaussian-DP, else None; releases that all have one are
-                 composed exactly (docs/mathematics.md, section 4)
+    Parameters
+    ----------
+    dataset
+        fingerprint from `Ledger.fingerprint`
+    unit
+        "cell" or "point", the unit of protection of the cost
+    cost
+        everything that is proved about the whole release; one release, not several together
+    facts
+        plain JSON, public: design, n, bound, ... ; it is stored and shown as it is
+    records
+        keyed hashes of all its records, so that releases of overlapping data are charged together; without
+        them nothing is known of overlaps, so whatever draws has to bring them
     """
 
     dataset: str
     unit: str
-    curve: RdpCurve
+    cost: Cost
     facts: Mapping[str, Any] = field(default_factory=dict)
-    gaussian_mu: float | None = None
+    records: RecordKeys | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_account(self.dataset, self.unit)
-        values = np.asarray(self.curve.values, dtype=np.float64)
-        if values.shape != ORDERS.shape or np.any(np.isnan(values)):
-            raise LedgerError(
-                "The cost of a release needs one number per order of the grid, none of them NaN."
-            )
-        if np.any(values <= 0):
-            raise LedgerError(
-                "The cost of a release is positive at every order: a zero or negative cost is a mistake or "
-                "an underflow, and is not accepted."
-            )
-        mu = self.gaussian_mu
-        if mu is not None and not (math.isfinite(mu) and mu > 0):
-            raise LedgerError(f"The Gaussian mu of a release is a positive finite number, not {mu!r}.")
+        check_cost(self.cost)
         if len(canonical_json(self.facts)) > FACTS_LIMIT:
             raise LedgerError(
                 f"The facts of a charge are longer than {FACTS_LIMIT} characters: shorten them."
             )
 
-    @property
-    def cost(self) -> Cost:
-        """The charge as something that can be added up."""
-        return Cost.of(np.asarray(self.curve.values, dtype=np.float64), self.gaussian_mu)
+
+def check_cost(cost: Cost) -> None:
+    """Raise LedgerError unless this is the cost of one release, positive in every respect."""
+    if cost.parts:
+        raise LedgerError("A charge is one release: charge several one by one.")
+    values = np.asarray(cost.curve.values, dtype=np.float64)
+    if values.shape != ORDERS.shape or np.any(np.isnan(values)):
+        raise LedgerError("The cost of a release needs one number per order of the grid, none of them NaN.")
+    if np.any(values <= 0):
+        raise LedgerError(
+            "The cost of a release is positive at every order: a zero or negative cost is a mistake or "
+            "an underflow, and is not accepted."
+        )
+    for name, value in (("Gaussian mu", cost.gaussian_mu), ("pure epsilon", cost.pure_epsilon)):
+        if value is not None and not value > 0:  # finite by `Cost` itself
+            raise LedgerError(f"The {name} of a release is a positive finite number, not {value!r}.")
 
 
-@dataclass(frozen=True, eq=False)
-class Cost:
-    """Composed cost of any number of releases: upper bounds only.
+def written_cost(cost: Cost) -> dict[str, Any]:
+    """Everything of a release's cost but its curve, as plain JSON, floats to the last bit."""
+    pairs = cost.pairs
+    return {
+        "gaussian_mu": _hex(cost.gaussian_mu),
+        "pure_epsilon": _hex(cost.pure_epsilon),
+        "pairs": None if pairs is None else {"leverage": _hex(pairs.leverage), "paths": pairs.paths},
+        "distance": _hex(cost.distance),
+    }
 
-    values        (K,) RDP on `ORDERS`
-    gaussian_mu2  sum of mu^2 where every release was exactly Gaussian, else None
+
+def read_cost(values: Floats, facts: Mapping[str, Any]) -> Cost:
+    """The cost of a stored charge, from its curve on `ORDERS` and the body of its entry.
+
+    Until version 2 a body had `gaussian_mu` alone: such a release is known by it, or else by its curve.
     """
+    written = facts["cost"] if "cost" in facts else {"gaussian_mu": facts["gaussian_mu"]}
+    pairs, distance = written.get("pairs"), written.get("distance")
+    try:
+        cost = Cost(
+            RdpCurve(values),
+            _float(written["gaussian_mu"]),
+            _float(written.get("pure_epsilon")),
+            None if pairs is None else GaussianPairs(float.fromhex(pairs["leverage"]), pairs["paths"]),
+            0.0 if distance is None else float.fromhex(distance),
+        )
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise LedgerError(f"The cost of a charge cannot be read ({error}).") from error
+    check_cost(cost)
+    return cost
 
-    values: Floats = field(repr=False)
-    gaussian_mu2: float | None
 
-    @classmethod
-    def of(cls, values: Floats, gaussian_mu: float | None) -> Cost:
-        """The cost of one release."""
-        return cls(values, None if gaussian_mu is None else math.nextafter(gaussian_mu**2, math.inf))
+def _hex(value: float | None) -> str | None:
+    return None if value is None else float(value).hex()
 
-    @classmethod
-    def nothing(cls) -> Cost:
-        """The cost of no release."""
-        return cls(np.zeros_like(ORDERS), 0.0)
 
-    def plus(self, other: Cost) -> Cost:
-        """Adaptive composition, order by order; sums are rounded up, so no spend is too small to count."""
-        mine, theirs = self.gaussian_mu2, other.gaussian_mu2
-        both = None if mine is None or theirs is None else float(_add_up(np.array(mine), np.array(theirs)))
-        return Cost(_add_up(self.values, other.values), both)
-
-    def epsilon(self, delta: float) -> float:
-        """Upper bound on epsilon at `delta`: the better of the two conversions, exactly 0 for no release."""
-        if not np.any(self.values > 0):
-            return 0.0
-        bound = epsilon_from_rdp(ORDERS, self.values, delta).epsilon
-        if self.gaussian_mu2 is not None and math.isfinite(self.gaussian_mu2):
-            mu = math.nextafter(math.sqrt(self.gaussian_mu2), math.inf)
-            bound = min(bound, gaussian_epsilon(mu, delta))
-        return bound
+def _float(text: str | None) -> float | None:
+    return None if text is None else float.fromhex(text)
 
 
 def check_account(dataset: str, unit: str) -> None:
@@ -131,13 +140,3 @@ def on_current_grid(orders: Floats, values: Floats) -> Floats:
     if np.array_equal(orders, ORDERS):
         return values
     return np.append(values, np.inf)[np.searchsorted(orders, ORDERS, side="left")]
-
-
-def _add_up(a: Floats, b: Floats) -> Floats:
-    """a + b rounded towards +inf: the exact rounding error (Knuth's TwoSum) says when to step up."""
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is inf, and never fits
-        total = a + b
-        back = total - a
-        error = (a - (total - back)) + (b - back)
-        up = np.nextafter(total, np.inf)
-    return np.asarray(np.where(np.isfinite(total) & (error > 0), up, total))

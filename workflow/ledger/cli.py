@@ -1,4 +1,4 @@
-"""`python -m workflow ledger show | verify | budget | void`: the ledger in a terminal."""
+"""`python -m workflow ledger show | verify | budget | void | join | apart`: the ledger in a terminal."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from dataclasses import asdict
 from typing import Any
 
 from workflow.ledger.account import Account
-from workflow.ledger.entry import BUDGET, COMMIT, GENESIS, RESERVE, VOID, Entry
+from workflow.ledger.entry import BUDGET, COMMIT, GENESIS, LINK, RECORDS, RESERVE, TRACE, VOID, Entry
 from workflow.ledger.errors import LedgerDamaged, LedgerError
 from workflow.ledger.ledger import Ledger
 from workflow.ledger.opening import open_ledger
+from workflow.words import DUST
 
 
 def add_ledger_commands(subparsers: Any) -> None:
@@ -58,6 +59,25 @@ def add_ledger_commands(subparsers: Any) -> None:
     void.add_argument("entry", type=int, help="number of the charge, from `ledger show`")
     void.add_argument("--reason", required=True, help="why it is certain that nothing was released")
     void.add_argument("--person", default=_person(), help="who answers for it (default: the login name)")
+    for name, run, text in (
+        (
+            "join",
+            _join,
+            "count releases of two datasets together: they hold the same records, whatever was seen",
+        ),
+        (
+            "apart",
+            _apart,
+            "count releases of two datasets apart: they hold no record in common, whatever was seen",
+        ),
+    ):
+        decision = command(name, run, text)
+        decision.add_argument("dataset", help="fingerprint of one dataset, 64 hex digits, or its beginning")
+        decision.add_argument("other", help="fingerprint of the other one")
+        decision.add_argument("--reason", required=True, help="why that is certain")
+        decision.add_argument(
+            "--person", default=_person(), help="who answers for it (default: the login name)"
+        )
 
 
 def show(ledger: Ledger) -> str:
@@ -81,6 +101,8 @@ def _show(ledger: Ledger, options: argparse.Namespace) -> int:
                 "left": account.left,
                 "charged": account.charged,
                 "open": account.open,
+                "shares": account.shares,
+                "others": account.others,
                 "note": account.note,
             }
             for account in ledger.accounts()
@@ -103,11 +125,32 @@ def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
     return 1 if findings else 0
 
 
-def _budget(ledger: Ledger, options: argparse.Namespace) -> int:
-    known = {account.dataset for account in ledger.accounts() if account.dataset.startswith(options.dataset)}
+def _join(ledger: Ledger, options: argparse.Namespace) -> int:
+    return _decide(ledger, options, True)
+
+
+def _apart(ledger: Ledger, options: argparse.Namespace) -> int:
+    return _decide(ledger, options, False)
+
+
+def _decide(ledger: Ledger, options: argparse.Namespace, joined: bool) -> int:
+    dataset, other = _dataset(ledger, options.dataset), _dataset(ledger, options.other)
+    ledger.decide(dataset, other, joined, reason=options.reason, person=options.person)
+    verb = "joined" if joined else "kept apart"
+    print(f"The two datasets are {verb}; the reason and {options.person!r} are in the ledger.")
+    return 0
+
+
+def _dataset(ledger: Ledger, beginning: str) -> str:
+    """The fingerprint that begins so, among the datasets of all accounts; as it stands where none does."""
+    known = {account.dataset for account in ledger.accounts() if account.dataset.startswith(beginning)}
     if len(known) > 1:
-        raise LedgerError(f"{options.dataset!r} begins the name of {len(known)} datasets: give more digits.")
-    dataset = known.pop() if known else options.dataset
+        raise LedgerError(f"{beginning!r} begins the name of {len(known)} datasets: give more digits.")
+    return known.pop() if known else beginning
+
+
+def _budget(ledger: Ledger, options: argparse.Namespace) -> int:
+    dataset = _dataset(ledger, options.dataset)
     ledger.set_budget(
         dataset, options.unit, options.epsilon, options.delta, reason=options.reason, person=options.person
     )
@@ -130,14 +173,14 @@ def _run(command: Callable[[Ledger, argparse.Namespace], int], options: argparse
 
 
 def _account_text(account: Account) -> str:
-    budget = account.budget
+    budget, charges = account.budget, len(account.charged) + len(account.others)
     lines = [
         f"Dataset {account.dataset}, unit {account.unit}",
         "  budget  none"
         if budget is None
         else f"  budget  epsilon {budget.epsilon:g} at delta {budget.delta:g}",
-        f"  spent   epsilon {account.spent:.6g} in {len(account.charged)} charges, composed",
-        f"  left    epsilon {account.left:.6g}",
+        f"  spent   epsilon {account.spent:.6g} in {charges} charges, composed",
+        f"  left    epsilon {account.left if account.left >= DUST else 0.0:.6g}",
     ]
     if account.open:
         numbers = ", ".join(map(str, account.open))
@@ -169,6 +212,13 @@ def _detail(entry: Entry) -> str:
             return f"  {facts['release_id']}"
         if entry.kind == VOID:
             return f"  ({facts['person']}: {facts['reason']})"
+        if entry.kind == RECORDS:
+            return f"  {facts['n']} records, shared with {len(facts['shares'])} datasets"
+        if entry.kind == TRACE:
+            return "  " + json.dumps(facts["facts"], sort_keys=True)
+        if entry.kind == LINK:
+            verb = "joined with" if facts["joined"] else "kept apart from"
+            return f"  {verb} {facts['other'][:12]}  ({facts['person']}: {facts['reason']})"
     except (ValueError, TypeError, KeyError):
         return "  unreadable"
     return ""

@@ -11,16 +11,22 @@ from typing import Any
 
 from workflow.ledger.errors import LedgerError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 3
+"""1: releases alone; 2: also record hashes, decisions on shared records, and requests; 3: whole costs."""
+TABLES_SINCE, COSTS_SINCE = 2, 3
 GENESIS = "genesis"  # the first row: ledger id, key identity, schema version, grid of orders
+SCHEMA = "schema"  # a later form of the ledger, from which its new kinds of rows may follow
 ORDERS = "orders"  # a new grid of orders, from which later charges count
+RECORDS = "records"  # a dataset's record hashes are kept, with the number of records it shares with others
+LINK = "link"  # a person's decision that two datasets hold the same records, or do not
 BUDGET = "budget"
 RESERVE = "reserve"  # the charge; everything below refers to one
 DRAW = "draw"  # private randomness is about to be drawn
 COMMIT = "commit"  # stored and published as release_id with this digest
 UNUSED = "unused"  # given back by the program: nothing was drawn
 VOID = "void"  # given back by a person, with a reason
-KINDS = (GENESIS, ORDERS, BUDGET, RESERVE, DRAW, COMMIT, UNUSED, VOID)
+TRACE = "trace"  # a location trace is about to be released: a protection of its own, in no sum with epsilon
+KINDS = (GENESIS, SCHEMA, ORDERS, RECORDS, LINK, BUDGET, RESERVE, DRAW, COMMIT, UNUSED, VOID, TRACE)
 
 NO_HASH = "0" * 64  # what the first row follows
 
@@ -29,16 +35,28 @@ NO_HASH = "0" * 64  # what the first row follows
 class Entry:
     """A row as stored; the types are those of an undamaged row.
 
-    number     0, 1, 2, ... without gaps
-    kind       one of KINDS
-    created    UTC, ISO 8601
-    dataset    fingerprint, or "" where the row is about the ledger itself
-    unit       unit of protection, or ""
-    refers_to  number of the reserve row that this row continues, or None
-    curve      float64 values in hex, big-endian: RDP values (reserve) or orders (genesis, orders), or ""
-    body       canonical JSON of everything else
-    previous   hash of the row before
-    hash       SHA-256 over all of the above
+    Parameters
+    ----------
+    number
+        0, 1, 2, ... without gaps
+    kind
+        one of KINDS
+    created
+        UTC, ISO 8601
+    dataset
+        fingerprint, or "" where the row is about the ledger itself
+    unit
+        unit of protection, or ""
+    refers_to
+        number of the reserve row that this row continues, or None
+    curve
+        float64 values in hex, big-endian: RDP values (reserve) or orders (genesis, orders), or ""
+    body
+        canonical JSON of everything else
+    previous
+        hash of the row before
+    hash
+        SHA-256 over all of the above
     """
 
     number: int

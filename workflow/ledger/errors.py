@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workflow.errors import WorkflowError
+from workflow.words import DUST
 
 
 class LedgerError(WorkflowError):
@@ -21,6 +22,17 @@ class NoLedger(LedgerError):
     """There is no ledger here yet, and none was to be begun."""
 
 
+class RequestTaken(LedgerError):
+    """The same request was charged before, as entry `entry`: a second click, or a second try."""
+
+    def __init__(self, entry: int, became: str) -> None:
+        self.entry = entry
+        super().__init__(
+            f"This very request was charged already, as entry {entry} ({became}): nothing was charged again; "
+            "make a new plan for another release."
+        )
+
+
 class NoBudget(LedgerError):
     """No budget was ever set for this dataset and unit of protection."""
 
@@ -29,11 +41,20 @@ class BudgetExceeded(LedgerError):
     """The release would pass the budget.
 
     All numbers are epsilons at the budget's delta: `budget`, `spent` before, `asked` (this release on its
-    own), `after` (all releases and this one composed), `left` (budget - spent, never negative).
+    own), `after` (all releases and this one composed), `left` (budget - spent, never negative). `sharing`
+    is the dataset whose budget is meant where it is another one that holds some of the same records.
     """
 
     def __init__(
-        self, *, unit: str, delta: float, budget: float, spent: float, asked: float, after: float
+        self,
+        *,
+        unit: str,
+        delta: float,
+        budget: float,
+        spent: float,
+        asked: float,
+        after: float,
+        sharing: str = "",
     ) -> None:
         self.unit = unit
         self.delta = delta
@@ -42,8 +63,11 @@ class BudgetExceeded(LedgerError):
         self.asked = asked
         self.after = after
         self.left = max(0.0, budget - spent)
+        self.sharing = sharing
+        rest = f"{self.left:.6g}" if self.left >= DUST else "0"
+        whose = f" of dataset {sharing[:12]}, which holds some of the same records" if sharing else ""
         super().__init__(
-            f"This release does not fit the {unit} budget of epsilon {budget:.10g} at delta {delta:g}: "
-            f"spent {spent:.6g}, asked {asked:.6g}, left {self.left:.6g}, and together it would be "
+            f"This release does not fit the {unit} budget of epsilon {budget:.10g} at delta {delta:g}"
+            f"{whose}: spent {spent:.6g}, asked {asked:.6g}, left {rest}, and together it would be "
             f"{after:.10g}; choose a design that costs less, or raise the budget and say why."
         )

@@ -17,24 +17,27 @@ from numpy.typing import ArrayLike
 from workflow.ledger.errors import LedgerError
 
 KEY_BYTES = 32
+_USED = "\n# A ledger was begun with this key.\n"  # on a line of its own, whatever stands before
 
 
 @dataclass(frozen=True)
 class LedgerKey:
-    """32 secret bytes and the file they came from; never printed."""
+    """32 secret bytes and the file they came from, never printed; whether a ledger was begun with it."""
 
     path: Path
     secret: bytes = field(repr=False)
+    used: bool = False
 
     def mac(self, purpose: str, message: bytes) -> str:
         """HMAC-SHA256 in hex, separated by purpose so that no signature can pass for another."""
         return hmac.new(self.secret, purpose.encode() + b"\x00" + message, hashlib.sha256).hexdigest()
 
-    def matches(self, purpose: str, message: bytes, mac: object) -> bool:
-        """Whether `mac` is this key's signature; any other object is not."""
+    def matches(self, purpose: str, message: bytes, mac: object, digits: int = 64) -> bool:
+        """Whether `mac` is this key's signature, or its first `digits`; any other object is not."""
         if not isinstance(mac, str):
             return False
-        return hmac.compare_digest(self.mac(purpose, message).encode(), mac.encode("utf-8", "replace"))
+        right = self.mac(purpose, message)[:digits]
+        return hmac.compare_digest(right.encode(), mac.encode("utf-8", "replace"))
 
     @property
     def identity(self) -> str:
@@ -60,7 +63,7 @@ class LedgerKey:
 
 def create_key(path: Path) -> None:
     """Write a new key readable by its owner only; a key that is already there is left alone."""
-    _private_directory(path.parent)
+    private_directory(path.parent)
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -81,10 +84,12 @@ def create_key(path: Path) -> None:
 
 def read_key(path: Path) -> LedgerKey:
     """The key in `path`; refuses one that others can read, and anything that is not a key."""
+    used = False
     try:
         mode = path.stat().st_mode
-        text = path.read_text(encoding="ascii").strip()
-        secret = bytes.fromhex(text)
+        lines = [line.strip() for line in path.read_text(encoding="ascii").splitlines() if line.strip()]
+        used = len(lines) > 1
+        secret = bytes.fromhex(lines[0]) if lines and all(line[0] == "#" for line in lines[1:]) else b""
     except FileNotFoundError:
         raise LedgerError(f"The ledger's key {path} is missing: restore it from its backup.") from None
     except OSError as error:
@@ -95,10 +100,25 @@ def read_key(path: Path) -> LedgerKey:
         raise LedgerError(f"The ledger's key {path} is open to other users: run `chmod 600 {path}`.")
     if len(secret) != KEY_BYTES:
         raise LedgerError(f"{path} is not a ledger key: restore the key from its backup.")
-    return LedgerKey(path, secret)
+    return LedgerKey(path, secret, used=used)
 
 
-def _private_directory(directory: Path) -> None:
+def mark_used(key: LedgerKey) -> None:
+    """Let the key's file remember that a ledger was begun, so that no other is begun in its place.
+
+    The line is appended: nothing ever rewrites the secret. A file that may not be written (a mounted secret)
+    keeps no such memory; the witness and the seals of the releases still do.
+    """
+    if key.used:
+        return
+    with suppress(OSError), key.path.open("a", encoding="ascii") as file:
+        file.write(_USED)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def private_directory(directory: Path) -> None:
+    """Make a folder that only its owner can look into, where there is none yet."""
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpgp_core.orders import ORDERS as GRID
-from workflow.ledger.account import Account, Budget, Preview
-from workflow.ledger.book import Book
-from workflow.ledger.chain import Finding, check_chain, sign_head
-from workflow.ledger.charge import Charge, check_account, encode
+from dpgp_core.accounting.orders import ORDERS as GRID
+from workflow.ledger.account import Account, Budget, Overlap, Preview
+from workflow.ledger.assess import Meeting, admit, charged_account, meet, overlaps, preview
+from workflow.ledger.book import Book, Outcome
+from workflow.ledger.chain import Finding, check_chain, check_tables, sign_head
+from workflow.ledger.charge import Charge, check_account, encode, written_cost
 from workflow.ledger.entry import (
     BUDGET,
     COMMIT,
     DRAW,
+    LINK,
     ORDERS,
+    RECORDS,
     RESERVE,
+    SCHEMA,
+    SCHEMA_VERSION,
+    TABLES_SINCE,
     UNUSED,
     VOID,
     Draft,
@@ -28,8 +38,13 @@ from workflow.ledger.entry import (
 )
 from workflow.ledger.errors import LedgerDamaged, LedgerError
 from workflow.ledger.key import LedgerKey
-from workflow.ledger.store import Snapshot, Store
+from workflow.ledger.records import RecordKeys, record_keys
+from workflow.ledger.seals import Seen, parse_seal, seal_of
+from workflow.ledger.store import Snapshot, Store, Writing
 from workflow.ledger.witness import Witness, advance_witness, read_witness
+
+LEAST_ROOM = 10_000_000
+"""Free bytes that a charge asks for: its rows, a dataset's record hashes, and the database's own journal."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +66,18 @@ class Reservation:
 
     @property
     def seal(self) -> str:
-        """`number:hash`, public: kept in a bundle, it lets `verify` tell whether the entry still stands."""
-        return f"{self.entry.number}:{self.entry.hash}"
+        """`number:hash:tag`, public: in a bundle, it lets `verify` tell whether the entry still stands."""
+        return self.ledger.seal(self.entry)
 
-    def begin_draw(self) -> None:
-        """Declare that private randomness is about to be drawn: from here on the charge is not given back."""
-        self.ledger.begin_draw(self.number)
+    def begin_draw(self, place: str | Path = "") -> None:
+        """Declare that private randomness is about to be drawn: from here on the charge is not given back.
+
+        Parameters
+        ----------
+        place
+            where the release will be put; a person cannot void the charge once something lies there.
+        """
+        self.ledger.begin_draw(self.number, place)
 
     def commit(self, release_id: str, digest: str) -> None:
         """The release is stored under this id; `digest` is the SHA-256 of what was stored."""
@@ -70,13 +91,42 @@ class Reservation:
 class Ledger:
     """An open ledger; see `opening.open_ledger`. Safe to share between threads: nothing is kept in memory."""
 
-    def __init__(self, store: Store, key: LedgerKey) -> None:
+    def __init__(self, store: Store, key: LedgerKey, beside: tuple[Seen, ...] = ()) -> None:
         self._store = store
         self._key = key
+        self._beside = beside
+
+    @property
+    def identity(self) -> str:
+        """The public name of the ledger's key: what its releases' work folders are recognised by."""
+        return self._key.identity
 
     def fingerprint(self, *columns: ArrayLike) -> str:
         """The name of a dataset in this ledger; see `LedgerKey.fingerprint`."""
         return self._key.fingerprint(*columns)
+
+    def record_keys(
+        self,
+        longitude: ArrayLike,
+        latitude: ArrayLike,
+        value: ArrayLike,
+        *,
+        time: ArrayLike | None = None,
+        identity: ArrayLike | None = None,
+    ) -> RecordKeys:
+        """Keyed hashes of a dataset's records; see `records.record_keys`."""
+        return record_keys(self._key, longitude, latitude, value, time=time, identity=identity)
+
+    def request(self, *parts: str) -> str:
+        """The name of a request, from everything that makes it one: the plan, and the session that asks.
+
+        The same parts always give the same name, so a second click can be told from a new plan.
+        """
+        return self._key.mac("request", "".join(f"{len(part)}:{part}" for part in parts).encode())
+
+    def seal(self, entry: Entry) -> str:
+        """The seal of a charge, for its bundle; see `seals`."""
+        return seal_of(entry, self._key)
 
     # Reading
 
@@ -95,7 +145,42 @@ class Ledger:
 
     def preview(self, charge: Charge, delta: float | None = None) -> Preview:
         """What `charge` would do; writes nothing. `delta` is used where no budget is set yet."""
-        return self.account(charge.dataset, charge.unit).preview(charge.cost, delta)
+        book = self._book()
+        return preview(book, charge, self._meet(book, charge.dataset, charge.records), delta)
+
+    def overlaps(self, records: RecordKeys, dataset: str = "") -> tuple[Overlap, ...]:
+        """Every other dataset that holds some of these records, with its accounts; the largest share first.
+
+        Parameters
+        ----------
+        dataset
+            the fingerprint of the dataset the records make up: it is no overlap of itself, and a person's
+            decisions about it count.
+        """
+        book = self._book()
+        return overlaps(book, self._meet(book, dataset, records), dataset)
+
+    def committed(self) -> Mapping[str, str]:
+        """Release id -> SHA-256 of what was stored, for every release that was committed."""
+        return self._book().digests
+
+    def check_room(self) -> None:
+        """Raise LedgerError where the disk of a SQLite ledger has no room for the rows of a release."""
+        folder = self._store.folder
+        if folder is not None and shutil.disk_usage(folder).free < LEAST_ROOM:
+            raise LedgerError(
+                f"The disk of the ledger {self._store.shown} is nearly full: nothing was charged. Make room."
+            )
+
+    def outcome(self, number: int) -> Outcome:
+        """What became of a charge so far."""
+        return self._book().outcome(number)
+
+    def uncommitted(self) -> frozenset[Path]:
+        """Bundles beside the ledger that quote one of its charges and were never committed: no releases."""
+        book = self._book()
+        committed = set(book.releases.values())
+        return frozenset(seen.where for seen in self._quoting(book) if seen.number not in committed)
 
     def charge_of(self, release_id: str) -> Entry | None:
         """The charge behind a committed release, or None."""
@@ -106,9 +191,12 @@ class Ledger:
     def verify(self, seen: Iterable[str] = ()) -> list[Finding]:
         """Recompute everything; an empty list means that nothing was changed, as far as can be known.
 
-        seen  seals (`number:hash`) from released bundles or from notes kept elsewhere
+        Parameters
+        ----------
+        seen
+            seals (`number:hash`) from released bundles or from notes kept elsewhere
         """
-        noted = dict(_parse_seal(seal) for seal in seen)
+        noted = dict(parse_seal(seal) for seal in seen)
         triggers = [
             Finding(None, f"The append-only trigger {name} is missing or switched off.")
             for name in self._store.missing_triggers()
@@ -117,7 +205,12 @@ class Ledger:
             witness, damaged = read_witness(self._key), []
         except LedgerDamaged as error:
             witness, damaged = None, [Finding(None, str(error))]
-        return [*check_chain(self._store.read(), self._key, witness, noted), *damaged, *triggers]
+        snapshot = self._store.read()
+        findings = check_chain(snapshot, self._key, witness, noted, self._beside)
+        if not findings:
+            # Read after the rows: what a release at the same time adds is not missed, only not yet known.
+            findings = check_tables(Book(snapshot.entries), self._store.records(), self._store.requests())
+        return [*findings, *damaged, *triggers]
 
     # Writing
 
@@ -130,32 +223,65 @@ class Ledger:
         """
         check_account(dataset, unit)
         budget = Budget(float(epsilon), float(delta))
-        if self.account(dataset, unit).budget != budget:
+        account = self.account(dataset, unit)
+        if account.inherited or account.budget != budget:
             facts = {"epsilon": budget.epsilon, "delta": budget.delta, "reason": reason, "person": person}
-            self._append(lambda book: Draft(BUDGET, facts, dataset, unit))
+            self._append(lambda book, _: [Draft(BUDGET, facts, dataset, unit)])
         return budget
 
-    def reserve(self, charge: Charge) -> Reservation:
-        """Charge a release before anything is drawn; raises BudgetExceeded or NoBudget and writes nothing."""
+    def decide(self, dataset: str, other: str, joined: bool, *, reason: str, person: str) -> None:
+        """A person's word on whether two datasets hold the same records; it outweighs what was counted.
+
+        Joined, every release of one counts for the other as well, from the first on. Kept apart, none does:
+        the person answers for it that no record is in both.
+        """
+        facts = {"other": other, "joined": bool(joined), "reason": reason, "person": person}
+        self._append(lambda book, _: [Draft(LINK, facts, dataset)])
+
+    def reserve(self, charge: Charge, request: str = "") -> Reservation:
+        """Charge a release before anything is drawn.
+
+        Parameters
+        ----------
+        request
+            a name from `request`; the same one is charged once, whatever became of it.
+
+        Raises
+        ------
+        BudgetExceeded
+            NoBudget or RequestTaken, and writes nothing then.
+        """
         previews: list[Preview] = []
-        mu = charge.gaussian_mu
-        facts = {"facts": charge.facts, "gaussian_mu": None if mu is None else float(mu).hex()}
+        facts: dict[str, Any] = {"facts": charge.facts, "cost": written_cost(charge.cost)}
+        if request:
+            facts["request"] = request
 
-        def admitted(book: Book) -> Draft:
-            previews.append(book.account(charge.dataset, charge.unit).admit(charge.cost))
-            return Draft(RESERVE, facts, charge.dataset, charge.unit, curve=encode(charge.cost.values))
+        def admitted(book: Book, writing: Writing) -> list[Draft]:
+            if request:
+                book.check_request(request)
+            meeting = meet(book, charge.dataset, charge.records, writing.records() if charge.records else {})
+            previews.append(admit(book, charge, meeting))
+            drafts = []
+            if charge.records is not None and not book.links.knows(charge.dataset):
+                drafts.append(_registration(charge.dataset, charge.records, meeting, writing))
+            budget = previews[-1].budget
+            if budget is not None and charged_account(book, charge, meeting).inherited:
+                drafts.append(_inherited(charge, budget))
+            drafts.append(
+                Draft(RESERVE, facts, charge.dataset, charge.unit, curve=encode(charge.cost.curve.values))
+            )
+            return drafts
 
-        entry = self._append(admitted)
-        return Reservation(self, entry, previews[0])
+        return Reservation(self, self._append(admitted, request), previews[0])
 
     @contextmanager
-    def charged(self, charge: Charge) -> Iterator[Reservation]:
-        """`with ledger.charged(charge) as reservation:` around one release.
+    def charged(self, charge: Charge, request: str = "") -> Iterator[Reservation]:
+        """`with ledger.charged(charge) as reservation:` around one release; `request` as for `reserve`.
 
         Whatever happens inside, the charge stands until `release_unused` or a person's void: an exception is
         passed on and gives nothing back. Leaving without commit or release_unused is an error.
         """
-        reservation = self.reserve(charge)
+        reservation = self.reserve(charge, request)
         yield reservation
         if reservation.number in self.account(charge.dataset, charge.unit).open:
             raise LedgerError(
@@ -163,9 +289,9 @@ class Ledger:
                 "it is voided with a reason."
             )
 
-    def begin_draw(self, number: int) -> None:
+    def begin_draw(self, number: int, place: str | Path = "") -> None:
         """Declare the draw of a charge; see Reservation."""
-        self._follow(number, DRAW, {})
+        self._follow(number, DRAW, {"place": os.path.abspath(place)} if place else {})
 
     def commit(self, number: int, release_id: str, digest: str) -> None:
         """Record that a charge was released; see Reservation."""
@@ -176,8 +302,26 @@ class Ledger:
         self._follow(number, UNUSED, {})
 
     def void(self, number: int, reason: str, person: str) -> None:
-        """A person answers for giving back a charge that was never released; committed ones stay charged."""
+        """A person answers for giving back a charge that was never released; committed ones stay charged.
+
+        Refused where a bundle lies in the place that the draw named, or beside the ledger with this charge's
+        seal: what exists may have been seen.
+        """
+        book = self._book()
+        place = book.places.get(number, "")
+        bundles = [path for path in (place, f"{place}.zip") if place and os.path.lexists(path)]
+        bundles += [str(seen.where) for seen in self._quoting(book) if seen.number == number]
+        if bundles:
+            raise LedgerError(
+                f"Entry {number} has a bundle, in {bundles[0]}: what was released stays charged. If it is "
+                "not a release of this entry, move it away first."
+            )
         self._follow(number, VOID, {"reason": reason, "person": person})
+
+    def upgrade(self) -> None:
+        """Bring a ledger of an earlier version to this one's form; nothing that stands there is changed."""
+        if self._book().schema < SCHEMA_VERSION:
+            self._append(lambda book, _: [])
 
     # How a row is written
 
@@ -186,7 +330,7 @@ class Ledger:
         return self._checked(self._store.read(), witness)
 
     def _checked(self, snapshot: Snapshot, witness: Witness | None) -> Book:
-        findings = check_chain(snapshot, self._key, witness)
+        findings = check_chain(snapshot, self._key, witness, beside=self._beside)
         if findings:
             raise LedgerDamaged(
                 f"The ledger does not verify ({findings[0]}) Nothing is charged to it until `ledger verify` "
@@ -194,31 +338,61 @@ class Ledger:
             )
         return Book(snapshot.entries)
 
+    def _quoting(self, book: Book) -> Iterator[Seen]:
+        """The seals beside the ledger that quote one of its charges."""
+        return (seen for seen in self._beside if book.is_charge(seen.number, seen.hash))
+
+    def _meet(self, book: Book, dataset: str, records: RecordKeys | None) -> Meeting:
+        return meet(book, dataset, records, self._store.records() if records is not None else {})
+
     def _follow(self, number: int, kind: str, facts: Mapping[str, Any]) -> None:
-        def draft(book: Book) -> Draft:
+        def draft(book: Book, _: Writing) -> list[Draft]:
             charge = book.reserve_entry(number)
-            return Draft(kind, facts, charge.dataset, charge.unit, refers_to=number)
+            return [Draft(kind, facts, charge.dataset, charge.unit, refers_to=number)]
 
         self._append(draft)
 
-    def _append(self, make: Callable[[Book], Draft]) -> Entry:
-        """One transaction: lock, verify, ask the book whether the row may follow, write it, sign the head."""
-        with self._store.writing() as (snapshot, append):
-            book = self._checked(snapshot, read_witness(self._key))
-            last = snapshot.entries[-1]
-            drafts = [make(book)]
+    def _append(self, make: Callable[[Book, Writing], Sequence[Draft]], request: str = "") -> Entry:
+        """One transaction: lock, verify, ask the book whether the rows may follow, write them, sign the head.
+
+        The last row is the one that `request` names. A ledger of an earlier form, or one with another grid of
+        orders, is first brought to today's, in the same transaction.
+        """
+        with self._store.writing() as writing:
+            book = self._checked(writing.snapshot, read_witness(self._key))
+            last = writing.snapshot.entries[-1]
+            drafts = []
+            if book.schema < TABLES_SINCE:
+                writing.upgrade()
+            if book.schema < SCHEMA_VERSION:
+                drafts.append(Draft(SCHEMA, {"schema": SCHEMA_VERSION}))
+            made = make(book, writing)
             if not np.array_equal(book.orders, GRID):
-                drafts.insert(0, Draft(ORDERS, {}, curve=encode(GRID)))
-            for draft in drafts:
+                drafts.append(Draft(ORDERS, {}, curve=encode(GRID)))
+            for draft in (*drafts, *made):
                 last = draft.after(last)
                 book.accept(last)
-                append(last, sign_head(self._key, last))
+                writing.append(last, sign_head(self._key, last))
+            if request:
+                writing.keep_request(request, last.number)
         advance_witness(self._key, Witness(last.number + 1, last.hash))
         return last
 
 
-def _parse_seal(seal: str) -> tuple[int, str]:
-    number, _, digest = seal.partition(":")
-    if not (number.isdigit() and digest):
-        raise LedgerError(f"A seal is written NUMBER:HASH, not {seal!r}: copy it from a bundle's statement.")
-    return int(number), digest
+def _registration(dataset: str, records: RecordKeys, meeting: Meeting, writing: Writing) -> Draft:
+    """Keep the record hashes of a dataset; the row that tells of them."""
+    hashes = records.sketch().to_bytes()
+    writing.keep_records(dataset, hashes)
+    facts = {
+        "n": records.n,
+        "digest": hashlib.sha256(hashes).hexdigest(),
+        "shares": {name: meeting.each[name].count for name in meeting.found},
+    }
+    return Draft(RECORDS, facts, dataset)
+
+
+def _inherited(charge: Charge, budget: Budget) -> Draft:
+    """The first budget of a dataset that shares records with others: the smallest of theirs."""
+    reason = "the smallest budget of the datasets that hold some of the same records"
+    facts = {"epsilon": budget.epsilon, "delta": budget.delta, "reason": reason, "person": ""}
+    return Draft(BUDGET, facts, charge.dataset, charge.unit)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
-from dpgp_core.orders import ORDERS as GRID
+from dpgp_core.accounting.orders import ORDERS as GRID
 from workflow.ledger.chain import check_chain, sign_head
 from workflow.ledger.charge import encode
 from workflow.ledger.entry import GENESIS, SCHEMA_VERSION, Draft, Entry
-from workflow.ledger.errors import LedgerError, NoLedger
-from workflow.ledger.key import LedgerKey, create_key, read_key
+from workflow.ledger.errors import LedgerDamaged, LedgerError, NoLedger
+from workflow.ledger.key import LedgerKey, create_key, mark_used, read_key
 from workflow.ledger.ledger import Ledger
-from workflow.ledger.places import default_key_path, ledger_url
+from workflow.ledger.places import bundles_folder, default_key_path, home, ledger_url
+from workflow.ledger.seals import seals_beside
 from workflow.ledger.store import Head, Store
 from workflow.ledger.witness import Witness, advance_witness, read_witness, witness_path
 
@@ -22,40 +23,96 @@ def open_ledger(
 ) -> Ledger:
     """Open a ledger, beginning a new one if there is none.
 
-    place     SQLite file or database URL; default $HEXCURSION_LEDGER, else `ledger.sqlite` in
-              $HEXCURSION_HOME, else in ./.hexcursion
-    key_path  the curator's key; default beside the SQLite file, or `<database>.key` in the home directory
-    create    False: a ledger that does not exist is an error
+    What is there is compared, with every use, with this machine's witness and with the seals of the releases
+    that lie beside the ledger: in `releases` beside the SQLite file, in the home directory and in
+    $HEXCURSION_BUNDLES.
 
-    Raises NoLedger under create=False; LedgerError for a missing, foreign or open key and for a database
-    that lost its entries.
+    LedgerError for a missing, foreign or open key and for a database that lost its entries.
+
+    Parameters
+    ----------
+    place
+        SQLite file or database URL; default $HEXCURSION_LEDGER, else `ledger.sqlite` in $HEXCURSION_HOME,
+        else in ./.hexcursion
+    key_path
+        the curator's key; default beside the SQLite file, or `<database>.key` in the home directory
+    create
+        False: a ledger that does not exist is an error
+
+    Raises
+    ------
+    NoLedger
+        Under create=False.
     """
     store = Store(ledger_url(place))
     path = default_key_path(store.url) if key_path is None else Path(key_path)
+    # Asked before the database is: what is remembered by now was written to it before.
+    remembered = _remembered(read_key(path), store) if path.exists() else ""
     if store.is_new():
+        if remembered:
+            raise _lost(store, remembered)
         if not create:
             raise NoLedger(f"There is no ledger at {store.shown}: the first release begins one.")
         if not path.exists():
             create_key(path)
         key = read_key(path)
-        store.create(lambda: _genesis(key))
+        store.create(lambda: _genesis(key, store))
     key = read_key(path)
     _check_identity(store, key)
     if not witness_path(key).exists():
         _begin_witness(store, key)
-    return Ledger(store, key)
+    mark_used(key)
+    ledger = Ledger(store, key, seals_beside(_release_folders(store), key))
+    if create and _is_older(store):
+        ledger.upgrade()
+    return ledger
 
 
-def _genesis(key: LedgerKey) -> tuple[Entry, Head]:
-    witness = read_witness(key)
-    if witness is not None:
-        raise LedgerError(
-            f"The ledger's database is empty, but its key remembers {witness.entries} entries: restore the "
-            "database from its backup, or use another key for a new ledger."
-        )
+def _remembered(key: LedgerKey, store: Store) -> str:
+    """What this key knows of a ledger that was begun with it; "" for a key that was never used."""
+    try:
+        witness = read_witness(key)
+    except LedgerDamaged as error:
+        return f"a chain ({error})"
+    seals = seals_beside(_release_folders(store), key)
+    entries = max([witness.entries if witness is not None else 0, *(s.number + 1 for s in seals if s.ours)])
+    if entries:
+        return f"{entries} entries"
+    return "that one was begun" if key.used else ""
+
+
+def _release_folders(store: Store) -> tuple[Path, ...]:
+    folders = [home() / "releases", bundles_folder()]
+    if store.sqlite and store.url.database:
+        folders.append(Path(store.url.database).parent / "releases")
+    return tuple(folders)
+
+
+def _lost(store: Store, remembered: str) -> LedgerError:
+    return LedgerError(
+        f"The ledger's database at {store.shown} is empty or gone, but its key remembers {remembered}: "
+        "restore the database from its backup, or use another key for a new ledger."
+    )
+
+
+def _genesis(key: LedgerKey, store: Store) -> tuple[Entry, Head]:
+    remembered = _remembered(key, store)
+    if remembered:
+        raise _lost(store, remembered)
     facts = {"schema": SCHEMA_VERSION, "ledger": secrets.token_hex(8), "key": key.identity}
     entry = Draft(GENESIS, facts, curve=encode(GRID)).after(None)
     return entry, sign_head(key, entry)
+
+
+def _is_older(store: Store) -> bool:
+    """Whether the first row is of an earlier version; what came after it is for `upgrade` to see."""
+    first = store.first()
+    return (
+        first is not None
+        and first.kind == GENESIS
+        and first.hash == first.expected_hash()
+        and first.facts["schema"] < SCHEMA_VERSION
+    )
 
 
 def _check_identity(store: Store, key: LedgerKey) -> None:

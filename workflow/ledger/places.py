@@ -12,11 +12,34 @@ from workflow.ledger.errors import LedgerError
 
 HOME_VARIABLE = "HEXCURSION_HOME"
 LEDGER_VARIABLE = "HEXCURSION_LEDGER"
+WITNESS_VARIABLE = "HEXCURSION_WITNESS"
+BUNDLES_VARIABLE = "HEXCURSION_BUNDLES"
 
 
 def home() -> Path:
     """The directory of this installation's ledgers: $HEXCURSION_HOME, else ./.hexcursion."""
     return Path(os.environ.get(HOME_VARIABLE) or ".hexcursion")
+
+
+def witness_folder() -> Path:
+    """Where witnesses are kept: $HEXCURSION_WITNESS, else `hexcursion` among the user's state files.
+
+    By default that is ~/.local/state/hexcursion (or in $XDG_STATE_HOME): outside the folder of the ledger, so
+    that a copy or a backup of that folder does not take the memory of the chain along with the chain.
+    """
+    if named := os.environ.get(WITNESS_VARIABLE):
+        return Path(named)
+    try:
+        return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "hexcursion"
+    except RuntimeError:
+        raise LedgerError(
+            f"This user has no home folder to keep the ledger's witness in: name one by {WITNESS_VARIABLE}."
+        ) from None
+
+
+def bundles_folder() -> Path:
+    """Where published bundles lie: $HEXCURSION_BUNDLES, else `releases` in this installation's home."""
+    return Path(os.environ.get(BUNDLES_VARIABLE) or home() / "releases")
 
 
 def ledger_url(place: str | Path | None = None) -> URL:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Integer, MetaData, Table, Text
+from sqlalchemy import Column, Integer, LargeBinary, MetaData, Table, Text
 
 METADATA = MetaData()
 
@@ -33,6 +33,27 @@ HEAD = Table(
     sqlite_strict=True,
 )
 
+# Since version 2. Record hashes of each dataset; the chain's `records` entry holds their SHA-256.
+RECORDS = Table(
+    "ledger_records",
+    METADATA,
+    Column("dataset", Text, primary_key=True),
+    Column("hashes", LargeBinary, nullable=False),
+    sqlite_strict=True,
+)
+
+# Since version 2. Which entry charged which request: the database itself refuses the second one.
+REQUESTS = Table(
+    "ledger_requests",
+    METADATA,
+    Column("request", Text, primary_key=True),
+    Column("entry", Integer, nullable=False, unique=True),
+    sqlite_strict=True,
+)
+
+VERSION_1 = (ENTRIES, HEAD)
+VERSION_2 = (RECORDS, REQUESTS)
+
 TRIGGERS = (
     "ledger_entries_no_update",
     "ledger_entries_no_delete",
@@ -41,6 +62,8 @@ TRIGGERS = (
     "ledger_head_no_delete",
 )
 POSTGRES_TRIGGERS = (*TRIGGERS, "ledger_entries_no_truncate", "ledger_head_no_truncate")
+TRIGGERS_2 = tuple(f"{table.name}_no_{verb}" for table in VERSION_2 for verb in ("update", "delete"))
+POSTGRES_TRIGGERS_2 = (*TRIGGERS_2, *(f"{table.name}_no_truncate" for table in VERSION_2))
 
 _APPEND_ONLY = "the ledger is append-only"
 _IN_ORDER = "ledger entries are numbered without gaps"
@@ -94,4 +117,18 @@ POSTGRES_DDL = (
         FOR EACH ROW EXECUTE FUNCTION ledger_refuse()""",
     """CREATE TRIGGER ledger_head_no_truncate BEFORE TRUNCATE ON ledger_head
         FOR EACH STATEMENT EXECUTE FUNCTION ledger_refuse()""",
+)
+
+SQLITE_DDL_2 = tuple(
+    f"""CREATE TRIGGER {table.name}_no_{verb} BEFORE {verb.upper()} ON {table.name}
+        BEGIN SELECT RAISE(ABORT, '{_APPEND_ONLY}'); END"""
+    for table in VERSION_2
+    for verb in ("update", "delete")
+)
+
+POSTGRES_DDL_2 = tuple(
+    f"""CREATE TRIGGER {table.name}_no_{verb} BEFORE {verb.upper()} ON {table.name}
+        FOR EACH {"STATEMENT" if verb == "truncate" else "ROW"} EXECUTE FUNCTION ledger_refuse()"""
+    for table in VERSION_2
+    for verb in ("update", "delete", "truncate")
 )

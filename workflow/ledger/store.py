@@ -21,9 +21,17 @@ from workflow.ledger.schema import (
     HEAD,
     METADATA,
     POSTGRES_DDL,
+    POSTGRES_DDL_2,
     POSTGRES_TRIGGERS,
+    POSTGRES_TRIGGERS_2,
+    RECORDS,
+    REQUESTS,
     SQLITE_DDL,
+    SQLITE_DDL_2,
     TRIGGERS,
+    TRIGGERS_2,
+    VERSION_1,
+    VERSION_2,
 )
 
 WAIT_SECONDS = 60
@@ -48,6 +56,41 @@ class Snapshot:
     head: Head | None
 
 
+@dataclass(frozen=True)
+class Writing:
+    """The ledger held alone: its rows, and what may be written in this one transaction."""
+
+    snapshot: Snapshot
+    _connection: Connection
+
+    def append(self, entry: Entry, head: Head) -> None:
+        """Add one row to the chain and sign it."""
+        self._connection.execute(ENTRIES.insert().values(**asdict(entry)))
+        self._connection.execute(update(HEAD).values(**asdict(head)))
+
+    def records(self) -> dict[str, bytes]:
+        """The kept record hashes of every dataset that has them."""
+        return _records(self._connection)
+
+    def keep_records(self, dataset: str, hashes: bytes) -> None:
+        """Keep a dataset's record hashes; once for each dataset."""
+        self._connection.execute(RECORDS.insert().values(dataset=dataset, hashes=hashes))
+
+    def keep_request(self, request: str, entry: int) -> None:
+        """Write down which entry charged a request; the database refuses the same request twice."""
+        self._connection.execute(REQUESTS.insert().values(request=request, entry=entry))
+
+    def upgrade(self) -> None:
+        """Make the tables of version 2 in a ledger of version 1; LedgerError for a role that may not."""
+        try:
+            _make_tables(self._connection, 2)
+        except DBAPIError as error:
+            raise LedgerError(
+                "This ledger has the form of an earlier version, and its new tables could not be made: open "
+                "it once with the role that owns its tables, and grant others what the ledger's README names."
+            ) from error
+
+
 class Store:
     """A SQLite file or a PostgreSQL database. Every method is one transaction on its own connection.
 
@@ -68,6 +111,11 @@ class Store:
     def shown(self) -> str:
         """The place as a person may read it: a file name, or a URL without its password."""
         return self.url.database or "" if self.sqlite else self.url.render_as_string(hide_password=True)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of a SQLite file; None for a server."""
+        return Path(self.url.database or "").parent if self.sqlite else None
 
     def is_new(self) -> bool:
         """Whether no ledger was ever begun here."""
@@ -94,9 +142,8 @@ class Store:
                 connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})")
             if not inspect(connection).has_table(ENTRIES.name):
-                METADATA.create_all(connection)
-                for statement in SQLITE_DDL if self.sqlite else POSTGRES_DDL:
-                    connection.exec_driver_sql(statement)
+                _make_tables(connection, 1)
+                _make_tables(connection, 2)
             if _read(connection).entries:
                 return False
             entry, head = first()
@@ -119,9 +166,22 @@ class Store:
             )
             return _read(connection)
 
+    def records(self) -> dict[str, bytes]:
+        """The kept record hashes of every dataset that has them; none in a ledger of version 1."""
+        with self._plain_errors(), self._engine.connect() as connection:
+            return _records(connection)
+
+    def requests(self) -> dict[str, int]:
+        """Which entry charged which request, as the database guards it; none in a ledger of version 1."""
+        with self._plain_errors(), self._engine.connect() as connection:
+            if not inspect(connection).has_table(REQUESTS.name):
+                return {}
+            rows = connection.execute(select(REQUESTS.c.request, REQUESTS.c.entry))
+            return {row[0]: row[1] for row in rows}
+
     @contextmanager
-    def writing(self) -> Iterator[tuple[Snapshot, Callable[[Entry, Head], None]]]:
-        """Hold the ledger alone: yields the rows and a function that appends one; commits at the end.
+    def writing(self) -> Iterator[Writing]:
+        """Hold the ledger alone: yields the rows and what may be written; commits at the end.
 
         SQLite: BEGIN IMMEDIATE takes the write lock before anything is read. PostgreSQL: the head's row is
         locked first, so the rows read afterwards are the last ones. Any exception appends nothing.
@@ -136,27 +196,26 @@ class Store:
                 connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
                 connection.execute(select(HEAD.c.id).with_for_update())
 
-            def append(entry: Entry, head: Head) -> None:
-                connection.execute(ENTRIES.insert().values(**asdict(entry)))
-                connection.execute(update(HEAD).values(**asdict(head)))
-
-            yield _read(connection), append
+            yield Writing(_read(connection), connection)
             connection.commit()
 
     def missing_triggers(self) -> tuple[str, ...]:
         """Names of the append-only triggers that are not there as they were made, or switched off."""
         with self._plain_errors(), self._engine.connect() as connection:
+            later = inspect(connection).has_table(REQUESTS.name)
             if self.sqlite:
                 rows = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE type = 'trigger'")
                 texts = {row[0] for row in rows}
-                pairs = zip(TRIGGERS, SQLITE_DDL, strict=True)
+                pairs = list(zip(TRIGGERS, SQLITE_DDL, strict=True))
+                pairs += zip(TRIGGERS_2, SQLITE_DDL_2, strict=True) if later else ()
                 return tuple(name for name, text in pairs if text not in texts)
+            tables = ", ".join(f"to_regclass('{table.name}')" for table in (*VERSION_1, *VERSION_2))
             rows = connection.exec_driver_sql(
-                "SELECT tgname FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgrelid IN "
-                "(to_regclass('ledger_entries'), to_regclass('ledger_head'))"
+                f"SELECT tgname FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgrelid IN ({tables})"
             )
             names = {row[0] for row in rows}
-            return tuple(name for name in POSTGRES_TRIGGERS if name not in names)
+            wanted = (*POSTGRES_TRIGGERS, *(POSTGRES_TRIGGERS_2 if later else ()))
+            return tuple(name for name in wanted if name not in names)
 
     @contextmanager
     def _plain_errors(self) -> Iterator[None]:
@@ -171,12 +230,33 @@ class Store:
                     "when it has finished."
                 ) from error
             raise LedgerError(f"The ledger {self.shown} cannot be used: {reason}.") from error
+        except UnicodeDecodeError as error:  # sqlite3 quotes the damaged text in its own message
+            raise LedgerError(f"The ledger {self.shown} cannot be used: its tables are damaged.") from error
 
 
 def _read(connection: Connection) -> Snapshot:
     entries = tuple(Entry(*row) for row in connection.execute(_ROWS))
     head = connection.execute(select(HEAD.c.entries, HEAD.c.hash, HEAD.c.signature)).first()
     return Snapshot(entries, None if head is None else Head(*head))
+
+
+def _records(connection: Connection) -> dict[str, bytes]:
+    if not inspect(connection).has_table(RECORDS.name):
+        return {}
+    rows = connection.execute(select(RECORDS.c.dataset, RECORDS.c.hashes))
+    return {row[0]: bytes(row[1]) if isinstance(row[1], bytes | memoryview) else b"" for row in rows}
+
+
+def _make_tables(connection: Connection, version: int) -> None:
+    """Tables and triggers that came with a version of the ledger's form."""
+    sqlite = connection.dialect.name == "sqlite"
+    first = version == 1
+    METADATA.create_all(connection, tables=VERSION_1 if first else VERSION_2)
+    statements = (
+        (SQLITE_DDL if first else SQLITE_DDL_2) if sqlite else (POSTGRES_DDL if first else POSTGRES_DDL_2)
+    )
+    for statement in statements:
+        connection.exec_driver_sql(statement)
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:

@@ -1,4 +1,4 @@
-"""The witness: a small file beside the key that remembers how far the chain had come."""
+"""The witness: a small signed file, away from the ledger, that remembers how far the chain had come."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from workflow.ledger.errors import LedgerDamaged, LedgerError
-from workflow.ledger.key import LedgerKey, sync_directory
+from workflow.ledger.key import LedgerKey, private_directory, sync_directory
+from workflow.ledger.places import witness_folder
 
 
 @dataclass(frozen=True)
@@ -27,29 +28,21 @@ class Witness:
 
 
 def witness_path(key: LedgerKey) -> Path:
-    """The witness of a key: one key, one ledger, one witness."""
-    return key.path.with_suffix(".head")
+    """The witness of a key: one key, one ledger, one witness, however often the key's file was copied."""
+    return witness_folder() / f"{key.identity[:16]}.head"
 
 
 def read_witness(key: LedgerKey) -> Witness | None:
-    """The witness, or None where there is none yet; LedgerDamaged if its signature does not hold."""
-    path = witness_path(key)
-    try:
-        data = json.loads(path.read_bytes())
-        signature = data.pop("signature")
-        witness = Witness(**data)
-        valid = key.matches("witness", witness.signed_bytes(), signature)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise LedgerError(f"The witness {path} cannot be read: {error.strerror or error}.") from None
-    except (ValueError, TypeError, AttributeError, KeyError):
-        valid = False
-    if not valid:
-        raise LedgerDamaged(
-            f"The witness {path} was changed by another hand: find out by whom, and restore it."
-        )
-    return witness
+    """The witness, or None where there is none yet; LedgerDamaged if its signature does not hold.
+
+    Version 1 kept it beside the key: one that is still there counts too, and the longer memory wins.
+    """
+    found = [
+        witness
+        for path in (witness_path(key), key.path.with_suffix(".head"))
+        if (witness := _read(path, key)) is not None
+    ]
+    return max(found, key=lambda witness: witness.entries, default=None)
 
 
 def advance_witness(key: LedgerKey, witness: Witness) -> None:
@@ -59,8 +52,8 @@ def advance_witness(key: LedgerKey, witness: Witness) -> None:
     entry behind, which is harmless, where one that is ahead would look like a deleted entry.
     """
     path = witness_path(key)
-    with _locked(key.path):
-        known = read_witness(key)
+    with _locked(path):
+        known = _read(path, key)
         if known is not None and known.entries >= witness.entries:
             return
         signature = key.mac("witness", witness.signed_bytes())
@@ -74,8 +67,38 @@ def advance_witness(key: LedgerKey, witness: Witness) -> None:
         sync_directory(path.parent)
 
 
+def _read(path: Path, key: LedgerKey) -> Witness | None:
+    try:
+        data = json.loads(path.read_bytes())
+        signature = data.pop("signature")
+        witness = Witness(**data)
+        valid = key.matches("witness", witness.signed_bytes(), signature)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise LedgerError(
+            f"The witness {path} cannot be read ({error.strerror or error}): restore it, or name another "
+            "folder by HEXCURSION_WITNESS."
+        ) from None
+    except (ValueError, TypeError, AttributeError, KeyError):
+        valid = False
+    if not valid:
+        raise LedgerDamaged(
+            f"The witness {path} was changed by another hand: find out by whom, and restore it."
+        )
+    return witness
+
+
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    with path.open("rb") as file:
+    try:
+        private_directory(path.parent)
+        file = os.fdopen(os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600), "rb")
+    except OSError as error:
+        raise LedgerError(
+            f"The witness cannot be kept in {path.parent} ({error.strerror or error}): name another folder "
+            "by HEXCURSION_WITNESS."
+        ) from None
+    with file:
         fcntl.flock(file, fcntl.LOCK_EX)  # released when the file is closed, whatever happens
         yield

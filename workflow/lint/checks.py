@@ -7,12 +7,17 @@ import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Literal
 
 from workflow import words
-from workflow.lint.plan import NOT_STATED, PRIVATE_CONTENTS, PlannedRelease
+from workflow.errors import WorkflowError
+from workflow.lint.plan import NOT_STATED, PRIVATE_CONTENTS, UNSEEN, PlannedRelease
 
-LEAK, WARNING, NOTE = "leak", "warning", "note"
-SEVERITIES = (LEAK, WARNING, NOTE)
+Severity = Literal["leak", "warning", "note"]
+LEAK: Severity = "leak"
+WARNING: Severity = "warning"
+NOTE: Severity = "note"
+SEVERITIES: tuple[Severity, ...] = (LEAK, WARNING, NOTE)
 # Above this expected number of fully exposed records, n delta, a delta is called large.
 LARGE_EXPOSURE = 0.01
 
@@ -25,11 +30,11 @@ class Finding:
     leaks: str
     to_whom: str
     remedy: str
-    severity: str
+    severity: Severity
 
     def __post_init__(self) -> None:
         if self.severity not in SEVERITIES:
-            raise ValueError(f"severity must be one of {SEVERITIES}, got {self.severity!r}.")
+            raise WorkflowError(f"severity must be one of {SEVERITIES}, got {self.severity!r}.")
 
 
 @dataclass(frozen=True)
@@ -127,8 +132,34 @@ def not_stated(plan: PlannedRelease) -> Iterator[Finding]:
         )
 
 
+# What the fields ask, for those that no file of a bundle can answer.
+ASKED = {
+    "delta_rule": "whether delta was fixed before the number of records was looked at",
+    "scaling": "whether coordinates were scaled by public numbers",
+    "mask": "whether cells were left out for what the records say",
+    "selection": "whether filters (years, kinds, districts) were chosen on the records",
+    "threshold": "whether the threshold was chosen on the records",
+    "legend": "whether a colour scale shown elsewhere came from the records",
+    "seed": "whether the random numbers came from the operating system, as the statement says",
+    "draws": "whether this was the only draw",
+}
+
+
+def unseen(plan: PlannedRelease) -> Iterator[Finding]:
+    """A bundle's files show what was published, not what was looked at before."""
+    names = [item.name for item in fields(plan) if getattr(plan, item.name) == UNSEEN]
+    if names:
+        yield Finding(
+            "cannot-be-seen",
+            f"Cannot be seen in a bundle: {'; '.join(ASKED.get(name, name) for name in names)}.",
+            "unknown",
+            "Ask the curator, or lint the plan of the release.",
+            NOTE,
+        )
+
+
 RULES: tuple[Rule, ...] = _rules()
-CHECKS: tuple[Check, ...] = (*RULES, delta_against_n, tooltips, exports, people, not_stated)
+CHECKS: tuple[Check, ...] = (*RULES, delta_against_n, tooltips, exports, people, not_stated, unseen)
 
 
 def lint(plan: PlannedRelease) -> list[Finding]:

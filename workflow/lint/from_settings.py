@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from workflow.lint.plan import PlannedRelease
-from workflow.settings import ReleaseSettings
+from workflow.lint.plan import Origin, PlannedRelease, TuningOrigin
+from workflow.settings.defaults import usual_delta
+from workflow.settings.model import ReleaseSettings
 
 
 def plan_from_settings(
-    settings: ReleaseSettings, *, n: int | None = None, tuning: str | None = None
+    settings: ReleaseSettings, *, n: int | None = None, tuning: TuningOrigin | None = None
 ) -> PlannedRelease:
     """What a release with these settings would do.
 
-    n       number of records, where it may be known (it counts as public)
-    tuning  how the design was chosen, if it differs from what the settings say, e.g. "not accounted"
-
     Domain, lattice, entropy and ledger are as the program makes them; centre, clip, tuning and prior mean
     follow from the settings.
+
+    Parameters
+    ----------
+    n
+        number of records, where it may be known (it counts as public)
+    tuning
+        how the design was chosen, if it differs from what the settings say, e.g. "not accounted"
     """
-    if settings.reference is None:
-        reference = "simulated"
-    else:
-        reference = "public reference data" if settings.reference_public else "reference data"
-    source = "not stated" if settings.reference is None else reference
-    by_hand = settings.lengthscale is not None
+    source: Origin = "not stated"
+    if settings.reference is not None:
+        source = "public reference data" if settings.reference_public else "reference data"
     return PlannedRelease(
         name=settings.title,
         unit=settings.unit,
         epsilon=settings.epsilon,
-        delta=settings.delta,
+        delta=usual_delta(n) if settings.delta is None and n is not None else settings.delta,
         delta_rule="given",
         n=n,
         n_handling="taken as public",
@@ -39,8 +41,8 @@ def plan_from_settings(
         clip=source if settings.clip is None else "public",
         threshold="public",
         legend="released paths",
-        prior_mean="public reference data" if settings.prior_mean else "none",
-        tuning=tuning or ("not accounted" if settings.looked else "given" if by_hand else reference),
+        prior_mean="public reference data" if settings.prior_mean or settings.tries_public_map else "none",
+        tuning=tuning or _tuned(settings),
         seed="operating system",
         draws="once",
         bound="proved",
@@ -50,3 +52,13 @@ def plan_from_settings(
         records_per_person=2,
         group_stated=True,
     )
+
+
+def _tuned(settings: ReleaseSettings) -> TuningOrigin:
+    if settings.looked:
+        return "not accounted"
+    if settings.lengthscale is not None:
+        return "given"
+    if settings.reference is None:
+        return "simulated"
+    return "public reference data" if settings.reference_public else "reference data"

@@ -5,46 +5,37 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from workflow.errors import WorkflowError
 
-NOT_STATED = "not stated"
-PUBLIC = "public"
-REFERENCE = "reference data"
-PUBLIC_REFERENCE = "public reference data"
-PRIVATE = "private data"
-PRIVATE_SELECTION = "private selection"
-ORIGINS = (PUBLIC, PUBLIC_REFERENCE, REFERENCE, PRIVATE_SELECTION, PRIVATE, NOT_STATED)
-OCCUPIED = "occupied cells"
+NOT_STATED: Final = "not stated"
+UNSEEN: Final = "cannot be seen in a bundle"
+PRIVATE: Final = "private data"
 
-CHOICES: dict[str, tuple[str, ...]] = {
-    "unit": ("point", "cell", NOT_STATED),
-    "domain": (PUBLIC, OCCUPIED, "extent of the private data", NOT_STATED),
-    "scaling": (PUBLIC, "extent of the private data", NOT_STATED),
-    "mask": ("none", PUBLIC, OCCUPIED, NOT_STATED),
-    "selection": (*ORIGINS,),
-    "centre": (*ORIGINS, "threshold"),
-    "clip": ORIGINS,
-    "threshold": ORIGINS,
-    "legend": (*ORIGINS, "released paths"),
-    "prior_mean": ("none", PUBLIC, PUBLIC_REFERENCE, REFERENCE, PRIVATE, NOT_STATED),
-    "tuning": (
-        "public reference data",
-        "reference data",
-        "simulated",
-        "given",
-        PRIVATE_SELECTION,
-        "not accounted",
-        NOT_STATED,
-    ),
-    "seed": ("operating system", "fixed", "recorded", "derived from the data", NOT_STATED),
-    "draws": ("once", "until one looks right", NOT_STATED),
-    "n_handling": ("public by nature", "taken as public", "accounted", NOT_STATED),
-    "delta_rule": ("given", "function of n", NOT_STATED),
-    "bound": ("proved", "not proved", NOT_STATED),
-    "ledger": ("before the result is shown", "after the result is shown", "none", NOT_STATED),
-}
+# What a person may state of each field; a plan read from a bundle may have `UNSEEN` instead.
+Unstated = Literal["not stated", "cannot be seen in a bundle"]
+Origin = Literal[
+    "public", "public reference data", "reference data", "private selection", "private data", Unstated
+]
+PlannedUnit = Literal["point", "cell", Unstated]
+DeltaRule = Literal["given", "function of n", Unstated]
+Number = Literal["public by nature", "taken as public", "accounted", Unstated]
+Cells = Literal["public", "occupied cells", "extent of the private data", Unstated]
+Mask = Literal["none", "public", "occupied cells", Unstated]
+Scaling = Literal["public", "extent of the private data", Unstated]
+Centre = Literal[Origin, "threshold"]
+Legend = Literal[Origin, "released paths"]
+Mean = Literal["none", "public", "public reference data", "reference data", "private data", Unstated]
+TuningOrigin = Literal[
+    "public reference data", "reference data", "simulated", "given", "private selection", "not accounted",
+    Unstated,
+]  # fmt: skip
+Seed = Literal["operating system", "fixed", "recorded", "derived from the data", Unstated]
+Draws = Literal["once", "until one looks right", Unstated]
+Proved = Literal["proved", "not proved", Unstated]
+Charged = Literal["before the result is shown", "after the result is shown", "none", Unstated]
+
 # What a tooltip or an exported file may hold without costing anything, and what it may not.
 RELEASED_CONTENTS = frozenset(
     {"released paths", "released sets", "regions", "vote fraction", "statement", "label", "public facts"}
@@ -69,38 +60,50 @@ PRIVATE_CONTENTS = frozenset(
 class PlannedRelease:
     """Where every part of a release comes from; `CHOICES` lists the words each field may take.
 
-    epsilon, delta      the planned cost; `delta_rule` says whether delta is a function of n
-    n                   number of records if it is known; `n_handling` says why it may be known
-    domain, mask        the set of cells, and cells left out of the released map
-    scaling             coordinate scaling and lattice
-    selection           filters (years, segment, district): chosen on what
-    centre, clip        public map from values to responses; `legend`: range of the colour scale
-    tooltips, exports   what the map shows on hover, and what leaves the building
-    records_per_person  the most records one person may have, if known; `group_stated`: is the weaker
-                        guarantee of such a person published?
+    A plan read from a bundle has `UNSEEN` where its files cannot show what was done.
+
+    Parameters
+    ----------
+    epsilon, delta
+        the planned cost; `delta_rule` says whether delta is a function of n
+    n
+        number of records if it is known; `n_handling` says why it may be known
+    domain, mask
+        the set of cells, and cells left out of the released map
+    scaling
+        coordinate scaling and lattice
+    selection
+        filters (years, segment, district): chosen on what
+    centre, clip
+        public map from values to responses; `legend`: range of the colour scale
+    tooltips, exports
+        what the map shows on hover, and what leaves the building
+    records_per_person
+        the most records one person may have, if known; `group_stated`: is the weaker guarantee of such a
+        person published?
     """
 
     name: str = ""
-    unit: str = NOT_STATED
+    unit: PlannedUnit = NOT_STATED
     epsilon: float | None = None
     delta: float | None = None
-    delta_rule: str = NOT_STATED
+    delta_rule: DeltaRule = NOT_STATED
     n: int | None = None
-    n_handling: str = NOT_STATED
-    domain: str = NOT_STATED
-    mask: str = NOT_STATED
-    scaling: str = NOT_STATED
-    selection: str = NOT_STATED
-    centre: str = NOT_STATED
-    clip: str = NOT_STATED
-    threshold: str = NOT_STATED
-    legend: str = NOT_STATED
-    prior_mean: str = NOT_STATED
-    tuning: str = NOT_STATED
-    seed: str = NOT_STATED
-    draws: str = NOT_STATED
-    bound: str = NOT_STATED
-    ledger: str = NOT_STATED
+    n_handling: Number = NOT_STATED
+    domain: Cells = NOT_STATED
+    mask: Mask = NOT_STATED
+    scaling: Scaling = NOT_STATED
+    selection: Origin = NOT_STATED
+    centre: Centre = NOT_STATED
+    clip: Origin = NOT_STATED
+    threshold: Origin = NOT_STATED
+    legend: Legend = NOT_STATED
+    prior_mean: Mean = NOT_STATED
+    tuning: TuningOrigin = NOT_STATED
+    seed: Seed = NOT_STATED
+    draws: Draws = NOT_STATED
+    bound: Proved = NOT_STATED
+    ledger: Charged = NOT_STATED
     tooltips: tuple[str, ...] = ()
     exports: tuple[str, ...] = ()
     records_per_person: int | None = None
@@ -109,7 +112,7 @@ class PlannedRelease:
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             value = getattr(self, name)
-            if value not in choices:
+            if value not in (*choices, UNSEEN):
                 raise WorkflowError(f"{name} is {value!r}, but must be one of: {', '.join(choices)}.")
         if self.epsilon is not None and not (_number(self.epsilon) and self.epsilon > 0):
             raise WorkflowError(f"epsilon must be a positive finite number, not {self.epsilon!r}.")
@@ -131,6 +134,16 @@ class PlannedRelease:
                 )
 
 
+def _choices() -> dict[str, tuple[str, ...]]:
+    """Field -> its words, as its type lists them, "not stated" last; those without a list are left out."""
+    found = {}
+    for name, hint in get_type_hints(PlannedRelease).items():
+        if get_origin(hint) is Literal:
+            words = [word for word in get_args(hint) if word not in (NOT_STATED, UNSEEN)]
+            found[name] = (*words, NOT_STATED)
+    return found
+
+
 def plan_from_mapping(raw: Mapping[str, Any]) -> PlannedRelease:
     """A plan from plain key-value pairs, as a TOML file gives them; one sentence for what is wrong."""
     known = [item.name for item in fields(PlannedRelease)]
@@ -145,3 +158,7 @@ def plan_from_mapping(raw: Mapping[str, Any]) -> PlannedRelease:
 
 def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+CHOICES = _choices()
+"""The words that each field may take, read from their types."""

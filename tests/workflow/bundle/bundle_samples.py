@@ -7,19 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from dpgp_core.conversion import epsilon_from_rdp, group_privacy
-from dpgp_core.design import Design
-from dpgp_core.smoothing import smooth
+from dpgp_core.accounting.conversion import epsilon_from_rdp, group_privacy
+from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as Design
 from geo import Domain, domain_from_bbox, geometry_dict
-from workflow.receipt import BudgetLine, build_receipt
-from workflow.released import Guarded, Release, ResponseScale, Tuning
+from workflow.project.response import ResponseScale
+from workflow.release.receipt import BudgetLine, build_receipt
+from workflow.release.record import Guarded, Release, Tuning
 
 RESPONSE = ResponseScale("log", 12.9, 1.2, "from public reference data: median and 90 % quantile of 2017")
 
 
 def guarded(epsilon_scale: float = 0.3, unit: str = "point") -> Guarded:
     """A consistent set of privacy facts: a Gaussian-like RDP curve and what follows from it."""
-    orders = np.geomspace(1.1, 200.0, 60)
+    orders = ORDERS
     values = epsilon_scale * orders / 2
     values[-3:] = np.inf
     bound = epsilon_from_rdp(orders, values, 1e-5)

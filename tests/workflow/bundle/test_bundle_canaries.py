@@ -22,8 +22,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from workflow.bundle import scan_for, write_bundle
-from workflow.released import Release
+from tests.workflow.bundle.scan import scan_for
+from workflow.bundle import write_bundle
+from workflow.release.record import Release
 
 PRICE, EASTING, SEED = 731_849.27, 530_268.134, 918_273_645
 TEXTS = ("ZZ9Z 7QX", "{4C1D2A0E-77AA-4F6B-9D5E-CANARY000001}", "Rue du Canari 17")

@@ -14,12 +14,13 @@ import pytest
 import yaml
 
 from geo import Domain
+from tests.patience import HANG
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import neutral_cell, write_bundle
-from workflow.bundle.registry import FILL_IN
+from workflow.bundle.registry import FILL_IN, SCHEMA_COMMIT, SCHEMA_DATE
 from workflow.bundle.text import FORMULA_STARTS, clean
 from workflow.bundle.write import bundle_contents
-from workflow.released import Release, Tuning
+from workflow.release.record import Release, Tuning
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
@@ -36,102 +37,17 @@ FLAGS = (
 NASTY = "=cmd|'/c calc'!A1 <script>alert(1)</script> \u202egnp.exe\u202c \x1b[31m \"quoted\" & {braces}"
 
 
-def section(*required: str, **properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(required),
-        "properties": properties,
-    }
+# See the snapshot's own comment; a later one goes beside it, and `registry.py` names the one that holds.
+SNAPSHOTS = Path(__file__).parents[2] / "fixtures" / "registry"
+REGISTRY = json.loads((SNAPSHOTS / f"deployments-{SCHEMA_DATE}.json").read_bytes())
 
 
-def one_of(*values: str) -> dict[str, Any]:
-    return {"type": "string", "enum": list(values)}
-
-
-def texts(*names: str) -> dict[str, Any]:
-    return {name: {"type": "string"} for name in names}
-
-
-# The names, required fields and fixed choices of the registry's own schema, read at the commit named in
-# workflow/bundle/registry.py; its descriptions and its citation fields are left out.
-REGISTRY = section(
-    "url_slug",
-    "deployment",
-    url_slug={"type": "string", "pattern": "^[a-z0-9-]+$"},
-    deployment=section(
-        "basic",
-        "administrative",
-        basic=section(
-            "name",
-            "data_curators",
-            "description",
-            "intended_use",
-            "data_product_type",
-            "data_product_region",
-            "publication_date",
-            **texts("name", "description", "intended_use", "data_product_region"),
-            data_curators={
-                "type": "array",
-                "minItems": 1,
-                "items": {
-                    "type": "object",
-                    "required": ["data_curator_name", "data_curator_type"],
-                    "properties": {
-                        "data_curator_name": {"type": "string"},
-                        "data_curator_type": one_of("Government", "Industry", "Nonprofit"),
-                    },
-                },
-            },
-            data_product_type=one_of(
-                "Summary statistics",
-                "Machine learning model",
-                "Dataset",
-                "Synthetic data",
-                "Interactive API",
-                "SQL queries",
-            ),
-            data_product_sector=one_of(
-                "Technology", "Healthcare", "Education", "Government", "Energy", "Finance"
-            ),
-            publication_date={"type": "string", "format": "date"},
-        ),
-        dp_variant=section(
-            variant_name=one_of("Pure DP", "Approximate DP", "Zero-concentrated DP", "Renyi DP", "Custom"),
-            **texts("data_domain", "unprotected_quantities"),
-        ),
-        privacy_loss=section(
-            **texts("privacy_unit", "privacy_unit_details", "privacy_parameters_details"),
-            number_of_privacy_units={"type": "integer"},
-            privacy_parameters=section(
-                epsilon={"type": "number"}, delta={"type": ["number", "string"]}, rho={"type": "number"}
-            ),
-        ),
-        deployment_model=section(
-            model_name=one_of("Local", "Central", "Shuffle", "Federated", "Varies"),
-            release_type=one_of("One release", "Many releases"),
-            data_source_type=one_of("Static", "Dynamic"),
-            access_type=one_of("Interactive", "Non-interactive"),
-            **texts("model_name_details", "trust_assumptions", "actors", "release_type_details"),
-            **texts("data_source_type_details", "access_type_details"),
-        ),
-        implementation=section(
-            **texts(
-                "preprocessing_and_hyperparameter_tuning", "mechanisms", "composition", "post_processing"
-            ),
-            **texts("justification", "utility", "additional_information"),
-        ),
-        administrative=section(
-            "status",
-            "registry_authors",
-            "tier",
-            status=one_of("Converted", "Draft", "Pending", "Changes Required", "Approved"),
-            registry_authors={"type": "array", "minItems": 1, "items": {"type": "string"}},
-            tier={"type": "integer", "enum": [1, 2, 3]},
-            evidence_sources={"type": "object"},
-        ),
-    ),
-)
+def test_the_snapshot_is_the_newest_and_of_the_commit_that_the_draft_names(release: Release) -> None:
+    assert sorted(file.name for file in SNAPSHOTS.iterdir())[-1] == "deployments-2026-11-21.json"
+    assert SCHEMA_DATE == "2026-11-21"
+    assert SCHEMA_COMMIT[:12] in REGISTRY["$comment"]
+    head = bundle_contents(release)["registry.yaml"].decode()
+    assert "at commit 057e5d81cf60, as of 2026-11-21" in head
 
 
 @pytest.mark.parametrize("case", ["plain", "nasty", "empty"])
@@ -231,7 +147,7 @@ def test_the_label_prints_on_one_page(domain: Domain, release: Release, tmp_path
         profile = f"--user-data-dir={tmp_path / 'profile'}"
         page = (folder / "label.html").as_uri()
         command = [CHROMIUM, *FLAGS, profile, f"--print-to-pdf={pdf}", page]
-        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        subprocess.run(command, check=True, capture_output=True, timeout=HANG)
         assert pdf.read_bytes().count(b"/Type /Page\n") == 1, name
 
 

@@ -21,9 +21,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpgp_core.mechanisms.released import GRID
 from workflow.bundle import BundleError, read_bundle
-from workflow.bundle.layout import FILES, sums_text
-from workflow.bundle.paths import GRID
+from workflow.bundle.layout import REQUIRED, sums_text
 from workflow.bundle.read import bundle_from_contents
 
 Contents = dict[str, bytes]
@@ -76,14 +76,14 @@ def test_a_resealed_but_unchanged_bundle_is_accepted(contents: Contents) -> None
     assert read_bundle(io.BytesIO(zipped(contents))).threshold == 442_413.0
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", sorted(REQUIRED[2]))
 def test_a_changed_byte_is_noticed(contents: Contents, name: str) -> None:
     content = bytearray(contents[name])
     content[len(content) // 2] ^= 0x01
     assert name in refused(zipped({**contents, name: bytes(content)})) or name == "SHA256SUMS"
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", sorted(REQUIRED[2]))
 def test_a_missing_file_is_noticed(contents: Contents, name: str) -> None:
     assert name in refused(zipped({n: c for n, c in contents.items() if n != name}))
 
@@ -91,19 +91,19 @@ def test_a_missing_file_is_noticed(contents: Contents, name: str) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "sentence"),
     [
-        ("protection.epsilon", 0.5, "smaller than what its own RDP curve proves"),
-        ("protection.epsilon", -1.0, "protection.epsilon"),
-        ("protection.epsilon", "1", "protection.epsilon"),
-        ("protection.delta", 0.0, "protection.delta"),
-        ("protection.delta", 1.0, "protection.delta"),
-        ("protection.proved", False, "protection.proved"),
-        ("protection.n_is_public", False, "protection.n_is_public"),
-        ("protection.unit", "person", "protection.unit"),
-        ("protection.group.0.epsilon", 0.1, "group line"),
-        ("protection.rdp.orders", [3.0, 2.0], "RDP curve"),
-        ("protection.rdp.values", [], "RDP curve"),
-        ("schema", "hexcursion-statement-2", "schema"),
-        ("design.ridge", 0.0, "design.ridge"),
+        ("guarantee.epsilon", 0.5, "smaller than what its own cost proves"),
+        ("guarantee.epsilon", -1.0, "guarantee.epsilon"),
+        ("guarantee.epsilon", "1", "guarantee.epsilon"),
+        ("guarantee.delta", 0.0, "guarantee.delta"),
+        ("guarantee.delta", 1.0, "guarantee.delta"),
+        ("guarantee.proved", False, "guarantee.proved"),
+        ("guarantee.n_is_public", False, "contradicts itself about its number"),
+        ("guarantee.unit", "person", "does not know"),
+        ("guarantee.groups.0.epsilon", 0.1, "group line"),
+        ("guarantee.curve.orders", [3.0, 2.0], "RDP curve"),
+        ("guarantee.curve.values", [], "RDP curve"),
+        ("schema", "hexcursion-statement-3", "schema"),
+        ("design.ridge", 0.0, "impossible design: ridge"),
         ("design.cutoff", 0.7, "contradicts itself"),
         ("design.paths", 13, "contradicts itself"),
         ("design.smoothing", 2, "contradicts itself"),
@@ -120,7 +120,7 @@ def test_a_missing_file_is_noticed(contents: Contents, name: str) -> None:
         ("response.centre", 10**17, "two different thresholds"),
         ("release.title", "<b>" * 100, "release.title"),
         ("release.id", "other", "disagree about the release"),
-        ("products.confidence", 0.5, "does not follow from the paths"),
+        ("products.confidence", 0.5, "contradicts itself about its products"),
         ("receipt", "none", "receipt"),
         ("unknown", 1, "the statement"),
     ],
@@ -181,11 +181,12 @@ def test_geojson_must_follow_from_the_paths(contents: Contents) -> None:
     for name, path, value in (
         ("cells.geojson", "features.0.properties.vote_fraction", 0.9),
         ("cells.geojson", "features.3.properties.in_set", True),
-        ("cells.geojson", "features.3.properties.epsilon", 0.1),
+        ("cells.geojson", "release.epsilon", 0.1),
         ("cells.geojson", "features.3.properties.h3", "88195da49bfffff"),
         ("cells.geojson", "features", {}),
         ("regions.geojson", "features.0.properties.cells", 1_000),
-        ("regions.geojson", "features.0.properties.release_id", "x"),
+        ("regions.geojson", "release.release_id", "x"),
+        ("boundary.geojson", "release.title", "x"),
         ("boundary.geojson", "features.0.geometry", None),
         ("boundary.geojson", "features.0.geometry", {"type": "Point", "coordinates": [0.0, 51.0]}),
     ):
@@ -332,7 +333,7 @@ def _damage(contents: Contents, data: st.DataObject) -> None:
         sentence = str(error)
     else:
         sentence = ""
-        assert bundle.statement["protection"]["proved"] is True
+        assert bundle.statement["guarantee"]["proved"] is True
         assert bundle.paths.shape == (bundle.statement["paths"]["count"], bundle.domain.size)
     assert "\n" not in sentence
 

@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpgp_core.design import NOISY_CELL_STATISTICS, Design
+from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as Design
 from tests.workflow.bundle.bundle_samples import RESPONSE, guarded
 from workflow import words
-from workflow.receipt import BudgetLine, build_receipt
-from workflow.released import ReceiptLine, ResponseScale, Tuning
+from workflow.project.response import ResponseScale
+from workflow.release.receipt import BudgetLine, build_receipt
+from workflow.release.record import ReceiptLine, Tuning
 
 DESIGN = Design(prior="car", lengthscale=2000.0, ridge=1.5, scale=0.4, paths=3, noise_scale=0.2)
 TUNING = Tuning("public reference data", "2017 sales.")
@@ -38,7 +40,7 @@ def receipt(**changes: Any) -> dict[str, ReceiptLine]:
 def test_every_part_has_its_line() -> None:
     lines = receipt(prior_mean_origin="2017 map")
     expected = "Unit of protection, Records, Domain, Centre, Clip bound, Prior mean, Tuning, Mechanism, "
-    expected += "Paths, Bound, This release, Delta, Ledger, Budget, In words, Group"
+    expected += "Paths, Bound, Computer, This release, Delta, Ledger, Budget, In words, Group"
     assert ", ".join(lines) == expected
     assert "treated as public" in lines["Records"].text
     assert "£400,312" in lines["Centre"].text
@@ -75,24 +77,31 @@ def test_small_epsilon_raises_no_alarm(epsilon: float) -> None:
 
 def test_epsilon_ten_is_said_plainly() -> None:
     text = receipt(privacy=replace(guarded(), epsilon=10.0))["In words"].text
-    assert "up to 22,000 times more likely" in text
+    assert "up to 22,100 times more likely" in text
 
 
 def test_exactly_spent_is_not_over_budget() -> None:
+    assert receipt(ledger=BudgetLine(0.0, 2.0 - 1.695e-7, 2.0))["Budget"].text == (
+        "epsilon 2 in total, 0 left."
+    ), "rounding is no budget"
+    assert "0.00123 left" in receipt(ledger=BudgetLine(0.0, 2.0 - 0.0012309, 2.0))["Budget"].text
+    assert "epsilon 0.7 in total, 0.3 left" in receipt(ledger=BudgetLine(0.0, 0.4, 0.7))["Budget"].text
+    accepted = receipt(ledger=BudgetLine(0.0, 2.0 + 1e-9, 2.0))["Budget"]
+    assert (accepted.text, accepted.warning) == ("epsilon 2 in total, 0 left.", False), "the ledger takes it"
     line = receipt(ledger=BudgetLine(1.0, 4.0, 4.0))["Budget"]
     assert not line.warning
     assert "0 left" in line.text
 
 
 def test_noisy_statistics_say_that_paths_are_free() -> None:
-    design = replace(DESIGN, mechanism=NOISY_CELL_STATISTICS, statistic_noise=3.0)
+    design = NoisyCellStatisticsDesign("car", 2000.0, 1.5, 0.4, 3.0, paths=3)
     assert "costs nothing" in receipt(design=design)["Paths"].text
 
 
 def test_delta_line_prices_a_smaller_delta() -> None:
     text = receipt()["Delta"].text
     assert "times n it is 0.31" in text
-    assert "At delta 1e-7 the same release has epsilon 2.926" in text
+    assert "At delta 1e-7 the same release has epsilon 2.925" in text
 
 
 @given(st.floats(1e-9, 700.0))
@@ -102,6 +111,22 @@ def test_upper_never_understates(epsilon: float) -> None:
     assert said <= epsilon * (1 + 1.1e-3) + 1e-300
 
 
+@given(st.floats(0.0, 20.7), st.sampled_from([0.0, 1e-7, 1e-5, 0.003, 0.2]))
+def test_times_and_belief_never_understate(epsilon: float, delta: float) -> None:
+    """One part in 10^9 is granted, as to every stated cost; a step of the last digit is the most added."""
+    factor, sure = math.exp(epsilon), (math.exp(epsilon) + delta) / (1.0 + math.exp(epsilon))
+    said = float(words.times(epsilon).removesuffix(" times").replace(",", ""))
+    assert factor * (1.0 - 1.1e-9) <= said <= 1.0101 * factor
+    said = float(words.belief(epsilon, delta).removesuffix(" %")) / 100.0
+    assert sure * (1.0 - 1.1e-9) <= said <= min(1.0, 1.0021 * sure)
+
+
+@given(st.floats(1e-12, 0.9))
+def test_a_slack_is_never_said_smaller_than_it_is(delta: float) -> None:
+    said = float(words.one_in(delta).removeprefix("1 in ").replace(",", ""))
+    assert delta * (1.0 - 1.1e-9) <= 1.0 / said <= 1.011 * delta
+
+
 @given(st.floats(0.0, 1e4))
 def test_times_and_belief_are_always_words(epsilon: float) -> None:
     assert words.times(epsilon).endswith("times")
@@ -109,12 +134,18 @@ def test_times_and_belief_are_always_words(epsilon: float) -> None:
 
 
 def test_numbers_in_words() -> None:
-    assert words.times(1.0) == "2.7 times"
-    assert words.times(10.0) == "22,000 times"
+    assert words.times(1.0) == "2.72 times"
+    assert words.times(0.25) == "1.285 times"
+    assert words.times(0.0) == "1 times"
+    assert words.times(10.0) == "22,100 times"
     assert words.times(math.inf) == "without limit"
-    assert words.belief(1.0) == "73 %"
-    assert words.belief(0.0) == "50.0 %"
+    assert words.belief(1.0) == "73.2 %"
+    assert words.belief(1.0, 0.1) == "75.8 %"
+    assert words.belief(0.0) == "50 %"
+    assert words.belief(8.0) == "99.967 %"
+    assert words.belief(math.inf) == "100 %"
     assert words.one_in(1e-5) == "1 in 100,000"
+    assert words.one_in(1.5e-5) == "1 in 66,600"
     assert words.significant(1234.5678, 6) == "1,234.57"
     assert words.significant(-0.00012345, 3) == "-0.000123"
     assert words.significant(1e-7, 3) == "1e-7"
@@ -130,8 +161,42 @@ def test_numbers_in_words() -> None:
 
 def test_group_lines() -> None:
     assert "epsilon 4.796" in words.group_sentence(2, 4.7952, 2e-4, "sale")
+    far = words.group_sentence(10, 39.6, 1e-5, "sale")
+    assert far.endswith("An epsilon above 20 protects nobody in practice.")
     for useless in (
         words.group_sentence(9, 90.0, 1.0, "sale"),
         words.group_sentence(9, math.inf, 0.001, "sale"),
     ):
         assert "no useful guarantee" in useless
+
+
+def test_a_delta_of_one_in_n_says_that_a_whole_record_may_be_published_and_no_belief() -> None:
+    said = words.epsilon_sentence(1.0, 0.01, "sale", n=100)
+    assert "With 100 sales this slack allows a whole record to be published." in said
+    assert "sure of it" not in said
+    assert "become at most 73.2 % sure of it." in words.epsilon_sentence(1.0, 0.0001, "sale", n=100)
+
+
+def test_an_epsilon_above_20_protects_nobody() -> None:
+    assert words.epsilon_sentence(20.1, 1e-5, "sale").endswith("protects nobody in practice.")
+    assert "nobody" not in words.epsilon_sentence(20.0, 1e-5, "sale")
+
+
+def test_a_delta_is_never_said_to_be_one() -> None:
+    assert (words.slack(0.99999), words.one_in(0.99999)) == ("above 0.999", "above 0.999")
+    assert (words.slack(0.998), words.slack(1e-5)) == ("0.998", "1e-5")
+    text = receipt(privacy=replace(guarded(), delta=0.99999, n=1))["Delta"].text
+    assert "delta above 0.999 is above 0.999" in text
+
+
+def test_what_the_proof_says_of_the_computer() -> None:
+    noisy = NoisyCellStatisticsDesign("car", 2000.0, 1.5, 0.4, 3.0, paths=3)
+    assert receipt(design=noisy)["Computer"].text.startswith("The guarantee holds for the numbers as")
+    assert "no proof covers that rounding" in receipt()["Computer"].text
+
+
+def test_where_a_record_may_be_added_its_number_is_no_public_fact() -> None:
+    lines = receipt(relation="add-or-remove")
+    assert "true number is not published" in lines["Records"].text
+    assert lines["In words"].text.startswith("Adding or removing one sale")
+    assert "among about 30,123 sales" in lines["Unit of protection"].text

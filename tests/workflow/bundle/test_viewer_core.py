@@ -14,10 +14,10 @@ from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import Bundle, read_bundle
 from workflow.bundle.archive import zip_bytes_to
 from workflow.bundle.read import bundle_from_contents
+from workflow.bundle.view import Viewer
 from workflow.bundle.write import bundle_contents
 from workflow.errors import WorkflowError
-from workflow.released import ResponseScale
-from workflow.viewer import Viewer
+from workflow.project.response import ResponseScale
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,10 @@ def test_few_paths_say_so(viewer: Viewer, single: Viewer) -> None:
     assert single.at().three_way is None
     assert "released path" in single.sentences(single.at())[0]
     assert viewer.confidences == (0.5, 0.7, 0.8, 0.9)
-    assert "steps of 1/12" in viewer.sentences(viewer.at())[-1]
+    assert "steps of 1/12" in viewer.sentences(viewer.at())[-2]
+    assert viewer.sentences(viewer.at())[-1] == (
+        "As published: How right this map is was not estimated before it was drawn."
+    )
     assert "that takes 100" in viewer.sentences(viewer.at(confidence=0.99))[1]
 
 
@@ -138,3 +141,25 @@ def read_bundle_of(release: object) -> Bundle:
     sink = io.BytesIO()
     zip_bytes_to(sink, "x", bundle_contents(release))  # type: ignore[arg-type]
     return read_bundle(sink.getvalue())
+
+
+def test_a_slider_does_not_go_below_what_can_be(viewer: Viewer, domain: Domain) -> None:
+    """Noise reaches below zero, lead does not; degrees Celsius do."""
+    scale = ResponseScale("identity", 20.0, 30.0, "given")
+    ends = {}
+    for unit in ("mg/kg", "°C"):
+        made = make_release(domain, response=scale, threshold=25.0, value_unit=unit)
+        ends[unit] = Viewer(bundle_from_contents(bundle_contents(made))).thresholds
+    assert ends["mg/kg"][0] == 0.0
+    assert ends["°C"][0] < -5.0
+    assert ends["mg/kg"][1] == ends["°C"][1]
+
+
+def test_a_map_of_one_colour_says_so(viewer: Viewer) -> None:
+    low, high = viewer.thresholds
+    above = viewer.sentences(viewer.at(high * 100))[0]
+    assert above == (
+        "The whole map is one colour: no hexagon is above the threshold. Another threshold tells more."
+    )
+    assert "every hexagon is above the threshold" in viewer.sentences(viewer.at(low / 100))[0]
+    assert "one colour" not in " ".join(viewer.sentences(viewer.at()))

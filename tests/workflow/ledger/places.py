@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.pool import NullPool
 
-from dpgp_core.curve import RdpCurve
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.curve import RdpCurve
 from workflow.ledger import Charge, Ledger, open_ledger
+from workflow.ledger.key import read_key
 from workflow.ledger.places import ledger_url
+from workflow.ledger.witness import witness_path
 
 BACKENDS = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 DIGEST = "ab" * 32
@@ -36,7 +39,7 @@ class Place:
 
     @property
     def witness(self) -> Path:
-        return self.key.with_suffix(".head")
+        return witness_path(read_key(self.key))
 
     def open(self) -> Ledger:
         return open_ledger(self.address, self.key)
@@ -52,7 +55,7 @@ class Place:
                 for name, _ in triggers:
                     connection.execute(text(f"DROP TRIGGER {name}"))
             else:
-                for table in ("ledger_entries", "ledger_head"):
+                for table in inspect(connection).get_table_names():
                     connection.execute(text(f"ALTER TABLE {table} DISABLE TRIGGER USER"))
             for statement in statements:
                 connection.execute(text(statement), values)
@@ -60,7 +63,7 @@ class Place:
                 for _, ddl in triggers:
                     connection.exec_driver_sql(ddl)
             else:
-                for table in ("ledger_entries", "ledger_head"):
+                for table in inspect(connection).get_table_names():
                     connection.execute(text(f"ALTER TABLE {table} ENABLE TRIGGER USER"))
             connection.commit()
         engine.dispose()
@@ -87,7 +90,7 @@ def postgres_server() -> URL:
 
 def charge_for(dataset: str, mu: float = 0.1, unit: str = "point", **facts: object) -> Charge:
     """A charge priced by its curve alone."""
-    return Charge(dataset, unit, RdpCurve.gaussian(mu), facts)
+    return Charge(dataset, unit, Cost.renyi(RdpCurve.gaussian(mu)), facts)
 
 
 def release(ledger: Ledger, charge: Charge, name: str) -> int:

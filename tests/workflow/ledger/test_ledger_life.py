@@ -36,7 +36,7 @@ def test_a_whole_release_is_three_entries_and_stays_charged(
     funded: Ledger, dataset: str, place: Place
 ) -> None:
     charge = charge_for(dataset, n=5, design={"prior": "car"})
-    asked = charge.curve.epsilon(DELTA).epsilon
+    asked = charge.cost.curve.epsilon(DELTA).epsilon
     with funded.charged(charge) as reservation:
         assert reservation.preview.before == 0.0
         assert reservation.preview.after == reservation.preview.asked == pytest.approx(asked, rel=1e-12)
@@ -154,12 +154,20 @@ def test_void_needs_reason_and_person_and_never_undoes_a_release(funded: Ledger,
     funded.void(broken.number, "power cut before the draw was stored", "Ada")
     account = funded.account(dataset, "point")
     assert account.charged == (released,)
-    assert account.spent == charge_for(dataset).curve.epsilon(DELTA).epsilon
+    assert account.spent == charge_for(dataset).cost.curve.epsilon(DELTA).epsilon
     last = funded.entries()[-1]
     assert (last.kind, last.refers_to, last.facts["person"]) == ("void", broken.number, "Ada")
     for step in (lambda: broken.commit("late", DIGEST), lambda: funded.void(broken.number, "again", "Ada")):
         with pytest.raises(LedgerError, match="given back"):
             step()
+
+
+def test_a_refusal_does_not_call_rounding_a_remainder() -> None:
+    """1.6e-9 was said to be left."""
+    said = [str(BudgetExceeded(unit="point", delta=1e-5, budget=1.0, spent=spent, asked=1.0, after=1.5))
+            for spent in (1.0 - 1.6e-9, 1.0 - 2e-6)]  # fmt: skip
+    assert "left 0, and" in said[0]
+    assert "left 2e-06, and" in said[1]
 
 
 def test_raising_a_budget_needs_a_reason_lowering_does_not(funded: Ledger, dataset: str) -> None:
@@ -239,7 +247,7 @@ def test_the_default_place_is_the_home_directory(
     with pytest.raises(NoLedger, match="no ledger"):
         open_ledger(create=False)
     open_ledger()
-    assert {path.name for path in home.iterdir()} == {"ledger.sqlite", "ledger.key", "ledger.head"}
+    assert {path.name for path in home.iterdir()} == {"ledger.sqlite", "ledger.key"}
     assert all(path.stat().st_mode & 0o077 == 0 for path in [home, *home.iterdir()])
     monkeypatch.setenv("HEXCURSION_LEDGER", str(home / "other.sqlite"))
     open_ledger()

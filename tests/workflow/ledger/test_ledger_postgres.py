@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
-from tests.workflow.ledger.places import Place, charge_for, postgres_server, release
+from tests.workflow.ledger.places import DIGEST, Place, charge_for, postgres_server, release
 from workflow.ledger import LedgerError, open_ledger
 
 pytestmark = pytest.mark.postgres
@@ -29,7 +30,7 @@ def curator(owner: Place) -> Iterator[Place]:
     role, password = f"role_{schema}", "secret"
     owner.sql(f"CREATE ROLE {role} LOGIN PASSWORD '{password}'")
     owner.sql(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
-    owner.sql(f"GRANT SELECT, INSERT ON ledger_entries TO {role}")
+    owner.sql(f"GRANT SELECT, INSERT ON ledger_entries, ledger_records, ledger_requests TO {role}")
     owner.sql(f"GRANT SELECT, UPDATE ON ledger_head TO {role}")
     url = owner.url.set(username=role, password=password)
     yield Place(url.render_as_string(hide_password=False), owner.key)
@@ -42,7 +43,11 @@ def test_a_role_that_may_only_append_can_keep_the_ledger(curator: Place, owner: 
     ledger = curator.open()
     dataset = ledger.fingerprint([1.0])
     ledger.set_budget(dataset, "point", 1.0, 1e-5)
-    release(ledger, charge_for(dataset), "first")
+    records = ledger.record_keys([1.0], [2.0], [3.0])
+    charge = replace(charge_for(dataset), records=records)
+    with ledger.charged(charge, ledger.request("plan")) as reservation:
+        reservation.begin_draw()
+        reservation.commit("first", DIGEST)
     assert ledger.verify() == owner.open().verify() == []
     for statement in (
         "DELETE FROM ledger_entries",
@@ -51,6 +56,8 @@ def test_a_role_that_may_only_append_can_keep_the_ledger(curator: Place, owner: 
         "DELETE FROM ledger_head",
         "ALTER TABLE ledger_entries DISABLE TRIGGER USER",
         "DROP TABLE ledger_entries",
+        "DELETE FROM ledger_records",
+        "UPDATE ledger_requests SET entry = 1",
     ):
         with pytest.raises(Exception, match=r"permission denied|must be owner"):
             curator.sql(statement)

@@ -302,16 +302,25 @@ def test_a_late_writer_does_not_turn_the_witness_back(filled: Place) -> None:
     assert read_witness(key) == Witness(latest.entries + 1, "0" * 64)
 
 
-def test_a_second_machine_begins_its_own_witness(filled: Place, tmp_path: Path) -> None:
+def test_a_second_machine_begins_its_own_witness(
+    filled: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine = tmp_path / "second"
     machine.mkdir(mode=0o700)
     shutil.copy2(filled.key, machine / "copy.key")
-    second = open_ledger(filled.address, machine / "copy.key")
-    dataset = second.accounts()[0].dataset
+    dataset = filled.open().accounts()[0].dataset
     release(filled.open(), charge_for(dataset, 0.01), "from the first")
-    release(second, charge_for(dataset, 0.01), "from the second")
-    assert second.verify() == filled.open().verify() == []
-    assert (machine / "copy.head").exists()
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("HEXCURSION_WITNESS", str(machine / "state"))
+        second = open_ledger(filled.address, machine / "copy.key")
+        release(second, charge_for(dataset, 0.01), "from the second")
+        assert second.verify() == []
+        own = read_witness(read_key(machine / "copy.key"))
+    assert filled.open().verify() == []
+    first = read_witness(read_key(filled.key))
+    assert own is not None
+    assert first is not None
+    assert (own.entries, first.entries) == (16, 13)
 
 
 def test_seals_are_checked_for_their_form(filled: Place) -> None:

@@ -5,17 +5,21 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from geo import domain_from_cells, geometry_dict
 from tests.workflow.bundle.bundle_samples import make_release, small_domain
+from workflow.bundle import BundleError
 from workflow.bundle.archive import zip_bytes_to
 from workflow.bundle.layout import sums_text
+from workflow.bundle.read import bundle_from_contents
 from workflow.bundle.write import bundle_contents
 from workflow.lint import LEAK, lint_bundle
-from workflow.released import Tuning
+from workflow.lint.bundle import plan_from_bundle
+from workflow.release.record import Tuning
 
 Contents = dict[str, bytes]
 
@@ -47,8 +51,43 @@ def with_json(contents: Contents, name: str, edit: Callable[[Any], None]) -> Con
 
 def test_a_bundle_as_written_leaks_nothing(contents: Contents) -> None:
     found = lint_bundle(zipped(contents))
-    assert {finding.code for finding in found} == {"n-taken-as-public", "delta-close-to-1/n"}
+    assert {finding.code for finding in found} == {
+        "n-taken-as-public", "delta-close-to-1/n", "cannot-be-seen"
+    }  # fmt: skip
     assert not any(finding.severity == LEAK for finding in found)
+
+
+def test_what_no_file_can_show_is_not_passed_over(contents: Contents) -> None:
+    """These eight were once filled with answers that pass every rule."""
+    plan = plan_from_bundle(bundle_from_contents(contents))
+    hidden = {item.name for item in fields(plan) if getattr(plan, item.name) == "cannot be seen in a bundle"}
+    assert hidden == {
+        "delta_rule", "scaling", "mask", "selection", "threshold", "legend", "seed", "draws",
+    }  # fmt: skip
+    (said,) = (one for one in lint_bundle(zipped(contents)) if one.code == "cannot-be-seen")
+    assert said.severity == "note"
+    for words in (
+        "Cannot be seen in a bundle: whether delta was fixed before",
+        "whether filters (years, kinds, districts) were chosen on the records",
+        "whether the threshold was chosen on the records",
+        "whether this was the only draw",
+    ):
+        assert words in said.leaks
+
+
+def test_a_fixed_seed_can_be_seen() -> None:
+    seeded = bundle_contents(make_release(small_domain(), simulation=True))
+    plan = plan_from_bundle(bundle_from_contents(seeded))
+    assert plan.seed == "fixed"
+    assert "seed-fixed" in codes(seeded)
+
+
+@pytest.mark.parametrize("name", ["README.txt", "ATTRIBUTION.txt", "registry.yaml", "label.html"])
+def test_a_paper_that_says_otherwise_is_found(contents: Contents, name: str) -> None:
+    assert "paper-changed" not in codes(contents)
+    said = contents[name].decode().replace("Hexcursion", "Nobody").replace("2.397", "0.01").encode()
+    assert said != contents[name]
+    assert "paper-changed" in codes({**contents, name: said})
 
 
 @pytest.mark.parametrize("key", ["count", "median", "baseline", "seed"])
@@ -76,8 +115,9 @@ def test_scripts_and_outside_requests_in_the_label_are_found(contents: Contents)
         assert "label-not-still" in codes({**contents, "label.html": page}), addition
 
 
-def test_a_changed_script_is_found(contents: Contents) -> None:
-    assert "script-changed" in codes({**contents, "redraw.py": b"print('hello')\n"})
+def test_a_changed_script_is_refused(contents: Contents) -> None:
+    with pytest.raises(BundleError, match="do not run it"):
+        codes({**contents, "redraw.py": b"print('hello')\n"})
 
 
 def test_a_domain_with_gaps_looks_like_a_mask() -> None:

@@ -22,17 +22,17 @@ import pandas as pd
 import shapely
 
 
-def read(folder: Path) -> tuple[dict[str, Any], list[str], np.ndarray]:
-    """The statement, the cells and the paths (L, N), smoothed as published."""
+def read(folder: Path) -> tuple[dict[str, Any], pd.DataFrame, np.ndarray]:
+    """The statement, the table of the cells, and the paths (L, N), smoothed as published."""
     statement = json.loads((folder / "statement.json").read_text(encoding="utf-8"))
     table = pd.read_parquet(folder / "paths.parquet")
     cells = table["h3"].tolist()
-    paths = table.drop(columns="h3").to_numpy().T
+    paths = table.filter(regex="^path_").to_numpy().T
     position = {cell: i for i, cell in enumerate(cells)}
     near = [[position[c] for c in h3.grid_disk(cell, 1) if c in position] for cell in cells]
     for _ in range(statement["products"]["smoothing"]):
         paths = np.array([paths[:, group].mean(axis=1) for group in near]).T
-    return statement, cells, paths
+    return statement, table, paths
 
 
 def response_of(threshold: float, statement: dict[str, Any]) -> float:
@@ -54,11 +54,44 @@ def inner(inside: np.ndarray, confidence: float) -> np.ndarray:
     return best
 
 
-def products(inside: np.ndarray, statement: dict[str, Any]) -> dict[str, np.ndarray]:
-    """Cells of every product from the excursion sets (L, N) of the paths."""
+def surest(
+    table: pd.DataFrame, inside: np.ndarray, level: float, direction: str, confidence: float
+) -> np.ndarray:
+    """The inner set by the order of the probabilities: all its cells at once in a share of the draws."""
+    sign = 1.0 if direction == "above" else -1.0
+    mean = table["mean"].to_numpy()
+    score = sign * (mean - level) / np.maximum(table["sd"].to_numpy(), 1e-12)
+    order = np.lexsort((-sign * mean, -score))
+    holding = np.logical_and.accumulate(inside[:, order], axis=1).mean(axis=0)
+    found = np.zeros(mean.size, dtype=bool)
+    found[order] = holding >= confidence - 1e-9
+    return found
+
+
+def probability(table: pd.DataFrame, level: float, direction: str) -> np.ndarray | None:
+    """(N,) probability of the asked side of the level given the release, where its mechanism has one."""
+    if "mean" not in table:
+        return None
+    sign = 1.0 if direction == "above" else -1.0
+    score = sign * (table["mean"] - level) / np.maximum(table["sd"], 1e-12)
+    return np.array([0.5 * math.erfc(-value / math.sqrt(2.0)) for value in score])
+
+
+def products(
+    folder: Path, statement: dict[str, Any], table: pd.DataFrame, paths: np.ndarray, level: float
+) -> dict[str, np.ndarray]:
+    """Cells of every product from the smoothed paths (L, N) and what lies beside them."""
+    direction = statement["subject"]["direction"]
+    other = "below" if direction == "above" else "above"
+    inside = paths > level if direction == "above" else paths <= level
+    draws = inside
+    if "draws" in statement["paths"]:
+        field = pd.read_parquet(folder / "draws.parquet").filter(regex="^draw_").to_numpy().T
+        draws = field > level if direction == "above" else field <= level
+    share = None if draws is not inside else probability(table, level, direction)
     made = {f"path {k + 1}": path for k, path in enumerate(inside)}
     votes = inside.mean(axis=0)
-    made["vote-set"] = votes >= statement["products"]["cutoff"] - 1e-9
+    made["vote-set"] = (votes if share is None else share) >= statement["products"]["cutoff"] - 1e-9
     wanted = votes.sum()
     if wanted <= 1e-9:
         made["vorobev"] = np.zeros(votes.size, dtype=bool)
@@ -67,8 +100,13 @@ def products(inside: np.ndarray, statement: dict[str, Any]) -> dict[str, np.ndar
         made["vorobev"] = votes >= np.sort(votes)[::-1][needed - 1] - 1e-9
     confidence = statement["products"]["confidence"]
     if confidence is not None:
-        made["inner"] = inner(inside, confidence)
-        made["outer"] = ~inner(~inside, confidence)
+        ranked = statement["products"].get("excursion_function", False) and "mean" in table
+        if ranked:
+            made["inner"] = surest(table, draws, level, direction, confidence)
+            made["outer"] = ~surest(table, ~draws, level, other, confidence)
+        else:
+            made["inner"] = inner(draws, confidence)
+            made["outer"] = ~inner(~draws, confidence)
     return made
 
 
@@ -78,7 +116,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="write the redrawn regions to this GeoJSON file")
     options = parser.parse_args()
     folder = Path(__file__).resolve().parent
-    statement, cells, paths = read(folder)
+    statement, table, paths = read(folder)
+    cells = table["h3"].tolist()
     published = options.threshold is None
     if not published and statement["response"]["transform"] == "log" and not options.threshold > 0:
         print("The threshold must be positive.", file=sys.stderr)
@@ -86,10 +125,7 @@ def main() -> int:
     level = (
         statement["subject"]["threshold_response"] if published else response_of(options.threshold, statement)
     )
-    inside = paths > level
-    if statement["subject"]["direction"] == "below":
-        inside = ~inside
-    made = products(inside, statement)
+    made = products(folder, statement, table, paths, level)
 
     wrong = []
     if published:

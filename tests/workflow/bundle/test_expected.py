@@ -1,0 +1,72 @@
+"""How right a map is expected to be stands on everything that is published, rounded to the cautious side."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from geo import Domain
+from tests.workflow.bundle.bundle_samples import make_release
+from workflow.bundle import BundleError
+from workflow.bundle.expected import NOT_KNOWN, expected_block, expected_words
+from workflow.bundle.read import bundle_from_contents
+from workflow.bundle.schema_check import check_statement
+from workflow.bundle.view import Viewer
+from workflow.bundle.write import bundle_contents
+from workflow.release.record import Expected
+
+SAID = (
+    "Expected, from public reference data: agreement (intersection over union) 0.73 with the map without "
+    "privacy, area wrong by 5.2 %, 86 % of the shown hexagons right."
+)
+
+
+def test_it_stands_on_everything_that_is_published(domain: Domain) -> None:
+    release = make_release(domain, expected=Expected(0.7399, 0.0511, 0.8699, "public reference data"))
+    contents = bundle_contents(release)
+    statement = json.loads(contents["statement.json"])
+    assert statement["expected"] == {
+        "agreement": 0.7399, "area_error": 0.0511, "right": 0.8699, "basis": "public reference data",
+        "in_words": SAID,
+    }  # fmt: skip
+    assert SAID in " ".join(contents["README.txt"].decode().split())
+    assert SAID in contents["label.html"].decode()
+    assert json.loads(contents["cells.geojson"])["release"]["expected"] == SAID
+    viewer = Viewer(bundle_from_contents(contents))
+    assert viewer.sentences(viewer.at())[-1] == f"As published: {SAID}"
+    forged = {**statement, "expected": {**statement["expected"], "agreement": 0.9}}
+    with pytest.raises(BundleError, match="evaluation does not follow"):
+        check_statement(forged)
+
+
+@pytest.mark.parametrize(
+    ("expected", "said"),
+    [
+        (None, NOT_KNOWN),
+        (
+            Expected(None, None, 0.0, "simulated"),
+            "Expected, from simulated data: 0 % of the shown hexagons right.",
+        ),
+        (
+            Expected(math.nan, None, None, "simulated"),
+            "Expected agreement: undefined, because the map of simulated data has one side only.",
+        ),
+        (
+            Expected(0.5, math.inf, None, "private selection"),
+            "Expected, from the private records, at a cost that is inside epsilon: agreement (intersection "
+            "over union) 0.5 with the map without privacy.",
+        ),
+    ],
+)
+def test_what_is_undefined_is_not_said_as_a_number(expected: Expected | None, said: str) -> None:
+    assert expected_words(expected_block(expected)) == said
+
+
+def test_a_release_without_it_says_so(domain: Domain) -> None:
+    contents = bundle_contents(replace(make_release(domain), expected=None))
+    assert json.loads(contents["statement.json"])["expected"] is None
+    assert NOT_KNOWN in contents["label.html"].decode()
+    assert NOT_KNOWN in contents["README.txt"].decode()

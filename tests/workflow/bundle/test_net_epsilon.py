@@ -1,0 +1,63 @@
+"""The reader recomputes epsilon from the RDP curve, and takes nothing below it."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from workflow.bundle import BundleError
+from workflow.bundle.evaluation import following as evaluated
+from workflow.bundle.guarantee import with_words
+from workflow.bundle.schema_check import check_statement
+
+
+def claiming(contents: dict[str, bytes], epsilon: float) -> dict[str, Any]:
+    """The statement with another epsilon and all texts that follow from it, as a careful forger does."""
+    statement: dict[str, Any] = json.loads(contents["statement.json"])
+    statement["guarantee"] = with_words({**statement["guarantee"], "epsilon": epsilon})
+    statement["evaluation"].update(evaluated(statement))
+    statement["receipt"] = []
+    return statement
+
+
+def proved(contents: dict[str, bytes]) -> float:
+    return float(json.loads(contents["statement.json"])["guarantee"]["epsilon"])
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.51, 0.9, 0.99, 0.999999])
+def test_less_than_the_curve_proves_is_refused(contents: dict[str, bytes], share: float) -> None:
+    with pytest.raises(BundleError, match="smaller than what its own cost proves"):
+        check_statement(claiming(contents, share * proved(contents)))
+
+
+@pytest.mark.parametrize("share", [1.0, 1.000001, 2.0])
+def test_what_it_proves_or_more_is_accepted(contents: dict[str, bytes], share: float) -> None:
+    statement = claiming(contents, share * proved(contents))
+    assert check_statement(statement) is statement
+
+
+def test_the_sample_proves_what_a_hand_computation_proves(contents: dict[str, bytes]) -> None:
+    """Literal: the least over the orders of rdp + log((a-1)/a) - (log delta + log a)/(a-1) is 2.3965."""
+    guarantee = json.loads(contents["statement.json"])["guarantee"]
+    order = np.array(guarantee["curve"]["orders"], dtype=float)
+    value = np.array([np.inf if v is None else v for v in guarantee["curve"]["values"]], dtype=float)
+    epsilon = value + np.log1p(-1 / order) - (np.log(1e-5) + np.log(order)) / (order - 1)
+    assert proved(contents) == pytest.approx(float(epsilon.min()), rel=1e-6)
+    assert proved(contents) == pytest.approx(2.3965, abs=5e-5)
+
+
+@pytest.mark.parametrize(("off", "fits"), [(5e-9, True), (2e-8, False), (-5e-9, True), (-2e-8, False)])
+def test_a_large_threshold_is_compared_relatively(contents: dict[str, bytes], off: float, fits: bool) -> None:
+    """A threshold of ten response units may differ by one part in 10^9 of them, and not by two."""
+    statement: dict[str, Any] = json.loads(contents["statement.json"])
+    statement["subject"]["threshold"] = math.exp(12.9 + 1.2 * 10.0)
+    statement["subject"]["threshold_response"] = 10.0 + off
+    if fits:
+        assert check_statement(statement) is statement
+        return
+    with pytest.raises(BundleError, match="two different thresholds"):
+        check_statement(statement)

@@ -1,0 +1,29 @@
+"""The label marks the receipt's warnings, and nothing else, as warnings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from geo import Domain
+from tests.workflow.bundle.bundle_samples import make_release
+from workflow.bundle.label import label_html
+from workflow.bundle.read import published_products
+from workflow.bundle.statement import build_statement
+from workflow.release.record import ReceiptLine, Release
+
+
+def rows(release: Release, domain: Domain) -> dict[str, bool]:
+    """Topic of each row of the label's table -> whether it is marked."""
+    statement = build_statement(release)
+    products = published_products(statement, domain, release.paths)
+    html = label_html(statement, domain.cells, release.region, products)
+    return {
+        topic: bool(mark) for mark, topic in re.findall(r"<tr( class=\"warning\")?><th>([^<]*)</th>", html)
+    }
+
+
+def test_warnings_are_marked_and_the_rest_is_not(domain: Domain) -> None:
+    receipt = (ReceiptLine("Tuning", "Not accounted for.", True), ReceiptLine("Clip", "At 1.2.", False))
+    found = rows(replace(make_release(domain), receipt=receipt), domain)
+    assert found == {"Domain": False, "Tuning": True, "Clip": False, "Design": False}

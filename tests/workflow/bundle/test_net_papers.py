@@ -1,0 +1,54 @@
+"""Picture, README and sizes of a bundle: what is drawn, how it is set, and how large a file may be."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from geo import Domain
+from tests.workflow.bundle.bundle_samples import make_release
+from workflow.bundle.layout import MAX_BYTES
+from workflow.bundle.papers import readme_text
+from workflow.bundle.picture import picture_svg
+from workflow.bundle.read import published_products
+from workflow.bundle.statement import build_statement
+
+
+def test_the_picture_draws_the_domain_the_set_and_the_boundary(domain: Domain) -> None:
+    """Every path has points, and the widest of them reaches from 0 to 920 units."""
+    release = make_release(domain)
+    products = published_products(build_statement(release), domain, release.paths)
+    paths = re.findall(r'<path d="([^"]*)" fill', picture_svg(domain.cells, release.region, products))
+    assert len(paths) >= 3
+    extents = []
+    for path in paths:
+        points = np.array([pair.split(",") for pair in re.findall(r"[-\d.]+,[-\d.]+", path)], dtype=float)
+        assert points.shape[0] >= 4
+        extents += [points[:, 0].min(), points[:, 0].max()]
+    assert min(extents) == 0.0
+    assert max(extents) == 920.0
+
+
+def test_the_readme_indents_what_runs_on_below_its_column(domain: Domain) -> None:
+    """File names stand in a column of 24 characters; lines that run on begin below the text."""
+    lines = readme_text(build_statement(make_release(domain))).splitlines()
+    at = lines.index("Files")
+    listed = lines[at + 1 : lines.index("", at)]
+    assert len([line for line in listed if not line.startswith(" ")]) >= 12
+    assert any(line.startswith(" ") for line in listed)
+    for line in listed:
+        assert line[23] == " ", line
+        assert line[24] != " ", line
+
+
+def test_the_largest_size_of_every_file() -> None:
+    """Megabytes of 1,000,000 bytes."""
+    sizes = {name: size / 1_000_000 for name, size in MAX_BYTES.items()}
+    assert sizes["cells.geojson"] == sizes["regions.geojson"] == 300
+    assert sizes["paths.parquet"] == 400
+    assert sizes["boundary.geojson"] == 50
+    assert sizes["map.png"] == 30
+    assert sizes["label.html"] == 10
+    assert sizes["statement.json"] == 2
+    assert sorted(sizes.values())[:6] == [1] * 6

@@ -1,0 +1,136 @@
+"""The command line: the main job headless, and one sentence for every bad input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.town import BOX, THRESHOLD, Town
+from workflow.bundle import read_bundle
+from workflow.cli import main
+from workflow.ledger import open_ledger
+from workflow.settings import settings_to_toml
+
+
+def arguments(town: Town, out: Path, **changes: str | None) -> list[str]:
+    options: dict[str, str | None] = {
+        "--data": str(town.private),
+        "--value": "no2",
+        "--lon": "lon",
+        "--lat": "lat",
+        "--value-unit": "ug/m3",
+        "--reference": str(town.reference),
+        "--resolution": "8",
+        "--unit": "point",
+        "--epsilon": "2",
+        "--delta": "1e-5",
+        "--paths": "1",
+        "--mechanisms": "posterior-sampling",
+        "--threshold": str(THRESHOLD),
+        "--out": str(out),
+    }
+    options.update(changes)
+    words = ["release", "--quick", "--accept-low-agreement", "--bbox", *(str(x) for x in BOX)]
+    for name, value in options.items():
+        if value is not None:
+            words += [name, value]
+    return words
+
+
+def test_release_writes_a_bundle_and_prints_the_receipt(
+    town: Town, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*arguments(town, out), "--show-baseline"]) == 0
+    printed = capsys.readouterr().out
+    assert "rows lie inside the domain" in printed
+    assert "Unit of protection" in printed
+    assert "Curator only" in printed
+    assert read_bundle(out).statement["guarantee"]["delta"] == 1e-5
+    assert main(["view", str(out), "--threshold", "25"]) == 0
+    assert main(["ledger", "verify"]) == 0
+
+
+def test_a_map_that_public_data_draw_better_is_stopped_until_somebody_accepts_it(
+    town: Town, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = arguments(town, out, **{"--resolution": "7", "--priors": "car"})
+    assert main([word for word in asked if word != "--accept-low-agreement"]) == 2
+    assert "This release is stopped, and nothing was charged" in capsys.readouterr().err
+    assert not out.exists()
+    assert open_ledger(create=False).accounts() == ()
+    assert main(asked) == 0
+    assert "! Low agreement" in capsys.readouterr().out
+    said = {line["topic"]: line["text"] for line in read_bundle(out).statement["receipt"]}
+    assert said["Low agreement"].endswith("The curator released it all the same.")
+
+
+def test_a_dry_run_leaves_no_trace(town: Town, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments(town, out), "--dry-run"]) == 0
+    assert "nothing was drawn" in capsys.readouterr().out
+    assert not out.exists()
+
+
+def test_settings_file_is_the_same_release(town: Town, out: Path, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(settings_to_toml(town.settings()), encoding="utf-8")
+    assert main(["release", "--config", str(file), "--epsilon", "1.5", "--out", str(out)]) == 0
+    assert read_bundle(out).statement["guarantee"]["epsilon"] <= 1.5
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"--data": "missing.csv"}, "missing.csv"),
+        ({"--value": "pm25"}, "pm25"),
+        ({"--lon": "lat", "--lat": "lon"}, "exchange"),
+        ({"--crs": "EPSG:27700"}, "degrees"),
+        ({"--crs": "EPSG:99999999"}, "EPSG"),
+        ({"--epsilon": "-1"}, "epsilon"),
+        ({"--delta": "2"}, "delta"),
+        ({"--epsilon": "1e-9", "--delta": "1e-13", "--unit": "cell"}, "smallest feasible epsilon"),
+        ({"--resolution": "0"}, "resolution"),
+        ({"--reference": None}, "centre"),
+        ({"--segment": "castles"}, "castles"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_written(
+    town: Town, out: Path, capsys: pytest.CaptureFixture[str], changes: dict[str, str | None], word: str
+) -> None:
+    if "--segment" in changes:
+        changes = {
+            **changes,
+            "--value": None,
+            "--lon": None,
+            "--lat": None,
+            "--postcodes": str(town.reference),
+        }
+    assert main(arguments(town, out, **changes)) == 2
+    message = capsys.readouterr().err.strip().splitlines()[-1]
+    assert message.startswith("error: ")
+    assert word in message
+    assert "Traceback" not in message
+    assert not out.exists()
+    assert not out.with_name("bundle.zip").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "word"),
+    [
+        (b"", "empty"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", ""),
+        (b"lon,lat,no2\n10.05,50.04,nan\n10.05,50.04,\n", ""),
+        (b"lon,lat,no2\n543210,181000,20\n", ""),
+    ],
+)
+def test_bad_files_are_one_sentence(
+    town: Town, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes, word: str
+) -> None:
+    bad = tmp_path / "bad.csv"
+    bad.write_bytes(content)
+    assert main(arguments(town, out, **{"--data": str(bad)})) == 2
+    message = capsys.readouterr().err.strip()
+    assert message.startswith("error: ")
+    assert len(message.splitlines()) == 1
+    assert word in message
+    assert not out.exists()

@@ -1,0 +1,189 @@
+"""The options of `release` are the settings; what is wrong with one is one sentence and costs nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.town import Town
+from workflow.cli import main
+from workflow.cli.main import build_parser
+from workflow.cli.options import settings_from_options
+from workflow.ledger.places import home
+from workflow.settings import ReleaseSettings, SourceSettings, StatedFacts, catalogue, settings_to_toml
+from workflow.settings.catalogue import flag_of
+
+BASE = (
+    "--data", "s.csv", "--value", "v", "--lon", "x", "--lat", "y", "--bbox", "0", "51", "1", "52",
+    "--threshold", "20",
+)  # fmt: skip
+SENSORS = SourceSettings("s.csv", value="v", x="x", y="y")
+BOX = (0.0, 51.0, 1.0, 52.0)
+
+
+def parsed(*words: str) -> ReleaseSettings:
+    return settings_from_options(build_parser().parse_args(["release", *BASE, "--out", "o", *words]))
+
+
+def test_every_setting_has_an_option_of_its_own() -> None:
+    flags = [flag_of(item) for item in catalogue().values()]
+    assert len(flags) == len(set(flags))
+    assert {"--data", "--lon", "--reference-lat", "--records-per-owner", "--stated-contact"} <= set(flags)
+    options = vars(build_parser().parse_args(["release", "--out", "o"]))
+    assert set(catalogue()) <= set(options)
+
+
+def test_help_explains_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["release", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    for part in (
+        "--delta NUMBER Probability with which the guarantee at epsilon may fail",
+        "Default: 1e-5, or a power of ten below one in ten times the number of records.",
+        "--focus {threshold,all}",
+        "--bbox W S E N Bounding box of the area: west, south, east and north. In degrees.",
+        "Names: exponential, car, matern32, squared-",
+        "--quick, --no-quick Search on a coarser grid, which is faster. Default: false.",
+        "--reference-crs EPSG:n Coordinate reference system of a sensor table's columns. Default: as for the "
+        "private data.",
+    ):
+        assert part in text
+
+
+def test_the_new_settings_are_options() -> None:
+    found = parsed(
+        "--focus", "threshold", "--places-public", "--no-public-counts", "--executor", "dask", "--dask",
+        "tcp://192.0.2.1:8786", "--owner", "station", "--records-per-owner", "3", "--cutoff", "0.4",
+        "--accept-low-agreement", "--accept-large-delta", "--stated-contact", "data@example.org",
+        "--notes", "one", "two", "--relation", "replace-one",
+    )  # fmt: skip
+    assert found == ReleaseSettings(
+        data=SENSORS, bbox=BOX, threshold=20.0, focus="threshold", places_public=True, public_counts=False,
+        executor="dask", dask="tcp://192.0.2.1:8786", owner="station", records_per_owner=3, cutoff=0.4,
+        accept_low_agreement=True, accept_large_delta=True, stated=StatedFacts(contact="data@example.org"),
+        notes=("one", "two"),
+    )  # fmt: skip
+
+
+def test_options_override_the_file_also_to_switch_something_off(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    stated = StatedFacts(contact="a@example.org", access="Two people.")
+    kept = ReleaseSettings(data=SENSORS, bbox=BOX, threshold=20.0, quick=True, stated=stated, epsilon=2.0)
+    file.write_text(settings_to_toml(kept), encoding="utf-8")
+    words = [
+        "release",
+        "--config",
+        str(file),
+        "--out",
+        "o",
+        "--no-quick",
+        "--stated-contact",
+        "b@example.org",
+    ]
+    found = settings_from_options(build_parser().parse_args([*words, "--region", "r.geojson"]))
+    assert found == kept.with_changes(
+        quick=False, stated=StatedFacts(contact="b@example.org", access="Two people."), bbox=None,
+        region="r.geojson",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--priors", "cubic"),
+         "priors must be a list of at least one name among exponential, car, matern32, squared-exponential, "
+         "not 'cubic'."),
+        (("--centre", "nan"),
+         "centre must be a finite number in transformed units, not nan: name a public value near the middle "
+         "of the data."),
+        (("--epsilon", "much"), "epsilon must be a positive finite number, not 'much': try 1."),
+        (("--paths", "1.5"), "paths must be a whole number from 1 to 1000, not '1.5': try 1."),
+        (("--paths", ""), "paths must be a whole number from 1 to 1000, not '': try 1."),
+        (("--unit", "person"), "unit must be 'point' or 'cell', not 'person'."),
+        (("--direction", "up"), "direction must be 'above' or 'below', not 'up'."),
+        (("--bbox", "0", "51", "1", "x"),
+         "bbox must be four numbers in degrees: west, south, east, north, not 'x'."),
+        (("--years", "18"), "data.years must be a list of whole numbers from 1995 to 2100, not 18."),
+        (("--reference", "r.csv", "--reference-years", "new"),
+         "reference.years must be a list of whole numbers from 1995 to 2100, not 'new'."),
+        (("--reference-years", "2018"), "Name the file of the reference with --reference."),
+        (("--where", "species"), "Write row filters as COLUMN=VALUE, not 'species'."),
+        (("--cutoff", "2"), "cutoff must be a number above 0 and at most 1, not 2.0: try 0.5."),
+    ],
+)  # fmt: skip
+def test_a_bad_option_is_one_sentence_and_nothing_is_charged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...], sentence: str
+) -> None:
+    assert main(["release", *BASE, "--out", str(tmp_path / "o"), *words]) == 2
+    captured = capsys.readouterr()
+    assert captured.err == f"error: {sentence}\n"
+    assert captured.out == ""
+    assert list(home().iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--wanted-iou", "2"),
+         "argument --wanted-iou: must be a number above 0 and at most 1, not '2'; compare "
+         "`python -m workflow release --help`."),
+        (("--wanted-iou", "nan"),
+         "argument --wanted-iou: must be a number above 0 and at most 1, not 'nan'; compare "
+         "`python -m workflow release --help`."),
+        (("--bbox", "1", "2"),
+         "argument --bbox: expected 4 arguments; compare `python -m workflow release --help`."),
+        (("--nope",), "unrecognized arguments: --nope; compare `python -m workflow --help`."),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_no_command_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], sentence: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["release", *BASE, "--out", "o", *words])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"error: {sentence}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('paths = ""', "paths must be a whole number from 1 to 1000, not '': try 1."),
+        ("centre = nan", "centre must be a finite number in transformed units, not nan: name a public value "
+         "near the middle of the data."),
+        ('priors = ["cubic"]', "priors must be a list of at least one name among exponential, car, matern32, "
+         "squared-exponential, not 'cubic'."),
+        ("epsilom = 1", "Unknown settings key 'epsilom': did you mean 'epsilon'?"),
+        ('data = "s.csv"', "data must be a table with at least a `path`, not 's.csv'."),
+    ],
+)  # fmt: skip
+def test_a_bad_settings_file_is_one_sentence_and_nothing_is_charged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, sentence: str
+) -> None:
+    table = "" if line.startswith("data") else 'data = {path = "s.csv", value = "v", x = "x", y = "y"}\n'
+    file = tmp_path / "settings.toml"
+    file.write_text(f"threshold = 20\nbbox = [0, 51, 1, 52]\n{table}{line}\n", encoding="utf-8")
+    assert main(["release", "--config", str(file), "--out", str(tmp_path / "o")]) == 2
+    assert capsys.readouterr().err == f"error: {sentence}\n"
+    assert list(home().iterdir()) == []
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_demo_with_an_impossible_budget_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--out", str(tmp_path / "o"), "--epsilon", "nan"]) == 2
+    assert capsys.readouterr().err == "error: epsilon must be a positive finite number, not nan: try 1.\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_ledger_named_in_a_settings_file_is_the_one_that_is_used(town: Town, tmp_path: Path) -> None:
+    place = tmp_path / "own.sqlite"
+    file = tmp_path / "settings.toml"
+    file.write_text(settings_to_toml(town.settings(ledger=str(place), resolution=7)), encoding="utf-8")
+    assert main(["release", "--config", str(file), "--out", str(tmp_path / "o"), "--dry-run"]) == 0
+    assert not (home() / "ledger.sqlite").exists()
+    assert main(["release", "--config", str(file), "--out", str(tmp_path / "o")]) == 0
+    assert place.exists()
+    assert not (home() / "ledger.sqlite").exists()

@@ -1,0 +1,53 @@
+"""The command line by its two names, and its threads fixed before any number is computed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.patience import HANG
+from workflow.cli import main
+from workflow.version import VERSION
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize(
+    ("called", "named"),
+    [("/usr/local/bin/hexcursion", "hexcursion"), ("workflow/__main__.py", "python -m workflow")],
+)
+def test_help_and_refusals_name_the_command_that_was_called(
+    called: str, named: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", [called])
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: {named} ")
+
+
+def test_the_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"Hexcursion {VERSION}\n"
+
+
+def test_one_blas_thread_is_set_before_numpy_is_there() -> None:
+    """Both ways in call `workflow.__main__.main`; with two threads a busy machine is many times slower."""
+    script = (
+        "import os, sys, workflow.__main__ as entry\n"
+        "assert 'numpy' not in sys.modules\n"
+        "sys.argv = ['hexcursion', '--version']\n"
+        "try:\n    entry.main()\nexcept SystemExit:\n    pass\n"
+        "print('numpy' in sys.modules, os.environ['OPENBLAS_NUM_THREADS'])\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True,
+        timeout=HANG, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [f"Hexcursion {VERSION}", "True 1"]

@@ -1,0 +1,143 @@
+"""Observations become records: exactly, by unit of protection, and only inside the domain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from data_loaders import Observations
+from geo import Domain, domain_from_bbox
+from tests.town import BOX, Town
+from workflow.errors import WorkflowError
+from workflow.project.load import (
+    build_domain,
+    build_lattice,
+    choose_response,
+    load_project,
+    simulate_reference,
+)
+from workflow.project.records import PlacedObservations, bin_records, cell_medians, place, public_n
+from workflow.project.response import ResponseScale
+
+SCALE = ResponseScale("identity", 10.0, 4.0, "test")
+
+
+@pytest.fixture(scope="module")
+def domain() -> Domain:
+    return domain_from_bbox(*BOX, 8)
+
+
+def observations(x: list[float], y: list[float], value: list[float], crs: str = "EPSG:4326") -> Observations:
+    return Observations(np.array(x), np.array(y), crs, np.array(value), "ug/m3", "reading", "test")
+
+
+def test_rows_outside_are_dropped_and_counted(domain: Domain) -> None:
+    placed = place(observations([10.05, 12.0, 10.06], [50.04, 50.04, 50.05], [1.0, 2.0, 3.0]), domain)
+    assert placed.read == 3
+    assert placed.outside == 1
+    assert placed.value.tolist() == [1.0, 3.0]
+    assert np.all(placed.index >= 0)
+
+
+def test_swapped_coordinates_are_named(domain: Domain) -> None:
+    with pytest.raises(WorkflowError, match="swapped"):
+        place(observations([50.04], [10.05], [1.0]), domain)
+
+
+def test_all_outside_says_where_to_look(domain: Domain) -> None:
+    with pytest.raises(WorkflowError, match="outside the domain"):
+        place(observations([-100.0], [40.0], [1.0]), domain)
+
+
+def test_point_records_collapse_to_counts_and_clipped_means() -> None:
+    placed = PlacedObservations(np.array([5, 2, 5]), np.array([12.0, 99.0, 8.0]), 3, 0)
+    binned = bin_records(placed, SCALE, "point")
+    assert binned.n == 3
+    assert binned.clipped == 1
+    assert binned.records.index.tolist() == [2, 5]
+    assert binned.records.count.tolist() == [1, 2]
+    np.testing.assert_allclose(binned.records.mean, [1.0, 0.0])
+
+
+def test_cell_records_are_medians_with_count_one() -> None:
+    placed = PlacedObservations(np.array([5, 5, 5, 2, 2]), np.array([9.0, 30.0, 11.0, 10.0, 13.0]), 5, 0)
+    cells, medians = cell_medians(placed)
+    assert cells.tolist() == [2, 5]
+    assert medians.tolist() == [11.5, 11.0]
+    binned = bin_records(placed, SCALE, "cell")
+    assert binned.n == 2
+    assert binned.records.count.tolist() == [1, 1]
+    np.testing.assert_allclose(binned.records.mean, [0.375, 0.25])
+
+
+def test_a_public_prior_mean_is_subtracted_before_clipping() -> None:
+    placed = PlacedObservations(np.array([0, 1]), np.array([14.0, 14.0]), 2, 0)
+    binned = bin_records(placed, SCALE, "point", np.array([0.75, -2.0]))
+    np.testing.assert_allclose(binned.records.mean, [0.25, 1.0])
+    assert binned.clipped == 1
+
+
+def test_the_response_scale_never_looks_at_private_values(town: Town) -> None:
+    """Multiplying every private value must leave centre, clip and domain as they were."""
+    lines = town.private.read_text(encoding="utf-8").splitlines()
+    changed = town.private.with_name("changed.csv")
+    moved = [f"{line.rsplit(',', 1)[0]},{3.7 * float(line.rsplit(',', 1)[1]):.4f}" for line in lines[1:]]
+    changed.write_text("\n".join([lines[0], *moved]) + "\n", encoding="utf-8")
+    settings = town.settings()
+    one = load_project(settings)
+    two = load_project(
+        settings.with_changes(data=type(settings.data)(str(changed), value="no2", x="lon", y="lat"))
+    )
+    assert one.response == two.response
+    assert one.domain.cells == two.domain.cells
+    assert not np.array_equal(one.private.placed.value, two.private.placed.value)
+
+
+def test_without_reference_data_centre_and_clip_must_be_given(town: Town) -> None:
+    settings = town.settings(reference=None, reference_public=False)
+    with pytest.raises(WorkflowError, match="centre"):
+        choose_response(settings, None)
+    given = choose_response(settings.with_changes(centre=30.0, clip=15.0), None)
+    assert (given.centre, given.clip) == (30.0, 15.0)
+
+
+@pytest.mark.parametrize("transform", ["log", "identity"])
+def test_response_scale_round_trip(transform: str) -> None:
+    scale = ResponseScale(transform, 3.0, 2.0, "test")
+    values = np.array([5.0, 20.0, 100.0])
+    np.testing.assert_allclose(scale.value(scale.forward(values)), values)
+    assert np.all(np.abs(scale.response(values)) <= 1.0)
+
+
+def test_log_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="positive"):
+        ResponseScale("log", 3.0, 2.0, "test").forward(np.array([1.0, 0.0]))
+
+
+def test_reference_data_that_hold_the_private_records_are_refused(town: Town) -> None:
+    settings = town.settings()
+    with pytest.raises(WorkflowError, match="hold the private records"):
+        load_project(settings.with_changes(reference=settings.data))
+
+
+def test_simulated_reference_data_know_the_public_number_only(town: Town) -> None:
+    """Of cell records the public number is that of non-empty cells: more rows must change nothing."""
+    few, many = (PlacedObservations(np.repeat([3, 7, 9], k), np.ones(3 * k), 3 * k, 0) for k in (1, 40))
+    assert public_n(few, "cell") == public_n(many, "cell") == 3
+    assert public_n(many, "point") == 120
+    settings = town.settings(reference=None, reference_public=False, unit="cell")
+    simulated = simulate_reference(settings, build_lattice(build_domain(settings)), SCALE, 30)
+    assert np.unique(simulated.index).size == 30
+    everywhere = simulate_reference(settings, build_lattice(build_domain(settings)), SCALE, 10**6)
+    assert everywhere.index.size == build_domain(settings).size
+
+
+def test_simulated_reference_data_lie_at_public_places(town: Town) -> None:
+    """Where places are declared public, records are simulated where they really are."""
+    settings = town.settings(reference=None, reference_public=False, places_public=True)
+    lattice, places = build_lattice(build_domain(settings)), np.array([9, 3, 3, 7])
+    simulated = simulate_reference(settings, lattice, SCALE, 4, places)
+    assert simulated.index.tolist() == [9, 3, 3, 7]
+    assert np.unique(simulated.value).size == 4
+    cells = simulate_reference(settings.with_changes(unit="cell"), lattice, SCALE, 3, places)
+    assert cells.index.tolist() == [3, 7, 9]

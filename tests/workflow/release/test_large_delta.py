@@ -1,0 +1,58 @@
+"""delta: the usual one for a number of records, and a second consent for one that promises little."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.town import Town
+from workflow.errors import WorkflowError
+from workflow.ledger import open_ledger
+from workflow.project.consent import refuse_large_delta
+from workflow.project.load import Project, load_project
+from workflow.release.transaction import plan_release
+from workflow.search.choice import given_choice
+from workflow.search.pilot import run_pilot
+from workflow.settings import usual_delta
+
+
+def asked(project: Project, delta: float | None, *, accepted: bool = False) -> Project:
+    changed = project.settings.with_changes(
+        delta=delta, accept_large_delta=accepted, lengthscale=3000.0, ridge=20.0, priors=("car",)
+    )
+    return replace(project, settings=changed)
+
+
+@pytest.mark.parametrize(
+    ("n", "delta"), [(1, 1e-5), (2885, 1e-5), (10_000, 1e-5), (10_001, 1e-6), (171_000, 1e-7)]
+)
+def test_the_usual_delta_is_at_most_a_tenth_of_one_in_n(n: int, delta: float) -> None:
+    assert usual_delta(n) == delta
+
+
+def test_a_release_that_states_no_delta_has_the_usual_one(hamlet: Project) -> None:
+    project = asked(hamlet, None)
+    assert project.delta == 1e-5
+    assert plan_release(project, given_choice(project), open_ledger()).privacy.delta == 1e-5
+
+
+def test_a_delta_of_one_in_n_needs_a_second_consent(hamlet: Project) -> None:
+    n = plan_release(asked(hamlet, None), given_choice(asked(hamlet, None)), open_ledger()).binned.n
+    refuse_large_delta(asked(hamlet, 0.99 / n))
+    large = asked(hamlet, 1.01 / n)
+    with pytest.raises(WorkflowError, match=r"even publishing a whole record.*choose delta 1e-05 or less"):
+        plan_release(large, given_choice(large), open_ledger())
+    consented = asked(hamlet, 1.01 / n, accepted=True)
+    plan = plan_release(consented, given_choice(consented), open_ledger())
+    assert [line.warning for line in plan.receipt if line.topic == "Delta"] == [True]
+
+
+def test_a_pilot_is_not_paid_for_at_such_a_delta(town: Town) -> None:
+    ledger = open_ledger()
+    project = load_project(
+        town.settings(reference=None, reference_public=False, centre=25.0, clip=15.0, pilot=0.3, delta=0.01)
+    )
+    with pytest.raises(WorkflowError, match="accept_large_delta"):
+        run_pilot(project, ledger)
+    assert ledger.accounts() == ()

@@ -1,0 +1,65 @@
+"""What a plan says besides its price: the unit of the values, and a best order at the edge of the grid."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import workflow.release.transaction as release_module
+from workflow.bundle.write import bundle_contents
+from workflow.ledger import open_ledger
+from workflow.project.load import Project
+from workflow.release.record import Release
+from workflow.release.transaction import plan_release, publish
+from workflow.search.tuning import Choice, Tuned
+
+SEAL = re.compile(r"\d+:[0-9a-f]{64}:[0-9a-f]{16}")
+
+
+def receipt(project: Project, choice: Choice) -> dict[str, str]:
+    """Topic -> text of a plan's receipt."""
+    return {line.topic: line.text for line in plan_release(project, choice, open_ledger()).receipt}
+
+
+def test_an_order_at_the_edge_is_said_and_one_inside_is_not(hamlet: Project, hamlet_tuned: Tuned) -> None:
+    """Ridge and scale of a thousand cost next to nothing, and the largest order of the grid is the best."""
+    choice = hamlet_tuned.choice
+    assert "Orders" not in receipt(hamlet, choice)
+    quiet = replace(choice.design, ridge=1e3, scale=1e3)
+    said = receipt(hamlet, replace(choice, design=quiet))
+    assert said["Orders"].startswith("The best Renyi order lies at the edge")
+
+
+def test_the_unit_of_the_values_is_the_settings_or_else_the_datas(
+    hamlet: Project, hamlet_tuned: Tuned
+) -> None:
+    loaded = replace(hamlet.private, observations=replace(hamlet.private.observations, unit="ppm"))
+    named = replace(hamlet, private=loaded)
+    unnamed = replace(named, settings=named.settings.with_changes(value_unit=""))
+    choice = hamlet_tuned.choice
+    for project, unit in ((named, "ug/m3"), (unnamed, "ppm")):
+        plan = plan_release(project, choice, open_ledger())
+        assert plan.charge.facts["title"] == f"NO2 above 30 {unit}"
+        text = " ".join(line.text for line in plan.receipt)
+        assert f" {unit}" in text
+        assert (" ppm" in text) is (unit == "ppm")
+
+
+def test_the_rehearsed_bundle_names_a_ledger_entry_of_the_form_of_the_real_one(
+    hamlet: Project, hamlet_tuned: Tuned, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def watched(release: Release) -> dict[str, bytes]:
+        seen.append(release.ledger_entry)
+        return bundle_contents(release)
+
+    monkeypatch.setattr(release_module, "bundle_contents", watched)
+    ledger = open_ledger()
+    published = publish(plan_release(hamlet, hamlet_tuned.choice, ledger), ledger, out)
+    for entry in (*seen, published.release.ledger_entry):
+        assert SEAL.fullmatch(entry)
+    assert len(seen) == 1

@@ -1,0 +1,56 @@
+"""A map that is expected to be poor is stopped, and goes on only with a line that says so."""
+
+from __future__ import annotations
+
+import pytest
+
+from workflow.release.record import Expected
+from workflow.release.worth import LowAgreement, Yardsticks, objections, stop_or_state
+
+
+def expected(agreement: float | None) -> Expected:
+    return Expected(agreement, 0.1, 0.9, "reference data")
+
+
+@pytest.mark.parametrize(
+    ("agreement", "one_colour", "free", "words"),
+    [
+        (0.499, 0.3, 0.4, ("its expected agreement is 0.499, below 0.5",)),
+        (0.5, 0.3, 0.4, ()),
+        (0.7, 0.7, 0.7, ()),
+        (0.699, 0.7, None, ("a map of one colour would agree better (0.700 instead of 0.699)",)),
+        (
+            0.699,
+            0.1,
+            0.7,
+            ("the free map, drawn from public data alone, would agree better (0.700 instead of 0.699)",),
+        ),
+        (
+            None,
+            0.1,
+            0.9,
+            ("no agreement can be expected, because the map of the reference data has one side only",),
+        ),
+    ],
+)
+def test_what_speaks_against_a_map(
+    agreement: float | None, one_colour: float, free: float | None, words: tuple[str, ...]
+) -> None:
+    assert objections(expected(agreement), Yardsticks(one_colour, free)) == words
+
+
+def test_all_three_are_said_together_and_a_design_given_by_hand_has_none() -> None:
+    assert len(objections(expected(0.2), Yardsticks(0.3, 0.4))) == 3
+    assert objections(None, Yardsticks(0.3, 0.4)) == ()
+    assert objections(expected(0.8), None) == ()
+
+
+def test_a_poor_map_is_stopped_unless_it_was_accepted_and_then_says_so() -> None:
+    with pytest.raises(LowAgreement, match=r"nothing was charged: .* 0\.200, below 0\.5 and a map of one"):
+        stop_or_state(expected(0.2), Yardsticks(0.3), accepted=False)
+    (line,) = stop_or_state(expected(0.2), Yardsticks(0.3), accepted=True)
+    assert line.topic == "Low agreement"
+    assert line.warning
+    assert line.text.startswith("Expected to be a poor map: its expected agreement is 0.200, below 0.5")
+    assert stop_or_state(expected(0.8), Yardsticks(0.3), accepted=False) == ()
+    assert stop_or_state(expected(0.8), Yardsticks(0.3), accepted=True) == ()

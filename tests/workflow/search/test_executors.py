@@ -1,0 +1,41 @@
+"""The search gives the same answers wherever it runs, bit for bit."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.town import Town
+from workflow.errors import WorkflowError
+from workflow.project.load import load_project
+from workflow.search.executors import ProcessExecutor, SerialExecutor, make_executor
+from workflow.search.tuning import tune
+
+
+def test_processes_find_what_one_thread_finds(town: Town) -> None:
+    project = load_project(town.settings(resolution=7, priors=("car",)))
+    here = tune(project, None, SerialExecutor())
+    with ProcessExecutor(2) as executor:
+        there = tune(project, None, executor)
+    assert there.choice.design == here.choice.design
+    assert there.result.evaluated == here.result.evaluated
+    # Compared as texts with all digits: a figure that was not computed is NaN, which equals nothing.
+    assert repr(there.result.frontier) == repr(here.result.frontier)
+    assert repr(there.result.chosen) == repr(here.result.chosen)
+
+
+def test_an_unknown_executor_is_one_sentence() -> None:
+    with pytest.raises(
+        WorkflowError, match=r"There is no executor 'cluster': choose 'serial', 'processes' or 'dask'\."
+    ):
+        make_executor("cluster")
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [({"cutoff": 0.4}, "cutoff")],
+)
+def test_a_choice_that_is_not_carried_out_is_refused(
+    town: Town, change: dict[str, object], name: str
+) -> None:
+    with pytest.raises(WorkflowError, match=f"`{name}` is known but not carried out in this version"):
+        load_project(town.settings(**change))

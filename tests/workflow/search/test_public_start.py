@@ -1,0 +1,122 @@
+"""With or without the public map, against the free map: what the search says beforehand comes true."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpgp_core.excursion.scores import iou, ious
+from dpgp_core.noise.entropy import SimulationEntropy
+from studies.london import released_sets
+from tests.town import BOX, Town, write_town
+from workflow.project.baseline import fit_baseline, free_map
+from workflow.project.load import Project, load_project
+from workflow.project.records import PlacedObservations
+from workflow.release.worth import objections
+from workflow.search.public_map import last_year, two_parts
+from workflow.search.scorer import Bench
+from workflow.search.settle import settle_on
+from workflow.search.tuning import Tuned, better_start, tune
+from workflow.settings.model import ReleaseSettings, SourceSettings
+
+YEARLY = 1200
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEXCURSION_HOME", str(tmp_path))
+
+
+def yearly(folder: Path, name: str, hills: dict[int, float]) -> Path:
+    """A table of YEARLY readings a year, each year with one hill, at a place from west (0) to east (1)."""
+    rows = ["when,lon,lat,no2"]
+    for year, place in hills.items():
+        rng = np.random.default_rng([7, year])
+        x, y = rng.uniform(size=(2, YEARLY))
+        value = 20.0 + 25.0 * np.exp(-((x - place) ** 2 + (y - 0.5) ** 2) / 0.06)
+        value += 4.0 * rng.standard_normal(YEARLY)
+        west, south, east, north = BOX
+        rows += [
+            f"{year}-06-01,{west + a * (east - west):.6f},{south + b * (north - south):.6f},{c:.4f}"
+            for a, b, c in zip(x, y, value, strict=True)
+        ]
+    path = folder / name
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def project_of(folder: Path, hills: tuple[float, float, float], **changes: object) -> Project:
+    """Private data of 2018, public ones of 2016 and 2017."""
+    first, second, third = hills
+    columns = {"value": "no2", "x": "lon", "y": "lat", "time": "when"}
+    source = SourceSettings(str(yearly(folder, "now.csv", {2018: third})), **columns)
+    before = SourceSettings(str(yearly(folder, "before.csv", {2016: first, 2017: second})), **columns)
+    return load_project(
+        ReleaseSettings(
+            data=source, reference=before, reference_public=True, bbox=BOX, resolution=8, threshold=30.0,
+            value_unit="ug/m3", quick=True, mechanisms=("spectral-statistics",),
+            **{"prior_mean": False, **changes},  # type: ignore[arg-type]
+        )
+    )  # fmt: skip
+
+
+def shown(project: Project, tuned: Tuned) -> tuple[float, float]:
+    """Mean IoU of simulated releases, and IoU of the free map, with this year's map without privacy."""
+    truth = fit_baseline(project, tuned.result.model).inside
+    sets = released_sets(project, tuned.choice, 8, SimulationEntropy(11))
+    return float(ious(sets, truth).mean()), iou(free_map(project, tuned.result.model), truth)
+
+
+@pytest.mark.parametrize(
+    ("hills", "epsilon", "beats"),
+    [((0.3, 0.3, 0.3), 0.05, False), ((0.2, 0.5, 0.8), 2.0, True)],
+    ids=["still", "moving"],
+)
+def test_whether_a_release_beats_the_free_map_is_said_beforehand_and_comes_true(
+    tmp_path: Path, hills: tuple[float, float, float], epsilon: float, beats: bool
+) -> None:
+    project = project_of(tmp_path, hills, epsilon=epsilon)
+    tuned = tune(project, beside=())
+    said = objections(tuned.choice.expected, tuned.choice.yardsticks)
+    assert any("the free map, drawn from public data alone" in each for each in said) is not beats
+    assert any("not expected to add" in each for each in tuned.remarks()) is not beats
+    assert any(", by 2017 against the years before." in each for each in tuned.remarks())
+    released, free = shown(project, tuned)
+    assert bool(released > free) is beats
+
+
+def test_two_years_are_split_by_year_and_one_year_in_halves() -> None:
+    one = PlacedObservations(np.arange(40), np.zeros(40), 40, 0)
+    two = replace(one, year=np.repeat([2016, 2017], 20))
+    assert last_year(one) is None
+    assert last_year(two) == 2017
+    assert last_year(replace(one, year=np.repeat([2016, 2017], [38, 2]))) is None
+    earlier, later = two_parts(two)
+    assert earlier.index.tolist() == list(range(20))
+    assert later.index.tolist() == list(range(20, 40))
+    halves = two_parts(one)
+    assert sorted(np.concatenate([part.index for part in halves]).tolist()) == list(range(40))
+    assert 5 < halves[0].index.size < 35
+
+
+def test_the_default_search_tries_both_and_what_follows_keeps_to_the_better(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    town: Town = write_town(tmp_path_factory.mktemp("town"), n=1200)
+    project = load_project(town.settings(mechanisms=("spectral-statistics",), epsilon=0.5, prior_mean=None))
+    tuned = tune(project, beside=(1.0,))
+    chosen = tuned.result.chosen
+    assert any(each.startswith("Starting from the public map, the best release") for each in tuned.remarks())
+    assert tuned.choice.public_map is not None
+    assert tuned.result.public_mean
+    seen = Bench(project, tuned.result).agreement(chosen.design, chosen.response)
+    assert seen.iou == pytest.approx(chosen.utility.agreement)
+    assert settle_on(project, tuned, tuned.result.frontier[0])[1].public_map is not None
+    better = replace(chosen.utility, agreement=chosen.utility.agreement + 0.01)
+    plain = replace(tuned, result=replace(tuned.result, public_mean=False))
+    assert better_start(plain, tuned).result.public_mean is False  # level: without
+    ahead = replace(tuned, result=replace(tuned.result, chosen=replace(chosen, utility=better)))
+    assert better_start(plain, ahead).result.public_mean is True

@@ -1,0 +1,131 @@
+"""Spectral statistics in the search: proposed with a reason, focused, with public counts, both relations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.spectral_statistics import SpectralStatisticsDesign
+from tests.town import Town, write_town
+from workflow.project.load import load_project
+from workflow.search.facts import private_n, public_facts
+from workflow.search.tuning import FOCUSED_FACTORS, Tuned, search_task, tune
+
+SPECTRAL = ("spectral-statistics",)
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
+    return write_town(tmp_path_factory.mktemp("town"), n=1500)
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEXCURSION_HOME", str(tmp_path))
+
+
+def tuned(town: Town, **changes: object) -> Tuned:
+    return tune(load_project(town.settings(**{"mechanisms": SPECTRAL, "epsilon": 1.0, **changes})))
+
+
+def test_it_wins_against_posterior_sampling_and_says_so(town: Town) -> None:
+    found = tuned(town, mechanisms=("posterior-sampling", *SPECTRAL))
+    assert isinstance(found.choice.design, SpectralStatisticsDesign)
+    assert found.result.chosen.epsilon == 1.0
+    best = {point.scored.design.mechanism: point.scored.utility.agreement for point in found.result.frontier
+            if point.epsilon == 1.0}  # fmt: skip
+    assert best["spectral-statistics"] > best["posterior-sampling"] + 0.1
+    said = found.remarks()[0]
+    assert said.startswith("Proposed: Spectral statistics with a clip bound of ")
+    assert (
+        f"because on the reference data it reaches an agreement (IoU) of {best['spectral-statistics']:.2f}"
+        in said
+    )
+    assert (
+        f"; Posterior sampling reaches an agreement (IoU) of {best['posterior-sampling']:.2f} at its best."
+        in said
+    )
+
+
+def test_what_is_chosen_at_the_end_of_the_grid_is_said(town: Town) -> None:
+    found = tuned(town)
+    words = {parameter.name for parameter in found.result.chosen.design.__dataclass_fields__.values()}
+    clips = {point.scored.response.clip for point in found.result.frontier}
+    for what, end in found.result.on_edge:
+        assert end in ("smallest", "largest")
+        assert what == "clip bound" or what.replace(" ", "_") in words
+        assert any(f"{what} ({end})" in remark for remark in found.remarks())
+    assert clips
+
+
+def test_a_focus_centres_the_response_at_the_threshold_with_narrow_clips(town: Town) -> None:
+    project = load_project(town.settings(mechanisms=SPECTRAL, focus="threshold", quick=False))
+    task = search_task(project)
+    assert task.scenes[0].response == project.response
+    focused = [scene.response for scene in task.scenes[1:]]
+    assert [scale.centre for scale in focused] == pytest.approx([30.0] * 5, abs=1e-4)
+    clips = [factor * project.response.clip for factor in FOCUSED_FACTORS]
+    assert [scale.clip for scale in focused] == pytest.approx(clips, abs=1e-4)
+    assert [scene.world.level for scene in task.scenes[1:]] == pytest.approx([0.0] * 5, abs=1e-5)
+
+
+def test_published_counts_are_used_unless_refused_or_kept_back(town: Town) -> None:
+    project = load_project(town.settings(mechanisms=SPECTRAL))
+    counts = public_facts(project).counts
+    assert counts is not None
+    assert int(counts.sum()) == project.reference.index.size
+    assert public_facts(load_project(town.settings(mechanisms=SPECTRAL, public_counts=False))).counts is None
+    assert (
+        public_facts(load_project(town.settings(mechanisms=SPECTRAL, reference_public=False))).counts is None
+    )
+    cells = public_facts(load_project(town.settings(mechanisms=SPECTRAL, unit="cell"))).counts
+    assert cells is not None
+    assert float(cells.max()) == 1.0
+    assert int(cells.sum()) == np.unique(project.reference.index).size
+
+
+def test_under_add_or_remove_nobody_learns_the_number_of_records(town: Town) -> None:
+    project = load_project(town.settings(mechanisms=SPECTRAL, relation="add-or-remove"))
+    assert private_n(project) == project.reference.index.size
+    lonely = load_project(
+        town.settings(
+            mechanisms=SPECTRAL, relation="add-or-remove", reference=None, reference_public=False,
+            centre=28.0, clip=15.0,
+        )
+    )  # fmt: skip
+    assert private_n(lonely) == lonely.domain.size != lonely.private.placed.index.size
+    found = tuned(town, relation="add-or-remove")
+    assert found.result.chosen.utility.agreement > 0.7
+
+
+def test_cell_records_and_residuals_of_a_public_map_are_served(town: Town) -> None:
+    cell = tuned(town, unit="cell")
+    assert isinstance(cell.choice.design, SpectralStatisticsDesign)
+    residual = tuned(town, prior_mean=True)
+    assert isinstance(residual.choice.design, SpectralStatisticsDesign)
+    assert residual.choice.public_map is not None
+    assert residual.result.chosen.utility.agreement > 0.8
+
+
+def test_without_reference_data_a_design_is_judged_on_five_simulated_fields(town: Town) -> None:
+    lonely = {"reference": None, "reference_public": False, "centre": 28.0, "clip": 15.0, "resolution": 7}
+    project = load_project(town.settings(mechanisms=SPECTRAL, quick=False, **lonely))
+    task = search_task(project)
+    scene = task.scenes[0]
+    assert len(scene.others) == 4
+    shares = [float(world.baseline.mean()) for world in scene.others if world.baseline is not None]
+    assert len(set(shares)) == 4
+    assert (scene.world.middle, scene.world.spread) == (0.0, 0.5)
+    known = scene.world.aiming_at(scene.others[0].baseline)
+    mechanism = MECHANISMS["spectral-statistics"]
+    shape = mechanism.grid(task.facts, task.ask)[0]
+    design = mechanism.calibrate(mechanism.fitted(shape, scene.world), task.facts, task.budget)
+    whole = replace(scene, world=known)
+    each = [replace(scene, world=world, others=()).agreement(design).iou for world in (known, *scene.others)]
+    assert whole.agreement(design).iou == pytest.approx(np.mean(each))
+    assert not load_project(town.settings(**lonely)).settings.reference
+    assert search_task(load_project(town.settings(mechanisms=SPECTRAL, **lonely))).scenes[0].others == ()

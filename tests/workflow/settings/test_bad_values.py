@@ -1,0 +1,238 @@
+"""What may not stand in a setting is refused with one sentence of ours, written out here in full."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from workflow.errors import WorkflowError
+from workflow.settings import ReleaseSettings, SourceSettings, StatedFacts, settings_from_toml
+
+SENSORS = SourceSettings("s.csv", value="no2", x="lon", y="lat")
+PRIORS = "exponential, car, matern32, squared-exponential"
+
+
+def settings(**changes: object) -> ReleaseSettings:
+    base: dict[str, object] = {"data": SENSORS, "threshold": 20.0, "bbox": (0.0, 51.0, 1.0, 52.0)}
+    return ReleaseSettings(**{**base, **changes})  # type: ignore[arg-type]
+
+
+def refusal(**changes: object) -> str:
+    with pytest.raises(WorkflowError) as error:
+        settings(**changes)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be a positive finite number, not 0.0: try 1."),
+        ({"epsilon": math.nan}, "epsilon must be a positive finite number, not nan: try 1."),
+        ({"epsilon": "one"}, "epsilon must be a positive finite number, not 'one': try 1."),
+        ({"epsilon": True}, "epsilon must be a positive finite number, not True: try 1."),
+        ({"delta": 1.0}, "delta must be a number strictly between 0 and 1, not 1.0: try 1e-5."),
+        ({"paths": ""}, "paths must be a whole number from 1 to 1000, not '': try 1."),
+        ({"paths": 0}, "paths must be a whole number from 1 to 1000, not 0: try 1."),
+        ({"paths": 1001}, "paths must be a whole number from 1 to 1000, not 1001: try 1."),
+        ({"paths": 1.5}, "paths must be a whole number from 1 to 1000, not 1.5: try 1."),
+        ({"paths": True}, "paths must be a whole number from 1 to 1000, not True: try 1."),
+        ({"resolution": -1}, "resolution must be a whole number from 0 to 15, not -1: try 8."),
+        (
+            {"centre": math.nan},
+            "centre must be a finite number in transformed units, not nan: name a public value near the "
+            "middle of the data.",
+        ),
+        ({"clip": -1.0}, "clip must be a positive finite number in transformed units, not -1.0."),
+        ({"lengthscale": math.inf}, "lengthscale must be a positive finite number in metres, not inf."),
+        ({"threshold": math.inf}, "threshold must be a finite number in the data's own unit, not inf."),
+        ({"pilot": 1.0}, "pilot must be a number strictly between 0 and 1, not 1.0: try 0.3."),
+        ({"cutoff": 0}, "cutoff must be a number above 0 and at most 1, not 0.0: try 0.5."),
+        ({"cutoff": 1.5}, "cutoff must be a number above 0 and at most 1, not 1.5: try 0.5."),
+        ({"budget": 0.0}, "budget must be a positive finite number, not 0.0: try 3."),
+        (
+            {"priors": ("car", "cubic")},
+            f"priors must be a list of at least one name among {PRIORS}, not 'cubic'.",
+        ),
+        ({"priors": "car"}, f"priors must be a list of at least one name among {PRIORS}, not 'car'."),
+        ({"priors": ()}, f"priors must be a list of at least one name among {PRIORS}, not ()."),
+        ({"unit": "person"}, "unit must be 'point' or 'cell', not 'person'."),
+        ({"direction": "up"}, "direction must be 'above' or 'below', not 'up'."),
+        ({"focus": "one"}, "focus must be 'threshold' or 'all', not 'one'."),
+        ({"relation": "swap"}, "relation must be 'replace-one' or 'add-or-remove', not 'swap'."),
+        ({"executor": "threads"}, "executor must be one of serial, processes, dask, not 'threads'."),
+        ({"transform": 3}, "transform must be 'log' or 'identity', not 3."),
+        ({"quick": "yes"}, "quick must be true or false, not 'yes'."),
+        ({"accept_large_delta": 1}, "accept_large_delta must be true or false, not 1."),
+        ({"title": 3}, "title must be a text in quotation marks, not 3."),
+        ({"region": "", "bbox": None}, "region must be a non-empty text in quotation marks, not ''."),
+        ({"notes": "one"}, "notes must be a list of texts, not 'one'."),
+        (
+            {"bbox": (0.0, 51.0, 1.0)},
+            "bbox must be four numbers in degrees: west, south, east, north, not (0.0, 51.0, 1.0).",
+        ),
+        (
+            {"bbox": (0.0, 51.0, 1.0, math.nan)},
+            "bbox must be four numbers in degrees: west, south, east, north, not nan.",
+        ),
+        ({"stated": {"contact": "x"}}, "stated must be a table of texts, not {'contact': 'x'}."),
+        ({"data": "s.csv"}, "data must be a table with at least a `path`, not 's.csv'."),
+        (
+            {"records_per_owner": 3},
+            "Give owner and records_per_owner together: whose records belong together, and how many of them "
+            "may count.",
+        ),
+        (
+            {"owner": "station", "records_per_owner": 0},
+            "records_per_owner must be a whole number of at least 1, not 0: try 1.",
+        ),
+        (
+            {"owner": "station", "records_per_owner": 3, "unit": "cell"},
+            "An owner's records are protected together as points: choose unit 'point', or leave `owner` out.",
+        ),
+        (
+            {"dask": "tcp://192.0.2.1:8786"},
+            "The address 'tcp://192.0.2.1:8786' is for the executor 'dask', not 'serial': set `executor` to "
+            "'dask', or leave `dask` out.",
+        ),
+        (
+            {"public_counts": True},
+            "Public counts come from published data: name `reference` data and declare them public with "
+            "`reference_public`.",
+        ),
+        (
+            {"public_counts": True, "reference": SENSORS},
+            "Public counts come from published data: name `reference` data and declare them public with "
+            "`reference_public`.",
+        ),
+        (
+            {"prior_mean": True, "reference": SENSORS},
+            "A prior mean must be public: name `reference` data and declare them public with "
+            "`reference_public`.",
+        ),
+        (
+            {"prior_mean": True, "reference_public": True},
+            "A prior mean must be public: name `reference` data and declare them public with "
+            "`reference_public`.",
+        ),
+        (
+            {"pilot": 0.3, "reference": SENSORS},
+            "A pilot is for tuning without reference data: leave one of the two out.",
+        ),
+        (
+            {"pilot": 0.3, "lengthscale": 800.0, "ridge": 2.0},
+            "A pilot is for tuning without reference data: leave one of the two out.",
+        ),
+        (
+            {"ridge": 2.0},
+            "Give lengthscale and ridge together, or neither and let the search choose.",
+        ),
+        (
+            {"transform": "log", "threshold": 0.0},
+            "The log transform needs a positive threshold in the data's own unit.",
+        ),
+        (
+            {"unit": "cell", "mechanisms": ("noisy-cell-statistics",)},
+            "noisy-cell-statistics cannot protect records of unit 'cell' under the relation 'replace-one': "
+            "choose unit 'point' or posterior-sampling or spectral-statistics or sparse-gp.",
+        ),
+    ],
+)
+def test_one_sentence_says_what_it_must_be(changes: dict[str, object], sentence: str) -> None:
+    assert refusal(**changes) == sentence
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"years": (18,)}, "years must be a list of whole numbers from 1995 to 2100, not 18."),
+        ({"years": 2018}, "years must be a list of whole numbers from 1995 to 2100, not 2018."),
+        ({"path": 3}, "path must be a text in quotation marks, not 3."),
+        (
+            {"segment": "castles"},
+            "segment must be one of all, existing-leasehold-flats, existing-flats, existing-freehold-houses, "
+            "existing-homes, new-homes, standard, not 'castles'.",
+        ),
+        (
+            {"where": (("year", 2023),)},
+            "where must be a table of columns and the entry that each should have, not 2023.",
+        ),
+    ],
+)
+def test_a_source_is_held_to_its_fields(changes: dict[str, object], sentence: str) -> None:
+    with pytest.raises(WorkflowError) as error:
+        SourceSettings(**{"path": "pp.csv", "postcodes": "codes.csv", **changes})  # type: ignore[arg-type]
+    assert str(error.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("paths", 1), ("paths", 1000), ("resolution", 0), ("resolution", 15), ("cutoff", 1.0), ("delta", 0.5)],
+)
+def test_a_limit_that_is_allowed_may_be_reached(name: str, value: float) -> None:
+    assert getattr(settings(**{name: value}), name) == value
+
+
+def test_sales_have_no_owner() -> None:
+    sales = SourceSettings("pp.csv", "codes.csv")
+    assert refusal(data=sales, owner="buyer", records_per_owner=1) == (
+        "Sales name no owner: leave `owner` out, it is a column of a sensor table."
+    )
+
+
+def test_what_the_curator_states_is_a_text_of_bounded_length() -> None:
+    assert StatedFacts(contact="x" * 1000).contact == "x" * 1000
+    for wrong in ("", "x" * 1001):
+        with pytest.raises(WorkflowError, match=r"^contact must be a text of 1 to 1,000 characters in quot"):
+            StatedFacts(contact=wrong)
+
+
+def test_a_long_or_broken_value_is_shown_short_and_on_one_line() -> None:
+    assert refusal(epsilon="a\nb" * 200).count("\n") == 0
+    assert refusal(paths=np.arange(100)).count("\n") == 0
+    assert refusal(paths="1" * 200) == (
+        f"paths must be a whole number from 1 to 1000, not '{'1' * 55} ...: try 1."
+    )
+    assert refusal(paths=10**5000) == (
+        "paths must be a whole number from 1 to 1000, not a number of thousands of digits: try 1."
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('paths = ""', "paths must be a whole number from 1 to 1000, not '': try 1."),
+        ("centre = nan", None),
+        ("epsilon = 2024-01-01", None),
+        ("epsilom = 1.0", "Unknown settings key 'epsilom': did you mean 'epsilon'?"),
+        ("reference = 3", "reference must be a table with at least a `path`, not 3."),
+        ("stated = { kontact = 'x' }", "Unknown stated key 'kontact': did you mean 'contact'?"),
+        ("stated = { contact = 3 }",
+         "stated.contact must be a text of 1 to 1,000 characters in quotation marks, not 3."),
+        ("reference = { path = 'b.csv', years = ['x'] }",
+         "reference.years must be a list of whole numbers from 1995 to 2100, not 'x'."),
+        ("reference = { years = [2018] }", "The [reference] table lacks `path`: name its file."),
+        ("reference = { path = 'b.csv', where = { a = [1] } }",
+         "reference.where must be a table of columns and the entry that each should have, not {'a': [1]}."),
+        ("paths = = 1", None),
+        ("x = " + "[" * 5000, None),
+        ("paths = " + "1" * 5000, None),
+    ],
+)  # fmt: skip
+def test_a_settings_file_is_refused_with_one_sentence(line: str, sentence: str | None) -> None:
+    table = '\n[data]\npath = "s.csv"\nvalue = "v"\nx = "a"\ny = "b"\n'
+    with pytest.raises(WorkflowError) as error:
+        settings_from_toml(f"threshold = 20.0\nbbox = [0, 51, 1, 52]\n{line}{table}")
+    text = str(error.value)
+    assert "\n" not in text
+    assert text.endswith((".", "?"))
+    assert sentence is None or text == sentence
+
+
+def test_a_missing_key_is_named_with_its_meaning() -> None:
+    with pytest.raises(WorkflowError) as error:
+        settings_from_toml('region = "r"\n[data]\npath = "a"\npostcodes = "b"\n')
+    assert str(error.value) == (
+        "The settings lack `threshold`: Threshold of the excursion set, for example 442413."
+    )

@@ -1,0 +1,97 @@
+"""Readings of a mobile sensor in a map: places with known noise, and both protections in their own words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.town import BOX, THRESHOLD
+from workflow.errors import WorkflowError
+from workflow.ledger import open_ledger
+from workflow.project.load import load_project
+from workflow.project.trip import trip_note
+from workflow.release.transaction import plan_release, publish
+from workflow.search.choice import given_choice
+from workflow.settings.model import ReleaseSettings, SourceSettings
+
+TRIP = {
+    "format": "hexcursion-trace",
+    "release_id": "0123456789abcdef",
+    "mu": 1.2345,
+    "radius_m": 200.0,
+    "secrets": 1,
+}
+
+
+def statement(folder: Path, **changes: object) -> Path:
+    path = folder / "statement.json"
+    path.write_text(json.dumps({**TRIP, **changes}), encoding="utf-8")
+    return path
+
+
+def table(folder: Path, sd: str = "150.0") -> Path:
+    """Two hundred readings as the trace command writes them, the third of them without its noise."""
+    rng = np.random.default_rng(3)
+    lon = rng.uniform(BOX[0] + 0.02, BOX[2] - 0.02, 200)
+    lat = rng.uniform(BOX[1] + 0.02, BOX[3] - 0.02, 200)
+    rows = ["lon,lat,sd_m,no2,h3,probability"]
+    for k in range(200):
+        rows.append(f"{lon[k]:.6f},{lat[k]:.6f},{'' if k == 2 else sd},{20 + k % 20},-,0.5")
+    path = folder / "readings.csv"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def mobile(folder: Path, **changes: object) -> ReleaseSettings:
+    source = SourceSettings(str(table(folder)), value="no2", x="lon", y="lat", place_sd="sd_m")
+    return ReleaseSettings(
+        data=replace(source, **changes), threshold=THRESHOLD, bbox=BOX, resolution=8, value_unit="ug/m3",
+        centre=30.0, clip=15.0, lengthscale=3000.0, ridge=5.0,
+    )  # fmt: skip
+
+
+def test_readings_count_in_their_likeliest_hexagon(tmp_path: Path) -> None:
+    project = load_project(mobile(tmp_path))
+    placed = project.private.placed
+    assert placed.read == 199  # a place whose noise is not known is left out
+    assert placed.sure is not None
+    assert 0.4 < placed.sure < 0.95
+    assert "noise of the place is not a number of metres" in " ".join(project.private.sentences())
+    assert f"is right with probability {placed.sure:.0%} on average" in project.private.sentences()[-1]
+    exact = load_project(mobile(tmp_path, place_sd=None)).private
+    assert exact.placed.sure is None
+    assert "known noise" not in " ".join(exact.sentences())
+
+
+def test_the_statement_carries_both_protections(tmp_path: Path) -> None:
+    project = load_project(mobile(tmp_path, trip=str(statement(tmp_path))))
+    (note,) = project.notes
+    assert "0123456789abcdef tells; 1 secret moment of it is hidden" in note
+    assert "mu at most 1.235), which is not differential privacy" in note
+    ledger = open_ledger()
+    published = publish(plan_release(project, given_choice(project), ledger), ledger, tmp_path / "map")
+    said = json.loads((published.folder / "statement.json").read_text(encoding="utf-8"))
+    assert said["release"]["notes"] == [note]
+    assert said["guarantee"]["unit_word"] == "reading"
+
+
+@pytest.mark.parametrize(
+    "changes", [{"format": "other"}, {"mu": "1"}, {"mu": -1.0}, {"release_id": "<b>"}, {"secrets": 0}]
+)
+def test_only_a_trips_statement_is_believed(tmp_path: Path, changes: dict[str, object]) -> None:
+    with pytest.raises(WorkflowError, match="is no statement of a released trip"):
+        trip_note(statement(tmp_path, **changes))
+
+
+def test_what_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(WorkflowError, match="cannot be opened"):
+        trip_note(tmp_path / "none.json")
+    (tmp_path / "bad.json").write_bytes(b"\xff{")
+    with pytest.raises(WorkflowError, match="no statement"):
+        trip_note(tmp_path / "bad.json")
+    with pytest.raises(WorkflowError, match="`place_sd`"):
+        mobile(tmp_path, place_sd=None, trip="statement.json")

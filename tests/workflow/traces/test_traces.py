@@ -1,0 +1,321 @@
+"""A trace from file to file: secrets, plan, charge before the draw, statement, refusals."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from data_loaders.traces import Trace, load_traces
+from dpgp_core.traces.secret import Secret
+from dpgp_core.traces.windows import TraceNoise
+from tests.workflow.traces.trips import START, STOP, write_trip
+from workflow.cli import main
+from workflow.cli.trace import window
+from workflow.errors import WorkflowError
+from workflow.ledger import LedgerError, RequestTaken, open_ledger
+from workflow.ledger.traces import MOST_MARKS, trace_marks
+from workflow.traces import release
+from workflow.traces.plan import TracePlan, compare, on_a_plane, plan_trace
+from workflow.traces.readings import joined_table, read_readings, readings_at
+from workflow.traces.release import release_trace
+from workflow.traces.settings import TraceSettings, Window
+from workflow.traces.statement import rounded_down, rounded_up, sentences
+from workflow.traces.stops import Stop, chosen_secrets, find_stops, stay_around
+
+SETTINGS = TraceSettings(windows=(window(STOP),), every=60.0)
+
+
+@pytest.fixture(scope="module")
+def trip(tmp_path_factory: pytest.TempPathFactory) -> Trace:
+    (trace,), _ = load_traces(write_trip(tmp_path_factory.mktemp("trip")))
+    return trace
+
+
+@pytest.fixture(scope="module")
+def plan(trip: Trace) -> TracePlan:
+    return plan_trace(trip, SETTINGS)
+
+
+def test_stops_are_found_where_one_stays() -> None:
+    time = np.arange(12) * 60.0
+    x = np.array([0, 500, 1000, 1010, 990, 1005, 1000, 1500, 2000, 2500, 2510, 2520.0])
+    places = np.column_stack([x, np.zeros(12)])
+    assert find_stops(time, places, 4.0, 50.0) == (Stop(2, 6, 240.0),)
+    assert find_stops(time, places, 2.0, 50.0) == (Stop(2, 6, 240.0), Stop(9, 11, 120.0))
+    assert find_stops(time, places, 4.01, 50.0) == ()
+    assert find_stops(time[:2], np.zeros((2, 2)), 1.0, 50.0) == (Stop(0, 1, 60.0),)
+
+
+def test_windows_and_stops_that_overlap_are_one_secret() -> None:
+    time, places = np.arange(10.0), np.column_stack([np.arange(10) * 100.0, np.zeros(10)])
+    windows = (Window(2.0, 4.0), Window(4.0, 5.5), Window(8.0, 8.0))
+    assert chosen_secrets(time, places, windows, 0.0, 10.0, "together") == (
+        Secret((2, 3, 4, 5)),
+        Secret((8,)),
+    )
+    with pytest.raises(WorkflowError, match="no secret was named"):
+        chosen_secrets(time, places, (), 0.0, 10.0, "together")
+    with pytest.raises(WorkflowError, match="no stop of 5 minutes"):
+        chosen_secrets(time, places, (), 5.0, 10.0, "together")
+    with pytest.raises(WorkflowError, match="holds no record"):
+        chosen_secrets(time, places, (Window(20.0, 30.0),), 0.0, 10.0, "together")
+
+
+def test_a_plan_keeps_its_budget_and_beats_uniform_and_concentrated_noise(plan: TracePlan) -> None:
+    assert plan.trace.size == 60
+    assert [secret.records for secret in plan.secrets] == [tuple(range(25, 35))]
+    assert plan.root_mean_square == pytest.approx(100.0, rel=1e-6)
+    found = compare(plan)[0]
+    assert found.designed == pytest.approx(plan.worst.interval, rel=1e-6)
+    assert found.designed > 3.0 * found.uniform
+    assert found.designed > 1.8 * found.concentrated
+    assert found.before > found.designed
+    assert plan.worst.certificate.mu < 1.3
+
+
+def test_a_wanted_interval_is_reached(trip: Trace) -> None:
+    found = plan_trace(
+        trip, TraceSettings(windows=(window(STOP),), every=60.0, goal="interval", metres=200.0)
+    )
+    assert 200.0 <= found.worst.interval <= 210.0
+    with pytest.raises(WorkflowError, match="before anything is released"):
+        plan_trace(trip, TraceSettings(windows=(window(STOP),), every=60.0, goal="interval", metres=999.0))
+
+
+def still(*seconds: float) -> Trace:
+    """A trace that never moves."""
+    n = len(seconds)
+    return Trace("still", START.timestamp() + np.array(seconds), np.full(n, 13.4), np.full(n, 52.5))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "secrets"),
+    [
+        ((0.0, 600.0), 1),  # two records
+        (tuple(60.0 * k for k in range(20)), 1),  # all places equal
+        ((0.0, 60.0, 120.0, 86_400.0, 86_460.0, 86_520.0), 1),  # a receiver that was off for a day
+    ],
+)
+def test_traces_that_are_hardly_traces_are_planned(seconds: tuple[float, ...], secrets: int) -> None:
+    found = plan_trace(still(*seconds), TraceSettings(stops=5.0))
+    assert len(found.secrets) == secrets
+    assert found.root_mean_square == pytest.approx(100.0, rel=1e-6)
+    assert 0.0 < found.worst.certificate.mu < 10.0
+    assert found.worst.interval > 20.0
+
+
+def test_one_record_is_no_trip() -> None:
+    with pytest.raises(WorkflowError, match="at least two records"):
+        plan_trace(still(0.0), TraceSettings(stops=5.0))
+    with pytest.raises(WorkflowError, match="at least two records"):
+        plan_trace(still(0.0, 10.0), TraceSettings(stops=5.0))  # thinned to one record every 30 s
+
+
+def test_the_stay_around_a_record_ends_where_one_leaves() -> None:
+    places = np.column_stack([np.array([0.0, 300.0, 310.0, 290.0, 600.0, 305.0]), np.zeros(6)])
+    assert stay_around(places, 2, 50.0) == (1, 3)
+    assert stay_around(places, 0, 50.0) == (0, 0)
+    assert stay_around(places, 5, 50.0) == (5, 5)
+    assert stay_around(places, 3, 1000.0) == (0, 5)
+
+
+def test_metres_on_the_plane_are_metres_on_the_ground(trip: Trace) -> None:
+    """40 m east per record: not the 0.64 m of a metre that a spherical shortcut gives."""
+    _, places = on_a_plane(trip)
+    assert np.diff(places[:40, 0]) == pytest.approx(40.0, abs=15.0)
+    assert float(np.diff(places[:40, 0]).mean()) == pytest.approx(40.0, abs=0.5)
+    wide = Trace("w", np.array([0.0, 1.0]), np.array([0.0, 15.0]), np.array([0.0, 0.0]))
+    with pytest.raises(WorkflowError, match=r"wider than 1,000 km"):
+        on_a_plane(wide)
+    across = Trace("a", np.array([0.0, 1.0]), np.array([179.999, -179.999]), np.array([0.0, 0.0]))
+    assert abs(float(np.diff(on_a_plane(across)[1][:, 0])[0])) == pytest.approx(222.6, abs=1.0)
+
+
+def test_a_release_is_charged_first_and_drawn_once(plan: TracePlan, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = open_ledger()
+    drawn: list[int] = []
+    whole = TraceNoise.draw
+
+    def watched(self: TraceNoise, entropy: object) -> np.ndarray:
+        drawn.append(len(ledger.entries()))
+        return whole(self, entropy)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(TraceNoise, "draw", watched)
+    published = release_trace(plan, ledger, "click")
+    assert drawn == [2]  # genesis and the trace's own entry stood when the noise was drawn
+    with pytest.raises(RequestTaken, match="charged already, as entry 1"):
+        release_trace(plan, ledger, "click")
+    with pytest.raises(LedgerError, match="released before, as entry 1"):
+        release_trace(plan, ledger, "another click")
+    assert drawn == [2]
+    assert ledger.verify([published.statement["ledger_seal"]]) == []
+    entry = ledger.entries()[1]
+    assert entry.kind == "trace"
+    assert ledger.accounts() == ()  # in no sum with epsilon
+    assert entry.facts["facts"]["mu"] == published.statement["mu"]
+
+
+def test_half_of_a_released_trip_is_recognised(plan: TracePlan, trip: Trace) -> None:
+    ledger = open_ledger()
+    release_trace(plan, ledger, "one")
+    part = Trace("part", trip.time[60:], trip.longitude[60:], trip.latitude[60:])
+    later = plan_trace(
+        part, TraceSettings(windows=(window("2026-05-01T12:45/2026-05-01T12:50"),), every=60.0)
+    )
+    with pytest.raises(LedgerError, match="as entry 1"):
+        release_trace(later, ledger, "two")
+    many = trace_marks(ledger, np.arange(3000.0), np.zeros(3000), np.zeros(3000))
+    assert len(many.marks) == MOST_MARKS
+
+
+def test_the_release_is_the_trace_with_the_certified_noise(plan: TracePlan) -> None:
+    published = release_trace(plan, open_ledger())
+    (again,), report = load_traces(published.files["trace.gpx"].encode())
+    assert report.kept == 60
+    assert again.longitude == pytest.approx(published.released.longitude)
+    noise = on_a_plane(again)[1] - plan.places
+    assert 40.0 < float(np.sqrt(np.mean(noise**2))) < 220.0
+    assert not np.any(noise == 0.0)
+    line = load_traces(published.files["trace.geojson"].encode())[0][0]
+    assert line.latitude == pytest.approx(again.latitude)
+    facts = json.loads(published.files["statement.json"])
+    assert facts["is_differential_privacy"] is False
+    assert facts["secret_moments"][0]["from"] == "2026-05-01T12:25:00Z"
+    assert facts["mu"] >= plan.worst.certificate.mu
+    assert facts["secret_moments"][0]["interval_68_m_at_least"] <= plan.worst.interval
+    assert "This is not differential privacy." in " ".join(facts["in_words"])
+    table = published.files["places.csv"].splitlines()
+    assert table[0] == "time,lon,lat,sd_m"
+    assert len(table) == 61
+
+
+def test_a_break_after_the_charge_is_said(
+    plan: TracePlan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def broken(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(release, "_drawn", broken)
+    with pytest.raises(WorkflowError, match=r"charged as entry 1 .the disk is full.: the entry stands"):
+        release_trace(plan, open_ledger(), out=tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_numbers_said_at_most_and_at_least() -> None:
+    assert rounded_up(1.23401) == 1.235
+    assert rounded_down(272.99) == 272.0
+    assert rounded_down(0.0) == 0.0
+
+
+def test_words_name_the_worst(plan: TracePlan) -> None:
+    said = " ".join(sentences(plan))
+    assert "1 secret in 60 records" in said
+    assert "60, 90, 120, 150, 180 s" in said
+    assert f"{plan.settings.radius:g} m" in said
+
+
+def test_readings_find_their_places_by_time() -> None:
+    axis = np.array([0.0, 1.0])
+    lon, lat = readings_at(np.array([100.0, 200.0]), (axis, axis + 1.0), np.array([150.0, 99.0]))
+    assert (lon[0], lat[0]) == (0.5, 1.5)
+    assert math.isnan(lon[1])
+
+
+def test_readings_become_a_table_of_sensors(tmp_path: Path) -> None:
+    places = "time,lon,lat,sd_m\n2026-05-01T12:00:00Z,13.4,52.5,10\n2026-05-01T12:10:00Z,13.5,52.5,10\n"
+    readings = tmp_path / "no2.csv"
+    readings.write_text("time,no2 (ug/m3)\n2026-05-01T12:05:00Z,21\n2026-05-01T13:00:00Z,22\nsoon,23\n")
+    table, said = joined_table(places, read_readings(readings), 8)
+    assert table.splitlines()[0] == "lon,lat,sd_m,no2 (ug/m3),h3,probability"
+    assert table.splitlines()[1].startswith("13.450000,52.500000,10.0,21,88")
+    assert len(table.splitlines()) == 2
+    assert said.startswith("1 of 2 readings found a place; at resolution 8")
+    readings.write_text("time,no2\n2026-05-01T13:00:00Z,22\n")
+    with pytest.raises(WorkflowError, match="No reading was made during the trip"):
+        joined_table(places, read_readings(readings), 8)
+    readings.write_text("when,no2\n2026-05-01T13:00:00Z,22\n")
+    with pytest.raises(WorkflowError, match="needs two columns"):
+        joined_table(places, read_readings(readings), 8)
+
+
+def run(*arguments: str) -> int:
+    return main(["trace", *arguments])
+
+
+def test_the_command_from_gpx_to_gpx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trip, out = write_trip(tmp_path), tmp_path / "out"
+    wanted = ["--stops", "5", "--error", "100", "--every", "60", "--out", str(out)]
+    assert run(str(trip), *wanted, "--dry-run") == 0
+    assert not out.exists()
+    assert run(str(trip), *wanted) == 0
+    said = capsys.readouterr().out
+    assert "1 secret in 60 records" in said
+    assert "uniform" in said
+    assert sorted(path.name for path in out.iterdir()) == [
+        "places.csv", "statement.json", "trace.geojson", "trace.gpx"
+    ]  # fmt: skip
+    assert load_traces(out / "trace.gpx")[0][0].time[0] == START.timestamp()
+    assert main(["ledger", "verify"]) == 0
+    assert main(["ledger", "show"]) == 0
+    assert "conditional inferential privacy" in capsys.readouterr().out
+
+
+BAD = {
+    "no secret": (["--error", "100"], "no secret was named"),
+    "bad window": (["--error", "100", "--secret", "noon"], "cannot be read"),
+    "backwards": (["--error", "100", "--secret", "2026-05-02/2026-05-01"], "ends after it begins"),
+    "negative": (["--error", "-1", "--stops", "5"], "positive number of metres"),
+    "scale": (["--error", "9", "--stops", "5", "--lengthscale", "soon"], "number of seconds or 'fit'"),
+    "scale 0": (["--error", "9", "--stops", "5", "--lengthscale", "0"], "must be a positive number"),
+    "table": (["--error", "9", "--stops", "5", "--readings", "x.csv"], "belong together"),
+    "readings": (
+        ["--error", "9", "--stops", "5", "--readings", "x.csv", "--table", "t"],
+        "x.csv cannot be read",
+    ),
+    "resolution": (["--error", "9", "--stops", "5", "--resolution", "99"], "from 0 to 15"),
+    "trace": (["--error", "9", "--stops", "5", "--trace", "7"], "from 1 to 1"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_sentence_and_no_charge(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options, words = BAD[name]
+    assert run(str(write_trip(tmp_path)), "--out", str(tmp_path / "out"), *options) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_readings_that_cannot_be_placed_cost_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The table's place, and whether any reading falls into the trip, are looked at before the charge."""
+    trip, readings, table = str(write_trip(tmp_path)), tmp_path / "no2.csv", tmp_path / "table.csv"
+    readings.write_text("time,no2\n2027-01-01T12:00:00Z,21\n")
+    given = ["--stops", "5", "--error", "100", "--every", "60", "--readings", str(readings)]
+
+    def refused(place: Path) -> str:
+        out = tmp_path / "out"
+        assert run(trip, *given, "--out", str(out), "--table", str(place)) == 2
+        assert not out.exists()
+        assert [entry.kind for entry in open_ledger().entries()] in ([], ["genesis"])
+        return capsys.readouterr().err
+
+    assert "No reading was made during the trip" in refused(table)
+    assert "cannot be written: name another place" in refused(tmp_path / "none" / "table.csv")
+    table.write_text("mine")
+    assert "table.csv exists already" in refused(table)
+    assert table.read_text() == "mine"
+
+
+def test_a_fitted_lengthscale_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = ["--stops", "5", "--error", "100", "--every", "60", "--lengthscale", "fit", "--dry-run"]
+    assert run(str(write_trip(tmp_path)), "--out", str(tmp_path / "out"), *wanted) == 0
+    assert "Warning: the lengthscale was fitted to the private trace" in capsys.readouterr().out

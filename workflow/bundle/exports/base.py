@@ -1,0 +1,60 @@
+"""What an export is: a file made from the released cells, and how a reader finds the same cells in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from geo import Domain
+from workflow.bundle.products import Products
+
+
+@dataclass(frozen=True, eq=False)
+class Exported:
+    """What every export is made from: public, checked, the same for all.
+
+    Parameters
+    ----------
+    statement
+        the checked privacy statement
+    facts
+        the key facts of the release, flat and harmless in a spreadsheet
+    domain
+        the cells and the public region
+    products
+        what the release says at its published threshold
+    columns
+        N values for each name: `h3` and what is said of each cell
+    """
+
+    statement: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    domain: Domain
+    products: Products
+    columns: Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class Export:
+    """One format.
+
+    Parameters
+    ----------
+    file
+        the file's name in the bundle
+    says
+        one line for the README
+    most_bytes
+        the largest size that a reader accepts
+    write
+        the file's bytes
+    read
+        the columns found in a stranger's file; BundleError where it is none of this format
+    """
+
+    file: str
+    says: str
+    most_bytes: int
+    write: Callable[[Exported], bytes]
+    read: Callable[[bytes], Mapping[str, Sequence[Any]]]

@@ -1,0 +1,109 @@
+"""release.gpkg: cells, regions and boundary as one GeoPackage, for geographic information systems."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+
+from geo import MAX_CELLS, dissolve
+from geo.polygons import cell_polygon
+from workflow.bundle.errors import BundleError
+from workflow.bundle.exports.base import Export, Exported
+from workflow.bundle.exports.qgis import add_styles
+from workflow.bundle.regions import region_list
+
+NAME = "release.gpkg"
+_START = b"SQLite format 3\x00"
+
+
+def write(exported: Exported) -> bytes:
+    """Three layers in WGS 84 with their styles; the facts of the release stand at the boundary."""
+    import geopandas
+
+    domain, cells = exported.domain, np.array(exported.domain.cells)
+    regions = region_list(exported.products)
+    layers = {
+        "cells": geopandas.GeoDataFrame(
+            dict(exported.columns), geometry=[cell_polygon(cell) for cell in domain.cells], crs="EPSG:4326"
+        ),
+        "regions": geopandas.GeoDataFrame(
+            [properties for properties, _ in regions],
+            geometry=[dissolve(cells[members].tolist()) if members.any() else None for _, members in regions],
+            crs="EPSG:4326",
+        ),
+        "boundary": geopandas.GeoDataFrame([dict(exported.facts)], geometry=[domain.region], crs="EPSG:4326"),
+    }
+    made = [_layer(name, frame) for name, frame in layers.items()]
+    created = str(exported.statement["release"]["created"])
+    with closing(sqlite3.connect(":memory:")) as database, closing(sqlite3.connect(":memory:")) as other:
+        database.deserialize(made[0])
+        for name, content in zip(list(layers)[1:], made[1:], strict=True):
+            other.deserialize(content)
+            _take_over(database, other, name)
+        add_styles(database, "probability" if "probability" in exported.columns else "vote_fraction", created)
+        database.execute("UPDATE gpkg_contents SET last_change = ?", (created,))  # a release has its own date
+        database.commit()
+        made_of = bytearray(database.serialize())
+    made_of[24:28] = made_of[92:96] = b"\0\0\0\1"  # the count of changes, which GDAL does not repeat
+    return bytes(made_of)
+
+
+def _layer(name: str, frame: Any) -> bytes:
+    """A GeoPackage of one layer, made in memory: a trial's contents must not reach any disk."""
+    stream = io.BytesIO()
+    frame.to_file(
+        stream, layer=name, driver="GPKG", engine="pyogrio", geometry_type="MultiPolygon",
+        promote_to_multi=True, SPATIAL_INDEX="NO",
+    )  # fmt: skip
+    return stream.getvalue()
+
+
+def _take_over(database: sqlite3.Connection, other: sqlite3.Connection, layer: str) -> None:
+    """Copy a layer, and what a GeoPackage says of it, from another database."""
+    [(made,)] = other.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (layer,))
+    database.execute(made)
+    for table in (layer, "gpkg_contents", "gpkg_geometry_columns", "gpkg_ogr_contents"):
+        rows = other.execute(f'SELECT * FROM "{table}"').fetchall()
+        marks = ", ".join("?" * len(rows[0])) if rows else ""
+        database.executemany(f'INSERT INTO "{table}" VALUES ({marks})', rows)
+
+
+def read(content: bytes) -> Mapping[str, Sequence[Any]]:
+    """The columns of the layer `cells`, read as data: no view, trigger or function of the file is run."""
+    if not content.startswith(_START):
+        raise BundleError(f"{NAME} is no GeoPackage.")
+    try:
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.deserialize(content)
+            return _cells(database)
+    except sqlite3.Error as error:
+        raise BundleError(f"{NAME} is damaged: it cannot be read as a GeoPackage.") from error
+
+
+def _cells(database: sqlite3.Connection) -> dict[str, list[Any]]:
+    database.execute("PRAGMA trusted_schema = OFF")
+    database.execute("PRAGMA cell_size_check = ON")
+    kinds = database.execute("SELECT type FROM sqlite_master WHERE name = 'cells'").fetchall()
+    if kinds != [("table",)]:
+        raise BundleError(f"{NAME} has no layer of cells.")
+    described = database.execute("SELECT name, type FROM pragma_table_info('cells')").fetchall()
+    names = {name: str(kind).upper() for name, kind in described if name not in ("fid", "geom")}
+    if "h3" not in names or any('"' in name for name in names):
+        raise BundleError(f"{NAME} has no layer of cells.")
+    wanted = ", ".join(f'"{name}"' for name in names)
+    rows = database.execute(f"SELECT {wanted} FROM cells ORDER BY h3").fetchmany(MAX_CELLS + 1)
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {}
+    return {
+        name: [bool(value) for value in column] if names[name] == "BOOLEAN" else column
+        for name, column in columns.items()
+    }
+
+
+GEOPACKAGE = Export(
+    NAME, "cells, regions and boundary as one GeoPackage, with styles for QGIS", 300_000_000, write, read
+)

@@ -1,0 +1,102 @@
+"""How QGIS draws the layers of release.gpkg: one QML style a layer, in the table that QGIS looks for."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from itertools import pairwise
+from xml.sax.saxutils import quoteattr
+
+from geo.colours import rgb, steps
+
+TABLE = "layer_styles"
+_LIMITS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+_COLUMNS = (
+    '"id" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, "f_table_catalog" TEXT(256), '
+    '"f_table_schema" TEXT(256), '
+    '"f_table_name" TEXT(256), "f_geometry_column" TEXT(256), "styleName" TEXT(30), "styleQML" TEXT, '
+    '"styleSLD" TEXT, "useAsDefault" BOOLEAN, "description" TEXT(4096), "owner" TEXT(30), "ui" TEXT(30), '
+    '"update_time" DATETIME'
+)
+
+
+def add_styles(database: sqlite3.Connection, share: str, created: str) -> None:
+    """Add the default style of each layer to a GeoPackage.
+
+    Parameters
+    ----------
+    share
+        the column of `cells` that is coloured: probability, or share of the paths
+    created
+        the release's own date
+    """
+    styles = {"cells": cells_qml(share), "regions": regions_qml(), "boundary": _single(_outline("line", 0.5))}
+    database.execute(f'CREATE TABLE "{TABLE}" ({_COLUMNS})')
+    for layer, style in styles.items():
+        database.execute(
+            f"INSERT INTO \"{TABLE}\" VALUES (NULL, '', '', ?, 'geom', ?, ?, NULL, 1, ?, '', NULL, ?)",
+            (layer, f"{layer} (default)", style, "The colours of the published map", created),
+        )
+    database.execute(
+        "INSERT INTO gpkg_contents (table_name, data_type, identifier, last_change) VALUES (?, ?, ?, ?)",
+        (TABLE, "attributes", TABLE, created),
+    )
+
+
+def cells_qml(share: str) -> str:
+    """Cells in five classes of their share, with the colours of the screen."""
+    roles = steps("votes", len(_LIMITS) - 1)
+    ranges = "".join(
+        f'<range lower="{low}" upper="{high}" symbol="{k}" label="{100 * low:.0f} to {100 * high:.0f} %" '
+        'render="true"/>'
+        for k, (low, high) in enumerate(pairwise(_LIMITS))
+    )
+    symbols = "".join(_symbol(str(k), _filled(role)) for k, role in enumerate(roles))
+    return _qml(
+        f'<renderer-v2 type="graduatedSymbol" attr={quoteattr(share)} graduatedMethod="GraduatedColor" '
+        f'symbollevels="0"><ranges>{ranges}</ranges><symbols>{symbols}</symbols></renderer-v2>'
+    )
+
+
+def regions_qml() -> str:
+    """Only the outline of the published set: the regions of single paths would cover it."""
+    kinds = '<category value="vote-set" symbol="0" label="published set" render="true"/>'
+    return _qml(
+        '<renderer-v2 type="categorizedSymbol" attr="product" symbollevels="0">'
+        f"<categories>{kinds}</categories><symbols>{_symbol('0', _outline('line', 0.6))}</symbols>"
+        "</renderer-v2>"
+    )
+
+
+def _single(layer: str) -> str:
+    symbols = f"<symbols>{_symbol('0', layer)}</symbols>"
+    return _qml(f'<renderer-v2 type="singleSymbol" symbollevels="0">{symbols}</renderer-v2>')
+
+
+def _qml(renderer: str) -> str:
+    return (
+        f'<qgis version="3.22.0" styleCategories="Symbology">{renderer}'
+        "<layerGeometryType>2</layerGeometryType></qgis>"
+    )
+
+
+def _symbol(name: str, layer: str) -> str:
+    return f'<symbol type="fill" name="{name}" alpha="1" clip_to_extent="1">{layer}</symbol>'
+
+
+def _filled(role: str) -> str:
+    return _layer({"color": _colour(rgb(role)), "style": "solid", "outline_style": "no"})
+
+
+def _outline(role: str, millimetres: float) -> str:
+    line = {"outline_color": _colour(rgb(role)), "outline_style": "solid", "outline_width_unit": "MM"}
+    return _layer({"style": "no", **line, "outline_width": f"{millimetres:g}"})
+
+
+def _layer(properties: dict[str, str]) -> str:
+    props = "".join(f"<prop k={quoteattr(name)} v={quoteattr(value)}/>" for name, value in properties.items())
+    return f'<layer class="SimpleFill" enabled="1" locked="0" pass="0">{props}</layer>'
+
+
+def _colour(channels: Sequence[int]) -> str:
+    return ",".join(map(str, (*channels, 255)))

@@ -1,0 +1,197 @@
+"""What map.html draws: the hexagons in whole numbers, and what each says at a row of thresholds."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.excursion.sets import agreed, vote_fraction
+from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.mechanisms.released import exceedance_probability
+from geo import Domain
+from geo.colours import colour, steps
+from geo.hexagons import boundary
+from geo.polygons import rings
+from geo.projection import project
+from geo.surroundings import Surroundings
+from workflow import words
+from workflow.bundle.products import Floats
+from workflow.project.response import ResponseScale
+
+# Bytes before base64 that the hexagons and their shares may take: the whole page stays below 3 MB.
+MOST_BYTES = 2_000_000
+STOPS = 41
+OWN_CORNERS = 40_000  # above so many hexagons all share one outline: each is hardly larger than a pixel
+SPAN = 60_000  # whole numbers along the longer side of the map
+CORNERS = 6
+NAMES = 120  # places, the largest near the region first
+INSIDE = 128  # the bit that says: inside the set; the other seven hold the share in per cent
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """What of a release the page draws.
+
+    Parameters
+    ----------
+    statement
+        the checked statement
+    domain
+        the hexagons and the public region
+    paths
+        (L, N) released paths, response units, before smoothing
+    field
+        (N,) mean and standard deviation, response units, where the mechanism has them
+    voted
+        whether the set is cut from the paths although there are probabilities
+    around
+        coast, borders and named places, drawn under and over the hexagons
+    """
+
+    statement: Mapping[str, Any]
+    domain: Domain
+    paths: Floats
+    field: tuple[Floats, Floats] | None
+    voted: bool = False
+    around: Surroundings = dataclasses.field(default_factory=Surroundings)
+
+
+def drawing(released: Released) -> dict[str, Any]:
+    """Everything the page's script needs, as JSON values; texts in it are not yet escaped."""
+    stops, start = thresholds(released)
+    subject = released.statement["subject"]
+    graded = released.field is not None or released.paths.shape[0] > 1
+    return {
+        **_shape(released.domain, released.around),
+        "stops": [words.quantity(stop, subject["unit"]) for stop in stops],
+        "start": start,
+        "side": subject["direction"],
+        "share": "probability" if released.field is not None else "share of the released maps",
+        "graded": graded,
+        "cube": _text(cube(released, stops)),
+        "colours": {
+            theme: {
+                "set": [colour("outside", theme), colour("inside", theme)],
+                "shares": [colour(role, theme) for role in steps("votes", 6)],
+                "line": colour("line", theme),
+                "ground": colour("ground", theme),
+            }
+            for theme in ("light", "dark")
+        },
+    }
+
+
+def thresholds(released: Released) -> tuple[list[float], int]:
+    """Increasing thresholds in the data's unit, the published one among them, and where that stands.
+
+    They lie where the released values do, evenly in response units, rounded to three digits. Fewer where
+    there are very many hexagons.
+    """
+    published = float(released.statement["subject"]["threshold"])
+    count = released.domain.size
+    room = (MOST_BYTES - _bytes_of_shape(count)) // count
+    stated = released.statement["response"]
+    scale = ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
+    values = released.paths if released.field is None else released.field[0]
+    low, high = np.clip(np.quantile(values, (0.02, 0.98)), -1.5, 1.5)
+    many = int(max(1, min(STOPS, room)) - 1)
+    with np.errstate(over="ignore"):
+        given = scale.value(np.linspace(low, high, many)).tolist() if many else []
+    usable = {float(f"{value:.3g}") for value in given if math.isfinite(value)} - {published}
+    if scale.transform == "log":
+        usable = {value for value in usable if value > 0}
+    stops = sorted({*usable, published})
+    return stops, stops.index(published)
+
+
+def cube(released: Released, stops: Sequence[float]) -> NDArray[np.uint8]:
+    """(K, N) what each hexagon says at each threshold: its share in per cent, and whether it is in the set.
+
+    A share that is neither none nor all is at least 1 and at most 99.
+    """
+    products, subject = released.statement["products"], released.statement["subject"]
+    stated = released.statement["response"]
+    scale = ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
+    voted = released.voted or released.field is None
+    smoothed = smooth(released.domain.adjacency, released.paths, products["smoothing"]) if voted else None
+    made = np.empty((len(stops), released.domain.size), dtype=np.uint8)
+    for row, stop in enumerate(stops):
+        published = stop == float(subject["threshold"])
+        level = subject["threshold_response"] if published else float(scale.forward(stop))
+        votes = None if smoothed is None else vote_fraction(smoothed, level, subject["direction"])
+        share = votes
+        if released.field is not None:
+            share = exceedance_probability(*released.field, level, subject["direction"])
+        assert share is not None
+        inside = agreed(share if votes is None else votes, products["cutoff"])
+        between = (share > 0) & (share < 1)
+        cent = np.where(between, np.clip(np.rint(100 * share), 1, 99), 100 * share).astype(np.uint8)
+        made[row] = cent + np.where(inside, INSIDE, 0).astype(np.uint8)
+    return made
+
+
+def _shape(domain: Domain, near: Surroundings) -> dict[str, Any]:
+    """Centres, corners, the public outline and what lies around it in whole numbers, y downwards."""
+    outlines = [_six(boundary(cell)[:-1]) for cell in domain.cells]
+    corners = project(np.vstack(outlines), domain.crs).reshape(-1, CORNERS, 2)
+    outline = [project(ring, domain.crs) for ring in rings(domain.drawn_outline)]
+    everything = np.vstack([corners.reshape(-1, 2), *outline])
+    low, high = everything.min(axis=0), everything.max(axis=0)
+    scale = SPAN / float((high - low).max())
+
+    def placed(points: Floats) -> Floats:
+        return np.column_stack([(points[:, 0] - low[0]) * scale, (high[1] - points[:, 1]) * scale])
+
+    centres = np.rint(placed(corners.mean(axis=1)))
+    around = placed(corners.reshape(-1, 2)).reshape(-1, CORNERS, 2) - centres[:, None, :]
+    if domain.size > OWN_CORNERS:
+        around = around.mean(axis=0, keepdims=True)
+    step = max(1.0, float(np.abs(around).max()) / 127.0)
+    return {
+        "size": domain.size,
+        "width": int(np.ceil((high[0] - low[0]) * scale)),
+        "height": int(np.ceil((high[1] - low[1]) * scale)),
+        "metre": scale,
+        "centres": _text(centres.astype("<u2")),
+        "corners": _text(np.rint(around / step).astype(np.int8)),
+        "step": step,
+        "outline": [_whole(placed(ring)) for ring in outline],
+        "around": [_whole(placed(project(line, domain.crs))) for line in (*near.coast, *near.borders)],
+        "names": [
+            [one.name, *_whole(placed(project([(one.longitude, one.latitude)], domain.crs)))]
+            for one in near.places[:NAMES]
+        ],
+    }
+
+
+def _six(ring: Floats) -> Floats:
+    """A hexagon's own six corners: further ones lie on an edge of it, and a pentagon's last is repeated."""
+    if len(ring) > CORNERS:
+        turns = np.abs(_turns(ring))
+        keep = np.sort(np.argsort(-turns, kind="stable")[:CORNERS])
+        return ring[keep]
+    return np.vstack([ring, np.repeat(ring[-1:], CORNERS - len(ring), axis=0)])
+
+
+def _turns(ring: Floats) -> Floats:
+    before, after = ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring
+    return before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
+
+
+def _whole(points: Floats) -> list[int]:
+    return [int(number) for number in np.rint(points).ravel()]
+
+
+def _bytes_of_shape(count: int) -> int:
+    return count * (4 + (2 * CORNERS if count <= OWN_CORNERS else 0))
+
+
+def _text(numbers: NDArray[Any]) -> str:
+    return base64.b64encode(np.ascontiguousarray(numbers).tobytes()).decode("ascii")

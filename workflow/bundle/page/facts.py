@@ -1,0 +1,167 @@
+"""What a reader must know of a release, in plain words: what is asked, where, how sure, who is protected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpgp_core.accounting.power import surest_guess
+from geo import Domain
+from geo.surroundings import Place
+from workflow import words
+from workflow.bundle.expected import BASES
+from workflow.bundle.products import Products
+
+# A hexagon whose share lies between these is a close call.
+CLOSE = (0.2, 0.8)
+NAMED = 3  # places that stand for the whole map
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One fact of a release.
+
+    Parameters
+    ----------
+    about
+        the heading: what is answered
+    lead
+        the answer in a few words
+    text
+        the answer in sentences
+    warning
+        whether a reader should not miss it
+    """
+
+    about: str
+    lead: str
+    text: str
+    warning: bool = False
+
+
+def title_of(statement: Mapping[str, Any]) -> str:
+    """The release's title, or what stands for one."""
+    return str(statement["release"]["title"] or "Private excursion map")
+
+
+def answer(products: Products) -> str:
+    """How much of the map is inside, in one sentence."""
+    total, inside = products.vote_set.size, int(products.vote_set.sum())
+    return f"This map answers: in {inside:,} of {total:,} hexagons ({_part(inside, total)})."
+
+
+def place(domain: Domain, places: Sequence[Place] = ()) -> str:
+    """Where the map lies and how finely it looks, in one sentence; by its largest places, given in order."""
+    (lon, lat), each = domain.middle, hexagon_area(domain)
+    inside = domain.locate([one.longitude for one in places], [one.latitude for one in places]) >= 0
+    names = [one.name for one, there in zip(places, inside, strict=True) if there][:NAMED]
+    where = f"{', '.join(names)}: " if names else ""
+    many = words.plural(domain.size, "hexagon")
+    return (
+        f"{where}{many} of about {area(each)} each, {area(each * domain.size)} in all, around "
+        f"{coordinates(lon, lat)}."
+    )
+
+
+def hexagon_area(domain: Domain) -> float:
+    """The area of a hexagon of the domain, square kilometres: a regular one of its spacing.
+
+    H3's average over the Earth is a tenth off in some countries.
+    """
+    return math.sqrt(0.75) * domain.spacing**2 / 1e6
+
+
+def coordinates(lon: float, lat: float) -> str:
+    """A place as "51.50° N, 0.12° W"."""
+    return f"{abs(lat):.2f}° {'N' if lat >= 0 else 'S'}, {abs(lon):.2f}° {'E' if lon >= 0 else 'W'}"
+
+
+def area(square_kilometres: float) -> str:
+    """An area with three significant digits: "0.737 km²", "1,750 km²"."""
+    if square_kilometres < 0.01:
+        return f"{words.significant(square_kilometres * 1e6, 3)} m²"
+    return f"{words.significant(square_kilometres, 3)} km²"
+
+
+def belief_of(statement: Mapping[str, Any]) -> float | None:
+    """How sure of a claim with even odds anybody can become at most, 0.5 to 1; None where luck decides."""
+    guarantee = statement["guarantee"]
+    if guarantee["n"] * guarantee["delta"] >= 1.0:
+        return None
+    return surest_guess(guarantee["epsilon"], guarantee["delta"])
+
+
+def three_facts(statement: Mapping[str, Any], products: Products) -> tuple[Fact, Fact, Fact]:
+    """How sure the map is, who is protected and how much, and what the map is not."""
+    return _how_sure(statement, products), _protected(statement), _what_not(statement)
+
+
+def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
+    expected = statement["expected"]
+    lead, text = "Not estimated", "How right this map is was not estimated before it was drawn."
+    if expected is not None:
+        basis = BASES.get(expected["basis"], expected["basis"])
+        right, agreement = expected["right"], expected["agreement"]
+        if right is not None:
+            lead = f"{words.lower(100.0 * right, 2)} % of the region right"
+            text = f"So many of its hexagons are expected in the one without privacy too, tried on {basis}."
+        elif agreement is not None:
+            lead = f"Agreement {words.lower(agreement, 2)} of 1"
+            text = f"With the map that would be drawn without privacy, tried on {basis}."
+        else:
+            text = f"Tried on {basis}, the map is empty: how right it is cannot be said."
+        if right is not None and agreement is not None:
+            overlap = words.lower(agreement, 2)
+            text += f" The two regions overlap to {overlap} (1 would be the same)."
+    share = products.votes if products.probability is None else products.probability
+    if products.paths.shape[0] > 1 or products.probability is not None:
+        close = int(((share > CLOSE[0]) & (share < CLOSE[1])).sum())
+        text += f" {_part(close, share.size)} of the hexagons are close calls."
+    return Fact("How sure", lead, text)
+
+
+def _protected(statement: Mapping[str, Any]) -> Fact:
+    guarantee = statement["guarantee"]
+    one, surest = guarantee["unit_word"], belief_of(statement)
+    what = guarantee["protected"]
+    if surest is None:
+        return Fact("Who is protected", f"Not every {one}", f"{what} {guarantee['in_words']}", True)
+    lead = f"{words.belief(guarantee['epsilon'], guarantee['delta'])} sure at most"
+    text = (
+        f"{what} Who finds a claim about one {one} as likely as not (50 %) can become no surer of it than "
+        "that by anything published here."
+    )
+    useless = guarantee["epsilon"] > words.USELESS_EPSILON
+    return Fact("Who is protected", lead, f"{text} {words.PROTECTS_NOBODY}" if useless else text, useless)
+
+
+def _what_not(statement: Mapping[str, Any]) -> Fact:
+    release, one = statement["release"], statement["guarantee"]["unit_word"]
+    noise = (
+        f"Noise was added on purpose: single hexagons can be wrong, and edges are approximate. It says "
+        f"nothing certain about any single {one}."
+    )
+    more = statement["guarantee"]["not_protected"][0].removesuffix(": see the group lines.").rstrip(".")
+    warnings = []
+    if release["generated"]:
+        warnings.append("The data are generated: no real place or person is described.")
+    if release["simulation"]:
+        warnings.append("This is a simulation with a fixed seed: it protects nobody.")
+    if not statement["tuning"]["accounted"]:
+        warnings.append("Its tuning is not accounted for: the true loss of privacy is larger than stated.")
+    lead = "Not real data" if release["generated"] else f"Not a map of single {words.plural(2, one)[2:]}"
+    return Fact("What it is not", lead, " ".join([*warnings, noise, f"{more}."]), bool(warnings))
+
+
+def _part(count: int, total: int) -> str:
+    """A share of hexagons: "13 %", and "under 1 %" rather than 0."""
+    share = 100.0 * count / total
+    if 0 < share < 1:
+        return "under 1 %"
+    if 99 < share < 100:
+        return "over 99 %"
+    return f"{np.rint(share):.0f} %"

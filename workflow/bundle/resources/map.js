@@ -1,0 +1,245 @@
+"use strict";
+// Draws the hexagons of a release. It reads the one block of data in this page and asks nobody for anything.
+(() => {
+  const at = (id) => document.getElementById(id);
+  const data = JSON.parse(at("data").textContent);
+  const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const centres = new Uint16Array(bytes(data.centres).buffer);
+  const corners = new Int8Array(bytes(data.corners).buffer);
+  const cube = bytes(data.cube);
+  const own = corners.length > 12; // every hexagon has an outline of its own
+  const board = at("board"), canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+  if (!pen) return; // the picture stays
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const view = { x: data.width / 2, y: data.height / 2, zoom: 1, fit: 1 };
+  let row = data.start, mode = "set", chosen = -1, asked = 0;
+
+  const LIMITS = [0, 20, 40, 60, 80];
+  const shareOf = (cell) => cube[row * data.size + cell] & 127;
+  const isIn = (cell) => cube[row * data.size + cell] >= 128;
+  const kindOf = (cell) => {
+    if (mode === "set") return isIn(cell) ? 1 : 0;
+    const share = shareOf(cell);
+    return LIMITS.reduce((kind, limit) => kind + (share > limit ? 1 : 0), 0);
+  };
+  const percent = (share) => (share === 1 ? "at most 1 %" : share === 99 ? "at least 99 %" : `${share} %`);
+  const side = () => `${data.side === "above" ? "above" : "at most"} ${data.stops[row]}`;
+  const labels = () =>
+    mode === "set" ? [`not ${side()}`, side()] : ["none", "up to 20 %", "20 to 40 %", "40 to 60 %", "60 to 80 %", "over 80 %"];
+  const colours = () => data.colours[dark.matches ? "dark" : "light"];
+  const paints = () => (mode === "set" ? colours().set : colours().shares);
+
+  const scale = () => view.fit * view.zoom;
+  const place = (x, y) => [
+    (x - view.x) * scale() + canvas.width / 2,
+    (y - view.y) * scale() + canvas.height / 2,
+  ];
+  const path = (cell) => {
+    const [x, y] = place(centres[2 * cell], centres[2 * cell + 1]);
+    const from = own ? 12 * cell : 0, size = data.step * scale();
+    pen.moveTo(x + corners[from] * size, y + corners[from + 1] * size);
+    for (let k = 2; k < 12; k += 2) pen.lineTo(x + corners[from + k] * size, y + corners[from + k + 1] * size);
+    pen.closePath();
+  };
+  const line = (corners) => {
+    for (let k = 0; k < corners.length; k += 2) {
+      const [x, y] = place(corners[k], corners[k + 1]);
+      if (k === 0) pen.moveTo(x, y);
+      else pen.lineTo(x, y);
+    }
+  };
+  // Names stand where no larger place's name does, more of them the nearer one looks.
+  const names = () => {
+    const ratio = window.devicePixelRatio || 1, high = 13 * ratio, taken = [];
+    const most = Math.round((canvas.width * canvas.height) / (ratio * ratio * 26000)) + 2;
+    pen.font = `600 ${high}px system-ui, sans-serif`;
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    for (const [name, x0, y0] of data.names) {
+      const [x, y] = place(x0, y0), half = pen.measureText(name).width / 2 + 3 * ratio;
+      const out = x < half || y < high || x > canvas.width - half || y > canvas.height - high;
+      if (out || taken.some((t) => Math.abs(t[0] - x) < t[2] + half && Math.abs(t[1] - y) < 1.5 * high)) continue;
+      taken.push([x, y, half]);
+      pen.lineWidth = 3.5 * ratio;
+      pen.lineJoin = "round";
+      pen.strokeStyle = colours().ground;
+      pen.strokeText(name, x, y);
+      pen.fillStyle = colours().line;
+      pen.fillText(name, x, y);
+      if (taken.length >= most) break;
+    }
+  };
+  const draw = () => {
+    asked = 0;
+    const paint = paints(), groups = paint.map(() => []);
+    for (let cell = 0; cell < data.size; cell += 1) groups[kindOf(cell)].push(cell);
+    pen.clearRect(0, 0, canvas.width, canvas.height);
+    groups.forEach((cells, kind) => {
+      pen.beginPath();
+      cells.forEach(path);
+      pen.fillStyle = pen.strokeStyle = paint[kind];
+      pen.lineWidth = 0.6; // closes the seams between neighbours
+      pen.fill();
+      pen.stroke();
+    });
+    const edge = 2 * data.step * Math.abs(corners[0] || corners[2]) * scale();
+    if (edge > 24) {
+      pen.beginPath();
+      for (let cell = 0; cell < data.size; cell += 1) path(cell);
+      pen.strokeStyle = colours().ground;
+      pen.lineWidth = 1;
+      pen.stroke();
+    }
+    pen.beginPath();
+    data.outline.forEach(line);
+    pen.strokeStyle = colours().line;
+    pen.lineWidth = 1.6 * (window.devicePixelRatio || 1);
+    pen.stroke();
+    pen.beginPath();
+    data.around.forEach(line);
+    pen.globalAlpha = 0.55;
+    pen.lineWidth = window.devicePixelRatio || 1;
+    pen.stroke();
+    pen.globalAlpha = 1;
+    names();
+    if (chosen >= 0) {
+      pen.beginPath();
+      path(chosen);
+      pen.strokeStyle = colours().line;
+      pen.lineWidth = 3;
+      pen.stroke();
+    }
+    ruler();
+  };
+  const redraw = () => { asked = asked || requestAnimationFrame(draw); };
+
+  const ruler = () => {
+    const ratio = window.devicePixelRatio || 1, longest = 110;
+    const metres = (longest * ratio) / (scale() * data.metre);
+    const power = 10 ** Math.floor(Math.log10(metres));
+    const round = [5, 2, 1].map((step) => step * power).find((step) => step <= metres * (1 + 1e-9)) || power;
+    at("ruler").style.width = `${(longest * round) / metres}px`;
+    at("length").textContent = round >= 1000 ? `${round / 1000} km` : `${round} m`;
+  };
+  const words = () => {
+    const counts = paints().map(() => 0);
+    for (let cell = 0; cell < data.size; cell += 1) counts[kindOf(cell)] += 1;
+    const list = at("legend");
+    list.replaceChildren();
+    labels().forEach((label, kind) => {
+      const item = document.createElement("li");
+      const swatch = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      const square = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+      square.setAttribute("width", "100%");
+      square.setAttribute("height", "100%");
+      square.setAttribute("fill", paints()[kind]);
+      swatch.setAttribute("aria-hidden", "true");
+      swatch.append(square);
+      item.append(swatch, `${label} (${counts[kind].toLocaleString("en")} hexagons)`);
+      list.append(item);
+    });
+    let inside = 0;
+    for (let cell = 0; cell < data.size; cell += 1) inside += isIn(cell) ? 1 : 0;
+    at("stop").textContent = data.stops[row] + (row === data.start ? " (as published)" : "");
+    at("threshold").setAttribute("aria-valuetext", data.stops[row]);
+    at("board").setAttribute("aria-label",
+      `Map: ${inside.toLocaleString("en")} of ${data.size.toLocaleString("en")} hexagons ${side()}. Arrow keys move it, plus and minus zoom.`);
+    said();
+  };
+  const said = () => {
+    at("said").textContent = chosen < 0 ? "Point at a hexagon to read it."
+      : data.graded ? `This hexagon: ${isIn(chosen) ? "shown as" : "not shown as"} ${side()}; ${data.share} ${percent(shareOf(chosen))}.`
+      : `This hexagon: ${isIn(chosen) ? "shown as" : "not shown as"} ${side()}.`;
+  };
+  const show = () => { words(); redraw(); };
+
+  const limit = () => {
+    view.zoom = Math.min(Math.max(view.zoom, 1), 60);
+    const spare = (whole, shown) => Math.max(0, (whole - shown / scale()) / 2 + 0.1 * whole);
+    const x = spare(data.width, canvas.width), y = spare(data.height, canvas.height);
+    view.x = Math.min(Math.max(view.x, data.width / 2 - x), data.width / 2 + x);
+    view.y = Math.min(Math.max(view.y, data.height / 2 - y), data.height / 2 + y);
+    if (view.zoom === 1) [view.x, view.y] = [data.width / 2, data.height / 2];
+    board.style.touchAction = view.zoom === 1 ? "pan-y" : "none";
+    redraw();
+  };
+  const size = () => {
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = Math.max(1, Math.round(board.clientWidth * ratio));
+    canvas.height = Math.max(1, Math.round(board.clientHeight * ratio));
+    view.fit = 0.96 * Math.min(canvas.width / data.width, canvas.height / data.height);
+    limit();
+  };
+  const zoom = (factor, x = canvas.width / 2, y = canvas.height / 2) => {
+    const before = scale();
+    view.zoom = Math.min(Math.max(view.zoom * factor, 1), 60);
+    view.x += (x - canvas.width / 2) * (1 / before - 1 / scale());
+    view.y += (y - canvas.height / 2) * (1 / before - 1 / scale());
+    limit();
+  };
+  const home = () => { view.zoom = 1; limit(); };
+  const move = (x, y) => { view.x += x / scale(); view.y += y / scale(); limit(); };
+  const pixel = (event) => {
+    const box = canvas.getBoundingClientRect(), ratio = canvas.width / box.width;
+    return [(event.clientX - box.left) * ratio, (event.clientY - box.top) * ratio];
+  };
+  const nearest = (event) => {
+    const [px, py] = pixel(event);
+    const x = (px - canvas.width / 2) / scale() + view.x, y = (py - canvas.height / 2) / scale() + view.y;
+    let best = -1, least = (1.1 * 127 * data.step) ** 2;
+    for (let cell = 0; cell < data.size; cell += 1) {
+      const far = (centres[2 * cell] - x) ** 2 + (centres[2 * cell + 1] - y) ** 2;
+      if (far < least) [best, least] = [cell, far];
+    }
+    return best;
+  };
+
+  let held = null;
+  canvas.addEventListener("pointerdown", (event) => { held = pixel(event); canvas.setPointerCapture(event.pointerId); });
+  canvas.addEventListener("pointermove", (event) => {
+    if (held && event.buttons) {
+      const now = pixel(event);
+      move(held[0] - now[0], held[1] - now[1]);
+      held = now;
+    }
+    const found = nearest(event);
+    if (found !== chosen) { chosen = found; said(); redraw(); }
+  });
+  canvas.addEventListener("pointerup", () => { held = null; });
+  canvas.addEventListener("pointercancel", () => { held = null; });
+  canvas.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && view.zoom === 1 && event.deltaY > 0) return; // the page scrolls on
+    event.preventDefault();
+    zoom(Math.exp(-event.deltaY / 400), ...pixel(event));
+  }, { passive: false });
+  board.addEventListener("keydown", (event) => {
+    const far = 60 * (window.devicePixelRatio || 1);
+    const moves = { ArrowLeft: [-far, 0], ArrowRight: [far, 0], ArrowUp: [0, -far], ArrowDown: [0, far] };
+    if (moves[event.key]) move(...moves[event.key]);
+    else if (event.key === "+" || event.key === "=") zoom(1.5);
+    else if (event.key === "-") zoom(1 / 1.5);
+    else if (event.key === "0") home();
+    else return;
+    event.preventDefault();
+  });
+  at("in").addEventListener("click", () => zoom(1.5));
+  at("out").addEventListener("click", () => zoom(1 / 1.5));
+  at("home").addEventListener("click", home);
+  const slider = at("threshold");
+  slider.max = data.stops.length - 1;
+  slider.value = row;
+  slider.addEventListener("input", () => { row = Number(slider.value); show(); });
+  at("published").addEventListener("click", () => { row = data.start; slider.value = row; show(); });
+  document.querySelectorAll("input[name=mode]").forEach((one) =>
+    one.addEventListener("change", () => { mode = one.value; show(); }));
+  at("modes").hidden = !data.graded;
+  at("moving").hidden = data.stops.length < 2;
+  dark.addEventListener("change", show);
+  board.querySelector(".still").remove();
+  board.prepend(canvas);
+  at("live").hidden = false;
+  for (const one of board.querySelectorAll("[hidden]")) one.hidden = false;
+  words();
+  new ResizeObserver(size).observe(board);
+  size();
+})();

@@ -1,0 +1,60 @@
+"""The command `compare`: mechanisms beside each other at equal epsilon, as a table, a CSV and a figure."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from workflow.cli.options import add_release_options, settings_from_options
+from workflow.compare.report import csv_text, lines, svg_text
+from workflow.compare.run import EPSILONS, comparable, compare_mechanisms
+from workflow.errors import WorkflowError
+from workflow.project.load import load_project
+from workflow.search.executors import make_executor
+
+
+def add_compare_command(commands: Any) -> None:
+    """The subcommand with the options of a release."""
+    text = "compare mechanisms at equal epsilon by simulated releases of reference data; releases nothing"
+    usage = "%(prog)s --data FILE --threshold NUMBER --out DIR [OPTION ...]"
+    parser = commands.add_parser("compare", help=text, description=text, usage=usage)
+    add_release_options(parser)
+    parser.add_argument(
+        "--epsilons", type=float, nargs="+", default=list(EPSILONS), metavar="EPSILON",
+        help="Budgets to compare at. Default: 0.5 1 2 4 10.",
+    )  # fmt: skip
+    parser.add_argument("--out", metavar="DIR", required=True, help="New folder for the CSV and the figure.")
+    parser.set_defaults(run=run_compare)
+
+
+def run_compare(options: argparse.Namespace) -> int:
+    """Load, compare, print, write the table and the figure into a new folder."""
+    out = Path(options.out)
+    if os.path.lexists(out):
+        raise WorkflowError(f"{out} exists already: name a new folder, nothing is overwritten.")
+    settings = settings_from_options(options)
+    project = load_project(settings)
+    names = comparable(project, tuple(settings.mechanisms) if options.mechanisms else ())
+    with closing(make_executor(settings.executor, address=settings.dask)) as executor:
+        found = compare_mechanisms(project, names, tuple(options.epsilons), _progress, executor)
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    for line in lines(found):
+        print(line)
+    try:
+        out.mkdir(parents=True)
+        (out / "comparison.csv").write_text(csv_text(found), encoding="utf-8", newline="")
+        (out / "comparison.svg").write_text(svg_text(found), encoding="utf-8")
+    except OSError as error:
+        raise WorkflowError(f"The comparison could not be written to {out}: {error.strerror}.") from error
+    print(f"\nTable and figure in {out}. Nothing was released or charged.")
+    return 0
+
+
+def _progress(fraction: float, text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{100 * fraction:3.0f} %  {text:<60}", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,36 @@
+"""The command `site`: published bundles as a folder of pages that any web server can show."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from workflow.bundle.site import INDEX, write_site
+
+
+def add_site_command(commands: Any) -> None:
+    """The subcommand with its options."""
+    text = "make a static site of bundles: an index, a map page for each, and their files"
+    parser = commands.add_parser("site", help=text, description=text)
+    parser.add_argument(
+        "bundles", metavar="BUNDLES", nargs="+", help="Bundles (folder or zip), or a folder of bundles."
+    )
+    parser.add_argument("--out", metavar="DIR", required=True, help="New folder for the site.")
+    parser.add_argument(
+        "--address",
+        metavar="URL",
+        default="",
+        help="Where the site will stand, for the pictures that messages show of a link to it.",
+    )
+    parser.set_defaults(run=run_site)
+
+
+def run_site(options: argparse.Namespace) -> int:
+    """Check every bundle, write the site, say what is in it."""
+    out = Path(options.out)
+    folders = write_site([Path(name) for name in options.bundles], out, options.address)
+    for folder in folders:
+        print(f"  {folder}")
+    print(f"Open {out / INDEX}, or put {out} on any web server.")
+    return 0

@@ -1,0 +1,153 @@
+"""What a planned charge meets in the ledger: who shares its records, whether it fits, what is to be said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from dpgp_core.accounting.composition import compose
+from dpgp_core.accounting.groups import group_epsilon
+from workflow.ledger.account import Account, Overlap, Preview, epsilon
+from workflow.ledger.book import Book
+from workflow.ledger.charge import UNITS, Charge
+from workflow.ledger.errors import BudgetExceeded, LedgerDamaged
+from workflow.ledger.records import RecordKeys, Shared, Sketch, count_shared
+from workflow.ledger.standing import OtherUnit, Standing
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """A dataset's records against those of every other one: each overlap, and all of them together."""
+
+    each: Mapping[str, Shared]
+    keys: RecordKeys | None = None
+    sketches: Mapping[str, Sketch] | None = None
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """The datasets that share at least one record."""
+        return tuple(name for name, shared in self.each.items() if shared.count > 0)
+
+    def together(self, names: tuple[str, ...]) -> Shared:
+        """How many records at least one of these datasets holds as well."""
+        if self.keys is None or self.sketches is None:
+            return Shared(0, 0, True)
+        return count_shared(self.keys, {n: self.sketches[n] for n in names if n in self.sketches})[1]
+
+
+def meet(book: Book, dataset: str, keys: RecordKeys | None, kept: Mapping[str, bytes]) -> Meeting:
+    """Compare records with those of every registered dataset but `dataset` itself.
+
+    Raises LedgerDamaged where the kept hashes are not those that the chain tells of.
+    """
+    if keys is None:
+        return Meeting({})
+    sketches = {}
+    for name, digest in book.links.digests.items():
+        if name != dataset:
+            if name not in kept:
+                raise LedgerDamaged(
+                    "The record hashes of an account are missing: restore the ledger from a backup."
+                )
+            sketches[name] = Sketch.from_bytes(kept[name], digest)
+    return Meeting(count_shared(keys, sketches)[0], keys, sketches)
+
+
+def overlaps(book: Book, meeting: Meeting, dataset: str) -> tuple[Overlap, ...]:
+    """Every dataset that holds some of the records, with its accounts; the largest overlap first."""
+    counted = book.links.neighbours(dataset, meeting.found)
+    found = []
+    for name in meeting.found:
+        accounts = tuple(account for unit in UNITS if (account := book.account(name, unit)).charged)
+        shared = meeting.each[name]
+        found.append(Overlap(name, shared.count, shared.most, shared.exact, accounts, name in counted))
+    return tuple(sorted(found, key=lambda overlap: -overlap.shared))
+
+
+def preview(book: Book, charge: Charge, meeting: Meeting, delta: float | None) -> Preview:
+    """What the charge would do to its own account and to those that share its records."""
+    account = charged_account(book, charge, meeting)
+    own = account.preview(charge.cost, delta)
+    refused = ""
+    for other in _touched(book, account):
+        try:
+            other.admit(charge.cost, sharing=True)
+        except BudgetExceeded as error:
+            refused = refused or str(error)
+    if charge.records is None:
+        return replace(own, refused=refused)
+    return replace(
+        own, refused=refused, standing=_standing(book, charge, charge.records.n, account, meeting, own)
+    )
+
+
+def admit(book: Book, charge: Charge, meeting: Meeting) -> Preview:
+    """The preview, if the release fits its own budget and that of every account that shares its records.
+
+    Raises NoBudget or BudgetExceeded otherwise.
+    """
+    account = charged_account(book, charge, meeting)
+    account.admit(charge.cost)
+    for other in _touched(book, account):
+        other.admit(charge.cost, sharing=True)
+    return preview(book, charge, meeting, None)
+
+
+def charged_account(book: Book, charge: Charge, meeting: Meeting) -> Account:
+    """The charged account; of a dataset that is registered, with the neighbours that are on record."""
+    seen = () if book.links.knows(charge.dataset) else meeting.found
+    return book.account(charge.dataset, charge.unit, seen)
+
+
+def _touched(book: Book, account: Account) -> tuple[Account, ...]:
+    """The accounts of other datasets whose sum grows by a charge to this one, where they have a budget."""
+    others = (book.account(name, account.unit, (account.dataset,)) for name in account.shares)
+    return tuple(other for other in others if other.budget is not None and not other.inherited)
+
+
+def _standing(
+    book: Book, charge: Charge, n: int, account: Account, meeting: Meeting, own: Preview
+) -> Standing:
+    related = (charge.dataset, *account.shares)
+    paid = tuple(name for name in account.shares if book.account(name, charge.unit).charged)
+    shared = meeting.together(paid)
+    joined = [name for name in paid if name not in meeting.each or not meeting.each[name].count]
+    if account.charged or joined:  # all of them: its own releases, or those of data that a person joined
+        shared = Shared(n, n, True)
+    return Standing(
+        unit=charge.unit,
+        delta=own.delta,
+        n=n,
+        shared=shared.count,
+        most=shared.most,
+        exact=shared.exact,
+        before=own.before,
+        after=own.after,
+        other_units=_other_units(book, charge, related, own.delta),
+        other_numbers=_other_numbers(book, charge, related),
+        unknown=sum(name not in related and not book.links.knows(name) for name in book.charged_datasets()),
+        apart=book.links.kept_apart(charge.dataset),
+    )
+
+
+def _other_units(book: Book, charge: Charge, related: tuple[str, ...], delta: float) -> tuple[OtherUnit, ...]:
+    found = []
+    for unit in UNITS:
+        charges = [number for name in related for number in book.account(name, unit).charged]
+        if unit != charge.unit and charges:
+            cost = compose(book.cost_of(number) for number in charges)
+            pair = group_epsilon(cost, 2, delta).epsilon
+            found.append(OtherUnit(unit, len(charges), epsilon(cost, delta), pair))
+    return tuple(found)
+
+
+def _other_numbers(book: Book, charge: Charge, related: tuple[str, ...]) -> tuple[int, ...]:
+    """Numbers of records of this unit that were stated for another area or by another filter."""
+    here = (charge.dataset, charge.facts.get("area"))
+    numbers = set()
+    for name in related:
+        for number in book.account(name, charge.unit).charged:
+            facts = book.reserve_entry(number).facts["facts"]
+            if (name, facts.get("area")) != here and isinstance(facts.get("n"), int):
+                numbers.add(facts["n"])
+    return tuple(sorted(numbers))

@@ -1,0 +1,146 @@
+"""What a receipt and a statement say about earlier releases of the same records: text lines, nothing else."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from dpgp_core.mechanisms.facts import Relation
+from workflow import words
+from workflow.ledger.standing import OtherUnit, Standing
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line for a receipt: what it is about, what it says, and whether it is a warning."""
+
+    topic: str
+    text: str
+    warning: bool = False
+
+
+def account_lines(standing: Standing, unit_word: str, relation: Relation = "replace-one") -> tuple[Line, ...]:
+    """Everything that receipt and statement must say about earlier releases of the same records.
+
+    Parameters
+    ----------
+    standing : Standing
+        From the preview of a charge that came with its records.
+    unit_word : str
+        What one record is called, as in the statement: "sale", "sensor", "cell".
+    relation : Relation
+        Which datasets are neighbours.
+
+    Returns
+    -------
+    tuple of Line
+        Empty but for the line on neighbours where there is nothing to say.
+
+    Notes
+    -----
+    The numbers of shared records are exact facts about the private data and no epsilon covers them: like n
+    they are published as public, and the line says so.
+    """
+    lines = [Line("Neighbours", neighbours_text(standing.unit, unit_word, relation))]
+    if standing.shared:
+        told = shared_text(standing) if relation == "replace-one" else shared_unnumbered(standing)
+        lines.append(Line("Earlier releases", told))
+    lines += [
+        Line("Other unit", other_unit_text(other, standing.unit, standing.delta))
+        for other in standing.other_units
+    ]
+    if standing.other_numbers and relation == "replace-one":
+        lines.append(Line("Other numbers", other_numbers_text(standing.other_numbers), warning=True))
+    if standing.unknown:
+        lines.append(Line("Not compared", unknown_text(standing.unknown), warning=True))
+    lines += [
+        Line(
+            "Kept apart",
+            f"By a person's decision (ledger entry {decision.entry}) releases of another dataset that seemed "
+            f"to hold some of the same records are not counted: {decision.reason.strip().rstrip('.')}.",
+            warning=True,
+        )
+        for decision in standing.apart
+    ]
+    return tuple(lines)
+
+
+def neighbours_text(unit: str, unit_word: str, relation: Relation = "replace-one") -> str:
+    """What the guarantee compares: records of the area, exchanged, or one more or less."""
+    record = "hexagon's record" if unit == "cell" else unit_word
+    if relation == "add-or-remove":
+        return (
+            f"Two datasets of which one has one {record} more than the other within the area and the filters "
+            "of this release: whether it is there at all is hidden too."
+        )
+    number = "non-empty hexagons" if unit == "cell" else words.plural(2, unit_word).removeprefix("2 ")
+    return (
+        f"Two datasets with the same number of {number}, which differ in one {record} exchanged for another "
+        "within the area and the filters of this release. Whether a record lies in the area and passes the "
+        "filters at all is not hidden from someone who knows the numbers for other areas or filters."
+    )
+
+
+def shared_text(standing: Standing) -> str:
+    """How many records earlier releases could have contained, and what all releases cost them together."""
+    records = words.plural(standing.n, "record")
+    if standing.shared == standing.n and standing.exact:
+        some = f"All {records} were" if standing.n > 1 else "The one record was"
+    elif standing.exact:
+        verb = "was" if standing.shared == 1 else "were"
+        some = f"{standing.shared:,} of these {records} {verb}"
+    else:
+        some = f"About {standing.shared:,} (at most {standing.most:,}) of these {records} were"
+    return (
+        f"{some} part of releases that cost epsilon {words.upper(standing.before)} before; together "
+        f"{words.upper(standing.after)}. These numbers of records are treated as public."
+    )
+
+
+def shared_unnumbered(standing: Standing) -> str:
+    """The same where numbers of records are not public."""
+    return (
+        "Some of these records were part of releases that cost epsilon "
+        f"{words.upper(standing.before)} before; together {words.upper(standing.after)}. "
+        "How many they are is not published."
+    )
+
+
+def other_unit_text(other: OtherUnit, unit: str, delta: float) -> str:
+    """What releases under the other unit of protection mean for this one: they are not free for it."""
+    releases = words.plural(other.releases, "release")
+    cost = f"epsilon {words.upper(other.epsilon)} at delta {words.upper(delta, 3)}"
+    if unit == "cell":
+        return (
+            f"{releases} of these data protected single observations, at {cost} together. A hexagon's record "
+            "is made of all its observations, so it is protected by them only as a group of that many. Not "
+            "counted in this epsilon."
+        )
+    pair = (
+        f"at most epsilon {words.upper(other.pair_epsilon)} at the same delta"
+        if math.isfinite(other.pair_epsilon)
+        else "more than any useful guarantee"
+    )
+    return (
+        f"{releases} of these data protected whole hexagons, at {cost} together. Exchanging one observation "
+        f"can change the records of two hexagons, so for it they cost {pair}, provided that the number of "
+        "non-empty hexagons stays the same. Not counted in this epsilon."
+    )
+
+
+def other_numbers_text(numbers: tuple[int, ...]) -> str:
+    """That numbers of records over several areas reveal the number in between."""
+    stated = ", ".join(f"{number:,}" for number in numbers)
+    return (
+        f"Earlier releases over other areas or filters stated {stated} records. From two such numbers it can "
+        "be computed exactly how many records lie in one area and not in the other, and no epsilon accounts "
+        "for that."
+    )
+
+
+def unknown_text(count: int) -> str:
+    """That some accounts cannot be compared."""
+    return (
+        f"The ledger holds releases of {words.plural(count, 'dataset')} from before it kept hashes of "
+        "records: whether they contained some of these is not known and not counted."
+    )

@@ -1,0 +1,66 @@
+"""How a planned release stands among earlier ones of the same records: the facts that its receipt repeats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workflow.ledger.links import Decision
+
+
+@dataclass(frozen=True)
+class OtherUnit:
+    """Releases of the same records under the other unit of protection.
+
+    Parameters
+    ----------
+    epsilon
+        their composed epsilon at the release's delta, for one of their own units
+    pair_epsilon
+        the same for two of them exchanged at once, at the same delta (docs/accounting.md, section 7)
+    """
+
+    unit: str
+    releases: int
+    epsilon: float
+    pair_epsilon: float
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A release among earlier ones.
+
+    Parameters
+    ----------
+    unit, delta
+        the unit of protection and the delta at which epsilons are stated
+    n
+        records of the dataset, in the area and outside of it
+    shared
+        how many of them earlier releases of this unit could have contained; `most` bounds it from above,
+        `exact` says whether it was counted or estimated
+    before, after
+        composed epsilon of all releases of this unit that could have contained one of them, without this one
+        and with it
+    other_units
+        releases of the same records under another unit
+    other_numbers
+        numbers of records stated by earlier releases over other areas or with other filters
+    unknown
+        accounts of earlier datasets whose record hashes were not kept, so that it cannot be seen whether they
+        hold some of the same records
+    apart
+        decisions by which datasets that share records are not counted
+    """
+
+    unit: str
+    delta: float
+    n: int
+    shared: int
+    most: int
+    exact: bool
+    before: float
+    after: float
+    other_units: tuple[OtherUnit, ...] = ()
+    other_numbers: tuple[int, ...] = ()
+    unknown: int = 0
+    apart: tuple[Decision, ...] = ()

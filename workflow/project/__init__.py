@@ -1,0 +1,1 @@
+"""The project: data loaded, placed in the public domain, binned and scaled."""

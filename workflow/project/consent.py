@@ -1,0 +1,23 @@
+"""What a curator has to say twice: promises so weak that nobody should make them by accident."""
+
+from __future__ import annotations
+
+from workflow.errors import WorkflowError
+from workflow.project.load import Project
+from workflow.project.records import public_n
+from workflow.settings.defaults import usual_delta
+from workflow.words import plural, significant
+
+
+def refuse_large_delta(project: Project) -> None:
+    """Raise `WorkflowError` for a delta of at least 1/n that was not agreed to explicitly.
+
+    At such a delta a release that publishes one record chosen at random would keep the promise.
+    """
+    n, delta = public_n(project.private.placed, project.settings.unit), project.delta
+    if n * delta >= 1.0 and not project.settings.accept_large_delta:
+        raise WorkflowError(
+            f"delta {significant(delta, 3)} is at least one in the number of records, {plural(n, 'record')}, "
+            "so even publishing a whole record would keep the promise: choose delta "
+            f"{usual_delta(n):g} or less, or set `accept_large_delta` to release all the same."
+        )

@@ -1,0 +1,69 @@
+"""The example: generated data in the real formats, written once per home, with settings that fit them."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from data_loaders import DEMO_SEED, DEMO_YEARS, write_demo
+from workflow.ledger.places import home
+from workflow.settings.model import ReleaseSettings, SourceSettings
+
+SEGMENT = "existing-leasehold-flats"
+THRESHOLD = 450_000.0
+EXAMPLE_REGION = "generated-demo-region.geojson"
+
+
+def example_folder(place: Path | None = None, *, changed: bool = False) -> Path:
+    """Where the files of the example lie: in `place`, or in this installation's home."""
+    return (place or home()).absolute() / ("generated-change" if changed else "generated-example")
+
+
+def is_example(source: SourceSettings) -> bool:
+    """Whether a source is the generated example of this installation."""
+    return Path(source.path).is_relative_to(example_folder())
+
+
+def changed_settings(place: Path | None = None) -> ReleaseSettings:
+    """Settings of the generated city whose last year differs from what the public year lets one expect.
+
+    The public year helps to choose the design and is no prior mean: the map rests on the private year.
+    """
+    made = example_settings(place, changed=True)
+    title = f"Generated example of a change: flats above {THRESHOLD:,.0f} pounds"
+    return made.with_changes(prior_mean=False, title=title)
+
+
+def example_settings(place: Path | None = None, *, changed: bool = False) -> ReleaseSettings:
+    """Settings of the generated example; its files are written into `place` if they are not there yet.
+
+    `place` is this installation's home unless given.
+    Two sessions may ask at once: the files appear under their final name only when they are complete.
+    """
+    folder = example_folder(place, changed=changed)
+    place = folder.parent
+    if not folder.is_dir():
+        place.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=place) as scratch:
+            made = Path(scratch) / "files"
+            write_demo(made, seed=DEMO_SEED, changed=changed)
+            try:
+                os.rename(made, folder)
+            except OSError:
+                if not folder.is_dir():  # otherwise another session was faster
+                    raise
+    first, last = DEMO_YEARS
+    postcodes = str(folder / "generated-demo-postcodes.csv.gz")
+    return ReleaseSettings(
+        data=SourceSettings(str(folder / f"generated-demo-pp-{last}.csv.gz"), postcodes, SEGMENT),
+        reference=SourceSettings(str(folder / f"generated-demo-pp-{first}.csv.gz"), postcodes, SEGMENT),
+        reference_public=True,
+        prior_mean=True,
+        region=str(folder / EXAMPLE_REGION),
+        resolution=8,
+        threshold=THRESHOLD,
+        value_name="price",
+        value_unit="GBP",
+        title=f"Generated example: flats above {THRESHOLD:,.0f} pounds",
+    )

@@ -1,0 +1,362 @@
+"""The project: private observations, public domain and reference data of one release, loaded and placed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data_loaders import LoadReport, Observations, bound_contributions
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.registry import can_make, make_prior
+from geo import Domain, crs_by_name, domain_from_bbox, domain_from_geojson
+from workflow.errors import WorkflowError
+from workflow.project.overlap import refuse_overlap
+from workflow.project.records import PlacedObservations, cell_medians, located, place, public_n
+from workflow.project.relative import Relative, relative_field
+from workflow.project.response import ResponseScale
+from workflow.project.trip import trip_note
+from workflow.settings.defaults import default_priors, usual_delta
+from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.waiting import refuse_waiting
+from workflow.settings.words import ReferenceKind, Transform
+
+PADDING_RINGS = 4
+CLIP_QUANTILE = 0.9
+SIMULATION_SEED = 20260617
+SIMULATED_RANGES = (5.0, 10.0, 20.0, 10.0, 20.0)  # of simulated fields: so many of them fit across the area
+SIMULATED_SCATTER = (0.5, 0.5, 0.5, 0.8, 0.8)  # of one record around its field, in clip bounds
+SIMULATED_OFFSETS = (0.0, -0.4, 0.0, -0.4, 0.4)  # of their mean from the centre, in clip bounds
+SIMULATED_SPREAD = 0.5  # of a simulated field around the centre, in clip bounds
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """One source after loading and placing: the loader's report and the placed observations."""
+
+    report: LoadReport
+    placed: PlacedObservations
+    observations: Observations
+
+    def with_note(self, sentence: str) -> Loaded:
+        """The same with one more sentence for the curator."""
+        return replace(self, report=replace(self.report, notes=(*self.report.notes, sentence)))
+
+    def sentences(self) -> list[str]:
+        """What was read, kept and dropped, in words."""
+        lines = list(self.report.lines())
+        if self.placed.outside:
+            lines.append(f"{self.placed.outside:,} rows lie outside the domain and were dropped.")
+        lines.append(f"{self.placed.index.size:,} rows lie inside the domain.")
+        if self.placed.sure is not None:
+            lines.append(
+                "Places carry known noise: each row counts in its likeliest hexagon, which is right with "
+                f"probability {self.placed.sure:.0%} on average. Larger hexagons are surer."
+            )
+        return lines
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What tuning has cost: the pilot's cost, its epsilon on its own, and its ledger entry."""
+
+    cost: Cost
+    epsilon: float
+    entry: str
+
+
+@dataclass(frozen=True)
+class Project:
+    """All that the search and the release need. `private` and `baseline` data never leave the curator.
+
+    prior_mean      (N,) public prior mean in response units, or None
+
+    Parameters
+    ----------
+    reference_kind
+        what `reference` is
+    pilot
+        what an accounted pilot has cost, where one stands in for reference data
+    relative
+        the public field to which all values here are relative, where the question varies over the map
+    notes
+        public sentences that the statement carries beside its own guarantee
+    """
+
+    settings: ReleaseSettings
+    domain: Domain
+    lattice: Lattice
+    response: ResponseScale
+    private: Loaded
+    reference: PlacedObservations
+    reference_kind: ReferenceKind
+    reference_report: LoadReport | None
+    attribution: tuple[str, ...]
+    generated: bool
+    pilot: Pilot | None = None
+    notes: tuple[str, ...] = ()
+    relative: Relative | None = None
+
+    @property
+    def unit(self) -> str:
+        """Unit of measure of the values that are asked about, relative ones in words."""
+        own = self.settings.value_unit or self.private.observations.unit
+        return own if self.relative is None else self.relative.unit(own)
+
+    @property
+    def delta(self) -> float:
+        """The delta of the release: that of the settings, or the usual one for its number of records."""
+        given = self.settings.delta
+        return usual_delta(public_n(self.private.placed, self.settings.unit)) if given is None else given
+
+    @property
+    def level(self) -> float:
+        """The threshold in response units."""
+        return float(self.response.forward(self.settings.threshold))
+
+    @property
+    def priors(self) -> tuple[str, ...]:
+        """The asked prior families that can be made on so many cells; all of them where none can.
+
+        Where none are asked for, those that are quick on so many cells.
+        """
+        asked = self.settings.priors or default_priors(self.lattice.size)
+        return tuple(name for name in asked if can_make(name, self.lattice.size)) or asked
+
+
+def load_source(
+    source: SourceSettings, unit: str = "", owner: str | None = None
+) -> tuple[Observations, LoadReport]:
+    """Read one source with its loader, of `LOADERS`.
+
+    Parameters
+    ----------
+    source : SourceSettings
+    unit : str
+        Unit of measure of a sensor table's value.
+    owner : str, optional
+        Column of a sensor table that names the sensor or the person of a row.
+
+    Returns
+    -------
+    Observations
+    LoadReport
+
+    Raises
+    ------
+    DataError, CrsError, WorkflowError
+        One sentence each.
+    """
+    return source.read_by.read(replace(source, crs=crs_by_name(source.crs)), unit, owner)
+
+
+def place_private(
+    observations: Observations, report: LoadReport, domain: Domain, most: int | None = None
+) -> Loaded:
+    """Place the private rows, and bound what each owner contributes to them.
+
+    Parameters
+    ----------
+    observations : Observations
+    report : LoadReport
+    domain : Domain
+    most : int, optional
+        Rows inside the domain that each owner may keep; all without it.
+
+    Returns
+    -------
+    Loaded
+        Its `observations` are all rows: the ledger must know those again that another release keeps.
+
+    Raises
+    ------
+    WorkflowError
+        Where no row lies inside the domain.
+    """
+    loaded = Loaded(report, place(observations, domain), observations)
+    if most is None:
+        return loaded
+    inside = located(observations, domain)[0] >= 0
+    bounded = bound_contributions(observations.take(inside), most)
+    placed = place(bounded.observations, domain)
+    loaded = replace(loaded, placed=replace(placed, read=loaded.placed.read, outside=loaded.placed.outside))
+    for sentence in bounded.lines():
+        loaded = loaded.with_note(sentence)
+    return loaded
+
+
+def build_domain(settings: ReleaseSettings, progress: Progress | None = None) -> Domain:
+    """Fill the settings' region with hexagons.
+
+    Parameters
+    ----------
+    settings : ReleaseSettings
+    progress : callable, optional
+        Told the share done; what it raises ends the work.
+
+    Returns
+    -------
+    Domain
+    """
+    report = progress or (lambda fraction, text: None)
+    if settings.bbox is not None:
+        crosses = settings.crosses_date_line
+        return domain_from_bbox(*settings.bbox, settings.resolution, report, crosses_date_line=crosses)
+    return domain_from_geojson(str(settings.region), settings.resolution, report)
+
+
+def build_lattice(domain: Domain) -> Lattice:
+    """The domain as a prior sees it, with padding rings for graph priors."""
+    return Lattice(*domain.lattice_arrays(padding_rings=PADDING_RINGS))
+
+
+def load_project(settings: ReleaseSettings, progress: Progress | None = None) -> Project:
+    """Load the domain first, then the sources; every failure is one sentence."""
+    refuse_waiting(settings)
+    report = progress or (lambda fraction, text: None)
+    notes = () if settings.data.trip is None else (trip_note(settings.data.trip),)
+    report(0.0, "Filling the region with hexagons")
+    domain = build_domain(settings, lambda share, text: report(0.2 * share, text))
+    report(0.2, "Reading the private data")
+    observations, private_report = load_source(settings.data, settings.value_unit, settings.owner)
+    private = place_private(observations, private_report, domain, settings.records_per_owner)
+    lattice = build_lattice(domain)
+    reference_report: LoadReport | None = None
+    if settings.reference is not None:
+        report(0.6, "Reading the reference data")
+        reference_observations, reference_report = load_source(settings.reference, settings.value_unit)
+        warning = refuse_overlap(observations, reference_observations)
+        if warning is not None:
+            private = private.with_note(warning)
+        reference = place(reference_observations, domain)
+        kind: ReferenceKind = "public reference data" if settings.reference_public else "reference data"
+        relative = relative_field(settings, domain, lattice, reference)
+        if relative is not None:
+            private = replace(private, placed=relative.of(private.placed))
+            reference = relative.of(reference)
+        if relative is None or relative.clip is None:
+            response = choose_response(settings, reference)
+        else:  # the reference cannot show change against itself: simulated change stands in
+            response = change_response(settings, relative.clip)
+            reference, kind = _stand_in(settings, domain, lattice, response, private), "simulated"
+        attribution = observations.attribution + reference_observations.attribution
+        generated = observations.generated
+    else:
+        relative = relative_field(settings, domain, lattice, None)
+        if relative is not None:
+            private = replace(private, placed=relative.of(private.placed))
+        response = choose_response(settings, None)
+        reference = _stand_in(settings, domain, lattice, response, private)
+        kind = "simulated"
+        attribution, generated = observations.attribution, observations.generated
+    report(1.0, "Loaded")
+    return Project(
+        settings, domain, lattice, response, private, reference, kind, reference_report,
+        tuple(dict.fromkeys(attribution)), generated, notes=notes, relative=relative,
+    )  # fmt: skip
+
+
+def _stand_in(
+    settings: ReleaseSettings, domain: Domain, lattice: Lattice, response: ResponseScale, private: Loaded
+) -> PlacedObservations:
+    """Simulated observations, as many as there are private records where that number is public."""
+    # Where one record may be more or less their number is not public: one for each hexagon stands for it.
+    counted = settings.relation == "replace-one"
+    n = public_n(private.placed, settings.unit) if counted else domain.size
+    known = private.placed.index if settings.places_public else None
+    return simulate_reference(settings, lattice, response, n, known)
+
+
+def change_response(settings: ReleaseSettings, spread: float) -> ResponseScale:
+    """Public scale of change: centred at none, clipped where 90 % of the reference lie around its map."""
+    transform: Transform = "log" if settings.uses_log else "identity"
+    centre = 0.0 if settings.centre is None else settings.centre
+    level = float(ResponseScale(transform, 0.0, 1.0, "").forward(settings.threshold))
+    reach = max(spread, 1.25 * abs(level - centre), 1e-6)
+    clip = settings.clip if settings.clip is not None else float(f"{reach:.4g}")
+    given = settings.centre is not None and settings.clip is not None
+    origin = "given by the curator as public" if given else "from the reference data around their own map"
+    return ResponseScale(transform, centre, clip, origin)
+
+
+def choose_response(settings: ReleaseSettings, reference: PlacedObservations | None) -> ResponseScale:
+    """Public centre and clip bound: as given, otherwise from reference data; never from the private data.
+
+    From reference data the centre is the median over cells of the cells' medians (a path falls back to it
+    where there are no records, so crowded cells must not pull it), and the clip bound is the distance from it
+    that holds 90 % of the observations and always reaches the threshold. Raises `WorkflowError` where neither
+    is to be had.
+    """
+    transform: Transform = "log" if settings.uses_log else "identity"
+    if settings.centre is not None and settings.clip is not None:
+        return ResponseScale(transform, settings.centre, settings.clip, "given by the curator as public")
+    if reference is None:
+        raise WorkflowError(
+            "Without reference data the public centre and clip bound must be given: set `centre` and `clip` "
+            f"in {'log units' if transform == 'log' else 'the data unit'}, or name `reference` data."
+        )
+    unscaled = ResponseScale(transform, 0.0, 1.0, "")
+    value = unscaled.forward(reference.value)
+    middle = float(np.median(unscaled.forward(cell_medians(reference)[1])))
+    centre = settings.centre if settings.centre is not None else round(middle, 4)
+    level = float(unscaled.forward(settings.threshold))
+    spread = float(np.quantile(np.abs(value - centre), CLIP_QUANTILE))
+    clip = settings.clip if settings.clip is not None else round(max(spread, 1.25 * abs(level - centre)), 4)
+    if clip <= 0:
+        raise WorkflowError("The reference values do not vary: give a public `clip` bound.")
+    return ResponseScale(transform, centre, clip, "from the reference data")
+
+
+def simulate_reference(
+    settings: ReleaseSettings,
+    lattice: Lattice,
+    response: ResponseScale,
+    n: int,
+    places: NDArray[np.int64] | None = None,
+) -> PlacedObservations:
+    """A simulated stand-in for reference data: a drawn field with noise, `n` records spread evenly.
+
+    For the unit "cell" each of the n records has a cell of its own. Where the places of the records are
+    public they are given as `places`, the cell of each observation, and the simulated ones lie there.
+
+    Public by construction: only the domain, the response scale, the public number of records and public
+    places enter.
+    """
+    return simulate_field(settings, lattice, response, n, places)[0]
+
+
+def simulate_field(
+    settings: ReleaseSettings,
+    lattice: Lattice,
+    response: ResponseScale,
+    n: int,
+    places: NDArray[np.int64] | None = None,
+    number: int = 0,
+) -> tuple[PlacedObservations, NDArray[np.float64]]:
+    """Simulated observations and the field (N,), response units, behind them: `number` tells fields apart.
+
+    Fields of several ranges, scatters and means: a design made for one of them may fail where the truth is
+    rougher, or where little of the area lies above the threshold.
+    """
+    entropy = SimulationEntropy(SIMULATION_SEED + number)
+    extent = float(np.ptp(lattice.domain_centres, axis=0).max())
+    across = SIMULATED_RANGES[number % len(SIMULATED_RANGES)]
+    scatter = SIMULATED_SCATTER[number % len(SIMULATED_SCATTER)]
+    prior = make_prior("car", lattice, max(extent / across, 2.0 * lattice.spacing))
+    field: NDArray[np.float64] = SIMULATED_SPREAD * prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
+    field += SIMULATED_OFFSETS[number % len(SIMULATED_OFFSETS)]
+    if places is not None:
+        index = np.unique(places) if settings.unit == "cell" else places
+        n = int(index.size)
+    elif settings.unit == "cell":
+        index = np.argsort(entropy.uniform(lattice.size), kind="stable")[:n].astype(np.int64)
+        n = int(index.size)
+    else:
+        index = np.minimum((entropy.uniform(n) * lattice.size).astype(np.int64), lattice.size - 1)
+    value = response.value(field[index] + scatter * entropy.normal(n))
+    return PlacedObservations(index, value, n, 0), field

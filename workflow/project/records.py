@@ -1,0 +1,132 @@
+"""From observations to the records a mechanism protects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data_loaders import Observations
+from dpgp_core.mechanisms.base import Unit
+from dpgp_core.posterior.records import CollapsedRecords
+from geo import Domain, outside_reason, to_lonlat
+from workflow.errors import WorkflowError
+from workflow.project.response import ResponseScale
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PlacedObservations:
+    """Observations that lie inside the domain: their cell and value, private to the curator.
+
+    Parameters
+    ----------
+    index
+        (n,) positions in the domain's cell array
+    value
+        (n,) values in the data's own unit
+    read
+        rows the loader kept; `outside` of them lie outside the domain
+    year
+        (n,) calendar years, None where a row's time is not known
+    sure
+        mean probability that a row is in its hexagon, where places carry known noise; None for exact places
+    """
+
+    index: NDArray[np.int64]
+    value: Floats
+    read: int
+    outside: int
+    year: NDArray[np.int64] | None = None
+    sure: float | None = None
+
+    def part(self, kept: NDArray[np.bool_]) -> PlacedObservations:
+        """The observations of a mask (n,)."""
+        year = None if self.year is None else self.year[kept]
+        return PlacedObservations(self.index[kept], self.value[kept], int(kept.sum()), 0, year, self.sure)
+
+
+@dataclass(frozen=True)
+class BinnedRecords:
+    """Records of one unit of protection; `clipped` of them lay beyond the clip bound (curator only)."""
+
+    records: CollapsedRecords
+    unit: Unit
+    clipped: int
+
+    @property
+    def n(self) -> int:
+        return self.records.n
+
+
+def located(observations: Observations, domain: Domain) -> tuple[NDArray[np.int64], Floats | None]:
+    """The cell of each observation, -1 outside; where noise is known the likeliest, with its probability."""
+    longitude, latitude = to_lonlat(observations.x, observations.y, observations.crs)
+    if observations.place_sd is None:
+        return domain.locate(longitude, latitude), None
+    return domain.locate_uncertain(longitude, latitude, observations.place_sd)
+
+
+def place(observations: Observations, domain: Domain) -> PlacedObservations:
+    """Find each observation's cell; rows outside the domain are dropped and counted.
+
+    Where places carry known noise that is the likeliest hexagon of each: a function of the row alone.
+
+    Raises `WorkflowError` when none is inside, and says whether swapped coordinates explain it.
+    """
+    index, sure = located(observations, domain)
+    inside = index >= 0
+    if not inside.any():
+        reason = outside_reason(observations.x, observations.y, observations.crs, domain)
+        raise WorkflowError(f"All observations lie outside the domain. {reason}")
+    return PlacedObservations(
+        index[inside],
+        np.asarray(observations.value, dtype=np.float64)[inside],
+        int(index.size),
+        int((~inside).sum()),
+        _years(observations, inside),
+        None if sure is None else float(sure[inside].mean()),
+    )
+
+
+def _years(observations: Observations, inside: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+    if observations.time is None or np.isnat(observations.time[inside]).any():
+        return None
+    year = observations.time[inside].astype("datetime64[Y]").astype(np.int64) + 1970
+    return np.asarray(year, dtype=np.int64)
+
+
+def bin_records(
+    placed: PlacedObservations, response: ResponseScale, unit: Unit, prior_mean: Floats | None = None
+) -> BinnedRecords:
+    """Collapse placed observations to records in response units.
+
+    Point record: each observation, moved to its cell centre, is a record. Cell record: the median value of
+    each non-empty cell is one record (paper, appendix D.2). `prior_mean` (N,), in response units, is public
+    and subtracted first; the clip bound applies to the residual.
+    """
+    value, index = placed.value, placed.index
+    if unit == "cell":
+        index, value = cell_medians(placed)
+    raw = response.forward(value)
+    if prior_mean is not None:
+        raw = raw - prior_mean[index]
+    clipped = int((np.abs(raw) > 1.0).sum())
+    return BinnedRecords(CollapsedRecords.from_records(index, np.clip(raw, -1.0, 1.0)), unit, clipped)
+
+
+def public_n(placed: PlacedObservations, unit: Unit) -> int:
+    """The number of records of a unit of protection, the one number of the private data taken as public."""
+    return int(np.unique(placed.index).size if unit == "cell" else placed.index.size)
+
+
+def cell_medians(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
+    """Non-empty cells (sorted) and the median value in each, in the data's own unit."""
+    order = np.lexsort((placed.value, placed.index))
+    index, value = placed.index[order], placed.value[order]
+    cells, start, count = np.unique(index, return_index=True, return_counts=True)
+    low = value[start + (count - 1) // 2]
+    high = value[start + count // 2]
+    return cells, (low + high) / 2.0

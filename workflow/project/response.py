@@ -1,0 +1,51 @@
+"""The response scale: the public map between the data's own unit and responses in [-1, 1]."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.errors import InvalidValue
+from workflow.settings.words import Transform
+
+
+@dataclass(frozen=True)
+class ResponseScale:
+    """Public map between the data's own unit and responses in [-1, 1].
+
+    response = clip((transform(value) - centre) / clip, -1, 1), with `transform` "log" or "identity".
+    `centre` and `clip` are in transformed units and public; `origin` says where they came from.
+    """
+
+    transform: Transform
+    centre: float
+    clip: float
+    origin: str
+
+    def __post_init__(self) -> None:
+        if self.transform not in ("log", "identity"):
+            raise InvalidValue(f"transform must be 'log' or 'identity', got {self.transform!r}.")
+        if not np.isfinite(self.centre):
+            raise InvalidValue("the public centre must be a finite number.")
+        if not (np.isfinite(self.clip) and self.clip > 0):
+            raise InvalidValue("the public clip bound must be a positive finite number.")
+
+    def forward(self, value: NDArray[np.float64] | float) -> NDArray[np.float64]:
+        """Values in the data's unit to unclipped responses; raises where a log is impossible."""
+        value = np.asarray(value, dtype=np.float64)
+        if self.transform == "log":
+            if np.any(~(value > 0)):
+                raise InvalidValue("the log transform needs positive values: drop or correct the others.")
+            value = np.log(value)
+        return np.asarray((value - self.centre) / self.clip)
+
+    def response(self, value: NDArray[np.float64] | float) -> NDArray[np.float64]:
+        """Values in the data's unit to responses clipped to [-1, 1]."""
+        return np.clip(self.forward(value), -1.0, 1.0)
+
+    def value(self, response: NDArray[np.float64] | float) -> NDArray[np.float64]:
+        """Responses back to the data's unit."""
+        raw = np.asarray(response, dtype=np.float64) * self.clip + self.centre
+        return np.exp(raw) if self.transform == "log" else raw

@@ -1,0 +1,178 @@
+"""The release: released paths and the facts that travel with them; nothing private by construction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.excursion.sets import Direction
+from dpgp_core.mechanisms.base import Design, Protects, Unit
+from dpgp_core.mechanisms.facts import Relation
+from workflow.errors import WorkflowError
+from workflow.project.relative import Relative
+from workflow.project.response import ResponseScale
+from workflow.settings.stated import NOTHING_STATED, StatedFacts
+from workflow.settings.words import ReferenceKind, TuningKind
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How the design was chosen, and in words by what."""
+
+    kind: TuningKind
+    detail: str
+
+    @property
+    def accounted(self) -> bool:
+        return self.kind != "not accounted"
+
+
+@dataclass(frozen=True)
+class ReceiptLine:
+    """One line of the receipt: what it is about, what it says, and whether it is a warning."""
+
+    topic: str
+    text: str
+    warning: bool = False
+
+
+@dataclass(frozen=True)
+class Expected:
+    """How right a release was expected to be before it was drawn; all on reference data.
+
+    Parameters
+    ----------
+    agreement
+        Expected IoU with the map without privacy, None where that map has one side only.
+    area_error
+        Expected |released area - true area| over the true area, None where unknown.
+    right
+        Expected share of the shown hexagons that are right, None where unknown.
+    basis
+        What this rests on.
+    """
+
+    agreement: float | None
+    area_error: float | None
+    right: float | None
+    basis: ReferenceKind
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """The privacy facts of a release, as they stand in its statement.
+
+    Parameters
+    ----------
+    order
+        Renyi order that gave epsilon, None where another proof did
+    unit_word
+        "sale", "sensor" or "cell"
+    rdp_orders, rdp_values
+        the RDP curve; no orders where only mu or a pure epsilon is stated
+    group
+        (records, epsilon, delta) of somebody with up to so many records
+    gaussian_mu
+        mu where the release is a Gaussian mechanism
+    cost
+        everything that is proved about the release, from which a reader recomputes epsilon and the groups
+    """
+
+    epsilon: float
+    delta: float
+    order: float | None
+    unit: Unit
+    unit_word: str
+    n: int
+    bound: str
+    bound_source: str
+    proved: bool
+    rdp_orders: tuple[float, ...]
+    rdp_values: tuple[float, ...]
+    group: tuple[tuple[int, float, float], ...] = ()
+    gaussian_mu: float | None = None
+    cost: Cost | None = None
+
+
+@dataclass(frozen=True)
+class Release:
+    """What was released, ready to leave the building.
+
+    Parameters
+    ----------
+    cells
+        H3 indices of the public domain, sorted, length N
+    region
+        public region as a GeoJSON geometry (WGS84)
+    paths
+        (L, N) released paths in response units, before smoothing
+    mean, sd
+        (N,) mean and deviation of the field given the release, response units, where the mechanism has them;
+        the public prior mean is inside
+    draws
+        (J, N) joint draws of the field given the release, where the paths are none themselves
+    relation
+        which datasets are neighbours; `protects` what is hidden of a record
+    expected
+        how right the map is expected to be, and on what that rests
+    prior_mean
+        (N,) public prior mean in response units that was added back, or None (`paths` already contain it)
+    relative
+        the public field to which values and threshold are relative, None where they are the data's own
+    stated
+        what the curator says about collection, access and the like
+    threshold
+        in the data's own unit; direction "above" or "below"
+    """
+
+    release_id: str
+    created: str
+    title: str
+    cells: tuple[str, ...]
+    resolution: int
+    region: dict[str, object]
+    response: ResponseScale
+    value_name: str
+    value_unit: str
+    threshold: float
+    direction: Direction
+    design: Design
+    privacy: Guarded
+    tuning: Tuning
+    paths: NDArray[np.float64]
+    receipt: tuple[ReceiptLine, ...]
+    attribution: tuple[str, ...] = ()
+    generated: bool = False
+    simulation: bool = False
+    prior_mean: NDArray[np.float64] | None = None
+    relative: Relative | None = None
+    mean: NDArray[np.float64] | None = None
+    sd: NDArray[np.float64] | None = None
+    draws: NDArray[np.float64] | None = None
+    relation: Relation = "replace-one"
+    protects: Protects = "values and places"
+    expected: Expected | None = None
+    domain_origin: str = ""
+    ledger_entry: str = ""
+    notes: tuple[str, ...] = field(default_factory=tuple)
+    stated: StatedFacts = NOTHING_STATED
+
+    def __post_init__(self) -> None:
+        if self.paths.ndim != 2 or self.paths.shape[1] != len(self.cells):
+            raise WorkflowError("paths must have one column per cell of the domain.")
+        if not np.all(np.isfinite(self.paths)):
+            raise WorkflowError("released paths must be finite.")
+        if self.draws is not None and (self.mean is None or self.draws.shape[1:] != self.paths.shape[1:]):
+            raise WorkflowError("draws need one column per cell, and a mean beside them.")
+        if list(self.cells) != sorted(set(self.cells)):
+            raise WorkflowError("cells must be sorted and unique.")
+        if self.direction not in ("above", "below"):
+            raise WorkflowError(f"direction must be 'above' or 'below', got {self.direction!r}.")
+
+    @property
+    def level(self) -> float:
+        """The threshold in response units."""
+        return float(self.response.forward(self.threshold))

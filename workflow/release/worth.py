@@ -1,0 +1,78 @@
+"""Worth: whether a planned map is expected to say more than a map that needs no private record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workflow.errors import WorkflowError
+from workflow.release.record import Expected, ReceiptLine
+
+LEAST_AGREEMENT = 0.5
+
+
+class LowAgreement(WorkflowError):
+    """A release is stopped because its map is expected to be poor; nothing was charged."""
+
+
+@dataclass(frozen=True)
+class Yardsticks:
+    """What maps without any private record would reach, on the same reference data as `Expected`.
+
+    Parameters
+    ----------
+    one_colour
+        IoU of the map that calls every hexagon inside: the share that is.
+    free
+        IoU of the free map, which public knowledge alone draws; None where the reference is simulated.
+    """
+
+    one_colour: float
+    free: float | None = None
+
+
+def objections(expected: Expected | None, yardsticks: Yardsticks | None) -> tuple[str, ...]:
+    """Why a map is not expected to be worth releasing, a clause each; none for a design given by hand.
+
+    Compared are the numbers themselves, not the two digits that are said of them.
+    """
+    if expected is None:
+        return ()
+    said, agreement = [], expected.agreement
+    if agreement is None:
+        return ("no agreement can be expected, because the map of the reference data has one side only",)
+    if not agreement >= LEAST_AGREEMENT:
+        said.append(f"its expected agreement is {agreement:.3f}, below {LEAST_AGREEMENT:g}")
+    if yardsticks is not None and agreement < yardsticks.one_colour:
+        said.append(
+            f"a map of one colour would agree better ({yardsticks.one_colour:.3f} instead of {agreement:.3f})"
+        )
+    if yardsticks is not None and yardsticks.free is not None and agreement < yardsticks.free:
+        said.append(
+            "the free map, drawn from public data alone, would agree better "
+            f"({yardsticks.free:.3f} instead of {agreement:.3f})"
+        )
+    return tuple(said)
+
+
+def stop_or_state(
+    expected: Expected | None, yardsticks: Yardsticks | None, accepted: bool
+) -> tuple[ReceiptLine, ...]:
+    """The warning that a release of a poor map carries, or nothing for a good one.
+
+    Raises
+    ------
+    LowAgreement
+        For a poor map that nobody accepted.
+    """
+    found = objections(expected, yardsticks)
+    if not found:
+        return ()
+    said = " and ".join(found)
+    if not accepted:
+        raise LowAgreement(
+            f"This release is stopped, and nothing was charged: {said}. Take coarser hexagons, a larger "
+            "epsilon, another mechanism or the public map as prior mean, or release it all the same with "
+            "--accept-low-agreement."
+        )
+    text = f"Expected to be a poor map: {said}. The curator released it all the same."
+    return (ReceiptLine("Low agreement", text, True),)

@@ -1,0 +1,59 @@
+"""Beside a pilot: what a release may cost when an accounted look at the records was paid for already."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from dpgp_core.accounting.composition import Cost, compose, epsilon
+from dpgp_core.mechanisms.base import Budget, Design
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.registry import mechanism_of
+from workflow.errors import WorkflowError
+from workflow.project.load import Pilot, Project
+from workflow.search.facts import public_facts
+from workflow.search.task import Scored
+
+STEPS = 14
+SLACK = 1.25  # calibration charges a release up to so much more than it is proved to cost
+
+
+def left_for_release(total: float, pilot: Pilot | None) -> float:
+    """About what a release may cost beside a pilot: costs of Gaussian-like releases add in squares."""
+    return total if pilot is None else math.sqrt(total**2 - pilot.epsilon**2)
+
+
+def cost_beside_pilot(design: Design, facts: PublicFacts, pilot: Pilot, delta: float) -> float:
+    """Epsilon at `delta` of pilot and release together, an upper bound."""
+    return epsilon(with_pilot(mechanism_of(design).guarantee(design, facts).cost, pilot), delta).epsilon
+
+
+def with_pilot(cost: Cost, pilot: Pilot | None) -> Cost:
+    """What a release costs together with the pilot that chose its design."""
+    return cost if pilot is None else compose((cost, pilot.cost))
+
+
+def beside_pilot(project: Project, chosen: Scored, pilot: Pilot) -> Scored:
+    """The chosen design with the least noise at which pilot and release together cost at most epsilon.
+
+    Its utility stays that of the search, whose noise differed by the little that composition leaves.
+    Bisection on the release's own epsilon; the total is a proved bound.
+    """
+    settings, facts = project.settings, public_facts(project)
+    mechanism = mechanism_of(chosen.design)
+    low, high, best = 0.0, SLACK * settings.epsilon, None
+    for _ in range(STEPS):
+        middle = 0.5 * (low + high)
+        budget = Budget(middle, project.delta, settings.bound)
+        design = mechanism.calibrate(chosen.design, facts, budget)
+        if design is None:
+            low = middle
+            continue
+        total = cost_beside_pilot(design, facts, pilot, project.delta)
+        if total <= settings.epsilon:
+            low, best = middle, replace(chosen, design=design, epsilon=total)
+        else:
+            high = middle
+    if best is None:
+        raise WorkflowError("The pilot leaves too little for a release: lower its share or raise epsilon.")
+    return best

@@ -1,0 +1,107 @@
+"""The choice: all that is fixed before the private records are touched, searched for, typed in or given."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from dpgp_core.errors import CoreError
+from dpgp_core.mechanisms.base import Budget, Design
+from dpgp_core.mechanisms.registry import mechanism_named
+from workflow.errors import WorkflowError
+from workflow.project.load import Project
+from workflow.project.response import ResponseScale
+from workflow.release.record import Expected, Tuning
+from workflow.release.worth import Yardsticks
+from workflow.search.facts import ask_of, public_facts
+from workflow.search.public_map import PublicMap, answered, public_map
+from workflow.search.task import Scored, SearchResult
+from workflow.settings.words import TuningKind
+
+
+@dataclass(frozen=True)
+class Choice:
+    """All that is fixed before the private records are touched, and how it was chosen."""
+
+    design: Design
+    response: ResponseScale
+    tuning: Tuning
+    public_map: PublicMap | None = None
+    expected: Expected | None = None
+    yardsticks: Yardsticks | None = None
+
+
+def expected_of(project: Project, scored: Scored) -> Expected:
+    """What a scored design promises, with the data on which that rests."""
+    found = scored.utility
+
+    def known(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    area, right = known(found.area_error), known(found.right)
+    return Expected(known(found.agreement), area, right, project.reference_kind)
+
+
+def given_choice(project: Project) -> Choice:
+    """The design given by hand: lengthscale and ridge from the settings, the noise solved.
+
+    The first of the asked mechanisms that these two numbers describe is meant.
+    """
+    settings = project.settings
+    if settings.lengthscale is None or settings.ridge is None:
+        raise WorkflowError("Give lengthscale and ridge together to skip the search.")
+    facts, ask = public_facts(project), ask_of(project)
+    budget = Budget(settings.epsilon, project.delta, settings.bound)
+    for mechanism in map(mechanism_named, settings.mechanisms):
+        try:
+            shape = mechanism.given(facts, ask, settings.lengthscale, settings.ridge)
+            if shape is None:
+                continue
+            design = mechanism.calibrate(shape, facts, budget)
+        except (CoreError, ValueError) as error:
+            raise WorkflowError(f"Impossible: {error}") from error
+        if design is None:
+            raise WorkflowError(
+                f"Ridge {settings.ridge:g} cannot meet epsilon {settings.epsilon:g} at any scale: "
+                "raise the ridge."
+            )
+        design = mechanism.sharpened(design, facts, budget)
+        detail = "typed in by the curator as public knowledge"
+        return Choice(design, project.response, tuning_of(project, "given", detail))
+    raise WorkflowError(
+        "Lengthscale and ridge describe none of the mechanisms asked for: leave them out to search."
+    )
+
+
+def typed_choice(project: Project, result: SearchResult, scored: Scored) -> Choice:
+    """A design typed in and judged on the reference data, with the public map of the search if it had one.
+
+    Raises `WorkflowError` where it costs more than the settings' epsilon, the pilot included.
+    """
+    if not scored.epsilon <= project.settings.epsilon:
+        raise WorkflowError(
+            f"This design does not fit epsilon {project.settings.epsilon:g}: raise its ridge or scale, take "
+            "fewer paths, or raise the budget."
+        )
+    detail = "typed in by the curator and judged there"
+    return Choice(
+        scored.design, scored.response, tuning_of(project, project.reference_kind, detail),
+        public_map(answered(project, result), result.model, scored.response), expected_of(project, scored),
+    )  # fmt: skip
+
+
+def stated(project: Project, choice: Choice) -> Choice:
+    """The choice as a release must state it: what was chosen by looking is not accounted for."""
+    tuning = choice.tuning
+    return (
+        replace(choice, tuning=tuning_of(project, tuning.kind, tuning.detail)) if tuning.accounted else choice
+    )
+
+
+def tuning_of(project: Project, kind: TuningKind, detail: str) -> Tuning:
+    """How the design was chosen; what was chosen after looking at the private data is not accounted for."""
+    return (
+        Tuning("not accounted", f"Otherwise: {kind}, {detail}.")
+        if project.settings.looked
+        else Tuning(kind, detail)
+    )

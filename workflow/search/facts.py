@@ -1,0 +1,66 @@
+"""What a search and a release may know beforehand: public facts and the size of the grid, from a project."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.base import Ask, Protects
+from dpgp_core.mechanisms.facts import PublicFacts
+from workflow.ledger.places import home
+from workflow.project.load import Project
+from workflow.project.records import public_n
+
+PUBLIC_WORK = "public"
+"""Folder, beside the ledger, of what was computed from public geography alone."""
+
+
+def private_n(project: Project) -> int:
+    """The number of records of the chosen unit of protection that may be known.
+
+    The private records' own where one record is exchanged for another. Where one may be more or less their
+    number is not public: that of the reference data, or of the simulated ones, stands for it.
+    """
+    unit = project.settings.unit
+    if project.settings.relation == "add-or-remove":
+        return public_n(project.reference, unit)
+    return public_n(project.private.placed, unit)
+
+
+def public_facts(project: Project) -> PublicFacts:
+    """The public facts of a project's release."""
+    settings = project.settings
+    return PublicFacts(
+        project.lattice,
+        private_n(project),
+        relation=settings.relation,
+        places_public=settings.places_public,
+        counts=_public_counts(project),
+        single=settings.unit == "cell",
+        store=home() / PUBLIC_WORK,
+    )
+
+
+def _public_counts(project: Project) -> Floats | None:
+    """(N,) records per cell of published reference data, where the settings let them be used."""
+    if not project.settings.uses_public_counts:
+        return None
+    relative = project.relative  # with a public map the reference is simulated: its own records count
+    places = relative.places if relative is not None and relative.places is not None else None
+    index = project.reference.index if places is None else places
+    counts = np.bincount(index, minlength=project.domain.size).astype(np.float64)
+    return np.minimum(counts, 1.0) if project.settings.unit == "cell" else counts
+
+
+def protects(project: Project) -> Protects:
+    """What a release of the project hides: places that were declared public are used and not hidden.
+
+    That holds for every mechanism then, as its design may have been tuned on the known places.
+    """
+    return "values" if project.settings.places_public else "values and places"
+
+
+def ask_of(project: Project) -> Ask:
+    """Priors, paths and size of the grid that the settings ask for."""
+    settings = project.settings
+    return Ask(project.priors, settings.paths, settings.quick)

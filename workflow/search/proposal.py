@@ -1,0 +1,85 @@
+"""The proposal in words: which mechanism won on the reference data, by how much, and what lies on an edge."""
+
+from __future__ import annotations
+
+import math
+
+from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
+from workflow.search.task import Scored, SearchResult
+from workflow.words import significant
+
+
+def proposal_words(result: SearchResult) -> str:
+    """One sentence: what is proposed, what it is expected to reach, and what the others reached."""
+    chosen = result.chosen
+    title = mechanism_of(chosen.design).title
+    said = (
+        f"Proposed: {title} with a clip bound of {significant(chosen.response.clip, 3)}, because on the "
+        f"reference data it {_reaches(chosen, result)}"
+    )
+    others = _others(result)
+    if not others:
+        return f"{said}."
+    rest = "; ".join(
+        f"{mechanism_named(name).title} {_reaches(best, result)} at its best" for name, best in others.items()
+    )
+    return f"{said}; {rest}."
+
+
+def start_words(plain: SearchResult, mapped: SearchResult) -> str:
+    """What the best releases with and without the public map as prior mean reach."""
+    return (
+        f"Starting from the public map, the best release {_reaches(mapped.chosen, mapped)}; without it, the "
+        f"best {_reaches(plain.chosen, plain)}. The better of the two is proposed."
+    )
+
+
+def beside_words(result: SearchResult) -> str:
+    """What stands beside the agreement: area, shown hexagons, and the map of one colour."""
+    found, said = result.chosen.utility, []
+    if math.isfinite(found.area_error):
+        said.append(f"its area is off by about {math.ceil(100 * found.area_error):.0f} %")
+    if math.isfinite(found.right):
+        said.append(f"{math.floor(100 * found.right):.0f} % of the hexagons that it shows are right")
+    said.append(f"a map of one colour would reach {float(result.baseline.mean()):.2f}")
+    return f"Beside it: {', '.join(said)}."
+
+
+def edge_words(result: SearchResult) -> tuple[str, ...]:
+    """A sentence for everything chosen that is the least or the most the search tried."""
+    if not result.on_edge:
+        return ()
+    parts = " and ".join(f"{what} ({end})" for what, end in result.on_edge)
+    return (
+        f"At the end of what was tried: {parts}. Beyond it another design may do a little better; vary it by "
+        "hand to see.",
+    )
+
+
+def _reaches(scored: Scored, result: SearchResult) -> str:
+    if result.objective == "bce":
+        return f"has a cross-entropy of {scored.utility.bce:.3f}"
+    agreement = scored.utility.agreement
+    if math.isnan(agreement):
+        return "has no agreement (IoU), as their map has one side only"
+    return f"reaches an agreement (IoU) of {agreement:.2f}"
+
+
+def _others(result: SearchResult) -> dict[str, Scored]:
+    """The best design at the chosen one's budget of every other mechanism, the best first."""
+    budgets = {
+        point.epsilon for point in result.frontier
+        if point.scored.design == result.chosen.design and point.scored.response == result.chosen.response
+    }  # fmt: skip
+
+    def loss(scored: Scored) -> float:
+        return scored.utility.bce if result.objective == "bce" else -scored.utility.known_agreement
+
+    best: dict[str, Scored] = {}
+    for point in result.frontier:
+        name = point.scored.design.mechanism
+        if point.epsilon not in budgets or name == result.chosen.design.mechanism:
+            continue
+        if name not in best or loss(point.scored) < loss(best[name]):
+            best[name] = point.scored
+    return dict(sorted(best.items(), key=lambda item: loss(item[1])))

@@ -1,0 +1,39 @@
+"""Settling on a design: the project and choice that release a dot of the frontier, or a typed design."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workflow.project.load import Project
+from workflow.search.choice import Choice, expected_of, typed_choice
+from workflow.search.public_map import answered, public_map
+from workflow.search.task import FrontierPoint, Scored
+from workflow.search.tuning import Tuned
+
+
+def as_searched(project: Project, tuned: Tuned) -> Project:
+    """The project with the number of paths it was searched with; a typed design may have changed it since."""
+    paths = tuned.result.unconstrained.design.paths
+    return replace(project, settings=project.settings.with_changes(paths=paths))
+
+
+def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Project, Choice]:
+    """The project and choice that release the design of a dot, at that dot's epsilon."""
+    searched = as_searched(project, tuned)
+    settled = replace(searched, settings=searched.settings.with_changes(epsilon=point.epsilon))
+    public = public_map(answered(project, tuned.result), tuned.result.model, point.scored.response)
+    return settled, Choice(
+        point.scored.design,
+        point.scored.response,
+        tuned.choice.tuning,
+        public,
+        expected_of(project, point.scored),
+        tuned.choice.yardsticks,
+    )
+
+
+def settle_on_typed(project: Project, tuned: Tuned, scored: Scored) -> tuple[Project, Choice]:
+    """The project and choice that release a typed design within the settings' epsilon."""
+    choice = replace(typed_choice(project, tuned.result, scored), yardsticks=tuned.choice.yardsticks)
+    settings = project.settings.with_changes(paths=scored.design.paths)
+    return replace(project, settings=settings), choice

@@ -1,0 +1,22 @@
+"""Sharpening: the designs that a search shows get the least noise that is proved for their budget."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dpgp_core.mechanisms.registry import mechanism_of
+from workflow.search.score import utility_of
+from workflow.search.task import Scored, SearchTask
+
+
+def sharpened(task: SearchTask, scored: Scored) -> Scored:
+    """A calibrated design at its own epsilon with up to a tenth less noise, and what it achieves with it.
+
+    The search charges a coarser price, quick to invert, to all of its candidates alike; what it shows and
+    what is released is charged the sharper one.
+    """
+    mechanism = mechanism_of(scored.design)
+    design = mechanism.sharpened(scored.design, task.facts, replace(task.budget, epsilon=scored.epsilon))
+    if design == scored.design:
+        return scored
+    return replace(scored, design=design, utility=utility_of(task.scene_of(scored.response), design))

@@ -1,0 +1,58 @@
+"""One simulated release: what a release of a design looks like on reference data, at no cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.excursion.scores import iou
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.released import draw_release
+from dpgp_core.noise.entropy import SimulationEntropy
+from workflow.project.load import Project
+from workflow.search.facts import public_facts
+from workflow.search.public_map import answered, reference_mean, two_parts
+from workflow.search.task import Scored, SearchResult
+from workflow.search.worlds import make_scene
+
+SEED = 161803  # drawn on reference data only
+
+
+@dataclass(frozen=True)
+class SimulatedRelease:
+    """A design drawn once on the reference data.
+
+    Parameters
+    ----------
+    released, baseline
+        (N,) the drawn set and the non-private one, both of the reference data.
+    iou
+        Their intersection over union.
+    """
+
+    released: NDArray[np.bool_]
+    baseline: NDArray[np.bool_]
+    iou: float
+
+
+def simulated_release(project: Project, result: SearchResult, scored: Scored) -> SimulatedRelease:
+    """Draw a design once on the reference data, from a fixed seed.
+
+    With a public prior mean one part of the reference data plays the public map and the other the private
+    data, so that no observation is counted twice.
+    """
+    project = answered(project, result)
+    settings, design, placed, offset = project.settings, scored.design, project.reference, None
+    if settings.prior_mean:
+        first, placed = two_parts(project.reference)
+        offset = reference_mean(project, first, result.model, scored.response)
+    facts = public_facts(project)
+    world = make_scene(
+        facts, project.domain.cells, placed, scored.response, unit=settings.unit,
+        threshold=settings.threshold, direction=settings.direction, prior_mean=offset,
+    ).world  # fmt: skip
+    prepared = mechanism_of(design).prepare(design, facts, world.records)
+    released = world.published(draw_release(prepared, SimulationEntropy(SEED), simulation=True), design)
+    return SimulatedRelease(released, result.baseline, iou(released, result.baseline))

@@ -1,0 +1,238 @@
+"""What a search is asked and what it answers: tasks, scored designs and the frontier."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.mechanisms.base import Ask, Budget, Design
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.simulation.world import Agreement, World, average
+from workflow.errors import WorkflowError
+from workflow.project.response import ResponseScale
+from workflow.settings.words import Objective
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What a design achieves on reference data.
+
+    Parameters
+    ----------
+    agreement, agreement_sd
+        Expected IoU of the released set with the reference baseline over the whole domain, and its standard
+        deviation over simulated releases; NaN where that baseline has one side only.
+    holdout_iou
+        Expected IoU with the held-out cells' own labels, the design being run without their records;
+        computed for a search's answer only, otherwise NaN.
+    bce
+        Binary cross-entropy of the exceedance probabilities on held-out cells; NaN where not computed.
+    effective_dimension
+        `tr K (K + r^2)^-1`; NaN where not computed or without meaning.
+    area_error
+        Expected |released area - baseline area| over the baseline area; NaN where that map is empty.
+    right
+        Expected share of the shown hexagons that are right; NaN where nothing is shown.
+    """
+
+    agreement: float
+    agreement_sd: float
+    holdout_iou: float = math.nan
+    bce: float = math.nan
+    effective_dimension: float = math.nan
+    area_error: float = math.nan
+    right: float = math.nan
+
+    @property
+    def known_agreement(self) -> float:
+        """The agreement as a rank: 0, as for two maps without a common cell, where it is undefined."""
+        return self.agreement if math.isfinite(self.agreement) else 0.0
+
+    @classmethod
+    def of(cls, found: Agreement) -> Utility:
+        """What simulated released sets achieve; the rest is not computed yet."""
+        return cls(found.iou, found.iou_sd, area_error=found.area_error, right=found.right)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A design with its response scale, its cost at the task's delta and its utility on reference data.
+
+    `epsilon` is an upper bound; `inf` where no finite guarantee exists.
+    """
+
+    design: Design
+    response: ResponseScale
+    epsilon: float
+    utility: Utility
+
+
+@dataclass(frozen=True)
+class FrontierPoint:
+    """The best design found for one mechanism and prior at one epsilon."""
+
+    epsilon: float
+    scored: Scored
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One world of the search and the response scale behind it.
+
+    Parameters
+    ----------
+    others
+        Worlds of further simulated fields, each with its own map to be reached: a design is judged by the
+        average over all of them.
+    """
+
+    response: ResponseScale
+    world: World
+    others: tuple[World, ...] = ()
+
+    def agreement(self, design: Design) -> Agreement:
+        """How simulated releases of a design compare with the maps to be reached."""
+        mechanism = mechanism_of(design)
+        found = [world.agreement(mechanism.simulate(design, world)) for world in (self.world, *self.others)]
+        return found[0] if len(found) == 1 else average(found)
+
+
+@dataclass(frozen=True)
+class SearchTask:
+    """What the search is asked; picklable, and without anything private but the public number of records.
+
+    Parameters
+    ----------
+    scenes
+        One per response scale that is tried.
+    baseline_scene
+        Fits the non-private baseline, without a public prior mean.
+    facts
+        Public facts of the planned release.
+    budget
+        Epsilon, delta and, where asked for, the bound.
+    ask
+        Priors, paths and size of the grid.
+    mechanisms
+        Names of the mechanisms to try.
+    objective
+        "iou" (expected agreement) or "bce" (the paper's).
+    frontier
+        Further epsilons at which designs are shown.
+    unconstrained
+        The baseline's design where it is known already.
+    public_mean
+        Whether the scenes' records are residuals of the public map.
+    """
+
+    scenes: tuple[Scene, ...]
+    baseline_scene: Scene
+    facts: PublicFacts
+    budget: Budget
+    ask: Ask
+    mechanisms: tuple[str, ...]
+    objective: Objective = "iou"
+    frontier: tuple[float, ...] = FRONTIER_EPSILONS
+    unconstrained: Scored | None = None
+    public_mean: bool = False
+
+    @property
+    def n(self) -> int:
+        """The public number of records."""
+        return self.facts.n
+
+    @property
+    def epsilon(self) -> float:
+        """The budget that is asked for."""
+        return self.budget.epsilon
+
+    def loss(self, utility: Utility) -> float:
+        """What the search minimises; an agreement that is undefined counts as none."""
+        return utility.bce if self.objective == "bce" else -utility.known_agreement
+
+    def aiming_at(self, baseline: Bools) -> SearchTask:
+        """The same task with the map to be reached."""
+        scenes = tuple(replace(scene, world=scene.world.aiming_at(baseline)) for scene in self.scenes)
+        plain = Scene(self.baseline_scene.response, self.baseline_scene.world.aiming_at(baseline))
+        return replace(self, scenes=scenes, baseline_scene=plain)
+
+    def scene_of(self, response: ResponseScale) -> Scene:
+        """The scene of a response scale; `WorkflowError` for one that the search did not try."""
+        for scene in self.scenes:
+            if scene.response == response:
+                return scene
+        raise WorkflowError("the response scale is none of the search's own.")
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What the search found; every utility figure is on reference data.
+
+    Parameters
+    ----------
+    unconstrained
+        Best held-out BCE without privacy: the baseline's design, with its own epsilon.
+    chosen
+        Best design under the constraint.
+    frontier
+        Best design per (mechanism, prior) and epsilon, epsilon increasing.
+    baseline
+        (N,) reference excursion set of the unconstrained design.
+    evaluated
+        Number of designs scored.
+    on_edge
+        (what, "smallest" or "largest") of everything chosen that lies at the end of what was tried.
+    public_mean
+        Whether the releases that were compared start from the public map.
+    """
+
+    unconstrained: Scored
+    chosen: Scored
+    frontier: tuple[FrontierPoint, ...]
+    baseline: Bools
+    evaluated: int
+    objective: Objective
+    on_edge: tuple[tuple[str, str], ...] = ()
+    public_mean: bool = False
+
+    @property
+    def model(self) -> PosteriorSamplingDesign:
+        """The Gaussian process behind the non-private baseline."""
+        return model_of(self.unconstrained)
+
+    @property
+    def loss(self) -> float:
+        """What the search has minimised, of its answer."""
+        found = self.chosen.utility
+        return found.bce if self.objective == "bce" else -found.known_agreement
+
+    @property
+    def bce_increase(self) -> float:
+        """Relative increase of the held-out BCE under the constraint."""
+        return self.chosen.utility.bce / self.unconstrained.utility.bce - 1.0
+
+    @property
+    def iou_gap(self) -> float:
+        """Relative loss of held-out IoU under the constraint."""
+        free = self.unconstrained.utility.holdout_iou
+        return (free - self.chosen.utility.holdout_iou) / free if free > 0 else math.nan
+
+
+def model_of(unconstrained: Scored) -> PosteriorSamplingDesign:
+    """The Gaussian process of an unconstrained design."""
+    if not isinstance(unconstrained.design, PosteriorSamplingDesign):
+        raise TypeError("the baseline is a Gaussian process without privacy.")
+    return unconstrained.design
+
+
+def family_of(design: Design) -> tuple[str, str]:
+    """Mechanism and, where the design has one, prior: what the frontier compares."""
+    return design.mechanism, mechanism_of(design).family_of(design)

@@ -1,0 +1,297 @@
+"""Tuning: turns a project into a search on its reference data, and a search result into a choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.excursion.sets import excursion
+from dpgp_core.mechanisms.base import Budget
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from workflow.errors import WorkflowError
+from workflow.progress import Report
+from workflow.project.load import CLIP_QUANTILE, SIMULATED_SPREAD, Project, simulate_field
+from workflow.project.records import PlacedObservations
+from workflow.project.response import ResponseScale
+from workflow.release.worth import Yardsticks
+from workflow.search.beside_pilot import beside_pilot, left_for_release
+from workflow.search.choice import Choice, expected_of, tuning_of
+from workflow.search.executors import Executor, SerialExecutor
+from workflow.search.facts import ask_of, public_facts
+from workflow.search.optimise import search
+from workflow.search.proposal import beside_words, edge_words, proposal_words, start_words
+from workflow.search.public_map import (
+    free_map_agreement,
+    free_map_basis,
+    last_year,
+    public_map,
+    reference_mean,
+    two_parts,
+)
+from workflow.search.task import Scene, Scored, SearchResult, SearchTask, model_of
+from workflow.search.unconstrained import unconstrained_design
+from workflow.search.worlds import make_scene
+
+Floats = NDArray[np.float64]
+CLIP_FACTORS = (1.0, 0.6, 0.36)
+SIMULATED_FIELDS = 5  # by which a design is judged where there are no reference data; one in a quick search
+FOCUSED_FACTORS = (0.8, 0.5, 0.3, 0.18, 0.11)  # of the clip bound of all thresholds, around one of them
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A search result with the choice it leads to.
+
+    Parameters
+    ----------
+    free_agreement
+        IoU that public knowledge alone would reach, estimated from two parts of the reference data; None
+        where the reference is simulated
+    left_out
+        prior families that were asked for and cannot be made on so many cells
+    free_basis
+        how `free_agreement` was estimated
+    starts
+        what was found with and without the public map, "" where only one of them was tried
+    """
+
+    result: SearchResult
+    choice: Choice
+    free_agreement: float | None
+    left_out: tuple[str, ...] = ()
+    free_basis: str = ""
+    starts: str = ""
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a curator should know before releasing, in words; all from reference data."""
+        said = []
+        inside, agreement = float(self.result.baseline.mean()), self.result.chosen.utility.known_agreement
+        if inside in (0.0, 1.0):
+            side = "inside" if inside else "outside"
+            said.append(
+                f"The whole reference map lies {side} the asked region, so the search had nothing to tell "
+                "designs apart: choose another threshold or better reference data."
+            )
+        said += [proposal_words(self.result), *filter(None, [self.starts]), *edge_words(self.result)]
+        said.append(beside_words(self.result))
+        if self.left_out:
+            said.append(
+                f"The search left out the prior {' and '.join(self.left_out)}: it needs a dense matrix, too "
+                "large for this many hexagons. A coarser resolution would include it."
+            )
+        if self.free_agreement is not None:
+            said.append(
+                f"The free map, public knowledge alone, reaches an IoU of about {self.free_agreement:.2f}"
+                f"{self.free_basis}."
+            )
+            if self.choice.public_map is None and agreement <= self.free_agreement:
+                said.append("This release is not expected to add to it; a public prior mean may.")
+            elif agreement <= self.free_agreement:
+                said.append("This release is not expected to add to it.")
+        return tuple(said)
+
+
+def tune(
+    project: Project,
+    report: Report | None = None,
+    executor: Executor | None = None,
+    *,
+    beside: tuple[float, ...] = FRONTIER_EPSILONS,
+) -> Tuned:
+    """Search on the reference data; of the private records only the public number is used.
+
+    Parameters
+    ----------
+    beside
+        Further epsilons for a frontier, where it is shown; the choice does not depend on them.
+    """
+    settings = project.settings
+    if settings.lengthscale is not None and settings.ridge is not None:
+        raise WorkflowError(
+            "Lengthscale and ridge are given: use `given_choice`, there is nothing to search."
+        )
+    if not settings.tries_public_map:
+        return _tuned(project, report, executor, beside)
+    tell = report or (lambda fraction, text: None)
+    with_map, without = (
+        replace(project, settings=settings.with_changes(prior_mean=used)) for used in (True, False)
+    )
+    plain = _tuned(without, lambda share, text: tell(0.5 * share, text), executor, beside)
+    mapped = _tuned(
+        with_map, lambda share, text: tell(0.5 + 0.5 * share, text), executor, beside,
+        plain.result.unconstrained,
+    )  # fmt: skip
+    return better_start(plain, mapped)
+
+
+def better_start(plain: Tuned, mapped: Tuned) -> Tuned:
+    """Of the searches without and with the public map as prior mean the better one, with a word on both.
+
+    Without the map where they are level: the map then says nothing that the records do not.
+    """
+    best = mapped if mapped.result.loss < plain.result.loss else plain
+    return replace(best, starts=start_words(plain.result, mapped.result))
+
+
+def _tuned(
+    project: Project,
+    report: Report | None,
+    executor: Executor | None,
+    beside: tuple[float, ...],
+    unconstrained: Scored | None = None,
+) -> Tuned:
+    """One search, with or without the public map as the settings say."""
+    settings = project.settings
+    task = replace(search_task(project, report, unconstrained, executor), frontier=beside)
+    result = search(task, report, executor)
+    model = result.model
+    free_agreement, basis = None, ""
+    if project.reference_kind in ("reference data", "public reference data"):
+        estimate, basis = free_map_agreement(project, model), free_map_basis(project)
+        free_agreement = estimate if np.isfinite(estimate) else None  # two empty halves agree on nothing
+    if project.pilot is not None:
+        result = replace(result, chosen=beside_pilot(project, result.chosen, project.pilot))
+    chosen = result.chosen
+    public = public_map(project, model, chosen.response)
+    tuning = tuning_of(project, project.reference_kind, _detail(project, result))
+    yardsticks = Yardsticks(float(result.baseline.mean()), free_agreement)
+    choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
+    left_out = tuple(name for name in settings.priors or () if name not in project.priors)
+    return Tuned(result, choice, free_agreement, left_out, basis)
+
+
+def search_task(
+    project: Project,
+    report: Report | None = None,
+    unconstrained: Scored | None = None,
+    executor: Executor | None = None,
+) -> SearchTask:
+    """What the search of a project is asked: scenes on its reference data, public facts, the budget.
+
+    With a public prior mean the baseline's design comes from all reference data; then one part of them, of
+    earlier years where they span several, plays the public map and the other the private data.
+
+    Parameters
+    ----------
+    unconstrained
+        The baseline's design, where an earlier search of the same reference data has found it.
+    """
+    settings, facts = project.settings, public_facts(project)
+    plain = _scene(project, facts, project.reference, project.response)
+    scales = _focused(project) if settings.focus == "threshold" else _narrower(project)
+    others = tuple(_scene(project, facts, project.reference, scale) for scale in scales)
+    task = SearchTask(
+        scenes=(plain, *others),
+        baseline_scene=plain,
+        facts=facts,
+        budget=Budget(left_for_release(settings.epsilon, project.pilot), project.delta, settings.bound),
+        ask=ask_of(project),
+        mechanisms=settings.mechanisms,
+        objective=settings.objective,
+    )
+    if not settings.prior_mean:
+        return replace(task, unconstrained=unconstrained)
+    tell = report or (lambda fraction, text: None)
+    free = unconstrained or unconstrained_design(task, executor or SerialExecutor(), tell)
+    first, second = two_parts(project.reference)
+    return replace(
+        task,
+        public_mean=True,
+        scenes=_residual_scenes(project, facts, first, second, model_of(free)),
+        baseline_scene=_scene(project, facts, second, project.response),
+        unconstrained=free,
+    )
+
+
+def _scene(
+    project: Project, facts: PublicFacts, placed: PlacedObservations, scale: ResponseScale,
+    prior_mean: Floats | None = None, weight: int = 1,
+) -> Scene:  # fmt: skip
+    settings = project.settings
+
+    def made(observed: PlacedObservations) -> Scene:
+        return make_scene(
+            facts, project.domain.cells, observed, scale, unit=settings.unit, threshold=settings.threshold,
+            direction=settings.direction, prior_mean=prior_mean, weight=weight,
+            belief=_belief(project, scale),
+        )  # fmt: skip
+
+    scene = made(placed)
+    if project.reference_kind != "simulated" or settings.quick:
+        return scene
+    known = project.private.placed.index if settings.places_public else None
+    others = []
+    for number in range(1, SIMULATED_FIELDS):
+        observed, field = simulate_field(settings, project.lattice, project.response, facts.n, known, number)
+        truth = excursion(field, project.level, settings.direction)
+        others.append(made(observed).world.aiming_at(truth))
+    return replace(scene, others=tuple(others))
+
+
+def _belief(project: Project, scale: ResponseScale) -> tuple[float, float] | None:
+    """Mean and deviation, in units of `scale`, of the law behind a simulated field; None for real data."""
+    if project.reference_kind != "simulated":
+        return None
+    wide = project.response
+    return (wide.centre - scale.centre) / scale.clip, SIMULATED_SPREAD * wide.clip / scale.clip
+
+
+def _narrower(project: Project) -> list[ResponseScale]:
+    """Tighter clip bounds around the same centre that still reach the threshold; none for a given clip."""
+    if project.settings.clip is not None:
+        return []
+    scale = project.response
+    reach = 1.25 * abs(project.level) * scale.clip
+    return [
+        replace(scale, clip=round(factor * scale.clip, 4))
+        for factor in CLIP_FACTORS[1 : 2 if project.settings.quick else None]
+        if factor * scale.clip >= reach
+    ]
+
+
+def _focused(project: Project) -> list[ResponseScale]:
+    """Response scales centred at the threshold, with clip bounds so narrow that every value speaks of it."""
+    settings, scale = project.settings, project.response
+    middle = float(scale.centre + scale.clip * project.level)
+    clips = [round(factor * scale.clip, 4) for factor in FOCUSED_FACTORS[: 3 if settings.quick else None]]
+    origin = "centred at the threshold, the clip bound by the search"
+    return [replace(scale, centre=round(middle, 6), clip=clip, origin=origin) for clip in clips if clip > 0]
+
+
+def _residual_scenes(
+    project: Project,
+    facts: PublicFacts,
+    first: PlacedObservations,
+    second: PlacedObservations,
+    free: PosteriorSamplingDesign,
+) -> tuple[Scene, ...]:
+    """Scenes whose records are residuals of the second part from the first part's map under `free`.
+
+    Each point record of a half counts twice, so that data and privacy noise are in proportion.
+    """
+    settings = project.settings
+    mean = reference_mean(project, first, free, project.response)
+    residual = np.abs(project.response.forward(second.value) - mean[second.index])
+    base = settings.clip or round(float(np.quantile(residual, CLIP_QUANTILE)) * project.response.clip, 4)
+    factors = CLIP_FACTORS if settings.clip is None else (1.0,)
+    scenes = []
+    for factor in factors[: 2 if settings.quick else None]:
+        scale = replace(project.response, clip=round(factor * base, 4))
+        offset = reference_mean(project, first, free, scale)
+        weight = 1 if settings.unit == "cell" or last_year(project.reference) is not None else 2
+        scenes.append(_scene(project, facts, second, scale, offset, weight))
+    return tuple(scenes)
+
+
+def _detail(project: Project, result: SearchResult) -> str:
+    text = f"{result.evaluated:,} designs scored, objective {result.objective}"
+    if project.pilot is None:
+        return text
+    return (
+        f"{text}, on a pilot that cost epsilon {project.pilot.epsilon:.4g} (ledger entry "
+        f"{project.pilot.entry.split(':')[0]}), which is part of the stated epsilon"
+    )

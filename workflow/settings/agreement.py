@@ -1,0 +1,104 @@
+"""Which choices fit together: what no single field of the settings can tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+from workflow.errors import WorkflowError
+from workflow.settings.serving import that_can_serve
+from workflow.settings.words import Relation, Unit, mechanism_names
+
+if TYPE_CHECKING:
+    from workflow.settings.model import ReleaseSettings
+
+
+def agree_on_question(settings: ReleaseSettings) -> None:
+    """Raise `WorkflowError` unless there is one area, and a threshold that its scale can hold."""
+    if (settings.region is None) == (settings.bbox is None):
+        raise WorkflowError("Name the public geography once: either `region` (GeoJSON) or `bbox`.")
+    if settings.change and (settings.limits is not None or settings.prior_mean):
+        raise WorkflowError(
+            "Change is relative to the public map alone: leave `limits` and `prior_mean` out, or `change`."
+        )
+    if settings.uses_log and not settings.threshold > 0:
+        raise WorkflowError("The log transform needs a positive threshold in the data's own unit.")
+
+
+def agree_on_tuning(settings: ReleaseSettings) -> None:
+    """Raise `WorkflowError` unless the design comes from one place: reference data, a pilot or by hand."""
+    if settings.pilot is not None and (settings.reference is not None or settings.lengthscale is not None):
+        raise WorkflowError("A pilot is for tuning without reference data: leave one of the two out.")
+    if (settings.lengthscale is None) != (settings.ridge is None):
+        raise WorkflowError("Give lengthscale and ridge together, or neither and let the search choose.")
+
+
+def agree_on_reference(settings: ReleaseSettings) -> None:
+    """Raise `WorkflowError` where something public is asked of reference data that are not published."""
+    if settings.reference is not None and settings.reference_public:
+        return
+    for wanted, subject in (
+        (settings.prior_mean, "A prior mean must be public"),
+        (settings.public_counts, "Public counts come from published data"),
+        (settings.change, "Change is told from a public map"),
+    ):
+        if wanted:
+            raise WorkflowError(
+                f"{subject}: name `reference` data and declare them public with `reference_public`."
+            )
+
+
+def agree_on_owner(settings: ReleaseSettings) -> None:
+    """Raise `WorkflowError` unless an owner is a column of a sensor table with a limit on its points."""
+    if (settings.owner is None) != (settings.records_per_owner is None):
+        raise WorkflowError(
+            "Give owner and records_per_owner together: whose records belong together, and how many of them "
+            "may count."
+        )
+    if settings.owner is None:
+        return
+    if not settings.data.read_by.owners:
+        rows = "Sales" if settings.data.is_sales else f"Data of the loader {settings.data.read_by.name!r}"
+        raise WorkflowError(f"{rows} name no owner: leave `owner` out, it is a column of a sensor table.")
+    if settings.unit == "cell":
+        raise WorkflowError(
+            "An owner's records are protected together as points: choose unit 'point', or leave `owner` out."
+        )
+
+
+def agree_on_executor(settings: ReleaseSettings) -> None:
+    """Raise `WorkflowError` where an address of a Dask scheduler would be ignored."""
+    if settings.dask is not None and settings.executor != "dask":
+        raise WorkflowError(
+            f"The address {settings.dask!r} is for the executor 'dask', not {settings.executor!r}: set "
+            "`executor` to 'dask', or leave `dask` out."
+        )
+
+
+def serving_mechanisms(settings: ReleaseSettings) -> tuple[str, ...]:
+    """The mechanisms asked for that are proved for the unit of protection and the neighbours.
+
+    Raises
+    ------
+    WorkflowError
+        Where none is left; the sentence says which unit, relation or mechanism would do.
+    """
+    asked, unit, relation = settings.mechanisms, settings.unit, settings.relation
+    known = settings.places_public
+    serving = that_can_serve(asked, unit, relation, known)
+    if serving:
+        return serving
+    if that_can_serve(asked, unit, relation, True):
+        raise WorkflowError(
+            f"{' and '.join(asked)} protects values only: declare the places of the records public with "
+            "`places_public`, or choose a mechanism that protects places too."
+        )
+    units: tuple[Unit, ...] = get_args(Unit)
+    relations: tuple[Relation, ...] = get_args(Relation)
+    remedies = [f"unit {other!r}" for other in units if that_can_serve(asked, other, relation, known)]
+    remedies += [f"relation {other!r}" for other in relations if that_can_serve(asked, unit, other, known)]
+    remedies += that_can_serve(mechanism_names(), unit, relation, known)
+    remedy = f"choose {' or '.join(remedies)}" if remedies else "choose another unit and relation"
+    raise WorkflowError(
+        f"{' and '.join(asked)} cannot protect records of unit {unit!r} under the relation {relation!r}: "
+        f"{remedy}."
+    )

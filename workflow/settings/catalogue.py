@@ -1,0 +1,71 @@
+"""All settings by name: for help texts, limits, command-line options and the reference page."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from workflow.settings.checked import Checked, fields_of
+from workflow.settings.field import Field
+from workflow.settings.model import ReleaseSettings, SourceSettings, StatedFacts
+from workflow.settings.words import Group
+
+TABLES: dict[str, type[Checked]] = {
+    "data": SourceSettings,
+    "reference": SourceSettings,
+    "stated": StatedFacts,
+}
+"""Settings that are tables of their own in a settings file, and what stands in them."""
+
+
+@cache
+def catalogue() -> dict[str, Field]:
+    """Every setting by its name, those of a table as "data.path", in the order of the model."""
+    found: dict[str, Field] = {}
+    for name, item in fields_of(ReleaseSettings).items():
+        if name in TABLES:
+            found |= {inner.name: inner for inner in fields_of(TABLES[name], name).values()}
+        else:
+            found[name] = item
+    return found
+
+
+def field(name: str) -> Field:
+    """What is known about a setting: its help text, limits, words, default and unit of measure.
+
+    Parameters
+    ----------
+    name
+        As in a settings file: "epsilon", "data.path", "stated.contact".
+
+    Raises
+    ------
+    KeyError
+        For a name that no setting has.
+
+    Examples
+    --------
+    >>> field("epsilon").help
+    'Privacy budget of this release.'
+    >>> field("paths").minimum, field("paths").maximum
+    (1, 1000)
+    >>> field("unit").choices
+    ('point', 'cell')
+    """
+    found = catalogue() | fields_of(ReleaseSettings)
+    if name not in found:
+        raise KeyError(f"no setting is called {name!r}.")
+    return found[name]
+
+
+def group_of(item: Field) -> Group:
+    """The heading of a setting: what belongs to the reference data stands under theirs."""
+    return "reference" if item.name.startswith("reference.") else item.group
+
+
+def flag_of(item: Field) -> str:
+    """The option of a setting on the command line, as "--reference-years"."""
+    table, _, key = item.name.rpartition(".")
+    if key == "path":
+        return f"--{table}"
+    prefix = "" if table in ("", "data") else f"{table}-"
+    return f"--{prefix}{item.setting.flag or key.replace('_', '-')}"

@@ -1,0 +1,80 @@
+"""Settings that say what a release promises: whose exchange is hidden, and how well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from workflow.settings.checked import Checked
+from workflow.settings.field import Setting
+from workflow.settings.words import Relation, Unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromiseSettings(Checked):
+    """Unit of protection, budget and neighbours; part of `ReleaseSettings`."""
+
+    unit: Annotated[
+        Unit,
+        Setting("Unit of protection: each observation (point), or each hexagon's median (cell).", "privacy"),
+    ] = "point"
+    epsilon: Annotated[
+        float, Setting("Privacy budget of this release.", "privacy", above=0, remedy="try 1")
+    ] = 1.0
+    delta: Annotated[
+        float | None,
+        Setting(
+            "Probability with which the guarantee at epsilon may fail; well below one in the number of "
+            "records.",
+            "privacy",
+            above=0,
+            below=1,
+            remedy="try 1e-5",
+            otherwise="1e-5, or a power of ten below one in ten times the number of records",
+        ),
+    ] = None
+    relation: Annotated[
+        Relation,
+        Setting(
+            "Which datasets are neighbours: one record exchanged, whose number is then public, or one "
+            "record more or less.",
+            "privacy",
+        ),
+    ] = "replace-one"
+    places_public: Annotated[
+        bool,
+        Setting(
+            "The records' places are public, as those of known stations, and only their values are "
+            "protected.",
+            "privacy",
+        ),
+    ] = False
+    paths: Annotated[
+        int, Setting("Number of released paths.", "privacy", minimum=1, maximum=1000, remedy="try 1")
+    ] = 1
+    pilot: Annotated[
+        float | None,
+        Setting(
+            "Share of epsilon for an accounted pilot that stands in for reference data.",
+            "privacy",
+            above=0,
+            below=1,
+            remedy="try 0.3",
+            otherwise="no pilot",
+        ),
+    ] = None
+    looked: Annotated[
+        bool,
+        Setting(
+            "Design or threshold were chosen after looking at the private data: the release is marked "
+            "as tuned without account.",
+            "privacy",
+        ),
+    ] = False
+    accept_large_delta: Annotated[
+        bool,
+        Setting(
+            "Release although delta is at least one in the number of records, which promises little.",
+            "privacy",
+        ),
+    ] = False

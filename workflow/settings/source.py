@@ -1,0 +1,200 @@
+"""Where one set of observations comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from data_loaders import Loader, loader_of
+from data_loaders.segments import FIRST_YEAR, LAST_YEAR
+from workflow.errors import WorkflowError
+from workflow.settings.checked import Checked
+from workflow.settings.field import Setting
+from workflow.settings.words import loader_names, segment_names
+
+OF_ITS_OWN = ("path", "years", "where", "layer", "place_sd", "trip")
+"""What reference data do not take over from the private data where they say nothing: file and filters."""
+
+
+@dataclass(frozen=True)
+class SourceSettings(Checked):
+    """One source: Price Paid sales with a postcode lookup, a sensor table, or what another loader reads.
+
+    Where no `loader` is named, a source with `value` is a sensor table; without it, a Price Paid file that
+    needs `postcodes`.
+    The meaning of each field stands in its annotation and in docs/settings.md.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for a value that may not stand in its field or fields that do not fit together.
+    """
+
+    path: Annotated[
+        str,
+        Setting(
+            "Price Paid file (.csv, .csv.gz, .xlsx), or sensor table (.csv, .xlsx, .gpkg, .geojson).",
+            "data",
+            metavar="FILE",
+        ),
+    ]
+    postcodes: Annotated[
+        str | None,
+        Setting(
+            "Postcode lookup for Price Paid rows (NSPL, ONSPD or Code-Point).",
+            "data",
+            shortest=1,
+            metavar="FILE",
+            otherwise="none: a sensor table has coordinates",
+        ),
+    ] = None
+    segment: Annotated[
+        str,
+        Setting("Which sales of a Price Paid file are kept.", "data", names=segment_names, metavar="NAME"),
+    ] = "all"
+    years: Annotated[
+        tuple[int, ...],
+        Setting(
+            "Years of transfer that are kept of a Price Paid file.",
+            "data",
+            minimum=FIRST_YEAR,
+            maximum=LAST_YEAR,
+            metavar="YEAR",
+            otherwise="every year",
+        ),
+    ] = ()
+    value: Annotated[
+        str | None,
+        Setting(
+            "Measured column of a sensor table.",
+            "data",
+            shortest=1,
+            metavar="COLUMN",
+            otherwise="none: a Price Paid file",
+        ),
+    ] = None
+    x: Annotated[
+        str | None,
+        Setting(
+            "Column of a sensor table with the longitude, or the easting.",
+            "data",
+            shortest=1,
+            flag="lon",
+            metavar="COLUMN",
+            otherwise="none: a Price Paid file, or the points of a GeoPackage or GeoJSON file",
+        ),
+    ] = None
+    y: Annotated[
+        str | None,
+        Setting(
+            "Column of a sensor table with the latitude, or the northing.",
+            "data",
+            shortest=1,
+            flag="lat",
+            metavar="COLUMN",
+            otherwise="none: a Price Paid file, or the points of a GeoPackage or GeoJSON file",
+        ),
+    ] = None
+    crs: Annotated[
+        str,
+        Setting(
+            "Coordinate reference system of a sensor table's columns.",
+            "data",
+            shortest=1,
+            metavar="EPSG:n",
+        ),
+    ] = "EPSG:4326"
+    where: Annotated[
+        tuple[tuple[str, str], ...],
+        Setting(
+            "Rows of a sensor table that are kept: those with these entries.",
+            "data",
+            must_be="a table of columns and the entry that each should have",
+            metavar="COLUMN=VALUE",
+            otherwise="every row",
+        ),
+    ] = ()
+
+    identifier: Annotated[
+        str | None,
+        Setting(
+            "Column of a sensor table that names each row for good, so that the ledger knows it again.",
+            "data",
+            shortest=1,
+            metavar="COLUMN",
+            otherwise="none: a row is known by its place, value and time",
+        ),
+    ] = None
+    time: Annotated[
+        str | None,
+        Setting(
+            "Column of a sensor table with the date or time of a row.",
+            "data",
+            shortest=1,
+            metavar="COLUMN",
+            otherwise="none",
+        ),
+    ] = None
+    layer: Annotated[
+        str | None,
+        Setting(
+            "Sheet of a workbook, or layer of a GeoPackage.",
+            "data",
+            shortest=1,
+            metavar="NAME",
+            otherwise="the only one",
+        ),
+    ] = None
+    place_sd: Annotated[
+        str | None,
+        Setting(
+            "Column of a sensor table with the standard deviation of a row's place in metres per axis, where "
+            "places carry known noise.",
+            "data",
+            shortest=1,
+            metavar="COLUMN",
+            otherwise="none: places are exact",
+        ),
+    ] = None
+    trip: Annotated[
+        str | None,
+        Setting(
+            "The statement.json of the sanitised trip that a sensor table's places come from.",
+            "data",
+            shortest=1,
+            metavar="FILE",
+            otherwise="none",
+        ),
+    ] = None
+    loader: Annotated[
+        str | None,
+        Setting(
+            "Loader that reads the file.",
+            "data",
+            names=loader_names,
+            metavar="NAME",
+            otherwise="sensor-table with a `value`, price-paid without one",
+        ),
+    ] = None
+
+    def agree(self) -> None:
+        """Raise `WorkflowError` unless the loader has been told what it needs."""
+        if not self.path:
+            raise WorkflowError("No data file is named: set `data` to a Price Paid file or a sensor table.")
+        if self.trip is not None and self.place_sd is None:
+            raise WorkflowError(
+                "Places of a sanitised trip carry noise: name the column of its standard deviation with "
+                "`place_sd`, which is sd_m in the table that the trace command writes."
+            )
+        if lacking := self.read_by.lacks(self):
+            raise WorkflowError(lacking)
+
+    @property
+    def read_by(self) -> Loader:
+        """The loader that is named, or else meant."""
+        return loader_of(self)
+
+    @property
+    def is_sales(self) -> bool:
+        """Whether its rows are sales."""
+        return self.read_by.kind == "sale"

@@ -1,0 +1,1 @@
+"""Location traces from file to file: settings, secrets, plan, charge, draw, statement."""

@@ -1,0 +1,129 @@
+"""The release of a trace: charged, drawn once from the operating system's randomness, put in place whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpgp_core.noise.entropy import Entropy, SystemEntropy, random_name
+from workflow.errors import WorkflowError
+from workflow.ledger import Ledger
+from workflow.ledger.traces import TraceMarks, charge_trace, check_trace, trace_marks
+from workflow.traces.cells import estimated_places
+from workflow.traces.exports import ReleasedTrace, geojson_text, gpx_text, places_text
+from workflow.traces.plan import TracePlan, degrees
+from workflow.traces.statement import public_facts, statement
+
+FILES = ("trace.gpx", "trace.geojson", "places.csv", "statement.json")
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedTrace:
+    """A trace that was released.
+
+    Parameters
+    ----------
+    released : ReleasedTrace
+    statement : dict
+        Plain JSON.
+    files : dict of str to str
+        The text of every file, by name.
+    """
+
+    released: ReleasedTrace
+    statement: dict[str, Any]
+    files: dict[str, str]
+
+
+def marks_of(plan: TracePlan, ledger: Ledger) -> TraceMarks:
+    """The ledger's keyed marks of all records that were read."""
+    recorded = plan.recorded
+    return trace_marks(ledger, recorded.time, recorded.longitude, recorded.latitude)
+
+
+def check_release(plan: TracePlan, ledger: Ledger) -> None:
+    """Raise LedgerError where some of the records were released before; writes nothing."""
+    check_trace(ledger, marks_of(plan, ledger))
+
+
+def release_trace(
+    plan: TracePlan, ledger: Ledger, session: str = "", *, out: Path | None = None
+) -> PublishedTrace:
+    """Charge and draw a trace's release, once.
+
+    Parameters
+    ----------
+    plan : TracePlan
+    ledger : Ledger
+    session : str
+        One person's work on one plan, so that a second click is told from a second release.
+    out : Path, optional
+        A new folder for the files.
+
+    Returns
+    -------
+    PublishedTrace
+
+    Raises
+    ------
+    LedgerError, RequestTaken
+        Before anything was charged.
+    WorkflowError
+        Where the folder exists or cannot be written; then nothing was charged.
+    """
+    ledger.check_room()
+    work = None if out is None else _work_folder(out)
+    try:
+        marks = marks_of(plan, ledger)
+        release_id = random_name()
+        request = ledger.request("trace", session or release_id, *marks.marks)
+        entry = charge_trace(ledger, marks, {**public_facts(plan), "release_id": release_id}, request)
+        try:
+            published = _drawn(plan, release_id, ledger.seal(entry), SystemEntropy())
+            if work is not None and out is not None:
+                for name, text in published.files.items():
+                    (work / name).write_text(text, encoding="utf-8")
+                os.rename(work, out)
+        except Exception as error:
+            raise WorkflowError(
+                f"The release broke off after it was charged as entry {entry.number} "
+                f"({str(error).rstrip('.')}): the "
+                "entry stands, and nothing was published."
+            ) from error
+        return published
+    finally:
+        if work is not None:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+def _work_folder(out: Path) -> Path:
+    if os.path.lexists(out):
+        raise WorkflowError(f"{out.name} exists already: name a new folder for the released trace.")
+    try:
+        return Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.absolute().parent))
+    except OSError as error:
+        raise WorkflowError(
+            f"The folder for {out.name} cannot be written: {error.strerror or 'choose another place'}."
+        ) from None
+
+
+def _drawn(plan: TracePlan, release_id: str, seal: str, entropy: Entropy) -> PublishedTrace:
+    noisy = plan.places + plan.noise.draw(entropy).T
+    lon, lat = degrees(plan, noisy)
+    released = ReleasedTrace(release_id, plan.trace.time, lon, lat, np.sqrt(plan.noise.variance))
+    said = statement(plan, release_id, seal)
+    places, deviation = estimated_places(plan, noisy)
+    files = {
+        "trace.gpx": gpx_text(released),
+        "trace.geojson": geojson_text(released, said),
+        "places.csv": places_text(released, *degrees(plan, places), deviation),
+        "statement.json": json.dumps(said, indent=2, ensure_ascii=False) + "\n",
+    }
+    return PublishedTrace(released, said, files)
