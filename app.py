@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import sys
 
-from pages.parts import frame, serve
+from streamlit.starlette import App
+
+from pages.shared import access, frame, serve
 
 if serve.running():
     frame.configure()
-    page, screen = frame.navigate()
-    frame.header(screen)
-    page.run()
-    frame.footer(screen)
-else:
-    serve.serve(__file__, sys.argv[1:])
+    if not access.locked():
+        page, screen = frame.navigate()
+        frame.header(screen)
+        page.run()
+        frame.footer(screen)
+elif __name__ == "__main__":
+    serve.start(__file__, sys.argv[1:])
+elif __name__ != "__mp_main__":  # the name under which a spawned worker process reads the script
+    app = App(__file__, **serve.around(__file__))  # what `streamlit run app.py` finds and serves

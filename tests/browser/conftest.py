@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.browser.harness import PATIENCE, RunningApp, running_app
 
+EVERYDAY = ("test_journey", "test_hostile_bundle")
 
-@pytest.hookimpl(tryfirst=True)  # before the workers name their groups
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Ask for one worker per file, whose tests share what was done on a server; no test depends on it."""
+    """Every day only the journeys run; continuous integration runs them all."""
     for item in items:
         if item.path.parent.name == "browser":
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+            if item.path.stem not in EVERYDAY:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +27,15 @@ def app(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """The curator's app."""
     with running_app(tmp_path_factory.mktemp("app-home")) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def axe(root: Path) -> str:
+    """The source of axe-core, which the set-up of the maps brings along."""
+    source = root / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
+    if not source.is_file():
+        pytest.skip("axe-core is not installed: run `make maps` where the npm registry can be reached")
+    return source.read_text()
 
 
 @pytest.fixture

@@ -75,6 +75,7 @@ def play(page: Page, camera: Camera) -> None:
     go_to(page, "Release")
     camera.take(2.5)
     page.get_by_test_id("stFormSubmitButton").get_by_role("button").click()
+    page.get_by_role("button", name="Release now").click()
     page.locator(f"{LINKED}[data-drawn]").wait_for()
     page.get_by_test_id("stMain").evaluate("main => main.scrollTo(0, 0)")
     camera.take(2.5, 2.0)

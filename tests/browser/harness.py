@@ -13,15 +13,19 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, TimeoutError
 
-from pages.parts import linked_maps
+from pages.shared import linked_maps
+from pages.shared.steps import SCREENS
+from tests.browser.traffic import listen, waiting
+from tests.patience import HANG
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = Path("/usr/bin/chromium")
@@ -35,7 +39,10 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PATIENCE = 150.0  # seconds until a wait is given up; never a claim about speed
+PATIENCE = HANG  # seconds until a wait is given up although the server lives
+STEP = 5.0  # seconds between two looks at whether it does
+AT_REST = 30  # pictures in a row that are the same: nothing more is coming
+FRAMES = 20  # that the browser draws between two of them
 CHART = '[data-testid="stDeckGlJsonChart"]'
 LINKED = ".linked-map"
 MAP = f"{CHART}, {LINKED}"  # of whichever kind
@@ -43,6 +50,12 @@ needs_linked_maps = pytest.mark.skipif(
     not linked_maps.built() and os.environ.get("HEXCURSION_REQUIRE_MAPS") != "1",
     reason="the linked maps are not built: run `make maps` where the npm registry can be reached",
 )
+# What every Python process of a running app does first: while the file is there, a search stops at its start.
+BRAKE = """
+import os, pathlib, signal, sys
+if "pages.shared.apart" in sys.orig_argv and (pathlib.Path(__file__).parent / "pulled").exists():
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
 Colour = tuple[int, int, int]
@@ -55,6 +68,24 @@ class RunningApp:
     url: str
     home: Path
     log: Path
+
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """Searches begun meanwhile stand still until they are cancelled: however quick the machine is."""
+        pulled = _brake(self.home) / "pulled"
+        pulled.touch()
+        try:
+            yield
+        finally:
+            pulled.unlink()
+
+
+def _brake(home: Path) -> Path:
+    """The folder, first on every process's path, with what can stop a search."""
+    folder = home.parent / f"{home.name}-brake"
+    folder.mkdir(exist_ok=True)
+    (folder / "sitecustomize.py").write_text(BRAKE)
+    return folder
 
 
 def free_port() -> int:
@@ -70,7 +101,9 @@ def running_app(home: Path, *arguments: str, **environment: str) -> Iterator[Run
     home.mkdir(parents=True, exist_ok=True)
     port = free_port()
     command = [sys.executable, "app.py", *arguments, "--server.port", str(port)]
-    with _server(command, ROOT, port, home / "server.log", HEXCURSION_HOME=str(home), **environment) as url:
+    places = {"HEXCURSION_HOME": str(home), "HEXCURSION_WITNESS": str(home / "witness")}
+    places["PYTHONPATH"] = os.pathsep.join([str(_brake(home)), *filter(None, [os.environ.get("PYTHONPATH")])])
+    with _server(command, ROOT, port, home / "server.log", **places, **environment) as url:
         yield RunningApp(url, home, home / "server.log")
 
 
@@ -98,11 +131,13 @@ def _server(command: list[str], folder: Path, port: int, log: Path, **environmen
             stderr=subprocess.STDOUT,
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1", **environment},
         )
+        url = f"http://127.0.0.1:{port}"
         try:
-            url = f"http://127.0.0.1:{port}"
             _wait_until_healthy(server, url, log)
+            _SERVERS[url] = server
             yield url
         finally:
+            _SERVERS.pop(url, None)
             server.terminate()
             try:
                 server.wait(10)
@@ -111,41 +146,98 @@ def _server(command: list[str], folder: Path, port: int, log: Path, **environmen
                 server.wait()
 
 
+_SERVERS: dict[str, subprocess.Popen[bytes]] = {}  # by address: those of this process that are running
+
+
+def _answers(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/_stcore/health", timeout=STEP):
+            return True
+    except (urllib.error.URLError, OSError):
+        return False
+
+
 def _wait_until_healthy(server: subprocess.Popen[bytes], url: str, log: Path) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
+    """However long it takes: until the server answers, or its process has ended."""
+    while not _answers(url):
         if server.poll() is not None:
-            break
+            raise RuntimeError(f"the app did not start:\n{log.read_text(errors='replace')[-2000:]}")
+        time.sleep(0.1)
+
+
+def refuse_if_ended(page: Page) -> None:
+    """Raise if the server behind a page has ended: what a test waits for cannot come any more."""
+    server = next((one for url, one in _SERVERS.items() if page.url.startswith(url)), None)
+    if server is not None and server.poll() is not None:
+        raise AssertionError(f"the server of {page.url} ended with {server.returncode}")
+
+
+def appear(wanted: Locator, state: Literal["visible", "attached", "detached"] = "visible") -> None:
+    """Wait for an element while its server lives."""
+    begun = time.monotonic()
+    while True:
         try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    raise RuntimeError(f"the app did not start:\n{log.read_text(errors='replace')[-2000:]}")
+            return wanted.wait_for(state=state, timeout=STEP * 1000)
+        except TimeoutError:
+            refuse_if_ended(wanted.page)
+            if time.monotonic() - begun > PATIENCE:
+                raise
+
+
+def frames(page: Page, count: int = FRAMES) -> None:
+    """Wait until the browser has drawn so many frames: a busy machine takes its time for them."""
+    page.evaluate(
+        """count => new Promise(done => {
+            const next = left => left ? requestAnimationFrame(() => next(left - 1)) : done();
+            next(count);
+        })""",
+        count,
+    )
 
 
 def settle(page: Page) -> None:
-    """Wait until the script of the screen has run to its end and stays there for a moment."""
-    deadline = time.monotonic() + PATIENCE
-    quiet = 0
+    """Wait until every run of the script that was asked for has ended, and none begins for a moment."""
+    begun, quiet = time.monotonic(), 0
     while quiet < 3:
-        page.wait_for_selector(IDLE, timeout=PATIENCE * 1000)
+        appear(page.locator(IDLE))
         page.wait_for_timeout(100)
-        quiet = quiet + 1 if page.query_selector(IDLE) else 0
-        if time.monotonic() > deadline:
+        quiet = quiet + 1 if page.query_selector(IDLE) and not waiting(page) else 0
+        refuse_if_ended(page)
+        if time.monotonic() - begun > PATIENCE:
             raise AssertionError("the app's script did not come to rest")
+
+
+def at_rest(shown: Locator) -> bytes:
+    """The picture of an element once the script has ended and two pictures, frames apart, are the same."""
+    page, before, picture = shown.page, b"", None
+    while picture != before:
+        before = picture or b""
+        settle(page)
+        frames(page, 2 * FRAMES)
+        picture = shown.screenshot()
+    return picture or b""
 
 
 def open_screen(page: Page, app: RunningApp, address: str = "") -> None:
     """Open a screen by its address and wait for it."""
-    page.goto(f"{app.url}/{address}")
+    visit(page, f"{app.url}/{address}")
+
+
+def visit(page: Page, url: str) -> None:
+    """Open an address of a server of this module and wait for its script."""
+    listen(page)
+    page.goto(url)
     settle(page)
 
 
 def go_to(page: Page, title: str) -> None:
     """Walk to a screen by the side bar, as a person does; the session stays the same."""
+    screen = next(screen for screen in SCREENS if screen.title == title)
     page.get_by_test_id("stSidebarNav").get_by_role("link", name=title, exact=True).click()
-    page.get_by_role("heading", name=title, level=1).wait_for(timeout=PATIENCE * 1000)
+    if screen.heads_itself:  # by what it shows
+        page.wait_for_url(f"**/{screen.address}*", timeout=PATIENCE * 1000)
+    else:
+        appear(page.get_by_role("heading", name=title, level=1))
     settle(page)
 
 
@@ -168,15 +260,22 @@ def count_colour(picture: bytes, colour: Colour, tolerance: int = 6) -> int:
 
 
 def wait_for_colour(chart: Locator, colour: Colour, at_least: int, tolerance: int = 6) -> int:
-    """Look at a chart until it shows that many pixels of a colour; the count, or an AssertionError."""
-    deadline = time.monotonic() + PATIENCE
-    seen = -1
-    while time.monotonic() < deadline:
-        seen = count_colour(chart.screenshot(), colour, tolerance)
+    """Look at a chart until it shows that many pixels of a colour; the count.
+
+    Given up, with an AssertionError, once the script has ended and picture after picture is the same.
+    """
+    last, same = b"", 0
+    while same < AT_REST:
+        picture = chart.screenshot()
+        seen = count_colour(picture, colour, tolerance)
         if seen >= at_least:
             return seen
-        time.sleep(0.3)
-    raise AssertionError(f"{seen} pixels of {colour} after {PATIENCE:.0f} s, expected at least {at_least}")
+        refuse_if_ended(chart.page)
+        idle = chart.page.query_selector(IDLE) is not None
+        same = same + 1 if picture == last and idle else 0
+        last = picture
+        frames(chart.page)
+    raise AssertionError(f"{seen} pixels of {colour} once the chart had come to rest, not {at_least}")
 
 
 def download(page: Page, button: str, folder: Path) -> Path:
@@ -186,3 +285,31 @@ def download(page: Page, button: str, folder: Path) -> Path:
     target = folder / coming.value.suggested_filename
     coming.value.save_as(target)
     return target
+
+
+HANDSHAKE = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec_WebSocket_Version": "13",
+    "Sec_WebSocket_Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+    "Sec_WebSocket_Protocol": "streamlit",
+}
+"""What asks for the app's WebSocket."""
+
+
+def answer_of(
+    connection: HTTPConnection, path: str, method: str, body: bytes | None, headers: dict[str, str]
+) -> tuple[int, list[tuple[str, str]], bytes]:
+    """Status, headers by lower-case name, and body of one request; `headers` are sent as they stand."""
+    try:
+        connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        for name, value in headers.items():
+            connection.putheader(name.replace("_", "-"), value)
+        if body is not None:
+            connection.putheader("Content-Length", str(len(body)))
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        content = b"" if answer.status == 101 else answer.read()
+        return answer.status, [(key.lower(), value) for key, value in answer.getheaders()], content
+    finally:
+        connection.close()

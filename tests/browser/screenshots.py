@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from pages.parts.steps import SCREENS, START
+from pages.shared.steps import SCREENS, START
 from tests.browser.harness import (
     CHROMIUM,
     FLAGS,

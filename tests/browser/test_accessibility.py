@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
 
-from pages.parts.steps import SCREENS, Screen
-from tests.browser.harness import MAP, PATIENCE, RunningApp, go_to, open_screen, press, settle
+from pages.shared.steps import SCREENS, Screen
+from tests.browser.harness import MAP, PATIENCE, RunningApp, at_rest, go_to, open_screen, press, settle
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 GRAVE = {"serious", "critical"}
 
 
-@pytest.fixture(scope="session")
-def axe(root: Path) -> str:
-    """The source of axe-core, which the set-up of the maps brings along."""
-    source = root / "frontend" / "node_modules" / "axe-core" / "axe.min.js"
-    if not source.is_file():
-        pytest.skip("axe-core is not installed: run `make maps` where the npm registry can be reached")
-    return source.read_text()
-
-
-def findings(page: Page, axe: str) -> list[str]:
-    """What axe-core calls serious or critical, one line each with the element."""
+def findings(page: Page, axe: str, rules: Sequence[str] = RULES) -> list[str]:
+    """What axe-core calls serious or critical by these rules, one line each with the element."""
     page.evaluate(axe)
     result: dict[str, Any] = page.evaluate(
-        "rules => axe.run(document, {runOnly: {type: 'tag', values: rules}})", RULES
+        "rules => axe.run(document, {runOnly: {type: 'tag', values: rules}})", list(rules)
     )
     return [
         f"{found['impact']} {found['id']}: {node['html'][:160]} ({node['failureSummary'][:200]})"
         for found in result["violations"]
-        if found["impact"] in GRAVE
+        if found["impact"] in GRAVE or rules is not RULES
         for node in found["nodes"]
     ]
 
@@ -63,7 +53,7 @@ def test_axe_finds_nothing_serious(finished: Page, axe: str, screen: Screen) -> 
     go_to(finished, screen.title)
     if screen.address in ("release", "viewer", "hexagons"):
         finished.locator(MAP).first.wait_for()
-    finished.wait_for_timeout(800)
+    at_rest(finished.get_by_test_id("stMain"))
     ours = [text for text in findings(finished, axe) if not any(word in text for word in NOT_OURS)]
     assert ours == []
 

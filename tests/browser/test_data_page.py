@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
-from tests.browser.harness import PATIENCE, RunningApp, download, go_to, open_screen, press, settle
-from workflow.desk import example_settings
+from tests.browser.harness import PATIENCE, RunningApp, appear, download, go_to, open_screen, press, settle
+from workflow.project.example import example_settings
 from workflow.settings import ReleaseSettings, settings_from_toml
 
 TABLE = "lon,lat,no2 (ug/m3)\n" + "".join(f"{2.1 + 0.02 * i},{54.7 + 0.01 * i},{20 + i}\n" for i in range(12))
@@ -54,7 +54,7 @@ def use_sensors(page: Page, app: RunningApp, folder: Path) -> Path:
     choose_kind(page, app, "Sensor table")
     upload(page, "Sensor table (.csv", table)
     press(page, "Read the data")
-    page.get_by_text("12 rows read, 12 kept").wait_for(timeout=SLOW)
+    appear(page.get_by_text("12 rows read, 12 kept"))
     return table
 
 
@@ -68,10 +68,10 @@ def test_price_paid_files_are_uploaded_and_still_in_use_after_going_back(
     upload(page, "Postcode lookup", str(example.data.postcodes))
     upload(page, "Price Paid file of an earlier year", example.reference.path)
     press(page, "Read the data")
-    page.get_by_text("What was read").wait_for(timeout=SLOW)
+    appear(page.get_by_text("What was read"))
     go_to(page, "Hexagons")
     upload(page, "Polygon of the area", str(example.region))
-    page.get_by_text("Rows inside").wait_for(timeout=SLOW)
+    appear(page.get_by_text("Rows inside"))
     go_to(page, "Data")
     assert main_text(page).count("In use: generated-demo-") == 3
     go_to(page, "Hexagons")
@@ -101,7 +101,7 @@ def test_choices_are_saved_lost_by_a_reload_and_taken_again(
     settle(page)
     for side, value in (("West", "2.0"), ("South", "54.6"), ("East", "2.5"), ("North", "54.9")):
         fill(page, side, value)
-    page.get_by_text("Rows inside").wait_for(timeout=SLOW)
+    appear(page.get_by_text("Rows inside"))
     cells = page.get_by_test_id("stMetricValue").first.inner_text()
     go_to(page, "Privacy and utility")
     fill(page, "the threshold", "25")
@@ -111,13 +111,14 @@ def test_choices_are_saved_lost_by_a_reload_and_taken_again(
     page.reload()
     settle(page)
     assert asked == ["beforeunload"]
-    page.get_by_text("private data are kept for one visit only").wait_for(timeout=SLOW)
+    appear(page.get_by_text("private data are kept for one visit only"))
+    appear(page.get_by_text("Kept for data of the same kind: the threshold 25"))
     go_to(page, "Data")
     page.get_by_text("Or take all choices from a settings file").click()
     upload(page, "Settings file", saved)
     upload(page, "Files that had been uploaded", table)
     press(page, "Take these settings")
-    page.get_by_text("12 rows read, 12 kept").wait_for(timeout=SLOW)
+    appear(page.get_by_text("12 rows read, 12 kept"))
     assert "In use: sensors.csv" in main_text(page)
     assert "one visit only" not in main_text(page)
     go_to(page, "Hexagons")
@@ -133,7 +134,7 @@ def test_nobody_is_asked_before_leaving_where_nothing_private_would_be_lost(
     page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     open_screen(page, app, "data")
     press(page, "Use the generated example")
-    page.get_by_text("What was read").wait_for(timeout=SLOW)
+    appear(page.get_by_text("What was read"))
     page.reload()
     settle(page)
     assert asked == []
@@ -160,4 +161,4 @@ def test_one_broken_file_after_another_and_the_session_keeps_what_it_had(
     (tmp_path / "été.csv").write_bytes("lon,lat,été (mm)\n2,54,1\n2.1,54,2\n2.2,54,3\n".encode("latin-1"))
     upload(page, "Sensor table (.csv", tmp_path / "été.csv")
     press(page, "Read the data")
-    page.get_by_text("3 rows read, 3 kept").wait_for(timeout=SLOW)
+    appear(page.get_by_text("3 rows read, 3 kept"))

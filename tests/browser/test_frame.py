@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from pages.parts.steps import SCREENS
-from tests.browser.harness import PATIENCE, RunningApp, open_screen, running_app, settle
+from pages.shared.steps import SCREENS
+from tests.browser.harness import RunningApp, appear, open_screen, running_app, settle
 
 CURATOR = [screen for screen in SCREENS if screen.curator]
 
@@ -40,15 +40,18 @@ def test_a_viewers_process_has_no_curator_screen(page: Page, tmp_path: Path, way
         links = page.get_by_test_id("stSidebarNav").get_by_role("link").all_inner_texts()
         assert not {screen.title for screen in CURATOR} & {text.split("\n")[-1] for text in links}
         page.goto(f"{viewer.url}/release")
-        page.get_by_role("dialog").wait_for(timeout=PATIENCE * 1000)  # there is no such page here
+        appear(page.get_by_role("dialog"))  # there is no such page here
 
 
 def test_nothing_is_asked_of_anybody_else(page: Page, app: RunningApp) -> None:
     asked: list[str] = []
+    refused: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda said: refused.append(said.text) if "Content Security" in said.text else None)
     for screen in SCREENS:
         open_screen(page, app, "" if screen.address == "start" else screen.address)
         settle(page)
     foreign = [url for url in asked if not url.startswith((app.url, "data:", "blob:"))]
     assert asked
     assert foreign == []
+    assert refused == []  # nor does the app want anything that its own policy forbids

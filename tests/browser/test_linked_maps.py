@@ -7,18 +7,20 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from geo.colours import rgb
 from tests.browser.harness import (
     CHART,
     LINKED,
     PATIENCE,
+    at_rest,
     count_colour,
     needs_linked_maps,
     pixels,
     running_script,
     settle,
+    visit,
     wait_for_colour,
 )
 
@@ -29,22 +31,23 @@ SCRIPT = f"""
 import numpy as np
 import streamlit as st
 from geo import domain_from_bbox
-from geo import layers as maps
-from pages.parts import linked_maps
+from geo import layers as maps, linked, painting
+from pages.shared import linked_maps
 
 domain = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)
 x, y = domain.centres.T
 mode = st.radio("mode", ["beside", "swipe", "toggle", "single"])
 cut = st.slider("cut", 0, 9, 5)
 def paint(mask):
-    return maps.paint_set(mask, inside="in", outside="out", title="t")
+    return painting.paint_set(mask, inside="in", outside="out", title="t")
 west = x < np.quantile(x, cut / 10)
-panes = [maps.Pane("Released", paint(west)), maps.Pane("Baseline", paint(~west), private=True)]
+panes = [linked.Pane("Released", paint(west)), linked.Pane("Baseline", paint(~west), private=True)]
 if st.checkbox("another chart"):
     st.pydeck_chart(maps.preview_deck(domain), key="another", height=200)
 panes = panes[: 1 if mode == "single" else 2]
+streets = st.checkbox("streets")
 if st.checkbox("shown", True):
-    linked_maps.show(domain, panes, mode=mode, key="k", alt="a map", height={HEIGHT})
+    linked_maps.show(domain, panes, mode=mode, key="k", alt="a map", height={HEIGHT}, streets=streets)
 """
 
 
@@ -58,8 +61,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def opened(browser: Browser, address: str) -> Iterator[Page]:
     page = browser.new_page(viewport={"width": WIDTH, "height": 900}, color_scheme="light")
     page.set_default_timeout(PATIENCE * 1000)
-    page.goto(address)
-    settle(page)
+    visit(page, address)
     wait_for_colour(page.locator(LINKED), ONE, 5000)
     yield page
     page.close()
@@ -103,7 +105,7 @@ def drag(page: Page, start: tuple[float, float], right: int, down: int) -> None:
     page.mouse.move(x + right, y + down, steps=3)
     page.mouse.up()
     page.mouse.move(box["x"] + 4, box["y"] - 20)
-    page.wait_for_timeout(600)
+    at_rest(page.locator(LINKED))
 
 
 def test_dragging_one_pane_moves_both_by_the_same(opened: Page) -> None:
@@ -123,13 +125,11 @@ def test_the_view_stays_when_colours_and_modes_change_and_home_gives_it_back(ope
     drag(opened, (0.25, 0.5), 30, 0)
     chosen = view(opened)
     assert chosen["zoom"] == pytest.approx(first["zoom"] + 1)
-    picture = opened.locator(LINKED).screenshot()
+    picture = at_rest(opened.locator(LINKED))
     slider = opened.get_by_role("slider", name="cut")
     for _ in range(3):
         slider.press("ArrowLeft")
-    settle(opened)
-    opened.wait_for_timeout(500)
-    assert opened.locator(LINKED).screenshot() != picture
+    assert at_rest(opened.locator(LINKED)) != picture
     for mode in ("swipe", "single", "beside"):
         choose(opened, mode)
         assert view(opened) == chosen
@@ -142,13 +142,11 @@ def test_a_swipe_shows_one_map_on_either_side_of_a_divider_moved_by_keys_and_poi
     chart = opened.locator(LINKED)
     divider = opened.get_by_role("slider", name="Divider between the two maps")
     # West is in on the left map and out on the right one: the whole shows in where the divider says so.
-    opened.wait_for_timeout(600)
-    everything = count_colour(chart.screenshot(), ONE)
+    everything = count_colour(at_rest(chart), ONE)
     for _ in range(12):
         divider.press("ArrowLeft")
-    opened.wait_for_timeout(600)
+    fewer = count_colour(at_rest(chart), ONE)
     assert divider.get_attribute("aria-valuenow") == "26"
-    fewer = count_colour(chart.screenshot(), ONE)
     assert fewer < 0.8 * everything
     box, handle = chart.bounding_box(), divider.bounding_box()
     assert box
@@ -168,29 +166,28 @@ def test_a_swipe_shows_one_map_on_either_side_of_a_divider_moved_by_keys_and_poi
 def test_a_toggle_flips_to_the_other_map_in_place(opened: Page) -> None:
     choose(opened, "toggle")
     chart = opened.locator(LINKED)
-    opened.wait_for_timeout(600)
     middle = slice(HEIGHT // 2 - 20, HEIGHT // 2 + 20)
-    first = pixels(chart.screenshot())[middle]
+    first = pixels(at_rest(chart))[middle]
     assert chart.get_by_text("Released", exact=True).is_visible()
     assert not chart.get_by_text("PRIVATE").is_visible()
     opened.get_by_role("button", name="Show the other map").click()
-    opened.wait_for_timeout(600)
+    second = pixels(at_rest(chart))[middle]
     assert chart.get_by_text("PRIVATE").is_visible()
     assert chart.get_by_text("Baseline", exact=True).is_visible()
-    second = pixels(chart.screenshot())[middle]
     assert (np.abs(first.astype(int) - second).sum(axis=2) > 30).mean() > 0.2
 
 
 def test_the_keyboard_moves_and_zooms_both_maps(opened: Page) -> None:
+    chart = opened.locator(LINKED)
     canvas = opened.get_by_role("application", name="Map: arrow keys move it, plus and minus zoom")
     first = view(opened)
     canvas.focus()
     opened.keyboard.press("ArrowRight")
-    opened.wait_for_timeout(600)
+    at_rest(chart)
     moved = view(opened)
     assert moved["longitude"] > first["longitude"]
     opened.keyboard.press("+")
-    opened.wait_for_timeout(600)
+    at_rest(chart)
     assert view(opened)["zoom"] > moved["zoom"]
 
 
@@ -212,8 +209,7 @@ def test_it_lives_beside_streamlits_own_chart_whichever_comes_first(browser: Bro
     for order in (("another chart", "shown"), ("shown", "another chart")):
         page = browser.new_page(viewport={"width": WIDTH, "height": 1100})
         page.set_default_timeout(PATIENCE * 1000)
-        page.goto(address)
-        settle(page)
+        visit(page, address)
         if order[0] == "another chart":
             page.locator("label").filter(has_text="shown").click()
             page.locator(LINKED).wait_for(state="detached")
@@ -226,6 +222,72 @@ def test_it_lives_beside_streamlits_own_chart_whichever_comes_first(browser: Bro
         wait_for_colour(page.locator(LINKED), ONE, 5000)
         assert page.get_by_text("Error").count() == 0
         page.close()
+
+
+def names(page: Page) -> list[str]:
+    return page.locator(f"{LINKED} .place").all_inner_texts()
+
+
+def test_places_are_named_and_found_and_cells_have_outlines_when_near(opened: Page) -> None:
+    choose(opened, "single")
+    chart = opened.locator(LINKED)
+    assert {"London", "Islington"} <= set(names(opened))
+    assert chart.locator(".source").inner_text().startswith("Place names: GeoNames, CC BY 4.0.")
+    boxes = [label.bounding_box() for label in chart.locator(".place").all()]
+    for at, one in enumerate(boxes):
+        for other in boxes[at + 1 :]:
+            assert one
+            assert other
+            beside = one["x"] + one["width"] <= other["x"] + 1 or other["x"] + other["width"] <= one["x"] + 1
+            above = one["y"] + one["height"] <= other["y"] + 1 or other["y"] + other["height"] <= one["y"] + 1
+            assert beside or above
+    opened.get_by_role("button", name="Find a place").click()
+    field = chart.get_by_label("Place to show")
+    field.fill("morden")
+    field.press("Enter")
+    expect(chart).to_have_attribute("data-found", "Morden", timeout=PATIENCE * 1000)
+    assert view(opened)["longitude"] == pytest.approx(-0.19, abs=0.02)
+    assert view(opened)["latitude"] == pytest.approx(51.40, abs=0.02)
+    assert chart.locator(".place.found").inner_text() == "Morden"
+    assert chart.get_attribute("data-outlines") == "true"
+    field.fill("Atlantis")
+    field.press("Enter")
+    said = "No place called “Atlantis” is known here."
+    expect(chart.locator(".tooltip")).to_have_text(said, timeout=PATIENCE * 1000)
+    field.press("Escape")
+    assert not field.is_visible()
+
+
+def test_without_webgl_the_map_is_a_picture_and_says_so(browser: Browser, address: str) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 900}, color_scheme="light")
+    page.set_default_timeout(PATIENCE * 1000)
+    page.add_init_script("""
+        const given = HTMLCanvasElement.prototype.getContext;
+        HTMLCanvasElement.prototype.getContext = function (kind, ...how) {
+            return /webgl/.test(kind) ? null : given.call(this, kind, ...how);
+        };
+    """)
+    visit(page, address)
+    chart = page.locator(LINKED)
+    wait_for_colour(chart, ONE, 5000)
+    said = chart.get_by_text("This browser offers no WebGL: the map is a picture.")
+    expect(said).to_be_visible(timeout=PATIENCE * 1000)
+    assert chart.get_by_role("img", name="a map").is_visible()
+    assert "London" in names(page)
+    page.close()
+
+
+def test_streets_are_asked_for_only_when_wanted_and_their_silence_is_said(opened: Page) -> None:
+    asked: list[str] = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.route("https://basemaps.cartocdn.com/**", lambda route: route.abort())
+    choose(opened, "single")
+    assert [url for url in asked if url.startswith("http") and "//127.0.0.1:" not in url] == []
+    opened.locator("label").filter(has_text="streets").click()
+    said = opened.get_by_text("The street map of basemaps.cartocdn.com cannot be reached")
+    expect(said).to_be_visible(timeout=PATIENCE * 1000)
+    hosts = {url.split("/")[2] for url in asked if url.startswith("http") and "//127.0.0.1:" not in url}
+    assert hosts == {"basemaps.cartocdn.com"}
 
 
 @pytest.mark.slow

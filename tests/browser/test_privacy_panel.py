@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.harness import PATIENCE, RunningApp, go_to, open_screen, press, settle
+from tests.browser.harness import PATIENCE, RunningApp, appear, go_to, open_screen, press, settle
 from tests.browser.test_journey import heading, ledger_entries
 
 WAIT = PATIENCE * 1000
@@ -44,8 +44,8 @@ def test_solving_is_cancelled_started_again_settled_on_and_kept(
     expect(page.get_by_test_id("stSlider").first).to_contain_text(said.removeprefix("ε "), timeout=WAIT)
     assert page.get_by_text("The choices have changed").count() == 0
     page.get_by_role("button", name="Show what each number does").click()
-    page.locator(".st-key-variations").wait_for(timeout=WAIT)
+    appear(page.locator(".st-key-variations"))
     settle(page)
-    assert page.locator('.st-key-variations [data-testid="stVegaLiteChart"]').count() == 8
+    assert page.locator('.st-key-variations [data-testid="stVegaLiteChart"]').count() == 10
     assert page.get_by_test_id("stException").count() == 0
     assert ledger_entries(app) == before  # all of it was on reference data

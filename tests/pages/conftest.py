@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.privacy import designs, trials
+from pages.start import finished
+from tests.patience import HANG
+from workflow.project.example import example_settings
+from workflow.settings import ReleaseSettings
+
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 120.0
 
 
 @pytest.fixture(autouse=True)
@@ -19,12 +24,24 @@ def _nobody_configured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.argv", ["app.py"])
 
 
+@pytest.fixture(autouse=True)
+def _computations_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long computations run in the test's own process: `test_apart` shows that elsewhere they do the same."""
+
+    def here(report: Callable[[float, str], None], work: Callable[..., object], *arguments: object) -> object:
+        return work(report, *arguments)
+
+    for module in (designs, trials, finished):
+        monkeypatch.setattr(module, "apart", here)
+    monkeypatch.setattr(designs, "workers", lambda: 1)
+
+
 @pytest.fixture
 def open_app() -> Callable[..., AppTest]:
     """Run the app once, on the start screen or on another one; nothing may have failed."""
 
     def opened(path: str | None = None, secrets: dict[str, object] | None = None) -> AppTest:
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=PATIENCE)
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=HANG)
         for name, value in (secrets or {}).items():
             app.secrets[name] = value
         app.run()
@@ -49,3 +66,9 @@ def press(app: AppTest, label: str) -> AppTest:
     found[0].click().run()
     assert not app.exception
     return app
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSettings:
+    """Generated sales in the real format, in a folder that is not the app's example."""
+    return example_settings(tmp_path_factory.mktemp("files"))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import access
-from pages.parts.steps import DATA, SCREENS
+from pages.shared import access
+from pages.shared.steps import DATA, SCREENS
 
 AUTH = {"auth": {"redirect_uri": "http://localhost/oauth2callback", "cookie_secret": "x" * 32}}
 CURATOR_TITLES = {screen.title for screen in SCREENS if screen.curator}
@@ -69,9 +70,21 @@ def test_somebody_signed_in_is_a_curator(
 def test_a_list_of_curators_narrows_it_down(
     open_app: Callable[..., AppTest], person: Callable[..., None], email: str, open_to: bool
 ) -> None:
-    person(email=email)
+    person(email=email, email_verified=True)
     app = open_app(secrets={**AUTH, "hexcursion": {"curators": ["Ada@example.org"]}})
     assert (title(app) in CURATOR_TITLES) is open_to
+
+
+@pytest.mark.parametrize("verified", [None, False, "false"])
+def test_an_address_that_nobody_verified_opens_nothing(
+    open_app: Callable[..., AppTest], person: Callable[..., None], verified: object
+) -> None:
+    person(email="ada@example.org", name="Ada", email_verified=verified)
+    app = open_app(secrets={**AUTH, "hexcursion": {"curators": ["ada@example.org"]}})
+    assert title(app) not in CURATOR_TITLES
+    assert [caption.value for caption in app.sidebar.caption] == [
+        "Signed in as Ada, whose e-mail address the identity provider did not verify."
+    ]
 
 
 def test_an_empty_list_of_curators_lets_nobody_in(
@@ -94,3 +107,55 @@ def test_a_viewers_process_is_closed_even_to_a_curator(
     app = open_app(secrets=AUTH)
     assert title(app) == "Viewer"
     assert not app.sidebar.button
+
+
+@pytest.mark.parametrize(
+    "secrets",
+    [
+        {"Auth": AUTH["auth"]},
+        {"hexcursion": {"curators": ["ada@example.org"]}},
+        {"auth": {"redirect_uri": "http://localhost/oauth2callback"}},
+        {**AUTH, "hexcursion": {"curator": ["ada@example.org"]}},
+    ],
+)
+def test_secrets_that_leave_a_doubt_show_a_locked_page(
+    open_app: Callable[..., AppTest], person: Callable[..., None], secrets: dict[str, object]
+) -> None:
+    person(email="ada@example.org", email_verified=True)
+    app = open_app(secrets=secrets)
+    assert title(app) == "Locked"
+    assert [error.value for error in app.error] == [
+        "This app was not set up safely, so it shows nothing. Its operator finds the reason in the "
+        "server's log."
+    ]
+    assert not app.button
+    assert not app.sidebar.caption
+    with pytest.raises(ValueError, match="navigation page"):
+        app.switch_page(DATA.path)
+
+
+def test_a_mistyped_mode_shows_a_locked_page(
+    open_app: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("HEXCURSION_MODE", "veiwer")
+    assert title(open_app()) == "Locked"
+    assert "HEXCURSION_MODE is 'veiwer': it must be curator or viewer, or unset." in caplog.text
+
+
+def test_a_secrets_file_that_does_not_parse_shows_a_locked_page(
+    open_app: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "secrets.toml"
+    broken.write_text('[auth\ncookie_secret = "x"\n')
+    options = {"secrets.files": [str(broken)], "server.address": "127.0.0.1", "server.allowedHosts": []}
+    monkeypatch.setattr(access.st, "get_option", options.__getitem__)
+    unreadable = access.StreamlitSecretNotFoundError("no")
+
+    class Unreadable:
+        def to_dict(self) -> dict[str, object]:
+            raise unreadable
+
+    monkeypatch.setattr(access.st, "secrets", Unreadable())
+    assert title(open_app()) == "Locked"
+    broken.unlink()  # and without a file there is nothing to doubt
+    assert title(open_app()) == "Start"

@@ -1,10 +1,9 @@
-"""The Data screen in the test harness: uploads, paths, broken files, downloads, settings, going back."""
+"""The Data screen in the test harness: uploads, paths, broken files, settings, going back."""
 
 from __future__ import annotations
 
 import gzip
 import io
-import threading
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,29 +12,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import access, public_data, workspace
-from pages.parts.steps import DATA, HEXAGONS, PRIVACY
+from pages.data.portable import portable_settings, settings_with_files
+from pages.shared import access, workspace
+from pages.shared.steps import COMPARE, DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import press, texts
-from tests.workflow.desk.public_server import Server, place_files_at
-from workflow.desk import (
-    Fetched,
-    example_settings,
-    portable_settings,
-    public_folder,
-    settings_with_files,
-)
-from workflow.errors import WorkflowError
-from workflow.jobs import Job
 from workflow.settings import ReleaseSettings, SourceSettings, settings_from_toml, settings_to_toml
 
 OpenApp = Callable[..., AppTest]
 TABLE = "lon,lat,no2 (ug/m3)\n" + "".join(f"{2.1 + 0.02 * i},{54.7 + 0.01 * i},{20 + i}\n" for i in range(12))
-
-
-@pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSettings:
-    """Generated sales in the real format, in a folder that is not the app's example."""
-    return example_settings(tmp_path_factory.mktemp("files"))
 
 
 def work_of(app: AppTest) -> workspace.Workspace:
@@ -400,7 +384,7 @@ def test_broken_settings_are_one_sentence_and_change_nothing(
     app.file_uploader(key="settings_upload").set_value(("s.toml", text, "application/toml")).run()
     press(app, "Take these settings")
     assert len(errors(app)) == 1
-    assert word in errors(app)[0]
+    assert word in errors(app)[0].replace("\\", "")
     assert work_of(app) is before
 
 
@@ -434,7 +418,7 @@ class TestLimitedPaths:
         for path in ("outside.csv", "data/../outside.csv", "data/link.csv", "data"):
             named(limited, "sensors_private", tmp_path / path)
             assert len(errors(limited)) == 1
-            assert "HEXCURSION_DATA" in errors(limited)[0]
+            assert "HEXCURSION\\_DATA" in errors(limited)[0]
             assert "Guessed from the first rows" not in texts(limited)
         named(limited, "sensors_private", tmp_path / "data" / "inside.csv")
         assert not errors(limited)
@@ -448,135 +432,27 @@ class TestLimitedPaths:
         limited.radio[0].set_value("path").run()
         limited.text_input[0].set_value(str(tmp_path / "area.geojson")).run()
         assert len(errors(limited)) == 1
-        assert "HEXCURSION_DATA" in errors(limited)[0]
+        assert "HEXCURSION\\_DATA" in errors(limited)[0]
 
     def test_paths_in_settings(self, limited: AppTest, tmp_path: Path, example: ReleaseSettings) -> None:
         toml = ("s.toml", settings_to_toml(example).encode(), "application/toml")
         limited.file_uploader(key="settings_upload").set_value(toml).run()
         press(limited, "Take these settings")
         assert len(errors(limited)) == 1
-        assert "HEXCURSION_DATA" in errors(limited)[0]
+        assert "HEXCURSION\\_DATA" in errors(limited)[0]
         assert work_of(limited).private is None
 
 
-def test_an_app_that_other_machines_reach_reads_uploads_only(
-    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_app_that_other_machines_reach_without_sign_in_shows_nothing(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "table.csv").write_text(TABLE)
     asked = access.st.get_option
     monkeypatch.setattr(
         access.st, "get_option", lambda name: "0.0.0.0" if name == "server.address" else asked(name)
     )
-    app = kind(open_app(DATA.path), "sensors")
-    app.segmented_control(key="sensors_where").set_value("path").run()
-    named(app, "sensors_private", tmp_path / "table.csv")
+    app = open_app()
     assert len(errors(app)) == 1
-    assert "reads no files of its machine by path" in errors(app)[0]
-    uploaded_sensors(open_app)
-
-
-class TestDownload:
-    """The public files by a click; what a click does is replaced, since no test asks the real hosts."""
-
-    def test_before_the_click_it_says_whom_it_asks_how_much_and_under_which_licence(
-        self, open_app: OpenApp
-    ) -> None:
-        app = kind(open_app(DATA.path), "sales")
-        said = texts(app)
-        for word in (
-            "price-paid-data.publicdata.landregistry.gov.uk",
-            "api.os.uk",
-            "about 170 MB",
-            "Open Government Licence v3.0",
-            str(public_folder()),
-            "pp-2",
-        ):
-            assert word in said
-        assert work_of(app).download is None
-
-    def test_what_was_fetched_is_put_into_the_path_widgets(
-        self, open_app: OpenApp, example: ReleaseSettings, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        assert example.reference is not None
-        fetched = Fetched(example.data.path, example.reference.path, str(example.data.postcodes))
-        app = begun(open_app, monkeypatch, lambda report: fetched)
-        assert "their paths are filled in below" in texts(app)
-        assert app.segmented_control(key="sales_where").value == "path"
-        assert app.text_input(key="sales_postcodes_path").value == fetched.postcodes
-        press(app, "Read the data")
-        assert work_of(app).kind == "sales"
-        assert work_of(app).reference is not None
-
-    def test_from_the_click_to_the_sales_that_were_read(
-        self, open_app: OpenApp, example: ReleaseSettings, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        assert example.reference is not None
-        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-        app = kind(open_app(DATA.path), "sales")
-        app.selectbox(key="public_year").set_value(2018).run()
-        with Server() as server:
-            place_files_at(monkeypatch, f"http://127.0.0.1:{server.server_address[1]}")
-            for name, path in (
-                ("/pp-2018.csv", example.data.path),
-                ("/pp-2017.csv", example.reference.path),
-                ("/codes", str(example.data.postcodes)),
-            ):
-                server.files[name] = Path(path).read_bytes()
-            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-            [button] = [each for each in app.button if each.label.startswith("Download from")]
-            button.click().run()
-            job = work_of(app).download
-            assert job is None or job.wait(60)
-            app.run()
-            server.shutdown()
-        assert not errors(app)
-        assert app.text_input(key="sales_private_path").value == str(public_folder() / "pp-2018.csv")
-        assert app.text_input(key="sales_reference_path").value == str(public_folder() / "pp-2017.csv")
-        assert "already here" in texts(app)
-        press(app, "Read the data")
-        assert work_of(app).kind == "sales"
-        assert work_of(app).private.size > 100  # type: ignore[union-attr]
-
-    def test_no_way_there_is_one_sentence(self, open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
-        def offline(report: object) -> Fetched:
-            raise WorkflowError("The host cannot be reached from here: download it elsewhere.")
-
-        app = begun(open_app, monkeypatch, offline)
-        assert errors(app) == ["The host cannot be reached from here: download it elsewhere."]
-        assert "www.gov.uk" in texts(app)
-        assert [button for button in app.button if button.label.startswith("Download from")]
-
-    def test_a_cancel_says_that_nothing_is_lost(
-        self, open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def slow(report: Callable[[float, str], None]) -> Fetched:
-            while True:
-                report(0.3, "Price Paid Data 2024: 50 of about 170 MB")
-
-        app = kind(open_app(DATA.path), "sales")
-        jobs: list[Job[Fetched]] = []
-        monkeypatch.setattr(public_data, "download_job", lambda *_, **__: jobs.append(Job(slow)) or jobs[-1])
-        next(button for button in app.button if button.label.startswith("Download from")).click().run()
-        assert not app.exception
-        jobs[0].cancel()
-        assert jobs[0].wait(30)
-        app.run()
-        assert "Cancelled. The next download goes on from there." in texts(app)
-
-
-def begun(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, work: Callable[..., Fetched]) -> AppTest:
-    """The screen after a click on the download whose job has ended."""
-
-    def job(*_: object, **__: object) -> Job[Fetched]:
-        made = Job(work)
-        assert made.wait(30)
-        return made
-
-    app = kind(open_app(DATA.path), "sales")
-    monkeypatch.setattr(public_data, "download_job", job)
-    next(button for button in app.button if button.label.startswith("Download from")).click().run()
-    assert not app.exception
-    return app
+    assert "was not set up safely, so it shows nothing" in errors(app)[0]
 
 
 def test_a_fresh_visit_says_nothing_of_a_loss_and_one_after_a_reload_does(open_app: OpenApp) -> None:
@@ -602,3 +478,24 @@ def test_the_browser_is_told_only_whether_there_is_something_to_lose(open_app: O
     assert '"unsaved":true' in told(app).replace("\\", "").replace(" ", "")
     assert "secret" not in told(app)
     assert "secret" not in str(app.query_params)
+
+
+def test_public_places_are_a_choice_of_their_own_and_every_screen_says_what_it_costs(
+    open_app: OpenApp,
+) -> None:
+    app = uploaded_sensors(open_app)
+    question = app.radio(key=f"places_{work_of(app).mark}")
+    assert question.label == "Are the places of the stations public?"
+    assert question.value == "hidden"
+    assert "Places are not protected" not in texts(app)
+    question.set_value("public").run()
+    assert not app.exception
+    assert work_of(app).choices["places_public"] is True
+    for screen in (DATA, HEXAGONS, COMPARE):
+        app.switch_page(screen.path).run()
+        assert "Places are not protected" in texts(app), screen.title
+    app.switch_page(DATA.path).run()
+    app.radio(key=f"places_{work_of(app).mark}").set_value("hidden").run()
+    assert work_of(app).choices["places_public"] is False
+    app.switch_page(HEXAGONS.path).run()
+    assert "Places are not protected" not in texts(app)

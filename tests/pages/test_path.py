@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import release_panel, search_panel
-from pages.parts.glossary import TERMS, label, tip
-from pages.parts.steps import (
+from pages.privacy import search_panel
+from pages.privacy.designs import search_job
+from pages.release import confirm
+from pages.shared.exploring import threshold_stops
+from pages.shared.glossary import TERMS, label, tip
+from pages.shared.steps import (
     DATA,
     HELP,
     HEXAGONS,
@@ -22,9 +25,10 @@ from pages.parts.steps import (
     VIEWER,
 )
 from tests.pages.conftest import press, texts
-from workflow.desk import find_bundle, search_job, threshold_stops
+from tests.patience import HANG
+from workflow.bundle.shelf import find_bundle
 from workflow.ledger import open_ledger
-from workflow.settings import ReleaseSettings
+from workflow.settings.model import ReleaseSettings
 
 
 @pytest.fixture
@@ -33,7 +37,7 @@ def small_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     def finished(settings: ReleaseSettings):
         job = search_job(settings)
-        assert job.wait(120)
+        assert job.wait(HANG)
         return job
 
     monkeypatch.setattr(search_panel, "search_job", finished)
@@ -64,6 +68,11 @@ def at_release(open_app: Callable[..., AppTest]) -> AppTest:
     return app
 
 
+def release_now(app: AppTest) -> AppTest:
+    """Ask for the release, and answer the question."""
+    return press(press(app, "Release …"), "Release now")
+
+
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.address)
 def test_a_fresh_session_meets_words_and_no_traceback_everywhere(
     open_app: Callable[..., AppTest], screen
@@ -75,9 +84,9 @@ def test_a_fresh_session_meets_words_and_no_traceback_everywhere(
 
 @pytest.mark.parametrize(("screen", "sentence"), [
     (RELEASE, "First finish the step Privacy and utility."),
-    (PUBLISH, "Nothing has been released in this session yet."),
+    (PUBLISH, "Nothing is chosen: release a map, or open a finished release below."),
     (LEDGER, "There is no ledger yet"),
-    (VIEWER, "Choose a published bundle"),
+    (VIEWER, "Choose a published map"),
     (PRIVACY, "First finish the step Data."),
 ])  # fmt: skip
 def test_an_early_visitor_is_told_what_comes_first(
@@ -118,10 +127,8 @@ def test_the_receipt_comes_first_and_one_submit_draws_once(
     open_app: Callable[..., AppTest], small_search: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draws = []
-    real = release_panel.release
-    monkeypatch.setattr(
-        release_panel, "release", lambda *arguments: draws.append(real(*arguments)) or draws[-1]
-    )
+    real = confirm.release
+    monkeypatch.setattr(confirm, "release", lambda *arguments: draws.append(real(*arguments)) or draws[-1])
     app = at_release(open_app)
     said = texts(app)
     for topic in ("Unit of protection", "Tuning", "This release", "In words", "Group"):
@@ -129,7 +136,11 @@ def test_the_receipt_comes_first_and_one_submit_draws_once(
     for _ in range(3):  # a rerun is not a release
         app.run()
     assert draws == []
-    press(app, "Release")
+    press(app, "Release …")
+    assert draws == []  # it is asked once more, and repeats what matters
+    assert "expected agreement" in texts(app).lower()
+    assert "drawn **once**" in texts(app)
+    press(app, "Release now")
     assert len(draws) == 1
     release_id = draws[0].release.release_id
     assert address_of(app) == release_id
@@ -147,7 +158,7 @@ def test_the_receipt_comes_first_and_one_submit_draws_once(
 def test_exploring_a_release_leaves_the_ledger_as_it_is(
     open_app: Callable[..., AppTest], small_search: None
 ) -> None:
-    app = press(at_release(open_app), "Release")
+    app = release_now(at_release(open_app))
     before = open_ledger(create=False).entries()
     said = set()
     for stop in threshold_stops(find_bundle(address_of(app)))[10:90:8]:
@@ -161,7 +172,7 @@ def test_exploring_a_release_leaves_the_ledger_as_it_is(
 def test_a_reload_reopens_the_release_of_the_address(
     open_app: Callable[..., AppTest], small_search: None
 ) -> None:
-    app = press(at_release(open_app), "Release")
+    app = release_now(at_release(open_app))
     release_id = address_of(app)
     before = open_ledger(create=False).entries()
     reloaded = open_app()
@@ -169,7 +180,7 @@ def test_a_reload_reopens_the_release_of_the_address(
     reloaded.switch_page(RELEASE.path).run()
     assert not reloaded.exception
     assert "nothing new was drawn" in texts(reloaded)
-    assert not [button for button in reloaded.button if button.label == "Release"]
+    assert not [button for button in reloaded.button if button.label == "Release …"]
     assert open_ledger(create=False).entries() == before
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.parts import search_panel
-from pages.parts.steps import PRIVACY
+from pages.privacy import search_panel
+from pages.privacy.designs import search_job
+from pages.shared.steps import PRIVACY
 from tests.pages.conftest import press, texts
 from tests.pages.test_privacy import finished, key_of, without_reference, work_of
-from workflow.desk import search_job
 
 OpenApp = Callable[..., AppTest]
 
@@ -22,7 +22,7 @@ def test_what_is_usual_is_asked_for_in_the_datas_unit_before_a_search(
     monkeypatch.setattr(search_panel, "search_job", finished(search_job))
     app = without_reference(open_app)
     work_of(app).choose(centre=None, clip=None)
-    app.switch_page("pages/path/data.py").run()
+    app.switch_page("pages/data/page.py").run()
     app.switch_page(PRIVACY.path).run()
     for name in ("usual", "spread"):
         app.session_state[key_of(app, name)] = None

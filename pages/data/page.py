@@ -1,0 +1,162 @@
+"""Data: where the private values come from, and the reference data on which a design is tuned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from pages.data import public_data, public_places
+from pages.data.portable import settings_with_files, source_words
+from pages.data.previews import look_at
+from pages.data.sources import Sources, ask_sales, ask_sensors, refill
+from pages.data.tables import places_chart, report_lines, rows_table
+from pages.hexagons.places import domain_of
+from pages.shared import access, workspace
+from pages.shared.glossary import tip
+from pages.shared.kept import give_back
+from pages.shared.plain_text import Markdown, plain
+from workflow.errors import WorkflowError
+from workflow.project.example import example_settings
+
+KINDS = {
+    "example": "Generated example",
+    "sales": "Price Paid sales",
+    "sensors": "Sensor table",
+}
+work = workspace.current()
+
+
+def use_example() -> None:
+    """Take the generated example with everything that belongs to it."""
+    settings = example_settings()
+    fresh = workspace.start_over()
+    fresh.adopt(settings)
+    fresh.asked_domain = None  # the region is proposed on the next screen
+    read(fresh)
+
+
+def use_sources(sources: Sources) -> None:
+    """Read what was named; keep the workspace as it was if that fails."""
+    fresh = work.renewed()
+    fresh.choose(**sources.choices)
+    take(fresh, "Reading the files")
+
+
+def use_settings(text: str, files: dict[str, str]) -> None:
+    """Take all choices from a settings file, the same that the command line takes."""
+    fresh = work.renewed()
+    try:
+        settings = settings_with_files(text, files)
+        access.reach_of(work.folder).check_settings(settings)
+    except WorkflowError as error:
+        refused(error)
+        return
+    fresh.adopt(settings)
+    take(fresh, "Reading the files that the settings name")
+
+
+def take(fresh: workspace.Workspace, doing: Markdown) -> None:
+    """Read into a new workspace and make it the session's, or say what is wrong and keep the old one."""
+    try:
+        with st.spinner(doing):
+            read(fresh)
+            if fresh.asked_domain is not None:
+                fresh.domain = domain_of(*fresh.asked_domain, fresh.choices.get("crosses_date_line"))
+    except WorkflowError as error:
+        refused(error)
+        return
+    if fresh.asked_domain is None:
+        fresh.keep_public_choices(work)
+        give_back(fresh, work.kept)
+    workspace.put(fresh)
+    st.rerun()
+
+
+def read(target: workspace.Workspace) -> None:
+    """Fill the previews from the sources in the choices."""
+    unit = target.choices.get("value_unit", "")
+    target.private = look_at(target.choices["data"], unit)
+    reference = target.choices.get("reference")
+    target.reference = look_at(reference, unit, spread=True) if reference is not None else None
+
+
+def refused(error: WorkflowError) -> None:
+    """What was wrong, and that nothing was lost by it."""
+    kept = " What was read before is still in use." if work.private is not None else ""
+    st.error(f"{plain(error)}{kept}", icon=":material/error:")
+
+
+def shown_before() -> bool:
+    """Whether the widgets know of this workspace already; asking makes it so."""
+    known = st.session_state.get("data_shown") == work.mark
+    st.session_state["data_shown"] = work.mark
+    return known
+
+
+if not shown_before() and work.kind:
+    st.session_state["data_kind"] = work.kind
+    refill(work)
+kind = st.segmented_control(
+    "What kind of data?",
+    list(KINDS),
+    format_func=KINDS.__getitem__,
+    default="example",
+    required=True,
+    key="data_kind",
+    bind="query-params",
+)
+if kind == "example":
+    st.markdown(
+        "Two years of invented flat sales in an invented city, in the very format of the real files. "
+        "The earlier year serves as public reference data, the later one plays the private data."
+    )
+    st.button("Use the generated example", type="primary", icon=":material/science:", on_click=use_example)
+else:
+    if kind == "sales":
+        public_data.show(work)
+    asked = ask_sales(work) if kind == "sales" else ask_sensors(work)
+    pressed = st.button("Read the data", type="primary", icon=":material/file_open:", disabled=asked is None)
+    if pressed and asked is not None:
+        use_sources(asked)
+
+with st.expander("Or take all choices from a settings file (TOML)", icon=":material/tune:"):
+    st.caption(
+        "The file that 'Save these choices' in the side bar and the Publish screen give, and that the "
+        "command line takes with --config. It names data by their path on this machine; files that had been "
+        "uploaded are uploaded again here."
+    )
+    left, right = st.columns(2, gap="large")
+    upload = left.file_uploader("Settings file", "toml", key="settings_upload")
+    others = right.file_uploader(
+        "Files that had been uploaded (data, postcodes, area)",
+        accept_multiple_files=True,
+        key="settings_files",
+    )
+    if st.button("Take these settings", disabled=upload is None) and upload is not None:
+        kept = [str(work.folder.keep(file.name, file.getvalue())) for file in others]
+        use_settings(upload.getvalue().decode("utf-8", "replace"), {Path(path).name: path for path in kept})
+
+if work.private is not None:
+    st.subheader("What was read", anchor=False)
+    st.caption("Nothing on this screen is released.")
+    public_places.ask(work)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown("**Private data**")
+        st.text(source_words(work.choices["data"], work.folder))
+        report_lines(work.private.lines)
+        rows_table(work.private, work.choices.get("value_name", "value"))
+    with right:
+        places_chart(work.private)
+        if work.reference is not None:
+            public = "public" if work.choices.get("reference_public") else "set aside"
+            st.markdown(f"**Reference data** ({public})", help=tip("reference"))
+            st.text(source_words(work.choices["reference"], work.folder))
+            report_lines(work.reference.lines)
+        else:
+            st.markdown("**Reference data**", help=tip("reference"))
+            st.caption(
+                "None: the design will be tuned on a simulated field, for which two public numbers are asked "
+                "on the screen Privacy and utility: a usual value, and how far values go from it."
+            )

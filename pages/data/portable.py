@@ -1,0 +1,77 @@
+"""Portable settings: choices written for a later visit, and read back with the files that were uploaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from pages.shared.uploads import PrivateFolder
+from workflow.errors import WorkflowError
+from workflow.settings import ReleaseSettings, SourceSettings, settings_from_toml, settings_to_toml
+
+
+def portable_settings(settings: ReleaseSettings, folder: PrivateFolder) -> str:
+    """The settings as TOML, an uploaded file under its bare name: its copy here ends with the session.
+
+    `WorkflowError` where two uploads of one name could not be told apart.
+    """
+    names: dict[str, str] = {}
+
+    def bare(path: str) -> str:
+        if not folder.holds(path):
+            return path
+        name = Path(path).name
+        if names.setdefault(name, path) != path:
+            raise WorkflowError(
+                f"Two different uploads are called {name!r}: rename one and upload it again to save choices."
+            )
+        return name
+
+    return settings_to_toml(_renamed(settings, bare))
+
+
+def settings_with_files(text: str, uploads: Mapping[str, str]) -> ReleaseSettings:
+    """Settings from TOML, a bare file name standing for the upload of that name (name -> path here).
+
+    `WorkflowError` says which file is to be uploaded with them.
+    """
+
+    def found(path: str) -> str:
+        name = path.replace("\\", "/").rsplit("/", 1)[-1]
+        if name in uploads:
+            return uploads[name]
+        if name == path and not Path(path).exists():
+            raise WorkflowError(f"These settings belong to a file {path!r}: upload it together with them.")
+        return path
+
+    return _renamed(settings_from_toml(text), found)
+
+
+def source_words(source: SourceSettings, folder: PrivateFolder) -> str:
+    """Which file a source is and how it is read, in one line."""
+    where = "uploaded" if folder.holds(source.path) else "on this machine"
+    parts = [f"{Path(source.path).name} ({where})"]
+    if source.is_sales:
+        parts.append(f"postcodes from {Path(source.postcodes or '').name}")
+        if source.years:
+            parts.append("years " + ", ".join(str(year) for year in source.years))
+    elif source.value is None:
+        parts.append(f"read by {source.read_by.name}")
+    else:
+        parts.append(f"value {source.value} at {source.x}, {source.y} ({source.crs})")
+        parts.extend(f"rows where {name} is {entry}" for name, entry in source.where)
+    return "; ".join(parts)
+
+
+def _renamed(settings: ReleaseSettings, name: Callable[[str], str]) -> ReleaseSettings:
+    def source(old: SourceSettings) -> SourceSettings:
+        return replace(
+            old, path=name(old.path), postcodes=None if old.postcodes is None else name(old.postcodes)
+        )
+
+    return settings.with_changes(
+        data=source(settings.data),
+        reference=None if settings.reference is None else source(settings.reference),
+        region=None if settings.region is None else name(settings.region),
+    )

@@ -1,0 +1,175 @@
+"""Public data: sales and postcodes that anybody may download, kept in a folder all sessions share."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, DataError, PublicFile, fetch, price_paid_file
+from pages.shared.jobs import Job, Report
+from workflow.errors import WorkflowError
+from workflow.ledger.places import home
+
+GLANCE = 0.1  # seconds between two looks at a download: a cancel is noticed within a second
+_MEGA = 1_000_000
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One public file as a screen offers it.
+
+    host, page   whom a click asks, and where a person finds the file in a browser
+    megabytes    rough size; `held` of them were fetched before and are kept
+    path, here   where it lies, and whether it is there already
+    """
+
+    title: str
+    host: str
+    page: str
+    megabytes: int
+    held: int
+    attribution: tuple[str, ...]
+    path: Path
+    here: bool
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """Where the files of a download lie: sales of the year, sales of the reference year, postcodes."""
+
+    sales: str
+    reference: str | None
+    postcodes: str
+
+
+def public_folder() -> Path:
+    """Where public files lie: `public-data` in this installation's home."""
+    return (home() / "public-data").absolute()
+
+
+def public_offers(year: int, reference_year: int | None = None) -> tuple[Offer, ...]:
+    """What a download of these years consists of, sales first, postcodes last."""
+    return tuple(_offer(file) for file in _files(year, reference_year))
+
+
+def download_job(year: int, reference_year: int | None = None, *, refresh: bool = False) -> Job[Fetched]:
+    """Fetch what is missing, one file after another, in the background.
+
+    refresh   fetch again what is there, because public files are corrected in place
+    A cancelled or broken download goes on next time from what it has. The job fails with a `WorkflowError`
+    that says what to fetch by hand where there is no way to a host.
+    """
+    files = _files(year, reference_year)
+    folder = public_folder()
+
+    def work(report: Report) -> Fetched:
+        missing = [_missing(folder / file.file_name, file, refresh) for file in files]
+        whole, before, paths = max(sum(missing), 1.0), 0.0, []
+        for file, left in zip(files, missing, strict=True):
+            share = left or 1.0
+            paths.append(_followed(file, folder, refresh, report, before / whole, share, whole))
+            before += left
+        return Fetched(str(paths[0]), str(paths[1]) if reference_year is not None else None, str(paths[-1]))
+
+    return Job(work, even=True)
+
+
+def by_hand(year: int, reference_year: int | None = None) -> tuple[str, ...]:
+    """What to do where the machine has no internet, step by step."""
+    fetching = (
+        f"Open {file.page} on a machine with internet and download {file.title!r}."
+        for file in _files(year, reference_year)
+    )
+    names = ", ".join(file.file_name for file in _files(year, reference_year))
+    return (
+        *fetching,
+        f"Copy the files here, into {public_folder()}, named {names}; or upload them.",
+        f"Another postcode lookup does as well. {ONSPD_INSTRUCTIONS}",
+    )
+
+
+def _files(year: int, reference_year: int | None) -> tuple[PublicFile, ...]:
+    try:
+        years = (year,) if reference_year is None else (year, reference_year)
+        return (*(price_paid_file(each) for each in years), CODE_POINT_OPEN)
+    except DataError as error:
+        raise WorkflowError(str(error)) from error
+
+
+def _offer(file: PublicFile) -> Offer:
+    path = public_folder() / file.file_name
+    return Offer(
+        file.title,
+        file.host,
+        file.page,
+        file.megabytes,
+        _held(path) // _MEGA,
+        file.attribution,
+        path,
+        path.is_file(),
+    )
+
+
+def _held(path: Path) -> int:
+    part = path.with_name(path.name + ".part")
+    return part.stat().st_size if part.is_file() else 0
+
+
+def _missing(path: Path, file: PublicFile, refresh: bool) -> float:
+    """Bytes still to come, roughly: what the bar and the time left are reckoned in."""
+    if path.is_file() and not refresh:
+        return 0.0
+    return float(max(file.megabytes * _MEGA - _held(path), _MEGA))
+
+
+def _followed(
+    file: PublicFile,
+    folder: Path,
+    refresh: bool,
+    report: Report,
+    start: float,
+    share: float,
+    whole: float,
+) -> Path:
+    """Fetch in a thread of its own, so that a cancel never waits for a silent host."""
+    seen: list[tuple[int, int | None]] = []
+    ended: list[Path | BaseException] = []
+    stop = threading.Event()
+    first: list[int] = []
+
+    def progress(done: int, total: int | None) -> bool:
+        if done and not first:
+            first.append(done)
+        seen[:] = [(done, total)]
+        return not stop.is_set()
+
+    def run() -> None:
+        try:
+            ended.append(fetch(file, folder, progress=progress, refresh=refresh))
+        except BaseException as failure:  # raised again below
+            ended.append(failure)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            done, total = seen[0] if seen else (0, None)
+            part = (done - (first[0] if first else done)) / share
+            report(start + min(part, 1.0) * share / whole, _words(file, done, total))
+            thread.join(GLANCE)
+    finally:
+        stop.set()
+    outcome = ended[0]
+    if isinstance(outcome, DataError):
+        raise WorkflowError(str(outcome)) from outcome
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
+
+
+def _words(file: PublicFile, done: int, total: int | None) -> str:
+    if not done:
+        return f"{file.title}: asking {file.host}"
+    size = total / _MEGA if total else file.megabytes
+    return f"{file.title}: {done / _MEGA:.0f} of about {size:.0f} MB"

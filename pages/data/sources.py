@@ -1,0 +1,398 @@
+"""Asking for sources: files by upload or by path, and the columns of a sensor table to confirm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from pages.data.previews import propose_columns
+from pages.data.segments import SEGMENT_TITLES
+from pages.shared import access
+from pages.shared.glossary import tip
+from pages.shared.plain_text import Markdown, plain
+from pages.shared.workspace import Workspace
+from workflow.errors import WorkflowError
+from workflow.settings.model import SourceSettings
+
+UPLOAD, PATH = "upload", "path"
+Rows = tuple[tuple[str, str], ...]
+KEEP: Any = {"persist_state": "session"}
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What a person named: settings for the private and the reference source, by field name."""
+
+    choices: dict[str, Any]
+
+
+def ask_sales(work: Workspace) -> Sources | None:
+    """Ask for Price Paid files and a postcode lookup; None until enough is named."""
+    where = _where("sales")
+    left, right = st.columns(2, gap="large")
+    with left, st.container(border=True):
+        st.markdown("**Private data**")
+        private = _file("Price Paid file (.csv, .csv.gz, .zip)", where, "sales_private", work)
+        postcodes = _file(
+            "Postcode lookup (ONSPD, NSPL or Code-Point Open)",
+            where,
+            "sales_postcodes",
+            work,
+            help="Price Paid rows carry postcodes only; the lookup gives each postcode its place.",
+        )
+        segment = st.selectbox(
+            "Which sales?",
+            list(SEGMENT_TITLES),
+            format_func=SEGMENT_TITLES.__getitem__,
+            index=1,
+            key="sales_segment",
+            **KEEP,
+        )
+        years = _years("Years of transfer (optional)", "sales_years")
+    with right, st.container(border=True):
+        st.markdown("**Reference data** (optional)", help=tip("reference"))
+        reference = _file(
+            "Price Paid file of an earlier year", where, "sales_reference", work, help=tip("reference")
+        )
+        earlier = _years("Years of transfer (optional)", "sales_reference_years")
+        public = _public("sales")
+    missing = [
+        word
+        for word, there in (("a Price Paid file", private), ("a postcode lookup", postcodes))
+        if there is None
+    ]
+    if missing:
+        st.caption(f":material/info: Name {plain(' and '.join(missing))} to go on.")
+    if private is None or postcodes is None or years is None or earlier is None:
+        return None
+    choices: dict[str, Any] = {
+        "data": SourceSettings(private, postcodes, segment, years),
+        "value_name": "price",
+        "value_unit": "GBP",
+    }
+    if reference is not None:
+        choices["reference"] = SourceSettings(reference, postcodes, segment, earlier)
+        choices["reference_public"] = public
+    return Sources(choices)
+
+
+def ask_sensors(work: Workspace) -> Sources | None:
+    """Ask for a sensor table and have its guessed columns confirmed; None until enough is named."""
+    where = _where("sensors")
+    left, right = st.columns(2, gap="large")
+    with left, st.container(border=True):
+        st.markdown("**Private data**")
+        path = _file("Sensor table (.csv, .xlsx) or points (.gpkg, .geojson)", where, "sensors_private", work)
+        if path is None:
+            st.caption(":material/info: Name a table with a column each for place and value to go on.")
+            return None
+        layer: str | None = None
+        try:
+            guess = propose_columns(path)
+            if len(guess.layers) > 1:
+                layer = st.selectbox("Sheet or layer", guess.layers, key=f"sensors_layer_{path}", **KEEP)
+                guess = propose_columns(path, layer)
+        except WorkflowError as error:
+            st.error(plain(error), icon=":material/error:")
+            return None
+        st.caption("Guessed from the first rows; please confirm. " + plain(" ".join(guess.reasons)))
+        columns = list(guess.columns)
+        first, second = st.columns(2)
+        x = first.selectbox(
+            "Longitude or easting", columns, index=_at(columns, guess.x), key=f"sensors_x_{path}", **KEEP
+        )
+        y = second.selectbox(
+            "Latitude or northing", columns, index=_at(columns, guess.y), key=f"sensors_y_{path}", **KEEP
+        )
+        value = first.selectbox(
+            "Measured value", columns, index=_at(columns, guess.value), key=f"sensors_value_{path}", **KEEP
+        )
+        unit = second.text_input(
+            "Its unit",
+            value=guess.unit or "",
+            placeholder="for example ug/m3",
+            key=f"sensors_unit_{path}",
+            **KEEP,
+        )
+        crs = first.text_input(
+            "Coordinate system",
+            value=guess.crs or "",
+            placeholder="for example EPSG:4326",
+            help="An EPSG code or a name: EPSG:4326 is longitude and latitude in degrees; Dutch grid and "
+            "British National Grid are known as well.",
+            key=f"sensors_crs_{path}",
+            **KEEP,
+        )
+        owner, most = _owner(columns, guess.question, path)
+        identifier, time = _further(columns, guess.identifier, guess.time, path)
+        filters = dict(guess.choices)
+        if filters:
+            st.caption("Does the table mix several quantities or years? Then keep the rows of one.")
+        where_private = _filter("Keep only rows where", filters, f"sensors_where_{path}")
+    with right, st.container(border=True):
+        st.markdown("**Reference data** (optional)", help=tip("reference"))
+        reference = _file("Sensor table of an earlier time (same columns)", where, "sensors_reference", work)
+        same = bool(filters) and reference is None
+        if same:
+            st.caption("Without a second file, other rows of the same table can serve: choose them here.")
+        where_reference = _filter("Keep only rows where", filters, f"sensors_reference_where_{path}")
+        public = _public("sensors")
+    missing = [
+        word
+        for word, there in (
+            ("the column of longitude or easting", x),
+            ("the column of latitude or northing", y),
+            ("the measured value", value),
+            ("its unit", unit.strip()),
+            ("the coordinate system", crs.strip()),
+            ("the rows to keep", where_private is not None and where_reference is not None),
+        )
+        if not there
+    ]
+    if missing:
+        st.caption(f":material/info: Name {plain(', '.join(missing))} to go on.")
+        return None
+
+    def source(file: str, rows: Rows | None) -> SourceSettings:
+        return SourceSettings(
+            file,
+            value=value,
+            x=x,
+            y=y,
+            crs=crs.strip(),
+            where=rows or (),
+            layer=layer if file == path else None,
+            identifier=identifier,
+            time=time,
+        )
+
+    choices: dict[str, Any] = {
+        "data": source(path, where_private),
+        "value_name": value,
+        "value_unit": unit.strip(),
+    }
+    if owner is not None:
+        choices |= {"owner": owner, "records_per_owner": most}
+    if reference is not None or where_reference:
+        choices["reference"] = source(reference or path, where_reference)
+        choices["reference_public"] = public
+    return Sources(choices)
+
+
+def _owner(columns: list[str], question: str, path: str) -> tuple[str | None, int]:
+    """The column that names the sensor or person of a row, and how many rows of each may count."""
+    first, second = st.columns(2)
+    owner = first.selectbox(
+        "Sensor or person of a row (optional)",
+        columns,
+        index=None,
+        placeholder="each reading on its own",
+        help="Without it one reading is protected, and a sensor or person with several readings less.",
+        key=f"sensors_owner_{path}",
+        **KEEP,
+    )
+    if owner is None:
+        st.caption(f":material/help: {plain(question)}")
+        return None, 1
+    most = second.number_input(
+        "Readings of each that may count",
+        min_value=1,
+        value=1,
+        help="Further ones are left out by a public rule. With one of each, a whole sensor or person is "
+        "protected as strongly as a reading is; with several, less: the release says how much less.",
+        key=f"sensors_most_{path}",
+        **KEEP,
+    )
+    return owner, int(most)
+
+
+def _further(
+    columns: list[str], identifier: str | None, time: str | None, path: str
+) -> tuple[str | None, str | None]:
+    """Columns by which the ledger knows a row again, as guessed; nothing of them is ever published."""
+    with st.expander("Columns by which the ledger knows a row again (optional)"):
+        name = st.selectbox(
+            "Name of the row, such as a sample number",
+            columns,
+            index=_at(columns, identifier),
+            placeholder="none",
+            key=f"sensors_identifier_{path}",
+            **KEEP,
+        )
+        moment = st.selectbox(
+            "Date or time",
+            columns,
+            index=_at(columns, time),
+            placeholder="none",
+            key=f"sensors_time_{path}",
+            **KEEP,
+        )
+    return name, moment
+
+
+def refill(work: Workspace) -> None:
+    """Let the widgets show what a workspace holds, however its data came to be chosen."""
+    region = work.choices.get("region")
+    if region is not None and work.folder.holds(region):
+        work.uploads["region"] = region
+    data: SourceSettings | None = work.choices.get("data")
+    if data is None or work.kind not in ("sales", "sensors"):
+        return
+    reference: SourceSettings | None = work.choices.get("reference")
+    files = {f"{work.kind}_private": data.path}
+    if data.postcodes is not None:
+        files["sales_postcodes"] = data.postcodes
+    own_reference = reference is not None and reference.path != data.path
+    if reference is not None and (own_reference or work.kind == "sales"):
+        files[f"{work.kind}_reference"] = reference.path
+    state: dict[str, Any] = {}
+    if any(work.folder.holds(path) for path in files.values()):
+        state[f"{work.kind}_where"] = UPLOAD
+        work.uploads.update(files)
+    else:
+        state[f"{work.kind}_where"] = PATH
+        named = [f"{work.kind}_{part}" for part in ("private", "postcodes", "reference")]
+        state |= {f"{key}_path": files.get(key, "") for key in named}
+    if work.kind == "sales":
+        state["sales_segment"] = data.segment
+        state["sales_years"] = _typed(data.years)
+        state["sales_reference_years"] = _typed(reference.years) if reference is not None else ""
+    else:
+        known = (
+            ("x", data.x), ("y", data.y), ("value", data.value), ("crs", data.crs), ("layer", data.layer),
+            ("identifier", data.identifier), ("time", data.time), ("owner", work.choices.get("owner")),
+            ("most", work.choices.get("records_per_owner") or 1),
+        )  # fmt: skip
+        state |= {f"sensors_{name}_{data.path}": value for name, value in known}
+        state[f"sensors_unit_{data.path}"] = work.choices.get("value_unit", "")
+        state |= _chosen_rows(f"sensors_where_{data.path}", data)
+        if reference is not None:
+            state |= _chosen_rows(f"sensors_reference_where_{data.path}", reference)
+    if reference is not None:
+        state[f"{work.kind}_public"] = bool(work.choices.get("reference_public"))
+    st.session_state.update(state)
+
+
+def show_paths(paths: dict[str, str]) -> None:
+    """Put paths into the widgets of Price Paid sales, by the widget's name."""
+    st.session_state["sales_where"] = PATH
+    for key, path in paths.items():
+        st.session_state[f"{key}_path"] = path
+
+
+def remembered(
+    label: Markdown, types: list[str] | None, key: str, work: Workspace, **more: Any
+) -> str | None:
+    """An upload that stays chosen when the screen is left, though the browser's widget forgets it."""
+    st.file_uploader(label, types, key=f"{key}_upload", on_change=_keep, args=(work, key), **more)
+    path: str | None = work.uploads.get(key)
+    if path is not None and st.session_state[f"{key}_upload"] is None:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(f":material/attach_file: In use: **{plain(Path(path).name)}**", width="content")
+            st.button(
+                "Remove",
+                key=f"{key}_remove",
+                type="tertiary",
+                on_click=_forget,
+                args=(work, key),
+                help="Upload another file to replace it, or remove it.",
+            )
+    return path
+
+
+def _keep(work: Workspace, key: str) -> None:
+    upload = st.session_state[f"{key}_upload"]
+    if upload is None:
+        _forget(work, key)
+    else:
+        work.uploads[key] = str(work.folder.keep(upload.name, upload.getvalue()))
+
+
+def _forget(work: Workspace, key: str) -> None:
+    work.uploads.pop(key, None)
+
+
+def _file(label: Markdown, where: str, key: str, work: Workspace, help: Markdown | None = None) -> str | None:
+    """A path to the file a person uploaded or named, or None."""
+    if where == UPLOAD:
+        return remembered(label, None, key, work, help=help)
+    named = str(st.text_input(label, key=f"{key}_path", help=help, **KEEP)).strip()
+    if not named:
+        return None
+    try:
+        access.reach_of(work.folder).check(named)
+    except WorkflowError as error:
+        st.error(plain(error), icon=":material/error:")
+        return None
+    return named
+
+
+def _where(kind: str) -> str:
+    choice = st.segmented_control(
+        "Where are the files?",
+        [UPLOAD, PATH],
+        format_func={UPLOAD: "Upload them", PATH: "On the machine that runs this app"}.__getitem__,
+        default=UPLOAD,
+        required=True,
+        help="Uploads are held in memory and on a private folder of this session. Name large files by path.",
+        key=f"{kind}_where",
+        **KEEP,
+    )
+    return str(choice)
+
+
+def _years(label: Markdown, key: str) -> tuple[int, ...] | None:
+    """Years as typed, "2017, 2018"; None while they cannot be read."""
+    text = st.text_input(label, placeholder="2018", key=key, **KEEP)
+    words = text.replace(",", " ").split()
+    if all(word.isascii() and word.isdigit() and len(word) == 4 for word in words):
+        return tuple(int(word) for word in words)
+    st.caption(":material/error: Years have four digits, for example 2017, 2018.")
+    return None
+
+
+def _typed(years: tuple[int, ...]) -> str:
+    return ", ".join(str(year) for year in years)
+
+
+def _public(kind: str) -> bool:
+    return st.checkbox(
+        "These reference data are published",
+        value=kind == "sales",  # Price Paid data are; of other data the curator must say so
+        help="Published data may also serve as a public prior mean and be shown. Data that were merely set "
+        "aside are used for tuning only.",
+        key=f"{kind}_public",
+        **KEEP,
+    )
+
+
+def _filter(label: Markdown, filters: dict[str, tuple[str, ...]], key: str) -> Rows | None:
+    """One entry for each chosen column, of those that have few different ones; None while one is open."""
+    state = st.session_state
+    columns = list(dict.fromkeys((*filters, *state.get(key, ()))))  # settings may name further ones
+    if not columns:
+        return ()
+    names = st.multiselect(label, columns, placeholder="all rows", key=key, **KEEP)
+    chosen = []
+    for name in names:
+        place = f"{key}_{name}"
+        named = () if state.get(place) is None else (str(state[place]),)
+        entries = list(dict.fromkeys((*filters.get(name, ()), *named)))
+        entry = st.selectbox(
+            f"{plain(name)} is", entries, index=None, placeholder="choose one", key=place, **KEEP
+        )
+        chosen.append((name, entry))
+    rows = tuple((name, str(entry)) for name, entry in chosen if entry is not None)
+    return rows if len(rows) == len(chosen) else None
+
+
+def _chosen_rows(key: str, source: SourceSettings) -> dict[str, Any]:
+    entries: dict[str, Any] = {f"{key}_{name}": entry for name, entry in source.where}
+    return {key: [name for name, _ in source.where], **entries}
+
+
+def _at(columns: list[str], name: str | None) -> int | None:
+    return columns.index(name) if name in columns else None

@@ -1,0 +1,108 @@
+"""Help: the idea in three pictures, the guarantee in plain words, what the words mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import streamlit as st
+
+from pages.shared.glossary import GLOSSARY, TERMS
+from pages.shared.plain_text import plain
+from workflow import words
+
+STATIC = Path(__file__).resolve().parents[2] / "static"
+PICTURES = (
+    (
+        "help-data.svg",
+        "1 · Private values on public hexagons",
+        "Each dot is a sale or a sensor. The hexagons come from public geography, never from the dots. "
+        "The ringed one is somebody's: it must not make a visible difference.",
+    ),
+    (
+        "help-draw.svg",
+        "2 · One random draw instead of the truth",
+        "The data say which maps are plausible: the band. One map is drawn at random from it. With one dot "
+        "exchanged the band hardly moves, so the same draw would have been about as likely.",
+    ),
+    (
+        "help-region.svg",
+        "3 · Where the draw exceeds the threshold",
+        "The released region is read off the draw. Reading it at another threshold, smoothing it or "
+        "measuring it reveals nothing further: the draw is already public.",
+    ),
+)
+EXAMPLES = (0.1, 0.5, 1.0, 3.0, 10.0)
+
+
+def table(names: Iterable[str]) -> None:
+    """Words, symbols and what they mean."""
+    terms = [TERMS[name] for name in names]
+    st.table(
+        {
+            "word": [plain(term.word) for term in terms],
+            "symbol": [plain(term.symbol) for term in terms],
+            "meaning": [plain(term.meaning) for term in terms],
+        },
+        hide_index=True,
+        border="horizontal",
+    )
+
+
+for column, (picture, title, text) in zip(st.columns(3, gap="large"), PICTURES, strict=True):
+    with column:
+        st.image(STATIC / picture, width="stretch", alt=f"Drawing: {title[4:]}.")
+        st.markdown(f"**{plain(title)}**")
+        st.markdown(plain(text))
+
+st.subheader("The guarantee in plain words", anchor=False)
+st.markdown(
+    "Take two sets of private records that differ in one record, in its value, its place or both. The "
+    "theorem bounds how much likelier any released map can be under the one than under the other: at most "
+    "by the factor e to the ε, apart from a slack δ. Whatever anybody knows beforehand, and whatever they "
+    "compute from the release, they cannot tell the two apart better than that."
+)
+left, right = st.columns(2, gap="large")
+with left:
+    st.markdown(
+        "**What is protected.** One record, as the release says: one sale, one sensor or one hexagon."
+    )
+    st.markdown(
+        "**What is not.** Facts about the whole area that stay the same whichever record is exchanged; the "
+        "number of records; and a person with many records, who is protected less: the release says how "
+        "much less."
+    )
+    st.markdown(
+        "**What costs nothing.** Everything done with released maps. **What costs.** Every further release "
+        "of the same data: the ledger adds it up and refuses what would exceed the budget."
+    )
+with right:
+    st.table(
+        {
+            "Privacy budget ε": [f"{epsilon:g}" for epsilon in EXAMPLES],
+            "any result becomes at most": [f"{plain(words.times(epsilon))} likelier" for epsilon in EXAMPLES],
+            "even odds become at most": [plain(words.belief(epsilon)) for epsilon in EXAMPLES],
+        },
+        hide_index=True,
+        border="horizontal",
+    )
+
+st.subheader("The five steps", anchor=False)
+st.markdown(
+    "1. **Data**: name the private values, and reference data that are public or set aside.\n"
+    "2. **Hexagons**: name the public area and how fine the map is.\n"
+    "3. **Privacy and utility**: say who is protected and how strongly; the search finds the best map that "
+    "this allows, on the reference data.\n"
+    "4. **Release**: read what will be published, then release once. The ledger is charged first.\n"
+    "5. **Publish**: hand out the files. They hold nothing private and say what they cost."
+)
+
+st.subheader("What the words mean", anchor=False)
+table(GLOSSARY)
+with st.expander("Numbers of a design, for specialists"):
+    table(name for name in TERMS if name not in GLOSSARY)
+st.caption(
+    "The formulas, with their proofs and sources, are in docs/mathematics.md of this program; its section "
+    "0 is the notation table. The method: T. Maciazek, Differential Privacy of Gaussian Process Posterior "
+    "Sampling, arXiv:2606.17995 (2026)."
+)

@@ -1,0 +1,94 @@
+"""Mending an area on its screen: one named part of a file, and axes exchanged where no row lies inside."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import streamlit as st
+
+from pages.data.previews import look_at
+from pages.data.sources import refill
+from pages.hexagons.places import Box, Stray, parts_of, turned
+from pages.shared import access
+from pages.shared.plain_text import plain
+from pages.shared.workspace import Workspace
+from workflow.errors import WorkflowError
+
+KNOWN = "area_parts"
+
+
+def part_of(path: str, work: Workspace) -> str:
+    """The file itself, or the part of it that a person picks by name."""
+    known = st.session_state.get(KNOWN)
+    if known is None or known[0] != path:
+        try:
+            access.reach_of(work.folder).check(path)
+        except WorkflowError:
+            return path  # said where the area is filled
+        known = st.session_state[KNOWN] = (path, parts_of(path))
+    parts = known[1]
+    if not parts:
+        return path
+    picked = st.selectbox(
+        "Part of the file",
+        list(parts),
+        index=None,
+        placeholder=f"the whole file, all {len(parts):,} parts",
+        format_func=plain,
+        help="Type a few letters of its name.",
+        key=f"part_{work.mark}_{path}",
+        persist_state="session",
+    )
+    return path if picked is None else str(work.folder.keep(f"{picked}.geojson", parts[picked]))
+
+
+def stop(work: Workspace, found: Stray) -> None:
+    """That no row lies inside, and the ways to mend it."""
+    st.error(f"No row lies inside this area. {plain(found.reason)}", icon=":material/wrong_location:")
+    if not found.swapped:
+        return
+    with st.container(horizontal=True):
+        if work.kind == "sensors":
+            st.button("Exchange the two columns of the data", on_click=exchange_columns, args=(work,))
+        offer_exchange(work, work.choices.get("region"), work.choices.get("bbox"))
+
+
+def offer_exchange(work: Workspace, region: str | None, box: Box | None) -> None:
+    """A button that exchanges the axes of the area."""
+    if region is not None or box is not None:
+        st.button("Exchange longitude and latitude of the area", on_click=_exchange_area, args=(work, region))
+
+
+def exchange_columns(work: Workspace) -> None:
+    """Read the sources again with the two columns of the place exchanged."""
+    unit, before = work.choices.get("value_unit", ""), dict(work.choices)
+    for name in ("data", "reference"):
+        source = work.choices.get(name)
+        if source is not None:
+            work.choose(**{name: replace(source, x=source.y, y=source.x)})
+    try:
+        work.private = look_at(work.choices["data"], unit)
+        if work.choices.get("reference") is not None:
+            work.reference = look_at(work.choices["reference"], unit, spread=True)
+    except WorkflowError as error:
+        work.choices = before
+        st.toast(plain(error), icon=":material/error:")
+        return
+    refill(work)
+
+
+def _exchange_area(work: Workspace, region: str | None) -> None:
+    state = st.session_state
+    if region is None:
+        sides = [f"box_{side}_{work.mark}" for side in ("West", "South", "East", "North")]
+        west, south, east, north = (state.get(side) for side in sides)
+        state.update(zip(sides, (south, west, north, east), strict=True))
+        return
+    try:
+        path = str(work.folder.keep(Path(region).name, turned(region)))
+    except WorkflowError as error:
+        st.toast(plain(error), icon=":material/error:")
+        return
+    work.uploads["region"] = path
+    state[f"region_path_{work.mark}"] = path

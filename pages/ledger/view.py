@@ -1,0 +1,187 @@
+"""Custody on a screen: the ledger's accounts and entries in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from workflow.ledger import Account, Entry, Ledger, LedgerDamaged, NoLedger, open_ledger
+from workflow.ledger.entry import (
+    BUDGET,
+    COMMIT,
+    DRAW,
+    GENESIS,
+    LINK,
+    ORDERS,
+    RECORDS,
+    RESERVE,
+    SCHEMA,
+    TRACE,
+    UNUSED,
+    VOID,
+)
+from workflow.words import plural, remaining, significant, upper
+
+NAMED = 3  # of the names of a dataset
+SHOWN_DIGITS = 10  # of a fingerprint or hash on a screen
+KINDS = {
+    GENESIS: "ledger begun",
+    SCHEMA: "new form of the ledger",
+    ORDERS: "new grid of orders",
+    RECORDS: "record hashes kept",
+    LINK: "decision of a person",
+    BUDGET: "budget set",
+    RESERVE: "charged",
+    DRAW: "drawing began",
+    COMMIT: "released",
+    UNUSED: "given back, nothing drawn",
+    VOID: "voided by a person",
+    TRACE: "trace released",
+}
+
+
+@dataclass(frozen=True)
+class AccountView:
+    """One dataset under one unit of protection; epsilons as text, `share` spent in [0, 1] for a bar.
+
+    name      the file and the releases of the dataset, as its charges call them
+    protects  what is protected
+    dataset   the beginning of its fingerprint
+    """
+
+    name: str
+    protects: str
+    dataset: str
+    delta: str
+    budget: str
+    spent: str
+    left: str
+    share: float
+    releases: str
+    note: str
+
+
+@dataclass(frozen=True)
+class EntryView:
+    """One row of the ledger in words."""
+
+    number: int
+    created: str
+    what: str
+    dataset: str
+    details: str
+    hash: str
+
+
+@dataclass(frozen=True)
+class LedgerView:
+    """The ledger as a curator sees it; `findings` is empty when the chain holds, `open` may be voided."""
+
+    accounts: tuple[AccountView, ...]
+    entries: tuple[EntryView, ...]
+    findings: tuple[str, ...]
+    open: tuple[int, ...]
+
+
+def view_ledger(place: str | None = None) -> LedgerView | None:
+    """The ledger in words, verified; None where there is none yet."""
+    try:
+        ledger = open_ledger(place, create=False)
+    except NoLedger:
+        return None
+    findings = tuple(str(finding) for finding in ledger.verify())
+    entries = ledger.entries()
+    names = names_of(entries)
+    return LedgerView(
+        accounts=tuple(_account(account, names) for account in _accounts(ledger)),
+        entries=tuple(_entry(entry, names) for entry in entries),
+        findings=findings,
+        open=tuple(number for account in _accounts(ledger) for number in account.open),
+    )
+
+
+def void_charge(number: int, reason: str, person: str, place: str | None = None) -> None:
+    """Give back a charge that was never released; `LedgerError` says what is missing."""
+    open_ledger(place, create=False).void(number, reason.strip(), person.strip())
+
+
+def _accounts(ledger: Ledger) -> tuple[Account, ...]:
+    try:
+        return ledger.accounts()
+    except LedgerDamaged:  # `verify` names the damage; no sum may be shown of a damaged chain
+        return ()
+
+
+def names_of(entries: Iterable[Entry]) -> dict[str, str]:
+    """What to call each dataset: its file and the titles of its charges, the latest first.
+
+    Of damaged entries nothing is read. A dataset of which no name was kept has none here.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for entry in entries:
+        if entry.kind in (RESERVE, TRACE) and entry.hash == entry.expected_hash():
+            facts = entry.facts.get("facts", {})
+            for word in ("title", "file"):
+                text = str(facts.get(word) or "").strip()
+                if text:
+                    known = found.setdefault(str(entry.dataset), {})
+                    known.pop(text, None)
+                    known[text] = None
+    return {dataset: _few(list(reversed(texts))) for dataset, texts in found.items()}
+
+
+def _few(texts: list[str]) -> str:
+    """The first names, and how many more there are."""
+    more = len(texts) - NAMED
+    return ", ".join(texts[:NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _account(account: Account, names: Mapping[str, str]) -> AccountView:
+    budget = account.budget
+    total = 0.0 if budget is None else budget.epsilon
+    return AccountView(
+        name=names.get(account.dataset, "Data without a name"),
+        protects=f"{'Each observation' if account.unit == 'point' else 'Each hexagon'} protected",
+        dataset=account.dataset[:SHOWN_DIGITS],
+        delta="–" if budget is None else significant(budget.delta, 3),
+        budget=significant(total, 4),
+        spent=upper(account.spent, 4),
+        left=remaining(account.left),
+        share=min(1.0, account.spent / total) if total > 0 else 1.0,
+        releases=plural(len(account.charged), "release"),
+        note=account.note,
+    )
+
+
+def _entry(entry: Entry, names: Mapping[str, str]) -> EntryView:
+    return EntryView(
+        number=entry.number,
+        created=str(entry.created)[:19].replace("T", " "),
+        what=KINDS.get(entry.kind, str(entry.kind)),
+        dataset=names.get(str(entry.dataset), str(entry.dataset)[:SHOWN_DIGITS]),
+        details=_details(entry),
+        hash=str(entry.hash)[:SHOWN_DIGITS],
+    )
+
+
+def _details(entry: Entry) -> str:
+    """The few facts of an entry that a person asks for; of a damaged entry, none."""
+    if entry.hash != entry.expected_hash():
+        return "changed after it was written"
+    facts = entry.facts
+    if entry.kind == TRACE:
+        said = facts["facts"]
+        secrets = plural(said["secrets"], "secret")
+        return f"{secrets} of {said['records']:,} records, μ {upper(said['mu'], 4)}, in no sum with ε"
+    if entry.kind == BUDGET:
+        return f"ε {significant(facts['epsilon'], 4)} at δ {significant(facts['delta'], 3)}"
+    if entry.kind == COMMIT:
+        return f"{facts['release_id']} (charge {entry.refers_to})"
+    if entry.kind == VOID:
+        return f"charge {entry.refers_to}: {facts['reason']} ({facts['person']})"
+    if entry.kind == RECORDS:
+        return f"{plural(facts['n'], 'record')}, some shared with {plural(len(facts['shares']), 'dataset')}"
+    if entry.kind == LINK:
+        verb = "joined with" if facts["joined"] else "kept apart from"
+        return f"{verb} {facts['other'][:SHOWN_DIGITS]}: {facts['reason']} ({facts['person']})"
+    return f"charge {entry.refers_to}" if entry.refers_to is not None else ""

@@ -1,0 +1,266 @@
+"""Asking for the public choices of a release: the question, the unit of protection, the budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from data_loaders import owner_word_of
+from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.priors.registry import PRIORS
+from geo.painting import format_value
+from pages.data import public_scale
+from pages.privacy import odds_panel, pilot_panel, reference_panel
+from pages.privacy.designs import FAMILIES
+from pages.shared.aside import planning
+from pages.shared.glossary import label, tip
+from pages.shared.plain_text import plain
+from pages.shared.workspace import Workspace
+from workflow import words
+from workflow.settings.defaults import USUAL_DELTA
+
+KEEP: Any = {"persist_state": "session"}
+BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
+OBJECTIVES = {
+    "iou": "Largest expected agreement of the released region",
+    "bce": "Smallest cross-entropy of the map's probabilities",
+}
+EITHER = "either"
+STARTS: dict[bool | str, str] = {EITHER: "Try both and take the better", True: "Yes", False: "No"}
+GOALS = {"budget": "Set the budget ε", "agreement": "Set the agreement"}
+SLACKS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+
+
+def ask_privacy(work: Workspace) -> None:
+    """All choices of this step, written into the workspace as they are made."""
+    _question(work)
+    public_scale.ask(work)
+    _unit(work)
+    _strength(work)
+    pilot_panel.ask(work)
+    _more(work)
+
+
+def _question(work: Workspace) -> None:
+    unit = work.choices.get("value_unit", "")
+    name = work.choices.get("value_name") or "the value"
+    st.subheader("The question", anchor=False)
+    side, value = st.columns([2, 3])
+    sides = ["above", "below"]
+    direction = side.selectbox(
+        f"Where is {plain(name)} …",
+        sides,
+        index=sides.index(work.choices.get("direction", "above")),
+        key=f"direction_{work.mark}",
+        **KEEP,
+    )
+    threshold = value.number_input(
+        f"the threshold ({plain(unit)})" if unit else "the threshold",
+        value=work.choices.get("threshold"),
+        format="%g",
+        help=tip("threshold"),
+        key=f"threshold_{work.mark}",
+        **KEEP,
+    )
+    if threshold is None:
+        work.choices.pop("threshold", None)
+        st.caption(":material/info: Give the threshold in the data's own unit.")
+    else:
+        work.choose(threshold=float(threshold), direction=direction)
+    reference_panel.show(work, threshold)
+
+
+def _unit(work: Workspace) -> None:
+    kind = work.record_word
+    st.subheader("Who is protected", anchor=False)
+    units = ["point", "cell"]
+    unit = st.radio(
+        label("unit"),
+        units,
+        index=units.index(work.choices.get("unit", "point")),
+        format_func={"point": f"Each {plain(kind)}", "cell": "Each hexagon's median"}.__getitem__,
+        captions=[
+            f"Nobody can tell whether one {plain(kind)} was exchanged for any other, wherever it is.",
+            "One hexagon's whole record is protected: the unit of the published London study.",
+        ],
+        help=tip("unit"),
+        label_visibility="collapsed",
+        key=f"unit_{work.mark}",
+        **KEEP,
+    )
+    work.choose(unit=unit)
+    owner, most = work.choices.get("owner"), work.choices.get("records_per_owner") or 1
+    if owner is not None and most > 1:
+        st.caption(
+            f"Up to {most:,} readings of one {plain(owner_word_of(owner))} are used, so a whole "
+            f"{plain(owner_word_of(owner))} is protected less than one reading: the release says how much."
+        )
+
+
+def _strength(work: Workspace) -> None:
+    st.subheader("How strongly", anchor=False)
+    if _goal(work) == "budget":
+        planning(work).wanted = None
+        asked = float(work.choices.get("epsilon", 1.0))
+        budget = st.select_slider(
+            label("epsilon"),
+            sorted({*BUDGETS, asked}),
+            value=asked,
+            format_func=lambda value: f"{value:g}",
+            help=tip("epsilon"),
+            key=f"epsilon_{work.mark}",
+            **KEEP,
+        )
+        work.choose(epsilon=float(budget))
+    else:
+        wanted = st.slider(
+            "Agreement needed (IoU)",
+            0.3,
+            0.99,
+            planning(work).wanted or 0.8,
+            0.01,
+            help=tip("iou"),
+            key=f"wanted_{work.mark}",
+            **KEEP,
+        )
+        planning(work).wanted = float(wanted)
+        st.caption("The search then solves for the smallest ε that is expected to reach it.")
+    _slack_and_paths(work)
+    epsilon, delta = float(work.choices.get("epsilon", 1.0)), float(work.choices.get("delta") or USUAL_DELTA)
+    protected = "cell" if work.choices.get("unit") == "cell" else work.record_word
+    relation = work.choices.get("relation", "replace-one")
+    n = None if work.private is None or protected == "cell" else work.private.size
+    st.caption(plain(words.epsilon_sentence(epsilon, delta, protected, relation, n)))
+    odds_panel.show(epsilon, delta, protected)
+
+
+def _goal(work: Workspace) -> str:
+    """What is given, the budget or the agreement; a pilot is a share of a budget that must be given."""
+    if pilot_panel.chosen(work):
+        return "budget"
+    goal = st.segmented_control(
+        "What is given",
+        list(GOALS),
+        default="agreement" if planning(work).wanted else "budget",
+        format_func=GOALS.__getitem__,
+        required=True,
+        label_visibility="collapsed",
+        key=f"goal_{work.mark}",
+        **KEEP,
+    )
+    return str(goal)
+
+
+def _slack_and_paths(work: Workspace) -> None:
+    slack = work.choices.get("delta")
+    slacks = [None, *sorted({*SLACKS, *([] if slack is None else [float(slack)])}, reverse=True)]
+    first, second = st.columns(2)
+    delta = first.selectbox(
+        label("delta"),
+        slacks,
+        index=slacks.index(slack),
+        format_func=_slack_words,
+        help=tip("delta"),
+        key=f"delta_{work.mark}",
+        **KEEP,
+    )
+    paths = second.number_input(
+        label("paths"),
+        1,
+        1000,
+        value=work.choices.get("paths", 1),
+        help=tip("paths"),
+        key=f"paths_{work.mark}",
+        **KEEP,
+    )
+    work.choose(delta=delta, paths=int(paths))
+    _large_slack(work, delta)
+
+
+def _large_slack(work: Workspace, delta: float | None) -> None:
+    """A slack of one in the number of records or more promises little: it needs a second, explicit yes."""
+    if delta is None or work.private is None or work.private.size * delta < 1.0:
+        work.choose(accept_large_delta=False)
+        return
+    st.warning(
+        "With this slack even publishing a whole record would keep the promise: choose a smaller one.",
+        icon=":material/warning:",
+    )
+    agreed = st.checkbox(
+        "Use it all the same",
+        value=bool(work.choices.get("accept_large_delta")),
+        key=f"large_delta_{work.mark}",
+    )
+    work.choose(accept_large_delta=bool(agreed))
+
+
+def _slack_words(delta: float | None) -> str:
+    """The usual slack is settled with the number of records, which this screen need not know yet."""
+    return f"usual: at most {words.one_in(USUAL_DELTA)}" if delta is None else words.one_in(delta)
+
+
+def _more(work: Workspace) -> None:
+    with st.expander("More choices"):
+        mechanisms = st.multiselect(
+            "Mechanisms to try",
+            list(MECHANISMS),
+            default=work.choices.get("mechanisms", list(MECHANISMS)[:1]),
+            format_func=lambda name: MECHANISMS[name].title,
+            help=" ".join(f"{each.title}: {each.summary}" for each in MECHANISMS.values()),
+            key=f"mechanisms_{work.mark}",
+            **KEEP,
+        )
+        priors = st.multiselect(
+            "Priors to try",
+            list(PRIORS),
+            default=list(work.choices.get("priors") or ()),
+            format_func=lambda name: FAMILIES.get(name, PRIORS[name].title),
+            placeholder="those that are quick on so many hexagons",
+            help=tip("prior"),
+            key=f"priors_{work.mark}",
+            **KEEP,
+        )
+        objective = st.selectbox(
+            "What is best?",
+            list(OBJECTIVES),
+            index=list(OBJECTIVES).index(work.choices.get("objective", "iou")),
+            format_func=OBJECTIVES.__getitem__,
+            key=f"objective_{work.mark}",
+            **KEEP,
+        )
+        public = bool(work.choices.get("reference_public"))
+        start = work.choices.get("prior_mean") if public else False
+        prior_mean = st.selectbox(
+            "Start from the public reference map?",
+            list(STARTS),
+            index=list(STARTS).index(EITHER if start is None else start),
+            format_func=STARTS.__getitem__,
+            disabled=not public,
+            help="Subtracts the map of the published reference data first: the private data then only have "
+            "to say what is new, and the same budget buys far less noise. The reference must be public.",
+            key=f"prior_mean_{work.mark}",
+            **KEEP,
+        )
+        quick = st.checkbox(
+            "Quick search on a coarser grid",
+            value=bool(work.choices.get("quick")),
+            key=f"quick_{work.mark}",
+            **KEEP,
+        )
+        work.choose(
+            mechanisms=tuple(mechanisms),
+            priors=tuple(priors) or None,
+            objective=objective,
+            prior_mean=None if prior_mean == EITHER else bool(prior_mean and public),
+            quick=bool(quick),
+        )
+
+
+def threshold_words(work: Workspace) -> str:
+    """The question as the map's words: "at least £450,000"."""
+    if work.choices.get("change") or work.choices.get("limits"):
+        what = "the public map" if work.choices.get("change") else "the limits by zone"
+        return f"{work.choices.get('direction', 'above')} {work.choices['threshold']:g}, relative to {what}"
+    value = format_value(float(work.choices["threshold"]), str(work.choices.get("value_unit", "")))
+    return f"{work.choices.get('direction', 'above')} {value}"

@@ -1,0 +1,147 @@
+"""Designs on a screen: the report of a search and the dots of its frontier, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.registry import mechanism_of
+from pages.shared.apart import apart, workers
+from pages.shared.jobs import Job
+from workflow.progress import Report
+from workflow.project.load import Project, load_project
+from workflow.search.executors import make_executor
+from workflow.search.task import Scored
+from workflow.search.tuning import Tuned, tune
+from workflow.settings.model import ReleaseSettings
+from workflow.words import plural, significant, upper
+
+MANY_TIMES = 10  # beyond it an increase is not worth a number
+# How priors are called on a screen.
+FAMILIES = {"car": "neighbour graph (CAR)", "exponential": "exponential kernel"}
+
+
+@dataclass(frozen=True)
+class ReportRow:
+    """One line of the report: what it is about and its value without and under the privacy constraint."""
+
+    term: str
+    free: str
+    private: str
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One design on the frontier: its cost, what it achieves on reference data, and its family in words."""
+
+    number: int
+    epsilon: float
+    agreement: float
+    spread: float
+    family: str
+    design: str
+
+
+def family(design: Design) -> str:
+    """Mechanism and prior in words."""
+    mechanism = mechanism_of(design)
+    family = mechanism.family_of(design)
+    return f"{mechanism.title}, {FAMILIES.get(family, family)}" if family else mechanism.title
+
+
+def describe(design: Design) -> str:
+    """The parameters of a design in one line, each with its word and unit."""
+    parts = [mechanism_of(design).describe(design), plural(design.paths, "path")]
+    if design.smoothing:
+        parts.append(f"smoothed {plural(design.smoothing, 'time')}")
+    return ", ".join(parts)
+
+
+def search_job(settings: ReleaseSettings, piloted: Project | None = None) -> Job[tuple[Project, Tuned]]:
+    """Load and search in the background; `piloted` is the project of a pilot that was paid for already.
+
+    The tuning it states does not yet say whether somebody looked: a plan adds that from the settings.
+    """
+
+    return Job(lambda report: apart(report, load_and_tune, settings, piloted))
+
+
+def load_and_tune(
+    report: Report, settings: ReleaseSettings, piloted: Project | None = None
+) -> tuple[Project, Tuned]:
+    """Load the data, unless a pilot's project holds them, and search; picklable, for a process of its own."""
+    if piloted is None:
+        project = load_project(settings, lambda fraction, text: report(0.05 * fraction, text))
+    else:
+        project = replace(piloted, settings=settings)
+    blind = replace(project, settings=settings.with_changes(looked=False))
+    several = workers()
+    name = "dask" if settings.executor == "dask" else "processes" if several > 1 else "serial"
+    with closing(make_executor(name, several, settings.dask)) as executor:
+        return project, tune(blind, lambda fraction, text: report(0.05 + 0.95 * fraction, text), executor)
+
+
+def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, ...]:
+    """Epsilon, agreement, effective dimension, BCE, held-out IoU and its gap, as the paper reports them.
+
+    scored  the design to report on; None for the search's own. The held-out IoU is known for the latter only.
+    """
+    free, chosen = tuned.result.unconstrained, scored or tuned.result.chosen
+    gap = tuned.result.iou_gap if chosen is tuned.result.chosen else math.nan
+    return (
+        ReportRow("epsilon", _cost(free.epsilon), _cost(chosen.epsilon)),
+        ReportRow("iou", "1", _known(chosen.utility.agreement, _ratio)),
+        ReportRow(
+            "dimension",
+            significant(free.utility.effective_dimension, 3),
+            _known(chosen.utility.effective_dimension, lambda value: significant(value, 3)),
+        ),
+        ReportRow("bce", significant(free.utility.bce, 2), _loss(chosen.utility.bce, free.utility.bce)),
+        ReportRow(
+            "held_iou", _known(free.utility.holdout_iou, _ratio), _known(chosen.utility.holdout_iou, _ratio)
+        ),
+        ReportRow("iou_gap", "0 %", _percent(gap)),
+    )
+
+
+def dots(tuned: Tuned) -> tuple[Dot, ...]:
+    """The frontier, one dot per design, in its own order."""
+    return tuple(
+        Dot(
+            number,
+            point.epsilon,
+            point.scored.utility.agreement,
+            point.scored.utility.agreement_sd,
+            family(point.scored.design),
+            describe(point.scored.design),
+        )
+        for number, point in enumerate(tuned.result.frontier)
+    )
+
+
+def _cost(epsilon: float) -> str:
+    return "no finite bound" if math.isinf(epsilon) else upper(epsilon, 3)
+
+
+def _ratio(value: float) -> str:
+    return f"{value:.2f}"
+
+
+def _loss(value: float, without: float) -> str:
+    """A cross-entropy with its increase: in per cent while that is readable, in times beyond."""
+    if math.isnan(value) or not without > 0:
+        return _known(value, lambda known: significant(known, 2))
+    times = value / without
+    said = f"{100 * (times - 1):+.0f} %" if times < 2 else f"{significant(times, 2)} times"
+    return f"{significant(value, 2)} ({said if times < MANY_TIMES else f'more than {MANY_TIMES} times'})"
+
+
+def _percent(value: float) -> str:
+    return _known(value, lambda known: f"{100 * known:+.0f} %")
+
+
+def _known(value: float, say: Callable[[float], str]) -> str:
+    return "–" if math.isnan(value) else say(value)

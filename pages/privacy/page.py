@@ -1,0 +1,35 @@
+"""Privacy and utility: the question, who is protected, how strongly, and the search for the best design."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.privacy import coverage_panel, own_design, search_panel, vary_panel
+from pages.privacy.ask import ask_privacy
+from pages.shared import workspace
+from pages.shared.plain_text import plain
+from workflow.errors import WorkflowError
+
+work = workspace.current()
+scored = None
+
+left, right = st.columns([2, 3], gap="large")
+with left:
+    ask_privacy(work)
+with right:
+    try:
+        settings = work.settings()
+    except WorkflowError as error:
+        st.info(plain(error), icon=":material/info:")
+    else:
+        scored = search_panel.show(work, settings)
+
+if scored is not None and work.found is not None:
+    st.subheader("A closer look at this design", anchor=False)
+    numbers, own, sure = st.tabs(["What each number does", "Your own design", "How sure are the sets?"])
+    with numbers:
+        vary_panel.show(work, work.found, scored)
+    with own:
+        own_design.show(work, work.found, scored)
+    with sure:
+        coverage_panel.show(work, work.found, scored)

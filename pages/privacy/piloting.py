@@ -1,0 +1,72 @@
+"""The pilot on a screen: paying once for an accounted look, and knowing what it can be used for again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pages.shared.apart import Lost, apart
+from pages.shared.jobs import Job
+from workflow.errors import WorkflowError
+from workflow.ledger import open_ledger
+from workflow.progress import Report
+from workflow.project.load import Project, load_project
+from workflow.search.pilot import fingerprint, pilot_warning, run_pilot
+from workflow.settings.model import ReleaseSettings
+from workflow.words import upper
+
+# What may change after a pilot: everything that only reads what it showed.
+AFTERWARDS = ("threshold", "direction", "paths", "priors", "mechanisms", "objective", "bound", "quick",
+              "title", "looked", "notes")  # fmt: skip
+
+MAY_BE_CHARGED = (
+    "Look into the ledger first: if it shows an open entry for this pilot, the pilot is paid for and stays "
+    "so."
+)
+
+
+def pilot_job(settings: ReleaseSettings, total: float, session: str = "") -> Job[Project]:
+    """Load, charge the ledger, draw the pilot: once per call, so call it from a submitted action only.
+
+    total    budget of the dataset over all releases, set if none stands yet
+    session  as for `releasing.release`: the same pilot is paid for once in a session
+    Once it has been charged a job of this kind must not be cancelled: what was paid for would be lost.
+    """
+
+    def work(report: Report) -> Project:
+        try:
+            return apart(report, pay_and_draw, settings, total, session)
+        except Lost as error:
+            raise WorkflowError(f"{error} {MAY_BE_CHARGED}") from error
+
+    return Job(work)
+
+
+def pay_and_draw(report: Report, settings: ReleaseSettings, total: float, session: str) -> Project:
+    """Load, charge, draw and read a pilot, once; picklable, for a process of its own."""
+    project = load_project(settings, lambda fraction, text: report(0.5 * fraction, text))
+    if warning := pilot_warning(project):
+        raise WorkflowError(warning)
+    ledger = open_ledger(settings.ledger)
+    dataset = fingerprint(project, ledger)
+    if ledger.account(dataset, settings.unit).budget is None:
+        ledger.set_budget(dataset, settings.unit, total, project.delta)
+    report(0.5, "Trying the pilot, charging the ledger, drawing the pilot, reading it")
+    return run_pilot(project, ledger, session)
+
+
+def pilot_serves(piloted: Project, settings: ReleaseSettings) -> bool:
+    """Whether a pilot that was paid for answers these settings too: nothing it depends on has changed."""
+    then = {name: getattr(piloted.settings, name) for name in AFTERWARDS}
+    return replace(settings, **then) == piloted.settings
+
+
+def pilot_words(piloted: Project) -> str:
+    """What was paid, in one sentence."""
+    paid = piloted.pilot
+    if paid is None:
+        raise ValueError("no pilot was paid for.")
+    number = paid.entry.split(":")[0]
+    return (
+        f"A pilot was paid for: ε {upper(paid.epsilon, 3)}, ledger entry {number}. It is part of the stated "
+        "ε, and what it showed can be used again at no further cost."
+    )

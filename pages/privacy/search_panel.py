@@ -1,0 +1,180 @@
+"""The search on a screen: start, progress, cancel, and what was found."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.data import public_scale
+from pages.privacy import frontier, pilot_panel, settling, simulated_panel, solve_panel
+from pages.privacy.designs import report_rows, search_job
+from pages.privacy.trials import achieved_words
+from pages.privacy.verdict import verdict
+from pages.shared import aside
+from pages.shared.glossary import TERMS, tip
+from pages.shared.jobs import Job
+from pages.shared.plain_text import plain
+from pages.shared.progress import show_progress
+from pages.shared.workspace import Found, Workspace
+from workflow.errors import WorkflowError
+from workflow.project.load import Project
+from workflow.search.task import FrontierPoint, Scored
+from workflow.search.tuning import Tuned
+from workflow.settings.model import ReleaseSettings
+
+MEASURED_ON = {"simulated": "a simulated field", "private selection": "what the pilot showed"}
+
+
+def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
+    """The panel in whatever state the search is; the design looked at, once there is one."""
+    job = work.job
+    if job is not None and job.state.state == "running":
+        show_progress(job, "Cancel the search", lambda: _cancelled(work))
+        return None
+    if job is not None:
+        work.job = None
+        _collect(work, job)
+    plan = aside.planning(work)
+    if plan.note:
+        st.info(plain(plan.note), icon=":material/cancel:")
+    if work.found is not None and work.fits():
+        return _found(work, work.found)
+    if work.found is not None:
+        st.info("The choices have changed since the last search.", icon=":material/update:")
+    if settings.lengthscale is not None:
+        _by_hand(work, settings)
+        return None
+    unsaid = public_scale.missing(work)
+    if unsaid is not None:
+        st.info(plain(unsaid), icon=":material/info:")
+        return None
+    piloted = None
+    if settings.pilot is not None:
+        piloted = pilot_panel.paid(work, settings)
+        if piloted is None:
+            return None
+        st.markdown(
+            "The search tries priors, ranges, ridges and smoothings **on what the pilot showed**, and solves "
+            "for the least spread that fits beside it into the budget."
+        )
+    else:
+        where = "a simulated field" if settings.reference is None else "the reference data"
+        st.markdown(
+            f"The search tries priors, ranges, ridges and smoothings **on {where}**, and solves "
+            "for the least spread that meets the budget. The private records are not looked at."
+        )
+    wanted = aside.planning(work).wanted
+    st.button(
+        "Search for the best design" if wanted is None else "Search for the smallest budget",
+        type="primary",
+        icon=":material/search:",
+        on_click=_start,
+        args=(work, settings, piloted),
+    )
+    return None
+
+
+def _by_hand(work: Workspace, settings: ReleaseSettings) -> None:
+    """Settings from a file may fix the design; this screen compares designs, so it has to be asked to."""
+    st.info(
+        f"These settings fix the design by hand, with ridge {settings.ridge:g}, for the command line. "
+        "Here a design is searched for first; afterwards any numbers can be typed under Your own design.",
+        icon=":material/edit:",
+    )
+    st.button(
+        "Leave it out",
+        icon=":material/search:",
+        on_click=lambda: work.choose(lengthscale=None, ridge=None),
+    )
+
+
+def begin(work: Workspace) -> None:
+    """Start the search for the choices as they stand, where nothing has to be paid for before."""
+    settings = work.settings()
+    if settings.pilot is None and settings.lengthscale is None and public_scale.missing(work) is None:
+        _start(work, settings, None)
+
+
+def _start(work: Workspace, settings: ReleaseSettings, piloted: Project | None) -> None:
+    work.found, aside.planning(work).note = None, ""
+    work.choose(accept_low_agreement=False)  # a poor map is accepted when it is seen, not before
+    work.design_changed()
+    settings = settings.with_changes(accept_low_agreement=False, looked=bool(work.choices.get("looked")))
+    work.job = search_job(settings) if piloted is None else search_job(settings, piloted)
+    work.ends_with(work.job)
+
+
+def _cancelled(work: Workspace) -> None:
+    work.job = None
+    aside.planning(work).note = "The search was cancelled. Nothing was released."
+
+
+def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
+    """Take the result of a finished job, or say why there is none; go on to what was asked for."""
+    if job.state.state == "cancelled":
+        _cancelled(work)
+        return
+    try:
+        project, tuned = job.result()
+    except (WorkflowError, ValueError) as error:
+        st.error(plain(error), icon=":material/error:")
+        return
+    work.found = Found(project, tuned, tuned.choice)
+    wanted = aside.planning(work).wanted
+    if wanted is not None and work.fits():
+        solve_panel.begin(work, work.found, wanted)
+
+
+def _found(work: Workspace, found: Found) -> Scored:
+    st.subheader("What the budget can buy", anchor=False)
+    where = MEASURED_ON.get(found.project.reference_kind, "the reference data")
+    st.caption(f"Measured on {where}; {found.tuned.result.evaluated:,} designs were scored.")
+    wanted = aside.planning(work).wanted
+    solved = None if wanted is None else solve_panel.show(work, found, wanted)
+    st.markdown(f"**{plain(verdict(found))}**")
+    with st.expander("The figures, and how they came about", icon=":material/table_chart:"):
+        _report(found)
+        for remark in found.tuned.remarks():
+            st.caption(f":material/lightbulb: {plain(remark)}")
+    picked = frontier.show(found, f"frontier_{work.mark}")
+    if picked is not None:
+        _offer(work, found, picked)
+    looked_at = picked or solved
+    scored = settling.chosen(found) if looked_at is None else looked_at.scored
+    st.markdown(
+        f"**{'The design to release' if looked_at is None else 'The design looked at'}:** agreement "
+        f"{plain(achieved_words(scored))}."
+    )
+    simulated_panel.show(work, found, scored, "simulated")
+    return scored
+
+
+def _offer(work: Workspace, found: Found, picked: FrontierPoint) -> None:
+    """The button that makes a clicked dot the design to release."""
+    if found.project.pilot is not None:
+        st.caption("The pilot was paid for with this budget in mind, so the design beside it stays.")
+    elif picked.scored.design != found.choice.design:
+        st.button(
+            f"Use this design at ε {picked.epsilon:g}",
+            icon=":material/check:",
+            on_click=settling.on_point,
+            args=(work, found, picked),
+            help="It becomes the design to release.",
+        )
+
+
+def _report(found: Found) -> None:
+    rows = report_rows(found.tuned, found.scored)
+    st.table(
+        {
+            "What is compared": [
+                plain(f"{TERMS[row.term].word.capitalize()} {TERMS[row.term].symbol}") for row in rows
+            ],
+            "without privacy": [plain(row.free) for row in rows],
+            "the design to release": [plain(row.private) for row in rows],
+        },
+        hide_index=True,
+        border="horizontal",
+    )
+    with st.popover("What do these words mean?", type="tertiary", icon=":material/help:"):
+        for row in rows:
+            st.markdown(tip(row.term))

@@ -1,0 +1,59 @@
+"""A simulated release on a screen: one of a design on reference data, beside the map it aims at."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from geo.linked import Pane
+from geo.painting import legend, paint_set
+from pages.privacy.ask import threshold_words
+from pages.privacy.designs import describe, family
+from pages.shared import linked_maps, maps
+from pages.shared.aside import planning, same
+from pages.shared.plain_text import plain
+from pages.shared.workspace import Found, Workspace
+from workflow.search.simulated import SimulatedRelease, simulated_release
+from workflow.search.task import Scored
+from workflow.words import agreement_words
+
+KEPT = 4
+
+
+def show(work: Workspace, found: Found, scored: Scored, key: str) -> None:
+    """The drawn map and the one it aims at, both of the reference data."""
+    seen = _simulated(work, found, scored)
+    private = found.project.reference_kind in ("reference data", "private selection")
+    what = threshold_words(work)
+    st.markdown(f"**{plain(family(scored.design))}**: {plain(describe(scored.design))}.")
+    panes = [
+        Pane(title, paint_set(cells, inside=what, outside=f"not {what}", title=title), private, word=word)
+        for cells, title, word in (
+            (seen.released, f"Simulated release, agreement {agreement_words(seen.iou)}", "Simulated"),
+            (seen.baseline, "Without privacy", "Reference map"),
+        )
+    ]
+    count, aim = int(seen.released.sum()), int(seen.baseline.sum())
+    drawn = paint_set(seen.released, inside=what, outside=f"not {what}", title="")
+    linked_maps.show(
+        found.project.domain,
+        panes,
+        mode="beside",
+        key=key,
+        alt=f"Of {seen.released.size:,} hexagons {count:,} are {what} in the simulated release, and {aim:,} "
+        "in the reference map without privacy.",
+        legend=legend(drawn, maps.theme()),
+        height=320,
+    )
+
+
+def _simulated(work: Workspace, found: Found, scored: Scored) -> SimulatedRelease:
+    """Drawn once per design: the screen is redrawn far more often than the design changes."""
+    kept = planning(work).simulated
+    about = (scored.design, found.tuned)
+    for earlier, seen in kept:
+        if same(earlier, about):
+            return seen
+    seen = simulated_release(found.project, found.tuned.result, scored)
+    kept.append((about, seen))
+    del kept[:-KEPT]
+    return seen

@@ -1,0 +1,233 @@
+"""Trials on a screen: the smallest epsilon, the parameter sweep, a typed design, coverage of its sets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from dpgp_core.errors import DesignError
+from dpgp_core.mechanisms.base import Ask, Design
+from dpgp_core.mechanisms.registry import mechanism_of
+from pages.privacy.designs import family
+from pages.privacy.utility import expected_words
+from pages.shared.apart import apart
+from pages.shared.jobs import Job
+from workflow.errors import WorkflowError
+from workflow.progress import Report
+from workflow.project.load import Project
+from workflow.project.response import ResponseScale
+from workflow.search.coverage import SimulatedCoverage, coverage_of, supported_confidence
+from workflow.search.epsilon_solver import STEPS, smallest_epsilon
+from workflow.search.scorer import Bench
+from workflow.search.settle import as_searched
+from workflow.search.sweep import Variation, sweep
+from workflow.search.task import FrontierPoint, Scored, family_of
+from workflow.search.tuning import Tuned
+from workflow.words import plural, ratio_words, significant, upper
+
+NO_BOUND = "no finite bound"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number of a design as a form asks for it: kilometres for lengths, whole numbers for counts."""
+
+    name: str
+    term: str
+    unit: str
+    value: float
+    whole: bool
+
+
+@dataclass(frozen=True)
+class VariedView:
+    """One value of a varied parameter as a chart takes it; `epsilon` is None without a finite bound."""
+
+    value: float
+    epsilon: float | None
+    said: str
+    agreement: float
+    current: bool
+
+
+@dataclass(frozen=True)
+class VariationView:
+    """One parameter varied: the glossary's term for it, its unit, the values and what they do, in words."""
+
+    parameter: str
+    term: str
+    unit: str
+    points: tuple[VariedView, ...]
+    words: str
+
+
+def solve_job(project: Project, tuned: Tuned, wanted: float) -> Job[FrontierPoint | None]:
+    """The smallest epsilon that reaches a wanted agreement, in the background."""
+    return Job(lambda report: apart(report, _solve, project, tuned, wanted))
+
+
+def _solve(report: Report, project: Project, tuned: Tuned, wanted: float) -> FrontierPoint | None:
+    return smallest_epsilon(as_searched(project, tuned), tuned, wanted, report)
+
+
+def best_reached(tuned: Tuned) -> FrontierPoint:
+    """The point of the frontier with the largest agreement; the cheapest of equals."""
+    return max(
+        tuned.result.frontier, key=lambda point: (point.scored.utility.known_agreement, -point.epsilon)
+    )
+
+
+def most_epsilon() -> float:
+    """The largest epsilon that the search for a smallest one considers."""
+    return STEPS[-1]
+
+
+def sweep_job(project: Project, tuned: Tuned, scored: Scored) -> Job[tuple[VariationView, ...]]:
+    """What each parameter of a design does, in the background."""
+    return Job(lambda report: apart(report, _sweep, project, tuned, scored))
+
+
+def _sweep(report: Report, project: Project, tuned: Tuned, scored: Scored) -> tuple[VariationView, ...]:
+    report(0.0, "Taking up the reference data")
+    bench = Bench(project, tuned.result)
+    return tuple(_view(variation) for variation in sweep(bench, scored, report))
+
+
+def typed_job(project: Project, tuned: Tuned, scored: Scored, typed: Design) -> Job[Scored]:
+    """Price and utility of a typed design under the response scale of `scored`, in the background."""
+    return Job(lambda report: apart(report, _judge, project, tuned, scored.response, typed))
+
+
+def _judge(report: Report, project: Project, tuned: Tuned, response: ResponseScale, typed: Design) -> Scored:
+    report(0.1, "Pricing the design and simulating its release")
+    try:
+        return Bench(project, tuned.result).score(typed, response)
+    except WorkflowError:
+        raise
+    except ValueError as error:  # of a prior that cannot be made, among others
+        raise WorkflowError(f"This design is impossible: {error}") from error
+
+
+def coverage_job(project: Project, tuned: Tuned, scored: Scored) -> Job[SimulatedCoverage]:
+    """How often the sets of a design are right on the reference data, in the background."""
+    return Job(lambda report: apart(report, _cover, project, tuned, scored))
+
+
+def _cover(report: Report, project: Project, tuned: Tuned, scored: Scored) -> SimulatedCoverage:
+    report(0.0, "Taking up the reference data")
+    return coverage_of(Bench(project, tuned.result), scored, report)
+
+
+def entries_of(design: Design) -> tuple[Entry, ...]:
+    """The numbers of a design, to start typing from; three significant digits, noise included."""
+    return tuple(
+        Entry(
+            parameter.name,
+            parameter.term,
+            "km" if parameter.kind == "length" else "",
+            float(f"{getattr(design, parameter.name) / (1e3 if parameter.kind == 'length' else 1.0):.3g}"),
+            parameter.kind == "count",
+        )
+        for parameter in mechanism_of(design).parameters
+    )
+
+
+def typed_design(near: Design, values: Mapping[str, float], smoothing: int) -> Design:
+    """The design that was typed; `DesignError` where it cannot exist."""
+    mechanism, design = mechanism_of(near), near
+    for parameter in mechanism.parameters:
+        value = values[parameter.name] * (1000.0 if parameter.kind == "length" else 1.0)
+        if not value > 0:
+            raise DesignError(f"the {parameter.name.replace('_', ' ')} must be a positive number.")
+        design = mechanism.varied(design, parameter.name, value)
+    return replace(design, smoothing=smoothing)
+
+
+def families_of(tuned: Tuned) -> dict[tuple[str, str], str]:
+    """Mechanism and prior of every family on the frontier, with its name on a screen."""
+    return {family_of(point.scored.design): family(point.scored.design) for point in tuned.result.frontier}
+
+
+def start_of(tuned: Tuned, scored: Scored, wanted: tuple[str, str]) -> Design:
+    """The design of a family to start typing from: the one looked at, or the family's own nearest in cost."""
+    if family_of(scored.design) == wanted:
+        return scored.design
+    points = [point for point in tuned.result.frontier if family_of(point.scored.design) == wanted]
+    return min(points, key=lambda point: abs(point.epsilon - scored.epsilon)).scored.design
+
+
+def smoothings(design: Design) -> tuple[int, ...]:
+    """Rounds of smoothing that can be judged for a design's mechanism."""
+    ask = Ask(())
+    return tuple(each.smoothing for each in mechanism_of(design).variants(design, ask))
+
+
+def covers(design: Design) -> bool:
+    """Whether a design has paths enough to call cells sure."""
+    return supported_confidence(design.paths) is not None
+
+
+def coverage_sentences(found: SimulatedCoverage) -> tuple[str, ...]:
+    """What the simulated releases say about inner, outer and three-way sets, with their intervals."""
+    seen = found.coverage
+    sure = f"{100 * found.confidence:.0f} %"
+    inner, outer = (
+        f"{100 * each.value:.0f} % (95 % interval {100 * each.low:.0f} to {100 * each.high:.0f} %)"
+        for each in (seen.inner, seen.outer)
+    )
+    return (
+        f"The map calls {100 * seen.told:.0f} % of the hexagons surely in or surely out; "
+        f"{100 * seen.told_right:.1f} % of those calls agree with the map without privacy.",
+        f"The inner region lay wholly inside the true one in {inner} of {seen.simulations} simulated "
+        f"releases, and the outer region held all of it in {outer}; the paths themselves claim {sure}.",
+    )
+
+
+def cost_scale(views: tuple[VariationView, ...]) -> tuple[tuple[float, float], tuple[float, ...]]:
+    """One logarithmic scale for the costs of all views: its ends, and the powers of ten within."""
+    finite = [point.epsilon for view in views for point in view.points if point.epsilon]
+    low, high = (min(finite), max(finite)) if finite else (0.1, 10.0)
+    if high < 10.0 * low:  # a nearly flat line should look flat
+        low, high = low / 3.0, high * 3.0
+    powers = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+    return (low, high), tuple(10.0**power for power in powers)
+
+
+def cost(epsilon: float) -> str:
+    """An epsilon as a screen says it, rounded upwards."""
+    return NO_BOUND if math.isinf(epsilon) else f"ε {upper(epsilon, 3)}"
+
+
+def _view(variation: Variation) -> VariationView:
+    """A variation with the names and units of a screen; ranges in kilometres."""
+    parameter = variation.parameter
+    unit, divisor = ("km", 1000.0) if parameter.kind == "length" else ("", 1.0)
+    points = tuple(
+        VariedView(
+            point.value / divisor,
+            None if math.isinf(point.epsilon) else point.epsilon,
+            cost(point.epsilon),
+            point.agreement,
+            point.value == variation.current,
+        )
+        for point in variation.points
+    )
+    first, last = points[0], points[-1]
+    ends = (significant(each.value, 3 if unit else 2) for each in (first, last))
+    span = " to ".join(ends) + (f" {unit}" if unit else "")
+    return VariationView(
+        parameter.name, parameter.term, unit, points,
+        f"From {span}: {first.said} to {last.said}, "
+        f"agreement {ratio_words(first.agreement)} to {ratio_words(last.agreement)}.",
+    )  # fmt: skip
+
+
+def achieved_words(scored: Scored) -> str:
+    """The mean and spread of an agreement, in words."""
+    utility = scored.utility
+    spread = f" ± {utility.agreement_sd:.2f}" if utility.agreement_sd >= 0.005 else ""
+    rest = expected_words(utility.agreement, utility.area_error, utility.right).partition(", ")[2]
+    return f"{ratio_words(utility.agreement)}{spread} with {plural(scored.design.paths, 'path')}" + (
+        f", {rest}" if rest else ""
+    )

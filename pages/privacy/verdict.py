@@ -1,0 +1,27 @@
+"""The verdict on a search in one sentence: whether its map is expected to be worth its budget."""
+
+from __future__ import annotations
+
+from pages.shared.workspace import Found
+from workflow.release.worth import objections
+from workflow.words import agreement_words
+
+GOOD = 0.8  # agreement from which a map shows the region; below, its outline is rough
+
+
+def verdict(found: Found) -> str:
+    """Worth releasing or not, and why, for the design that is to be released."""
+    choice, epsilon = found.choice, found.project.settings.epsilon
+    against = objections(choice.expected, choice.yardsticks)
+    if against:
+        return f"Not worth releasing as it stands: {' and '.join(against)}."
+    expected = None if choice.expected is None else choice.expected.agreement
+    if expected is None:
+        return "Nothing is known of how right this map will be: its design was given by hand."
+    quality = "shows the region well" if expected >= GOOD else "shows the region roughly"
+    free = None if choice.yardsticks is None else choice.yardsticks.free
+    beside = "" if free is None else f", where public data alone reach {agreement_words(free)}"
+    return (
+        f"Worth releasing: for ε {epsilon:g} the map {quality}, with an expected agreement of "
+        f"{agreement_words(expected)} with the map without privacy{beside}."
+    )

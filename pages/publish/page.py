@@ -1,0 +1,63 @@
+"""Publish: the bundle that leaves the building, and the label its reader will see first."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared import finished_list, released_view, saving, workspace
+from pages.shared.bundles import embedded_label
+from pages.shared.plain_text import plain
+from workflow.bundle.shelf import bundle_files, find_bundle
+from workflow.errors import WorkflowError
+
+work = workspace.current()
+release_id = st.query_params.get("release") or work.release_id
+here = release_id is not None and release_id == work.release_id
+
+
+def downloads(name: str) -> None:
+    """Buttons for the whole bundle and for the files most readers ask for."""
+    files = bundle_files(name)
+    st.download_button(
+        f"Download the bundle ({plain(files[0].size)})",
+        files[0].path.read_bytes,
+        files[0].name,
+        files[0].mime,
+        type="primary",
+        icon=":material/folder_zip:",
+        on_click="ignore",
+        width="stretch",
+    )
+    for file in files[1:]:
+        st.download_button(
+            f"{plain(file.title)} ({plain(file.size)})",
+            file.path.read_bytes,
+            file.name,
+            file.mime,
+            icon=":material/download:",
+            on_click="ignore",
+            width="stretch",
+        )
+
+
+if not release_id:
+    st.info(
+        "Nothing is chosen: release a map, or open a finished release below.", icon=":material/arrow_back:"
+    )
+else:
+    st.query_params["release"] = release_id
+    try:
+        viewer = work.explored.viewer if here and work.explored else find_bundle(release_id)
+    except WorkflowError as error:
+        st.error(plain(error), icon=":material/error:")
+    else:
+        left, right = st.columns([2, 3], gap="large")
+        with left:
+            released_view.statement_facts(viewer)
+            downloads(release_id)
+            if here and work.found is not None:
+                saving.offer(work, work.found.project.settings, "Settings for the command line")
+            st.page_link("pages/viewer/page.py", label="See it as a reader would", icon=":material/map:")
+        with right:
+            embedded_label(viewer)
+finished_list.show(release_id)

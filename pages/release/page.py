@@ -1,0 +1,22 @@
+"""Release: the receipt, the one draw, and the released map beside the curator's baseline."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.release import release_panel, result_panel
+from pages.shared import workspace
+from pages.shared.plain_text import plain
+from pages.shared.steps import RELEASE
+
+work = workspace.current()
+asked = st.query_params.get("release")
+
+if work.release_id is not None and work.found is not None:
+    result_panel.for_curator(work, work.found, work.release_id)
+elif work.found is not None and work.fits():
+    release_panel.show(work, work.found)
+elif asked:
+    result_panel.reopened(asked)
+else:
+    st.info(plain(work.missing_for(RELEASE) or "Choose a design first."), icon=":material/arrow_back:")

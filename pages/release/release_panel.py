@@ -1,0 +1,108 @@
+"""Before the button: the receipt of a planned release, its budget, and the form that asks for it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.release import check_panel, confirm, stop_panel
+from pages.release.releasing import BudgetState, budget_state, plan
+from pages.shared import finished_list
+from pages.shared.glossary import tip
+from pages.shared.plain_text import plain
+from pages.shared.receipt import receipt_lines
+from pages.shared.workspace import Found, Workspace
+from workflow.errors import WorkflowError
+
+
+def show(work: Workspace, found: Found) -> None:
+    """The receipt to read, and the form to submit."""
+    found = _looked(work, found)
+    if stop_panel.stopped(work, found):
+        return
+    try:
+        planned = plan(found.project, found.choice)
+    except WorkflowError as error:
+        st.error(plain(error), icon=":material/error:")
+        return
+    budget = budget_state(planned)
+    work.budget_text = budget.line
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.subheader("What will be published", anchor=False)
+        st.caption("These facts are published with the map. Nothing has been drawn or charged yet.")
+        known = [line for line in planned.receipt if budget.total is not None or line.topic != "Budget"]
+        receipt_lines([(line.topic, line.text, line.warning) for line in known])
+    with right:
+        st.subheader("The decision", anchor=False)
+        _budget(budget)
+        _form(work, found, budget)
+        check_panel.show(work, found, planned)
+    if work.finished:
+        finished_list.show()
+
+
+def _looked(work: Workspace, found: Found) -> Found:
+    """Whether the curator chose by looking: it changes what the release says, not what it costs."""
+    known = work.chosen_by_looking or check_panel.by_looking(work)
+    if known:
+        work.say_looked(True)
+        st.session_state[f"looked_{work.mark}"] = True
+        st.caption(
+            ":material/lock: This is ticked because the map without privacy had been shown before the design "
+            "was changed."
+            if work.chosen_by_looking
+            else ":material/lock: This is ticked because of your answers in the leak check."
+        )
+        found = work.found or found
+    looked = st.checkbox(
+        "I chose the threshold, the area or the design after looking at the private data",
+        value=found.project.settings.looked,
+        disabled=known,
+        help="What is chosen by looking reveals something of the data, and no ε here accounts for it. The "
+        "published statement will then say NOT ACCOUNTED. Choosing from public knowledge or "
+        "on reference data needs no tick.",
+        key=f"looked_{work.mark}",
+    )
+    work.say_looked(bool(looked))
+    return work.found or found
+
+
+def _budget(budget: BudgetState) -> None:
+    first, second, third = st.columns(3)
+    first.metric("Spent ε", plain(budget.before), help=tip("ledger"))
+    second.metric("After this ε", plain(budget.after))
+    third.metric("Then left ε", plain(budget.left))
+    if not budget.fits:
+        st.error(
+            plain(budget.refused)
+            or f"This release does not fit the budget of ε {plain(budget.total)}: choose a design that "
+            "costs less.",
+            icon=":material/block:",
+        )
+
+
+def _form(work: Workspace, found: Found, budget: BudgetState) -> None:
+    with st.form("release", border=True, enter_to_submit=False):
+        title = st.text_input(
+            "Title of the release", value=found.project.settings.title, placeholder="what a reader will see"
+        )
+        total: float | None = None
+        if budget.total is None:
+            total = st.number_input(
+                "Budget of these data: total ε of all releases, ever",
+                min_value=budget.asked,
+                value=max(budget.asked, 2.0),
+                format="%.4g",
+                help="The ledger will refuse any later release that would exceed it.",
+            )
+        submitted = st.form_submit_button(
+            "Release …",
+            type="primary",
+            icon=":material/shield_lock:",
+            disabled=not budget.fits,
+            help="You are asked once more before anything is drawn or charged.",
+        )
+    if submitted and work.release_id is None:
+        work.retitle(title)
+        confirm.begin(work, total)
+    confirm.show(work, budget)

@@ -1,0 +1,118 @@
+"""Releasing from a screen: the plan to read, the one draw, the comparison for the curator only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.excursion.sets import excursion
+from dpgp_core.noise.entropy import random_name
+from pages.shared.apart import apart
+from workflow.ledger import open_ledger
+from workflow.progress import Report
+from workflow.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline
+from workflow.project.load import Project
+from workflow.release.transaction import Plan, Published, plan_release, publish
+from workflow.search.choice import Choice, stated
+from workflow.search.tuning import Tuned
+from workflow.words import remaining, significant, upper
+
+Bools = NDArray[np.bool_]
+MANY_HEXAGONS = 1_000  # below, a map is fitted sooner than a process starts
+
+
+@dataclass(frozen=True)
+class BudgetState:
+    """A dataset's budget as text, at the release's delta; `total` is None before a budget was set."""
+
+    total: str | None
+    before: str
+    asked: float
+    after: str
+    left: str
+    fits: bool
+    refused: str = ""  # whose budget does not allow for it, where it is that of other data with these records
+
+    @property
+    def line(self) -> str:
+        """Spent and left in one line."""
+        if self.total is None:
+            return "No budget is set for these data yet."
+        return f"Spent ε {self.before} of {self.total}."
+
+
+def plan(project: Project, choice: Choice) -> Plan:
+    """What a release would say and cost; nothing is drawn and nothing charged."""
+    return plan_release(project, stated(project, choice), open_ledger(project.settings.ledger))
+
+
+def budget_state(planned: Plan) -> BudgetState:
+    """What the ledger says about a plan."""
+    preview = planned.preview
+    budget = preview.budget
+    return BudgetState(
+        total=None if budget is None else significant(budget.epsilon, 4),
+        before=upper(preview.before, 4),
+        asked=preview.asked,
+        after=upper(preview.after, 4),
+        left="–" if preview.left is None else remaining(preview.left),
+        fits=budget is None or preview.fits,
+        refused=preview.refused,
+    )
+
+
+def new_session() -> str:
+    """A token for one person's work on one plan: what the ledger tells a second click by."""
+    return random_name()
+
+
+def release(project: Project, choice: Choice, budget: float | None = None, session: str = "") -> Published:
+    """The transaction: try, charge, draw once, commit, put in place.
+
+    `budget` is the dataset's total epsilon, set with its first release; None leaves what stands. The same
+    plan is released once in a `session` from `new_session`: a second click raises `RequestTaken`.
+    """
+    ledger, choice = open_ledger(project.settings.ledger), stated(project, choice)
+    planned = plan_release(project, choice, ledger)
+    if budget is not None and planned.preview.budget is None:
+        charge = planned.charge
+        ledger.set_budget(charge.dataset, charge.unit, budget, planned.privacy.delta)
+        planned = plan_release(project, choice, ledger)  # its receipt now names the budget
+    return publish(planned, ledger, session=session)
+
+
+def released_as(entry: int, ledger: str | None) -> str | None:
+    """The release of a ledger entry, or None while it has none."""
+    book = open_ledger(ledger)
+    for name in book.committed():
+        charge = book.charge_of(name)
+        if charge is not None and charge.number == entry:
+            return name
+    return None
+
+
+def curators_baseline(project: Project, tuned: Tuned) -> Baseline:
+    """The map without privacy, of the private data, for the curator's eyes only.
+
+    On many hexagons it is computed in a process of its own: other people's screens go on meanwhile.
+    """
+    if project.domain.size < MANY_HEXAGONS:
+        return fit_baseline(project, tuned.result.model)
+    return apart(lambda fraction, text: None, baseline_apart, project, tuned.result.model)
+
+
+def baseline_apart(report: Report, project: Project, model: FieldModel) -> Baseline:
+    """`fit_baseline`, for a process of its own."""
+    return fit_baseline(project, model)
+
+
+def baseline_at(project: Project, baseline: Baseline, threshold: float) -> Bools:
+    """The baseline's set at another threshold, data's unit."""
+    return excursion(baseline.mean, float(project.response.forward(threshold)), project.settings.direction)
+
+
+def agreement(released: Bools, baseline: Bools) -> Agreement:
+    """IoU and the cells falsely in and out; for the curator only."""
+    return compare(released, baseline)

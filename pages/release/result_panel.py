@@ -1,0 +1,151 @@
+"""After the button: the released map, free to explore, beside the baseline that only the curator sees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from geo.layers import boundaries_legend
+from geo.linked import Mode, Pane, boundary_lines
+from geo.painting import LegendEntry, Painting, format_value, legend, paint_difference, paint_set
+from pages.release.releasing import Bools, agreement, baseline_at, curators_baseline
+from pages.shared import linked_maps, maps, released_view
+from pages.shared.exploring import paint
+from pages.shared.glossary import tip
+from pages.shared.plain_text import plain
+from pages.shared.workspace import Explored, Found, Workspace
+from workflow.bundle import Products
+from workflow.bundle.shelf import find_bundle
+from workflow.bundle.view import Viewer
+from workflow.errors import WorkflowError
+from workflow.words import agreement_words
+
+BESIDE, SWIPE, TOGGLE, DIFFERENCE, LINES, ALONE = "beside", "swipe", "toggle", "difference", "lines", "alone"
+WAYS = {
+    BESIDE: "Side by side",
+    SWIPE: "Swipe",
+    TOGGLE: "Toggle",
+    DIFFERENCE: "Difference",
+    LINES: "Boundary lines",
+    ALONE: "Released only",
+}
+LINKED: dict[str, Mode] = {BESIDE: "beside", SWIPE: "swipe", TOGGLE: "toggle"}
+KEY = "result_map"  # the same for every way: the camera stays
+SHOWN_PATHS = 5
+
+
+def for_curator(work: Workspace, found: Found, release_id: str) -> None:
+    """The released map and, for the curator only, how it compares with the baseline."""
+    if work.explored is None:
+        work.explored = Explored(find_bundle(release_id), curators_baseline(found.project, found.tuned))
+    viewer, baseline = work.explored.viewer, work.explored.baseline
+    work.saw_baseline()
+    st.query_params["release"] = release_id
+    st.caption(
+        f":material/check_circle: Released as {plain(release_id)}. Explore freely: moving the threshold "
+        "reads the same released paths again. "
+        f":material/receipt_long: {plain(work.budget_text or '')} Exploring does not change it."
+    )
+    product, threshold, rounds, products = released_view.controls(viewer, "result")
+    private = baseline_at(found.project, baseline, threshold)
+    way = _comparison(products, private)
+    painting = paint(viewer, products, product, threshold, rounds)
+    if way in LINKED:
+        _both(viewer, private, painting, threshold, LINKED[way])
+    elif way == DIFFERENCE:
+        _difference(viewer, private, products)
+    elif way == LINES:
+        _lines(viewer, private, products)
+    else:
+        entries = legend(painting, maps.theme())
+        _one(viewer, Pane("Released", painting), entries, released_view.in_words(painting, entries))
+    released_view.sentences(viewer, products)
+    st.button(
+        "Plan another release of these data",
+        icon=":material/add:",
+        on_click=work.plan_another,
+        help="A further release is a further charge to the same budget.",
+    )
+
+
+def reopened(release_id: str) -> None:
+    """A release after a reload: public, so it is shown again; nothing is drawn."""
+    try:
+        viewer = find_bundle(release_id)
+    except WorkflowError as error:
+        st.error(plain(error), icon=":material/error:")
+        return
+    st.info(
+        "This is the release of this address, read from its bundle; nothing new was drawn. The private data "
+        "of the earlier session are no longer in memory, so there is no map without privacy to compare with.",
+        icon=":material/history:",
+    )
+    product, threshold, rounds, products = released_view.controls(viewer, "reopened", shareable=True)
+    released_view.released_map(viewer, product, threshold, rounds, products, "released")
+    released_view.sentences(viewer, products)
+
+
+def _comparison(products: Products, private: Bools) -> str:
+    """Which comparison to draw, and how well release and baseline agree."""
+    seen = agreement(products.vote_set, private)
+    first, second, third, fourth = st.columns([5, 1, 1, 1], vertical_alignment="bottom")
+    way = first.segmented_control(
+        "Compare with the map without privacy",
+        [way for way in WAYS if way not in LINKED or LINKED[way] in linked_maps.modes(*LINKED.values())],
+        format_func=WAYS.__getitem__,
+        default=BESIDE,
+        required=True,
+        help=tip("baseline"),
+        key="result_way",
+    )
+    second.metric("Agreement", plain(agreement_words(seen.iou)), help=tip("iou"))
+    third.metric("Wrongly in", f"{seen.falsely_in:,}", help="Hexagons inside on the released map only.")
+    fourth.metric(
+        "Wrongly out", f"{seen.falsely_out:,}", help="Hexagons inside on the map without privacy only."
+    )
+    return str(way)
+
+
+def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, mode: Mode) -> None:
+    """The release and the baseline under one camera, with one legend."""
+    words = f"{viewer.direction} {format_value(threshold, viewer.unit)}"
+    baseline = paint_set(private, inside=words, outside=f"not {words}", title="Without privacy")
+    entries = legend(painting, maps.theme())
+    known = {entry.label for entry in entries}
+    others = tuple(entry for entry in legend(baseline, maps.theme()) if entry.label not in known)
+    count = int(private.sum())
+    linked_maps.show(
+        viewer.domain,
+        [
+            Pane("Released: private, may be published", painting),
+            Pane(f"Without privacy: {count:,} cells {words}; do not publish", baseline, private=True),
+        ],
+        mode=mode,
+        key=KEY,
+        alt=f"{released_view.in_words(painting, entries)} Beside it the map without privacy: {count:,} of "
+        f"{private.size:,} hexagons are {words}.",
+        legend=(*entries, *others),
+    )
+
+
+def _difference(viewer: Viewer, private: Bools, products: Products) -> None:
+    painting = paint_difference(products.vote_set, private, title="Release and map without privacy")
+    entries = legend(painting, maps.theme())
+    pane = Pane("Difference: do not publish", painting, private=True)
+    _one(viewer, pane, entries, released_view.in_words(painting, entries))
+
+
+def _lines(viewer: Viewer, private: Bools, products: Products) -> None:
+    shown = list(products.paths[:SHOWN_PATHS])
+    lines = boundary_lines(viewer.domain, shown, private)
+    _one(
+        viewer,
+        Pane("Boundaries: do not publish", private=True, lines=lines),
+        boundaries_legend(len(shown), baseline=True, theme=maps.theme()),
+        f"Boundaries of {len(shown)} released paths over the boundary of the map without privacy.",
+    )
+
+
+def _one(viewer: Viewer, pane: Pane, entries: Sequence[LegendEntry], alt: str) -> None:
+    linked_maps.show(viewer.domain, [pane], mode="single", key=KEY, alt=alt, legend=entries)

@@ -1,0 +1,88 @@
+"""The stop before a poor map: the reasons, remedies of one click each, and the way on all the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from dpgp_core.mechanisms.registry import MECHANISMS
+from pages.hexagons.places import domain_of
+from pages.privacy import search_panel
+from pages.privacy.ask import BUDGETS
+from pages.shared.plain_text import plain
+from pages.shared.steps import PRIVACY
+from pages.shared.workspace import Found, Workspace
+from workflow.release.worth import objections
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.serving import that_can_serve
+
+COARSEST = 4
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Another choice that may give a better map, and what its button says."""
+
+    name: str
+    label: str
+    changes: dict[str, Any]
+
+
+def stopped(work: Workspace, found: Found) -> bool:
+    """Say why this release is stopped, where it is; whether it is."""
+    reasons = objections(found.choice.expected, found.choice.yardsticks)
+    if not reasons:
+        return False
+    accepted = found.project.settings.accept_low_agreement
+    st.warning(
+        f"**This map is expected to be poor**: {plain('; '.join(reasons))}."
+        + ("" if accepted else " Nothing has been drawn or charged."),
+        icon=":material/front_hand:",
+    )
+    if not accepted:
+        st.markdown("**What helps.** Each button changes one choice and searches again.")
+        with st.container(horizontal=True):
+            for remedy in remedies(found.project.settings):
+                if st.button(plain(remedy.label), key=f"remedy_{remedy.name}_{work.mark}"):
+                    _take(work, remedy)
+    agreed = st.checkbox(
+        "Release this map all the same: its statement will say that it is expected to be poor",
+        value=accepted,
+        key=f"accept_low_{work.mark}",
+    )
+    if agreed != accepted:
+        work.accept_low_agreement(bool(agreed))
+        st.rerun()
+    return not agreed
+
+
+def remedies(settings: ReleaseSettings) -> tuple[Remedy, ...]:
+    """What could be chosen otherwise, the cheapest first."""
+    found = []
+    if settings.prior_mean is False and settings.reference_public and settings.reference is not None:
+        found.append(Remedy("mean", "Start from the public map", {"prior_mean": True}))
+    if settings.resolution > COARSEST:
+        found.append(Remedy("coarser", "Coarser hexagons", {"resolution": settings.resolution - 1}))
+    others = that_can_serve(MECHANISMS, settings.unit, settings.relation)
+    if set(others) - set(settings.mechanisms):
+        found.append(Remedy("mechanisms", "Try every mechanism", {"mechanisms": others}))
+    larger = [epsilon for epsilon in BUDGETS if epsilon > settings.epsilon]
+    if larger:
+        found.append(Remedy("epsilon", f"Larger budget, ε {larger[0]:g}", {"epsilon": larger[0]}))
+    return tuple(found)
+
+
+def _take(work: Workspace, remedy: Remedy) -> None:
+    """Make the choice, show it in its widget, and search again."""
+    work.choose(**remedy.changes)
+    for name, value in remedy.changes.items():
+        if name == "resolution":
+            work.asked_domain = (work.choices.get("region"), work.choices.get("bbox"), value)
+            work.domain = domain_of(*work.asked_domain, work.choices.get("crosses_date_line"))
+            st.session_state.pop("resolution_of", None)  # the slider is to show it, too
+        else:
+            st.session_state[f"{name}_{work.mark}"] = list(value) if isinstance(value, tuple) else value
+    search_panel.begin(work)
+    st.switch_page(PRIVACY.path)

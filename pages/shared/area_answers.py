@@ -1,0 +1,41 @@
+"""Areas of a reader's own: how much of each lies beyond the threshold, read off the opened bundle."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared.plain_text import plain
+from workflow.bundle.areas import answers_from, question_words
+from workflow.bundle.view import Viewer
+from workflow.cli.areas import table_csv
+from workflow.errors import WorkflowError
+
+
+def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
+    """A closed panel that takes a GeoJSON file of areas and shows one line for each."""
+    with st.expander("Shares of areas", icon=":material/pie_chart:"):
+        upload = st.file_uploader(
+            "Areas (GeoJSON with polygons, such as boroughs)",
+            ("geojson", "json"),
+            help="For each area: the share beyond the threshold, with an interval that holds it in 90 "
+            "of 100 releases. It is read off the released bundle alone and costs nothing.",
+            key=f"{key}_areas",
+        )
+        if upload is None:
+            return
+        try:
+            _, answers = answers_from(viewer, upload.getvalue(), threshold=threshold)
+        except WorkflowError as error:
+            st.error(plain(error), icon=":material/error:")
+            return
+        st.text(question_words(viewer, answers, threshold))
+        rows = [answer.row() for answer in answers]
+        st.dataframe(rows, hide_index=True, key=f"{key}_areas_table")
+        st.download_button(
+            "Download the table (CSV)",
+            table_csv(answers),
+            "areas.csv",
+            "text/csv",
+            icon=":material/download:",
+            key=f"{key}_areas_csv",
+        )

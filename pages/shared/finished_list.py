@@ -1,0 +1,23 @@
+"""Finished releases: a list with a way back to each, wherever a new one is planned."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared.plain_text import plain
+from pages.shared.steps import PUBLISH
+from workflow.bundle.shelf import shelf
+
+MOST = 20
+
+
+def show(current: str | None = None) -> None:
+    """Links to what this installation has released, newest first; `current` is on the screen already."""
+    others = [bundle for bundle in shelf() if bundle.name != current][:MOST]
+    if not others:
+        return
+    st.subheader("Finished releases", anchor=False)
+    for bundle in others:
+        st.page_link(
+            PUBLISH.path, label=plain(bundle.title), icon=PUBLISH.icon, query_params={"release": bundle.name}
+        )

@@ -1,0 +1,107 @@
+"""Linked maps on a screen: panes under one camera, from the built component, or plain charts without it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from geo import Domain
+from geo.layers import pane_deck
+from geo.linked import Mode, Pane, linked_scene
+from geo.painting import LegendEntry
+from pages.shared import maps
+from pages.shared.plain_text import plain
+
+PACKAGE, ENTRY = "hexcursion_maps", "assets/index.js"
+WHEEL = "hexcursion"  # the distribution that carries the component where there is no checkout
+
+
+@cache
+def built() -> bool:
+    """Whether the component was built and installed at set-up (`make environment`)."""
+    spec = importlib.util.find_spec(PACKAGE)
+    return spec is not None and spec.origin is not None and (Path(spec.origin).parent / ENTRY).is_file()
+
+
+def modes(*wanted: Mode) -> tuple[Mode, ...]:
+    """Those of the wanted modes that can be drawn here: a swipe needs the component."""
+    return wanted if built() else tuple(mode for mode in wanted if mode != "swipe")
+
+
+def show(
+    domain: Domain,
+    panes: Sequence[Pane],
+    *,
+    mode: Mode,
+    key: str,
+    alt: str,
+    legend: Sequence[LegendEntry] = (),
+    height: int = maps.HEIGHT,
+    streets: bool = False,
+) -> None:
+    """Draw panes. The camera is shared, and stays when panes, mode or colours change.
+
+    `streets` makes the reader's browser ask the host of the street map.
+    """
+    with st.container(key=f"linked-map-{key}", gap="small"):
+        if built():
+            scene = linked_scene(
+                domain,
+                panes,
+                mode=mode,
+                alt=alt,
+                theme=maps.theme(),
+                height=height,
+                legend=legend,
+                streets=streets,
+            )
+            _component()(key=key, data=scene, height=height)
+        else:
+            _plain(domain, panes, mode, key, alt, height, streets)
+        if legend:
+            st.html(maps.legend_html(legend))
+
+
+def owner() -> str:
+    """The distribution that brought the component: Streamlit registers it under that name."""
+    try:
+        importlib.metadata.distribution(PACKAGE)
+    except importlib.metadata.PackageNotFoundError:
+        return WHEEL
+    return PACKAGE
+
+
+@cache
+def _component() -> Any:
+    return st.components.v2.component(f"{owner()}.linked", js="index.js", css="style.css")
+
+
+def _plain(
+    domain: Domain, panes: Sequence[Pane], mode: Mode, key: str, alt: str, height: int, streets: bool
+) -> None:
+    """The same panes as charts of their own; a toggle becomes a choice above one chart."""
+    if mode == "toggle":
+        names = [pane.title for pane in panes]
+        front = st.segmented_control(
+            "Map shown", names, format_func=plain, default=names[0], required=True, key=f"{key}_front"
+        )
+        panes = [panes[names.index(str(front))]]
+    for column, pane, number in zip(st.columns(len(panes)), panes, range(len(panes)), strict=True):
+        with column:
+            if pane.title:
+                st.markdown(f"**{plain(pane.title)}**")
+            maps.show(
+                pane_deck(domain, pane, **maps.look(height, 900 // len(panes), streets)),
+                key=f"{key}_{number}",
+                alt=alt,
+                private=pane.private,
+                height=height,
+            )
+    if len(panes) > 1:
+        st.caption("These maps move separately: the linked maps were not built when this app was set up.")

@@ -1,0 +1,66 @@
+"""Plain text: words from files and people, made so that Streamlit's Markdown shows them as they stand."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TypeAlias
+
+# Markdown that this program wrote itself. A parameter of this type is passed on as it is; whoever calls
+# answers for it (tests/architecture/test_text.py looks at every call).
+Markdown: TypeAlias = str
+
+# U+2060, word joiner: invisible, and no line breaks there. Some of what Streamlit does to text happens after
+# escapes were taken off (addresses become links, `:name:` an emoji or an icon, `->` an arrow), so a backslash
+# cannot stop it: only a letter in between can.
+JOINER = "\u2060"
+_MARKS = re.compile(r"[\\`*_~$\[\]<>|&]")
+_DIRECTIVE = re.compile(r":(?=[^\W\d])")  # :red[...], :material/home:
+_BETWEEN = (
+    re.compile(r"(:)(?=[^\s:]+:)"),  # :smile:, :material/home:, :streamlit:
+    re.compile(r"(:)(?=/)"),  # https://
+    re.compile(r"(www)(?=\.)", re.IGNORECASE),
+    re.compile(r"(@)"),
+    re.compile(r"(?<!\S)([<>~-])(?=(?:->|[-=>])(?!\S))"),  # <->, ->, <-, --, >=, <=, ~=
+)
+_UNSEEN = frozenset({"Cc", "Cf", "Cs"})  # control, format and direction characters, halves of letters
+_BLOCK = re.compile(r"(?:(\d+)([.)])|([#+=-]))")  # what begins a list, a heading or a line at the start
+
+
+def plain(text: object) -> str:
+    """Text for any place where Streamlit takes Markdown, shown as it stands.
+
+    Parameters
+    ----------
+    text
+        What came from a file, a bundle, the ledger, an exception or a person.
+
+    Returns
+    -------
+    str
+        One line. Markdown, links and bare addresses, pictures, HTML, formulas, emoji and icon names, and
+        colours lose their meaning; control characters and marks of writing direction are taken out, which
+        could hide or turn round what stands on the screen.
+
+    Notes
+    -----
+    Not for `st.badge`, which escapes brackets itself: a badge takes our own words only.
+
+    Examples
+    --------
+    >>> plain("![x](https://evil.example/x.png)") == "!" + chr(92) + "[x" + chr(92) + "](https:" + JOINER + \\
+    ...     "//evil.example/x.png)"
+    True
+    """
+    words = str(text).split()  # at white space of every kind, line ends too
+    line = " ".join("".join(c for c in word if unicodedata.category(c) not in _UNSEEN) for word in words)
+    for pattern in _BETWEEN:
+        line = pattern.sub(rf"\1{JOINER}", line)
+    line = _MARKS.sub(r"\\\g<0>", line)
+    line = _DIRECTIVE.sub(r"\\:", line)
+    return _BLOCK.sub(_escaped_start, line, count=1) if _BLOCK.match(line) else line
+
+
+def _escaped_start(found: re.Match[str]) -> str:
+    number, after, sign = found.groups()
+    return f"{number}\\{after}" if number else f"\\{sign}"

@@ -1,0 +1,145 @@
+"""The screens: their names, addresses and order, and the instruction under each title."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Screen:
+    """One screen. `question` is the line under its title: what to do there; `icon` is a Material symbol.
+
+    `heads_itself`: the page writes its own heading, because that depends on what it shows.
+    """
+
+    title: str
+    path: str
+    address: str
+    icon: str
+    question: str
+    curator: bool = True
+    heads_itself: bool = False
+
+
+START = Screen(
+    "Start",
+    "pages/start/page.py",
+    "start",
+    ":material/home:",
+    "Make a public map of where private values exceed a threshold.",
+)
+TOUR = Screen(
+    "Guided tour",
+    "pages/tour/page.py",
+    "tour",
+    ":material/tour:",
+    "See in two minutes what a private map shows that a public one cannot.",
+    curator=False,
+)
+DATA = Screen(
+    "Data",
+    "pages/data/page.py",
+    "data",
+    ":material/table_rows:",
+    "Choose the private values and the public data to compare them with.",
+)
+HEXAGONS = Screen(
+    "Hexagons",
+    "pages/hexagons/page.py",
+    "hexagons",
+    ":material/hexagon:",
+    "Choose the public area and the size of its hexagons.",
+)
+PRIVACY = Screen(
+    "Privacy and utility",
+    "pages/privacy/page.py",
+    "privacy",
+    ":material/balance:",
+    "Say who is protected and how strongly, and find the best map that this allows.",
+)
+RELEASE = Screen(
+    "Release",
+    "pages/release/page.py",
+    "release",
+    ":material/shield_lock:",
+    "Read what will be published and what it costs, then release the map once.",
+)
+PUBLISH = Screen(
+    "Publish",
+    "pages/publish/page.py",
+    "publish",
+    ":material/folder_zip:",
+    "Download the files to publish, and see the page that comes with them.",
+)
+VIEWER = Screen(
+    "Viewer",
+    "pages/viewer/page.py",
+    "viewer",
+    ":material/map:",
+    "Open a published map. Nothing private is read here.",
+    curator=False,
+    heads_itself=True,
+)
+LEDGER = Screen(
+    "Ledger",
+    "pages/ledger/page.py",
+    "ledger",
+    ":material/receipt_long:",
+    "See what was released so far and how much budget is left.",
+)
+TRACES = Screen(
+    "Traces",
+    "pages/traces/page.py",
+    "traces",
+    ":material/route:",
+    "Choose which moments of a recorded trip stay secret, and release the rest.",
+)
+COMPARE = Screen(
+    "Compare",
+    "pages/compare/page.py",
+    "compare",
+    ":material/compare_arrows:",
+    "See which mechanism draws the best map at each budget, before anything is released.",
+)
+STUDIES = Screen(
+    "Studies",
+    "pages/studies/page.py",
+    "studies",
+    ":material/experiment:",
+    "Run attacks, the paper's experiments and our comparisons.",
+)
+HELP = Screen(
+    "How this works",
+    "pages/help/page.py",
+    "help",
+    ":material/help:",
+    "See the idea in three pictures, the guarantee in plain words, and what each word means.",
+    curator=False,
+)
+
+MAIN_PATH = (DATA, HEXAGONS, PRIVACY, RELEASE, PUBLISH)
+SECTIONS: dict[str, tuple[Screen, ...]] = {
+    "": (START, TOUR),
+    "From data to map": MAIN_PATH,
+    "Trips": (TRACES,),
+    "Look and check": (VIEWER, COMPARE, LEDGER, STUDIES),
+    "About": (HELP,),
+}
+SCREENS = tuple(screen for screens in SECTIONS.values() for screen in screens)
+
+
+def after(screen: Screen) -> Screen | None:
+    """The next step of the main path, or None."""
+    return _neighbour(screen, 1)
+
+
+def before(screen: Screen) -> Screen | None:
+    """The previous step of the main path, or None."""
+    return _neighbour(screen, -1)
+
+
+def _neighbour(screen: Screen, step: int) -> Screen | None:
+    if screen not in MAIN_PATH:
+        return None
+    position = MAIN_PATH.index(screen) + step
+    return MAIN_PATH[position] if 0 <= position < len(MAIN_PATH) else None

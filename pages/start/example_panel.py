@@ -1,0 +1,58 @@
+"""The finished example: one click, a little patience, and the released map beside its baseline."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.data.previews import look_at
+from pages.shared import workspace
+from pages.shared.plain_text import plain
+from pages.shared.progress import show_progress
+from pages.shared.steps import RELEASE
+from pages.shared.workspace import Found, Workspace
+from pages.start.finished import Finished, example_job
+from workflow.errors import Cancelled, WorkflowError
+
+
+def show(work: Workspace) -> None:
+    """The button, the progress, or the way into the finished example."""
+    job = work.example_job
+    if job is None:
+        st.button(
+            "Open the finished example",
+            icon=":material/play_arrow:",
+            on_click=_begin,
+            args=(work,),
+            help="Generated sales of an invented city: searched, released and charged to the ledger, "
+            "as yours would be. It is drawn once; later clicks open the same release.",
+        )
+        return
+    if job.state.state == "running":
+        show_progress(job, "Cancel")
+        return
+    work.example_job = None
+    try:
+        _take(job.result())
+    except Cancelled:
+        st.info("Cancelled.", icon=":material/cancel:")
+    except WorkflowError as error:
+        st.error(plain(error), icon=":material/error:")
+    else:
+        st.switch_page(RELEASE.path)
+
+
+def _begin(work: Workspace) -> None:
+    work.example_job = example_job()
+    work.ends_with(work.example_job)
+
+
+def _take(finished: Finished) -> None:
+    """Make the finished example this session's workspace."""
+    fresh = workspace.start_over()
+    settings = finished.project.settings
+    fresh.adopt(settings)
+    fresh.private = look_at(settings.data)
+    fresh.reference = look_at(settings.reference, spread=True) if settings.reference is not None else None
+    fresh.domain = finished.project.domain
+    fresh.found = Found(finished.project, finished.tuned, finished.tuned.choice)
+    fresh.release_id, fresh.budget_text = finished.release_id, finished.budget

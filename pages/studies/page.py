@@ -1,0 +1,235 @@
+"""Studies: the evidence, with stored figures, quick runs, and the audit of one's own design."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+import streamlit as st
+
+from geo.colours import colour
+from geo.layers import boundaries_deck, boundaries_legend, preview_deck
+from geo.painting import LegendEntry
+from pages.shared import maps, workspace
+from pages.shared.jobs import Job
+from pages.shared.plain_text import Markdown, plain
+from pages.shared.progress import show_progress
+from studies.figures import COLOURS, DARK_COLOURS, FIGURES, Figure, points, svg
+from studies.findings import finding
+from studies.paper_map import PaperMap, map_svg, paper_maps
+from studies.registry import RESULTS, STUDIES, Study, audit_job, study_job
+from studies.tables import StudyResult, StudyTable, load_result
+from workflow.errors import WorkflowError
+
+PLOT = 240  # pixels of a plot's height; its legend stands below and takes its own room
+TICKS = 7  # about so many to an axis
+MAP_WIDTH, MAP_HEIGHT = 400, 380  # pixels: about half of the page
+DOT, MANY = 45, 150  # square pixels of a point; from so many points on they are drawn smaller
+LONGEST_TABLE = 60  # rows shown on the screen; the CSV holds all
+
+
+def chart(figure: Figure, result: StudyResult) -> Any:
+    """The figure in Altair, or None where the result has nothing for it."""
+    drawn = points(figure, result)
+    if not drawn:
+        return None
+    rows = [{"x": point.x, "y": point.y, "series": point.series} for point in drawn]
+    x_title, y_title = figure.titles
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X(
+            "x:Q",
+            title=x_title,
+            scale=alt.Scale(type="log" if figure.log_x else "linear", zero=False, nice=not figure.log_x),
+            axis=alt.Axis(tickCount=TICKS),
+        ),
+        y=alt.Y(
+            "y:Q",
+            title=y_title,
+            scale=alt.Scale(type="log" if figure.log_y else "linear", zero=False),
+            axis=alt.Axis(tickCount=TICKS),
+        ),
+        color=alt.Color(
+            "series:N",
+            title=None,
+            sort=None,
+            scale=alt.Scale(range=list(DARK_COLOURS if maps.theme() == "dark" else COLOURS)),
+            legend=alt.Legend(orient="bottom", columns=1, labelLimit=560, symbolType="stroke"),
+        ),
+        tooltip=[
+            alt.Tooltip("series:N", title="series"),
+            alt.Tooltip("x:Q", title=x_title, format=".4~g"),
+            alt.Tooltip("y:Q", title=y_title, format=".4~g"),
+        ],
+    )
+    dash = alt.StrokeDash("series:N", title=None, sort=None, legend=None)
+    return (
+        base.mark_line().encode(strokeDash=dash)
+        + base.mark_point(filled=True, size=DOT if len(drawn) < MANY else DOT / 4)
+    ).properties(height=PLOT, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
+
+
+def show_result(result: StudyResult, key: str) -> None:
+    """What a reader must know, figures, tables with their downloads."""
+    if result.notes:
+        with st.expander("What to know before judging these figures", icon=":material/info:"):
+            st.markdown("\n".join(f"* {plain(note)}" for note in result.notes))
+    show_maps(result, key)
+    figures = [figure for figure in FIGURES[result.study] if points(figure, result)]
+    columns = st.columns(2) if len(figures) > 1 else [st.container()]
+    for number, figure in enumerate(figures):
+        with columns[number % len(columns)], st.container(border=True):
+            st.markdown(f"**{plain(figure.title)}**")
+            st.markdown(plain(finding(figure, result)))
+            st.altair_chart(chart(figure, result), key=f"{key}_{figure.name}", alt=figure.title)
+            st.download_button(
+                "SVG",
+                svg(figure, points(figure, result)),
+                f"{result.study}-{figure.name}.svg",
+                "image/svg+xml",
+                icon=":material/image:",
+                key=f"{key}_{figure.name}_svg",
+            )
+    for table in result.tables:
+        show_table(table, result, key)
+
+
+def paper_deck(paper_map: PaperMap) -> Any:
+    """The domain's hexagons as ground, and the boundary lines over them."""
+    look = maps.look(MAP_HEIGHT, MAP_WIDTH)
+    deck = preview_deck(paper_map.domain, **look)
+    lines = boundaries_deck(paper_map.domain, paper_map.paths, paper_map.baseline, **look)
+    # The hexagons show where the domain ends: an outline would look like one more boundary.
+    deck.layers = [layer for layer in (*deck.layers, *lines.layers) if not layer.id.startswith("region")]
+    return deck
+
+
+def show_maps(result: StudyResult, key: str) -> None:
+    """The paper's figure 4: the boundary without privacy and one line per private path, with its SVG."""
+    drawn = paper_maps(result)
+    columns = st.columns(2) if len(drawn) > 1 else [st.container()]
+    for number, paper_map in enumerate(drawn):
+        with columns[number % len(columns)], st.container(border=True):
+            st.markdown(f"**{plain(paper_map.title)}**")
+            theme = maps.theme()
+            legend = (
+                LegendEntry("without privacy", colour("baseline", theme)),
+                *boundaries_legend(len(paper_map.paths), baseline=False, theme=theme),
+            )
+            maps.show(
+                paper_deck(paper_map), key=f"{key}_{paper_map.table}_deck", alt=paper_map.words,
+                legend=legend, height=MAP_HEIGHT,
+            )  # fmt: skip
+            st.caption(plain(paper_map.words))
+            st.download_button(
+                "SVG",
+                map_svg(paper_map),
+                f"{result.study}-{paper_map.table}.svg",
+                "image/svg+xml",
+                icon=":material/image:",
+                key=f"{key}_{paper_map.table}_svg",
+            )
+
+
+def show_table(table: StudyTable, result: StudyResult, key: str) -> None:
+    """One table, folded, and its CSV."""
+    short = len(table.rows) <= LONGEST_TABLE
+    with st.expander(plain(table.title), icon=":material/table_chart:"):
+        rows = table.records()[:LONGEST_TABLE]
+        texts = [
+            {name: "no finite bound" if cell is None else str(cell) for name, cell in row.items()}
+            for row in rows
+        ]
+        st.dataframe(texts, hide_index=True)
+        if not short:
+            st.caption(f"The first {LONGEST_TABLE} of {len(table.rows):,} rows; the CSV holds all.")
+        st.caption(plain(result.facts()))
+        st.download_button(
+            "CSV",
+            table.csv(),
+            f"{result.study}-{table.name}.csv",
+            "text/csv",
+            icon=":material/download:",
+            key=f"{key}_{table.name}_csv",
+        )
+
+
+def start(slot: str, make: Any, *arguments: Any) -> None:
+    """Start a job in this session and forget the earlier result."""
+    st.session_state[f"{slot}_job"] = make(*arguments)
+    for kind in ("result", "note"):
+        st.session_state.pop(f"{slot}_{kind}", None)
+
+
+def run_here(slot: str, label: Markdown, cancel: Markdown, make: Any, *arguments: Any) -> None:
+    """A button, then progress with cancel, then the result; the job lives in this session."""
+    job: Job[StudyResult] | None = st.session_state.get(f"{slot}_job")
+    if job is not None and job.state.state == "running":
+        show_progress(job, cancel)
+        return
+    if job is not None:
+        del st.session_state[f"{slot}_job"]
+        if job.state.state == "cancelled":
+            st.session_state[f"{slot}_note"] = "The run was cancelled."
+        else:
+            try:
+                st.session_state[f"{slot}_result"] = job.result()
+            except (WorkflowError, ValueError) as error:
+                st.session_state[f"{slot}_note"] = str(error)
+    if f"{slot}_note" in st.session_state:
+        st.info(plain(st.session_state[f"{slot}_note"]), icon=":material/info:")
+    st.button(
+        label, icon=":material/play_arrow:", type="primary", key=f"{slot}_start", on_click=start,
+        args=(slot, make, *arguments),
+    )  # fmt: skip
+    result = st.session_state.get(f"{slot}_result")
+    if result is not None:
+        if any(row[table.columns.index("alarm")] == "alarm" for table in result.tables
+               if slot == "own_audit" for row in table.rows):  # fmt: skip
+            st.error(
+                "The attack proves more leakage than the guarantee admits: do not release, and report it.",
+                icon=":material/report:",
+            )
+        show_result(result, slot)
+
+
+def show_stored(study: Study) -> None:
+    """The full figures as they were measured, and the command that measures them again."""
+    found = [(name, load_result(RESULTS / name)) for name in study.stored]
+    if not any(result for _, result in found):
+        st.info(
+            f"No full figures are stored yet. Make them with {plain(study.command)}.",
+            icon=":material/terminal:",
+        )
+        return
+    for name, result in found:
+        if result is not None:
+            if len(study.stored) > 1:
+                st.subheader(
+                    "Real sales" if "real" in name else "Generated sales", anchor=False, divider="gray"
+                )
+            st.caption(f"{plain(result.facts())} Made by this command:")
+            st.code("python -m benchmarks.london" if "real" in name else study.command, language=None)
+            show_result(result, f"stored_{name}")
+
+
+chosen = st.segmented_control(
+    "Study", list(STUDIES), format_func=lambda name: STUDIES[name].title, default="membership", key="study",
+    required=True,
+)  # fmt: skip
+study = STUDIES[chosen or "membership"]
+st.markdown(f"{plain(study.question)}  \n*{plain(study.source)}*")
+if study.name == "audit":
+    st.caption("A check, not a guarantee: no alarm proves nothing, an alarm proves a mistake.")
+    found = workspace.current().found
+    if found is not None:
+        with st.container(border=True):
+            st.markdown("**Your design**, attacked on simulated neighbours in your domain")
+            run_here(
+                "own_audit", "Audit your design", "Cancel the audit", audit_job, found.project, found.choice
+            )
+stored, here = st.tabs(["Stored figures, full size", "Run it here, reduced size"])
+with here:  # before the stored figures, which take their time: a click is answered at once
+    st.caption("Under a minute on an idle machine, with fewer repetitions; simulated data only.")
+    run_here(f"study_{study.name}", "Run the study", "Cancel the study", study_job, study.name)
+with stored:
+    show_stored(study)

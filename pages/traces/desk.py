@@ -1,0 +1,109 @@
+"""One session's work on a trace: the upload, what was read, the plan under way, the release drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from data_loaders.traces import Trace, load_traces
+from dpgp_core.noise.entropy import random_name
+from pages.shared.jobs import Job
+from pages.shared.uploads import PrivateFolder
+from workflow.errors import WorkflowError
+from workflow.ledger import RequestTaken, open_ledger
+from workflow.traces.adversaries import Known, known_by
+from workflow.traces.plan import TracePlan, plan_trace
+from workflow.traces.release import PublishedTrace, check_release, release_trace
+from workflow.traces.settings import TraceSettings, Window
+
+KEY = "traces"
+
+
+@dataclass
+class Desk:
+    """Mutable state of one session's traces; forgotten with the session, and the upload with it.
+
+    session   a token of its own, by which the ledger tells a second click from a second release
+    """
+
+    folder: PrivateFolder = field(default_factory=PrivateFolder)
+    session: str = field(default_factory=random_name)
+    upload: str = ""
+    traces: tuple[Trace, ...] = ()
+    lines: tuple[str, ...] = ()
+    position: int = 0
+    windows: list[Window] = field(default_factory=list)
+    job: Job[TracePlan] | None = None
+    plan: TracePlan | None = None
+    published: PublishedTrace | None = None
+    note: str = ""
+    playing: bool = False
+    known: dict[int, tuple[Known, ...]] = field(default_factory=dict)
+
+    def read_upload(self, upload: str, name: str, data: bytes) -> None:
+        """Read an upload; `DataError` says what is wrong with it, and then nothing changes."""
+        if upload == self.upload:
+            return
+        traces, report = load_traces(self.folder.keep(name, data))
+        self.upload, self.traces, self.lines = upload, traces, report.lines()
+        self.position = 0
+        self.windows = []
+        self.forget_plan()
+
+    def turn_to(self, position: int) -> None:
+        """Work on another trace of the file: secrets that were named belong to the one before."""
+        if position != self.position:
+            self.position, self.windows = position, []
+            self.forget_plan()
+
+    def forget_plan(self) -> None:
+        """Begin again with the same file: another plan is another request."""
+        if self.job is not None:
+            self.job.cancel()
+        self.job, self.plan, self.published, self.note = None, None, None, ""
+        self.playing, self.known = False, {}
+        self.session = random_name()
+
+    def begin(self, trace: Trace, settings: TraceSettings) -> None:
+        """Start shaping the noise; `finish` takes what came of it."""
+        self.forget_plan()
+        self.job = Job(lambda report: plan_trace(trace, settings, report))
+
+    def finish(self) -> None:
+        """Take the plan of a job that has ended, or the sentence why there is none."""
+        job, self.job = self.job, None
+        if job is None or job.state.state == "cancelled":
+            return
+        try:
+            self.plan = job.result()
+            check_release(self.plan, open_ledger())
+        except WorkflowError as error:
+            self.note = str(error)
+
+    def adversaries(self, number: int) -> tuple[Known, ...]:
+        """What adversaries would know of a secret of the plan, computed once."""
+        if self.plan is None:
+            return ()
+        if number not in self.known:
+            self.known[number] = known_by(self.plan, number)
+        return self.known[number]
+
+    def release(self) -> None:
+        """Charge and draw once; a second click finds it done."""
+        if self.plan is None or self.published is not None:
+            return
+        try:
+            self.published = release_trace(self.plan, open_ledger(), self.session)
+        except RequestTaken:
+            self.note = (
+                "" if self.published is not None else "The release is under way from your first click."
+            )
+
+
+def current() -> Desk:
+    """The session's desk."""
+    if KEY not in st.session_state:
+        st.session_state[KEY] = Desk()
+    desk: Desk = st.session_state[KEY]
+    return desk

@@ -1,0 +1,132 @@
+"""Traces: hide chosen moments of a recorded trip, keep the rest of it useful, and say what that means."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from data_loaders import DataError
+from pages.shared import maps
+from pages.shared.plain_text import plain
+from pages.traces import desk as desks
+from pages.traces.desk import Desk
+from pages.traces.maps import released_deck
+from pages.traces.plan_panel import ask_noise, ask_secrets, follow, say, show_recorded
+from pages.traces.view import moment, next_record, trip_of
+from workflow.errors import WorkflowError
+
+TYPES = ["gpx", "tcx", "plt", "csv", "txt", "geojson", "json", "gz"]
+STEP = 0.5  # seconds between moments of a trip that is played
+MIME = {
+    "gpx": "application/gpx+xml",
+    "geojson": "application/geo+json",
+    "json": "application/json",
+    "csv": "text/csv",
+}
+
+
+def take_upload(desk: Desk) -> None:
+    """The file a person chose, read once."""
+    upload = st.file_uploader(
+        "A recorded trip (GPX, TCX, GeoLife .plt, CSV, GeoJSON)", TYPES, key="trace_upload"
+    )
+    if upload is not None:
+        try:
+            desk.read_upload(upload.file_id, upload.name, upload.getvalue())
+        except (DataError, WorkflowError) as error:
+            st.error(plain(error), icon=":material/error:")
+
+
+def show_released(desk: Desk) -> None:
+    """The released trip, played by a slider or by itself."""
+    plan, published = desk.plan, desk.published
+    if plan is None or published is None:
+        return
+    beside = st.toggle("Show the private trip beside it (do not publish)", key="trace_beside")
+    shown = int(st.session_state.setdefault("trace_record", 1))
+    if desk.playing:
+        st.session_state["trace_record"] = next_record(shown, plan.trace.size)
+        if st.session_state["trace_record"] == plan.trace.size:
+            desk.playing = False
+            st.rerun()
+    record = st.slider("Play the trip: record", 1, plan.trace.size, key="trace_record") - 1
+    now = moment(plan, published, record)
+    st.caption(plain(now.sentence))
+    deck = released_deck(plan, published, now, maps.theme(), private=beside)
+    words = "The released trip as a line, with a circle of one standard deviation of noise around each record"
+    maps.show(deck, key="trace-released", alt=words, private=beside)
+
+
+def play(desk: Desk, on: bool) -> None:
+    """Start the trip from its beginning where it has ended, or stand still."""
+    if on and desk.plan is not None and st.session_state.get("trace_record", 1) >= desk.plan.trace.size:
+        st.session_state["trace_record"] = 1
+    desk.playing = on
+
+
+def offer_files(desk: Desk) -> None:
+    """Downloads of what was released."""
+    if desk.published is None:
+        return
+    name = desk.published.released.release_id
+    with st.container(horizontal=True):
+        for file, text in desk.published.files.items():
+            ending = file.rsplit(".", 1)[-1]
+            st.download_button(
+                f"Download {plain(file)}",
+                text,
+                f"{name}-{file}",
+                MIME[ending],
+                key=f"get_{file}",
+                on_click="ignore",
+            )
+
+
+work = desks.current()
+take_upload(work)
+if not work.traces:
+    st.info(
+        "Choose a file. It stays in this session; places are drawn without any map of others below them, "
+        "so nobody is "
+        "asked where the trip was.",
+        icon=":material/route:",
+    )
+else:
+    for line in work.lines:
+        st.caption(plain(line))
+    if len(work.traces) > 1:
+        asked = st.number_input("Which trip of the file?", 1, len(work.traces), 1, key=f"which_{work.upload}")
+        work.turn_to(int(asked) - 1)
+    trip = work.traces[work.position]
+    st.markdown(plain(trip_of(trip).sentence))
+    if work.published is None:
+        show_recorded(work, trip)
+        ask_secrets(work, trip)
+        ask_noise(work, trip)
+    follow(work)
+    if work.note:
+        st.error(plain(work.note), icon=":material/error:")
+    if work.plan is not None:
+        say(work, work.plan)
+    if work.plan is not None and work.published is None and not work.note:
+        st.caption(
+            "A release is drawn once from the operating system's randomness, and written into the ledger "
+            "first. It "
+            "cannot be undone, and these records cannot be released a second time."
+        )
+        if st.button("Release this trip", type="primary", icon=":material/shield_lock:"):
+            try:
+                with st.spinner("Charging the ledger, drawing"):
+                    work.release()
+            except WorkflowError as error:
+                work.note = str(error)
+            st.rerun()
+    if work.published is not None:
+        st.success("Released. What is below is public.", icon=":material/check_circle:")
+        st.button(
+            "Pause" if work.playing else "Play",
+            icon=":material/pause:" if work.playing else ":material/play_arrow:",
+            on_click=play,
+            args=(work, not work.playing),
+        )
+        st.fragment(show_released, run_every=STEP if work.playing else None)(work)
+        offer_files(work)

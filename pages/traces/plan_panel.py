@@ -1,0 +1,196 @@
+"""The plan of a release on the screen: what is secret, how much noise, what an adversary would know."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import altair as alt
+import streamlit as st
+
+from data_loaders.traces import Trace
+from dpgp_core.traces.secret import MOVES
+from pages.shared import maps
+from pages.shared.plain_text import plain
+from pages.shared.progress import show_progress
+from pages.traces.desk import Desk
+from pages.traces.maps import recorded_deck
+from pages.traces.picking import (
+    distance_chart,
+    picked_records,
+    picked_stretch,
+    slider_limits,
+    span_of_records,
+    span_of_stretch,
+)
+from pages.traces.view import comparison_rows, curve_points, span_text, window_of
+from workflow.errors import WorkflowError
+from workflow.traces.adversaries import KINDS
+from workflow.traces.plan import TracePlan
+from workflow.traces.settings import GOALS, TraceSettings
+from workflow.traces.statement import sentences
+
+GOAL_WORDS = {"error": "Error that is added", "interval": "Uncertainty that is wanted"}
+MOVE_WORDS = {"together": "shifted as a whole", "separately": "each record by itself"}
+
+
+def show_recorded(desk: Desk, trace: Trace) -> None:
+    """The private trip on a map and over time; both take picks, which move the slider of `ask_secrets`."""
+    maps.show(
+        recorded_deck(trace, desk.plan, maps.theme()),
+        key=f"trace-recorded-{desk.upload}",
+        alt="The recorded trip as a line with its records as dots",
+        private=True,
+        on_pick=lambda: _take_records(desk, trace),
+    )
+    st.caption(
+        "Click records on the map: one means the stay around it, two the span between them. Or drag over a "
+        "stretch of the chart: a stop is where the line is level."
+    )
+    st.altair_chart(
+        distance_chart(trace),
+        key=f"trace-chart-{desk.upload}",
+        alt="Distance from the start of the trip over time",
+        on_select=lambda: _take_stretch(desk, trace),
+    )
+
+
+def _take_records(desk: Desk, trace: Trace) -> None:
+    records = picked_records(st.session_state.get(f"trace-recorded-{desk.upload}"), trace.size)
+    if records:
+        st.session_state[_span_key(desk)] = span_of_records(trace, records)
+
+
+def _take_stretch(desk: Desk, trace: Trace) -> None:
+    ends = picked_stretch(st.session_state.get(f"trace-chart-{desk.upload}"))
+    if ends is not None:
+        st.session_state[_span_key(desk)] = span_of_stretch(trace, *ends)
+
+
+def _span_key(desk: Desk) -> str:
+    return f"span_{desk.upload}_{desk.position}"
+
+
+def ask_secrets(desk: Desk, trace: Trace) -> None:
+    """Windows of time, added one by one."""
+    st.subheader("What is secret?", anchor=False)
+    if trace.size > 1:
+        limits = slider_limits(trace)
+        st.session_state.setdefault(_span_key(desk), limits)
+        span: Any = st.slider(  # a pair, since that is what its state holds
+            "A secret span of time (UTC)",
+            *limits,
+            step=timedelta(seconds=1),
+            format="HH:mm:ss" if limits[0].date() == limits[1].date() else "MMM D HH:mm:ss",
+            key=_span_key(desk),
+        )
+        if st.button("Add this span", icon=":material/add:"):
+            desk.windows.append(window_of(*span))
+            desk.forget_plan()
+            st.rerun()
+    for number, window in enumerate(desk.windows):
+        line, drop = st.columns([5, 1])
+        line.markdown(f"Secret: {plain(span_text(window))}")
+        if drop.button("Remove", key=f"drop_{number}", icon=":material/close:"):
+            del desk.windows[number]
+            desk.forget_plan()
+            st.rerun()
+
+
+def ask_noise(desk: Desk, trace: Trace) -> None:
+    """The budget and what the adversary is taken to believe; submitting shapes the noise."""
+    default = TraceSettings()
+    with st.form("trace-plan", border=True, enter_to_submit=False):
+        first, second, third = st.columns(3)
+        stops = first.number_input(
+            "Stops longer than (minutes) are secret, 0 for none", 0.0, 10_000.0, 0.0 if desk.windows else 10.0
+        )
+        goal = second.selectbox("Budget", GOALS, format_func=GOAL_WORDS.__getitem__)
+        metres = third.number_input("Budget in metres per axis", 1.0, 100_000.0, default.metres)
+        radius = first.number_input(
+            "Hypotheses to confuse differ by at most (m)", 1.0, 100_000.0, default.radius
+        )
+        moves = second.selectbox("A secret is elsewhere", MOVES, format_func=MOVE_WORDS.__getitem__)
+        every = third.number_input("One record every (s), 0 for all", 0.0, 3600.0, default.every)
+        with st.expander("What the adversary is taken to believe (public knowledge, not this trip)"):
+            lengthscale = st.number_input("Places stay alike over (s)", 1.0, 100_000.0, default.lengthscale)
+            amplitude = st.number_input("One roams over (m)", 1.0, 1_000_000.0, default.amplitude)
+            error = st.number_input("The receiver errs by (m)", 0.1, 1_000.0, default.error)
+        submitted = st.form_submit_button("Shape the noise", type="primary", icon=":material/graphic_eq:")
+    if submitted:
+        try:
+            settings = TraceSettings(
+                lengthscale=lengthscale,
+                amplitude=amplitude,
+                error=error,
+                windows=tuple(desk.windows),
+                stops=stops,
+                moves=moves,
+                radius=radius,
+                goal=goal,
+                metres=metres,
+                every=every,
+            )
+        except WorkflowError as refused:
+            st.error(plain(refused), icon=":material/error:")
+            return
+        desk.begin(trace, settings)
+        st.rerun()
+
+
+def follow(desk: Desk) -> None:
+    """The job under way, with progress and cancel; its end is taken in."""
+    if desk.job is None:
+        return
+    if desk.job.state.state == "running":
+        show_progress(desk.job, "Cancel")
+        return
+    desk.finish()
+    st.rerun()
+
+
+def say(desk: Desk, plan: TracePlan) -> None:
+    """What would be said of the release, and the adversary's intervals before and after."""
+    st.subheader("What it protects, and what not", anchor=False)
+    for sentence in sentences(plan):
+        st.markdown(f"- {plain(sentence)}")
+    st.markdown(
+        "**Width of the adversary's 68 % interval at each secret, per axis**, at noise of the same size:"
+    )
+    st.dataframe(comparison_rows(plan), hide_index=True)
+    number = 0
+    if len(plan.secrets) > 1:
+        number = int(st.number_input("Secret number", 1, len(plan.secrets), 1)) - 1
+    points = curve_points(desk.adversaries(number))
+    kinds = [kind for kind in KINDS if any(point["noise"] == kind for point in points)]
+    chosen = alt.selection_point(fields=["noise"], bind="legend")
+    chart = (
+        alt.Chart(alt.Data(values=points))
+        .mark_line(point=True)
+        .encode(
+            x=alt.X(
+                "lengthscale:Q",
+                title="Lengthscale that the adversary believes in (s)",
+                scale=alt.Scale(type="log"),
+            ),
+            y=alt.Y("metres:Q", title="68 % interval (m)"),
+            color=alt.Color(
+                "noise:N",
+                title=None,
+                sort=kinds,
+                legend=alt.Legend(orient="bottom", columns=2, labelLimit=0),
+            ),
+            strokeDash=alt.StrokeDash("noise:N", sort=kinds, legend=None),
+            opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.15)),
+            tooltip=["noise:N", "lengthscale:Q", "metres:Q"],
+        )
+        .add_params(chosen)
+    )
+    st.altair_chart(
+        chart, key="trace-curves", alt="The adversary's interval by lengthscale, before and after, by noise"
+    )
+    st.caption(
+        "All noises move a record equally far on average. This noise keeps the narrowest interval over the "
+        "stated lengthscales widest; what is best for one of them may fail the others. Click a name "
+        "below the chart to see its line alone."
+    )

@@ -1,0 +1,88 @@
+"""Other releases of the same hexagons beside the one that is read, in the order of their dates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from geo.linked import Pane
+from geo.painting import LegendEntry, format_value, legend
+from pages.shared import linked_maps, maps
+from pages.shared.exploring import paint, products_of
+from pages.shared.plain_text import plain
+from workflow.bundle.shelf import ShelvedBundle, open_bundle, shelf
+from workflow.bundle.view import Viewer
+from workflow.errors import WorkflowError
+
+MOST = 3  # others: four maps stand side by side
+HELD = "beside-opened"
+
+
+def others_beside(viewer: Viewer, product: str, threshold: float, rounds: int) -> None:
+    """Ask for other releases of the shelf and draw all under one camera; nothing where there are none."""
+    own = viewer.bundle.statement["release"]["id"]
+    known = [bundle for bundle in shelf() if bundle.name != own]
+    if not known:
+        return
+    chosen = st.multiselect(
+        "Other releases of the same area, side by side",
+        known,
+        format_func=lambda bundle: plain(bundle.title),
+        max_selections=MOST,
+        placeholder="choose up to three",
+        key="viewer_beside",
+    )
+    opened = [viewer, *(other for bundle in chosen if (other := _opened(bundle)) is not None)]
+    same = [one for one in opened if one.domain.cells == viewer.domain.cells]
+    if len(same) < len(opened):
+        st.info("A release of other hexagons is left out: it cannot share one map.", icon=":material/info:")
+    if len(same) < 2:
+        return
+    panes, entries = in_time_order(same, product, threshold, rounds)
+    linked_maps.show(
+        viewer.domain,
+        panes,
+        mode="beside",
+        key="viewer_beside_map",
+        alt="Releases side by side, the earliest first: " + "; ".join(pane.title for pane in panes) + ".",
+        legend=entries,
+    )
+
+
+def in_time_order(
+    viewers: Sequence[Viewer], product: str, threshold: float, rounds: int
+) -> tuple[list[Pane], tuple[LegendEntry, ...]]:
+    """A pane of each release, the earliest first, and one legend for all.
+
+    A release that lacks the product shows its released region, and one that cannot be read at the threshold,
+    or has another unit, is shown at its own; the pane's title then says at which.
+    """
+    panes: list[Pane] = []
+    entries: dict[str, LegendEntry] = {}
+    unit = viewers[0].unit
+    for viewer in sorted(viewers, key=lambda one: str(one.bundle.statement["release"]["created"])):
+        low, high = viewer.thresholds
+        fits = viewer.unit == unit and low <= threshold <= high
+        at = threshold if fits else viewer.bundle.threshold
+        name = product if product in products_of(viewer) else "vote-set"
+        painting = paint(viewer, viewer.at(threshold=at, smoothing=rounds), name, at, rounds)
+        date = str(viewer.bundle.statement["release"]["created"])[:10]
+        panes.append(Pane(date if fits else f"{date}, at {format_value(at, viewer.unit)}", painting))
+        for entry in legend(painting, maps.theme()):
+            entries.setdefault(entry.label, LegendEntry(entry.label, entry.colour, entry.mark, ink=entry.ink))
+    return panes, tuple(entries.values())
+
+
+def _opened(bundle: ShelvedBundle) -> Viewer | None:
+    """The same bundles are read once per session."""
+    held: dict[str, Viewer] = st.session_state.setdefault(HELD, {})
+    if bundle.name not in held:
+        try:
+            held[bundle.name] = open_bundle(bundle.path)
+        except WorkflowError as error:
+            st.error(plain(f"{bundle.title}: {error}"), icon=":material/error:")
+            return None
+        while len(held) > MOST + 1:
+            held.pop(next(iter(held)))
+    return held[bundle.name]

@@ -1,0 +1,55 @@
+"""Viewer: a published map as a page for readers; opens bundles and nothing else, every threshold is free."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared import released_view
+from pages.shared.area_answers import ask_areas
+from pages.shared.bundles import anything_chosen, ask_bundle, embedded_label
+from pages.shared.plain_text import plain
+from pages.shared.receipt import receipt_lines
+from pages.shared.steps import VIEWER
+from pages.viewer import reading, taking
+from pages.viewer.beside import others_beside
+
+top = st.container()
+with st.sidebar if anything_chosen() else st.container():  # in plain sight as long as there is nothing else
+    opened = ask_bundle()
+if opened is None:
+    with top:
+        st.title(VIEWER.title, anchor=False)
+        st.caption(VIEWER.question)
+        st.info("Choose a published map or open a bundle file.", icon=":material/folder_open:")
+elif isinstance(opened, str):
+    st.title(VIEWER.title, anchor=False)
+    st.error(plain(opened), icon=":material/error:")
+else:
+    viewer = opened.viewer
+    statement = viewer.bundle.statement
+    reading.heading(viewer)
+    left, right = st.columns([5, 3], gap="medium")
+    with right:
+        reading.facts(viewer)
+    shown = left.container()
+    product, threshold, rounds, products = released_view.controls(viewer, "viewer", shareable=True)
+    with shown:
+        released_view.released_map(viewer, product, threshold, rounds, products, "viewer_map")
+    words, files, protected, label, paper = st.tabs(
+        ["In words", "Downloads", "Protection and cost", "Label", "Attribution"]
+    )
+    with words:
+        released_view.sentences(viewer, products)
+        reading.largest(viewer)
+        ask_areas(viewer, threshold, "viewer")
+        others_beside(viewer, product, threshold, rounds)
+    with files:
+        taking.downloads(opened)
+    with protected:
+        released_view.statement_facts(viewer)
+        receipt_lines([(line["topic"], line["text"], line["warning"]) for line in statement["receipt"]])
+    with label:
+        embedded_label(viewer)
+    with paper:
+        for text in statement["attribution"] or ["No attribution is asked for."]:
+            st.text(text)

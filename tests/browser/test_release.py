@@ -1,0 +1,126 @@
+"""Releasing in a real browser: double clicks, Enter in the title box, a search that blocks nobody."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.harness import PATIENCE, RunningApp, appear, go_to, press, running_app, settle
+from tests.browser.test_journey import (
+    ask_for_a_quick_search,
+    choose_coarse_hexagons,
+    heading,
+    ledger_entries,
+    take_example,
+)
+from tests.patience import HANG
+from workflow.ledger import open_ledger
+
+
+@pytest.fixture
+def app(browser: Browser, tmp_path: Path) -> Iterator[RunningApp]:
+    """A server whose ledger has no account of the example yet: the budget is still to be said."""
+    with running_app(tmp_path / "home") as running:
+        yield running
+
+
+def at_release(page: Page, app: RunningApp) -> None:
+    take_example(page, app)
+    choose_coarse_hexagons(page)
+    ask_for_a_quick_search(page)
+    heading(page, "What the budget can buy")
+    go_to(page, "Release")
+    heading(page, "What will be published")
+
+
+def ask(page: Page) -> None:
+    """Press the button that asks once more, and wait for the question."""
+    page.get_by_test_id("stFormSubmitButton").get_by_role("button").click()
+    appear(page.get_by_role("dialog").get_by_role("button", name="Release now"))
+
+
+def double_click_releases(page: Page, app: RunningApp, times: int) -> None:
+    """So many releases of different titles, each by two clicks within the same moment."""
+    at_release(page, app)
+    total = page.get_by_role("spinbutton", name="Budget of these data")
+    total.fill("100")
+    total.press("Tab")
+    before = len(open_ledger(app.home / "ledger.sqlite").committed())
+    for number in range(times):
+        page.get_by_label("Title of the release").fill(f"Map {before + number}")
+        ask(page)
+        page.get_by_role("button", name="Release now").evaluate("one => { one.click(); one.click(); }")
+        heading(page, "Released as")
+        ledger = open_ledger(app.home / "ledger.sqlite", create=False)
+        assert len(ledger.committed()) == before + number + 1
+        assert ledger.verify() == []
+        press(page, "Plan another release of these data")
+        heading(page, "What will be published")
+    kinds = [entry.kind for entry in open_ledger(app.home / "ledger.sqlite", create=False).entries()]
+    assert kinds.count("reserve") == kinds.count("draw") == kinds.count("commit") == before + times
+
+
+def test_enter_does_not_release_and_a_double_click_releases_once(page: Page, app: RunningApp) -> None:
+    double_click_releases(page, app, 3)
+    entries = ledger_entries(app)
+    title = page.get_by_label("Title of the release")
+    title.fill("Pressed Enter")
+    title.press("Enter")
+    settle(page)
+    assert page.get_by_role("dialog").count() == 0
+    assert ledger_entries(app) == entries
+    ask(page)
+    press(page, "Go back")
+    expect(page.get_by_role("dialog")).to_have_count(0, timeout=PATIENCE * 1000)
+    assert ledger_entries(app) == entries
+
+
+@pytest.mark.slow
+def test_twenty_double_clicks_are_twenty_releases(page: Page, app: RunningApp) -> None:
+    double_click_releases(page, app, 20)
+
+
+def searching(app: RunningApp) -> list[int]:
+    """Processes that lead a computation apart from this server."""
+    found = []
+    home = f"HEXCURSION_HOME={app.home}".encode()
+    for place in Path("/proc").iterdir():
+        if not place.name.isdigit():
+            continue
+        try:
+            words = (place / "cmdline").read_bytes().split(b"\0")
+            if b"pages.shared.apart" in words and home in (place / "environ").read_bytes().split(b"\0"):
+                found.append(int(place.name))
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+def wait_until(true: Callable[[], object], what: str) -> None:
+    begun = time.monotonic()
+    while not true():
+        assert time.monotonic() - begun < HANG, what
+        time.sleep(0.02)
+
+
+def test_another_persons_screens_open_while_a_search_stands_still(
+    page: Page, app: RunningApp, new_page: Callable[..., Page]
+) -> None:
+    take_example(page, app)
+    go_to(page, "Hexagons")
+    go_to(page, "Privacy and utility")
+    with app.standing_still():
+        page.get_by_role("button", name="Search for the best design").click()
+        wait_until(lambda: searching(app), "no process searches")
+        other = new_page()
+        take_example(other, app)
+        go_to(other, "Hexagons")
+        heading(other, "Spacing")
+        appear(page.get_by_role("button", name="Cancel the search"))
+        page.get_by_role("button", name="Cancel the search").click()
+        heading(page, "The search was cancelled")
+        wait_until(lambda: not searching(app), "the search goes on")

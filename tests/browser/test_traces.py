@@ -1,0 +1,44 @@
+"""From GPX to GPX in a real browser: a stop is hidden, the trip released once, played and downloaded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+
+from data_loaders.traces import load_traces
+from tests.browser.harness import PATIENCE, RunningApp, appear, download, open_screen, press, settle
+from tests.workflow.traces.trips import write_trip
+
+
+def test_from_gpx_to_gpx(page: Page, app: RunningApp, tmp_path: Path) -> None:
+    trip = write_trip(tmp_path)
+    open_screen(page, app, "traces")
+    page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(str(trip))
+    appear(page.get_by_text("120 rows read, 120 kept"))
+    appear(page.get_by_test_id("stDeckGlJsonChart").first)
+    field = page.get_by_role("spinbutton", name="Stops longer than (minutes)")
+    field.fill("5")
+    field.press("Tab")
+    settle(page)
+    press(page, "Shape the noise")
+    appear(page.get_by_text("This is not differential privacy"))
+    settle(page)
+    button = page.get_by_role("button", name="Release this trip")
+    button.dblclick()
+    appear(page.get_by_text("Released. What is below is public."))
+    settle(page)
+    assert page.get_by_test_id("stException").count() == 0
+    appear(page.get_by_text("00:00 UTC, not a secret moment"))
+    slider = page.get_by_role("slider", name="Play the trip")
+    slider.focus()
+    slider.press("End")
+    expect(page.get_by_text("59:30 UTC, not a secret moment")).to_be_visible(timeout=PATIENCE * 1000)
+    settle(page)
+    released = load_traces(download(page, "Download trace.gpx", tmp_path))[0][0]
+    assert released.size == 120
+    assert released.longitude[0] != load_traces(trip)[0][0].longitude[0]
+    statement = json.loads(download(page, "Download statement.json", tmp_path).read_text())
+    assert statement["is_differential_privacy"] is False
+    assert statement["secrets"] == 1

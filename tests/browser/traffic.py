@@ -1,0 +1,60 @@
+"""What a page and its Streamlit server say to each other: how a test knows that a click was answered."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+from playwright.sync_api import Page, WebSocket
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+SMALL = 20_000  # bytes: messages of a run's beginning and end are smaller, those of its maps are not parsed
+
+
+class Traffic:
+    """Whether a page still waits for a run of its script: asked for, begun, ended."""
+
+    def __init__(self, page: Page) -> None:
+        self._asked = self._begun = False
+        page.on("websocket", self._follow)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a run that the page asked for has not begun, or has not ended."""
+        return self._asked or self._begun
+
+    def _follow(self, socket: WebSocket) -> None:
+        socket.on("framesent", self._sent)
+        socket.on("framereceived", self._received)
+        socket.on("close", self._closed)
+
+    def _sent(self, frame: str | bytes) -> None:
+        if isinstance(frame, bytes) and BackMsg.FromString(frame).WhichOneof("type") == "rerun_script":
+            self._asked = True
+
+    def _received(self, frame: str | bytes) -> None:
+        if not isinstance(frame, bytes) or len(frame) > SMALL:
+            return
+        message = ForwardMsg.FromString(frame)
+        match message.WhichOneof("type"):
+            case "new_session":
+                self._asked, self._begun = False, True
+            case "script_finished":
+                self._begun = message.script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN
+
+    def _closed(self, _: WebSocket) -> None:
+        self._asked = self._begun = False  # a new connection asks for a run of its own
+
+
+_LISTENING: WeakKeyDictionary[Page, Traffic] = WeakKeyDictionary()
+
+
+def listen(page: Page) -> None:
+    """Follow what a page says from now on; before its address is opened."""
+    if page not in _LISTENING:
+        _LISTENING[page] = Traffic(page)
+
+
+def waiting(page: Page) -> bool:
+    """Whether a page that is listened to waits for its script."""
+    return page in _LISTENING and _LISTENING[page].waiting

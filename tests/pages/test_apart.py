@@ -1,0 +1,219 @@
+"""Computations apart: screens open while one runs, cancel ends all of it, the answers are the same."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from pages.privacy.designs import load_and_tune
+from pages.privacy.piloting import pilot_job
+from pages.release.releasing import curators_baseline
+from pages.shared.apart import Lost, apart
+from pages.shared.jobs import Job
+from pages.shared.steps import DATA, HELP
+from pages.shared.workspace import Workspace
+from tests.pages.conftest import texts
+from tests.patience import HANG
+from tests.town import Town
+from workflow.errors import Cancelled, WorkflowError
+from workflow.ledger import open_ledger
+from workflow.project.load import load_project
+from workflow.search.executors import ProcessExecutor
+
+Report = Callable[[float, str], None]
+
+
+def endless(report: Report, note: str) -> None:
+    """Computes without a pause, and has a child of its own, until somebody ends both."""
+    child = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+    Path(note).write_text(f"{os.getpid()} {child.pid} {os.nice(0)} {os.environ['TMPDIR']}")
+    report(0.5, "Computing without an end")
+    while True:
+        pass
+
+
+def refusing(report: Report) -> None:
+    raise WorkflowError("Take coarser hexagons.")
+
+
+class Awkward(WorkflowError):
+    """An error whose arguments are not its text."""
+
+    def __init__(self, number: int, text: str) -> None:
+        super().__init__(f"{text} ({number})")
+
+
+def awkward(report: Report) -> None:
+    raise Awkward(7, "No.")
+
+
+def vanishing(report: Report) -> None:
+    os.kill(os.getpid(), 9)
+
+
+def square(work: int, item: int) -> int:
+    return work * item * item
+
+
+def spread(report: Report) -> list[int]:
+    """Worker processes of a process apart."""
+    with ProcessExecutor(2) as executor:
+        return list(executor.map(square, 3, [1, 2, 3]))
+
+
+def quiet(fraction: float, text: str) -> None:
+    """Nobody listens."""
+
+
+def ended(number: int) -> bool:
+    """Whether a process is gone, or waits only to be buried by whoever adopted it."""
+    try:
+        state = Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return True
+    return state == "Z"
+
+
+def wait_until(true: Callable[[], bool], what: str) -> None:
+    begun = time.monotonic()
+    while not true():
+        assert time.monotonic() - begun < HANG, what
+        time.sleep(0.02)
+
+
+def begin(note: Path) -> Job[None]:
+    """An endless computation that is under way."""
+    job = Job(lambda report: apart(report, endless, str(note)))
+    wait_until(lambda: job.state.text == "Computing without an end", "the computation has not begun")
+    return job
+
+
+def test_screens_open_while_a_computation_runs_and_cancel_ends_all_its_processes(
+    open_app: Callable[..., AppTest], tmp_path: Path
+) -> None:
+    job = begin(tmp_path / "note")
+    leader, child, niceness, scratch = (tmp_path / "note").read_text().split()
+    for screen in (HELP, DATA):  # another person's session
+        assert screen.question in texts(open_app(screen.path))
+    assert job.state.state == "running"
+    assert int(niceness) == min(os.nice(0) + 10, 19)
+    assert Path(scratch).is_dir()
+    job.cancel()
+    assert job.wait(HANG)
+    assert job.state.state == "cancelled"
+    with pytest.raises(Cancelled):
+        job.result()
+    for number in (int(leader), int(child)):
+        wait_until(lambda number=number: ended(number), f"process {number} goes on")
+    assert not Path(scratch).exists()
+
+
+def test_a_forgotten_session_takes_its_computation_with_it(tmp_path: Path) -> None:
+    work, job = Workspace(), begin(tmp_path / "note")
+    work.ends_with(job)
+    leader, child = (int(word) for word in (tmp_path / "note").read_text().split()[:2])
+    del work
+    assert job.wait(HANG)
+    assert job.state.state == "cancelled"
+    for number in (leader, child):
+        wait_until(lambda number=number: ended(number), f"process {number} goes on")
+
+
+def test_a_killed_server_takes_its_computations_with_it(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    script = (
+        "from pages.shared.apart import apart\nfrom tests.pages.test_apart import endless, quiet\n"
+        f"apart(quiet, endless, {str(note)!r})"
+    )
+    server = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": os.getcwd()})
+    wait_until(lambda: note.exists() and len(note.read_text().split()) == 4, "it has not begun")
+    leader, child, _, scratch = note.read_text().split()
+    server.kill()
+    server.wait()
+    for number in (int(leader), int(child)):
+        wait_until(lambda number=number: ended(number), f"process {number} goes on")
+    wait_until(lambda: not Path(scratch).exists(), "its files stay")
+
+
+def test_the_search_apart_finds_what_it_finds_here(town: Town) -> None:
+    settings = town.settings(resolution=7, priors=("car",))
+    told: list[str] = []
+    project, tuned = apart(lambda fraction, text: told.append(text), load_and_tune, settings)
+    here_project, here = load_and_tune(quiet, settings)
+    assert repr(tuned.result.frontier) == repr(here.result.frontier)
+    assert repr(tuned.choice.design) == repr(here.choice.design)
+    assert project.settings == here_project.settings
+    assert tuned.result.chosen is not None
+    assert any("designs scored" in text for text in told)
+
+
+@pytest.mark.slow
+def test_the_baseline_and_a_pilot_apart_are_what_they_are_here(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One fits the same map in a process of its own; the other is charged once, and its result comes back."""
+    project = load_project(town.settings(resolution=7))
+    model = PosteriorSamplingDesign("car", 2000.0, 1.0, 1.0)
+    tuned: Any = SimpleNamespace(result=SimpleNamespace(model=model))
+    here = curators_baseline(project, tuned)
+    monkeypatch.setattr("pages.release.releasing.MANY_HEXAGONS", 1)
+    monkeypatch.setattr("pages.release.releasing.fit_baseline", None)  # nothing is fitted in this process
+    there = curators_baseline(project, tuned)
+    assert np.array_equal(there.mean, here.mean)
+    assert np.array_equal(there.inside, here.inside)
+    monkeypatch.setattr("pages.privacy.piloting.run_pilot", None)
+    asked = town.settings(
+        resolution=7, reference=None, reference_public=False, pilot=0.3, centre=30.0, clip=15.0
+    )
+    job = pilot_job(asked, 2.0, "a session")
+    assert job.wait(HANG)
+    paid = job.result().pilot
+    assert paid is not None
+    assert paid.epsilon == pytest.approx(0.6)
+    kinds = [entry.kind for entry in open_ledger().entries()]
+    assert (kinds.count("reserve"), kinds.count("commit")) == (1, 1)
+
+
+def test_a_pilot_whose_process_is_lost_says_that_it_may_be_charged(
+    town: Town, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: object) -> None:
+        raise Lost("The computation ended before it was done.")
+
+    monkeypatch.setattr("pages.privacy.piloting.apart", lost)
+    job = pilot_job(town.settings(), 2.0)
+    assert job.wait(HANG)
+    with pytest.raises(WorkflowError, match="Look into the ledger first"):
+        job.result()
+
+
+@pytest.mark.slow
+def test_errors_come_back_as_what_they_are() -> None:
+    with pytest.raises(WorkflowError, match=r"^Take coarser hexagons\.$"):
+        apart(quiet, refusing)
+    with pytest.raises(WorkflowError, match=r"^No\. \(7\)$"):
+        apart(quiet, awkward)
+    with pytest.raises(WorkflowError, match="ended before it was done, perhaps for lack of memory"):
+        apart(quiet, vanishing)
+
+
+@pytest.mark.slow
+def test_a_process_apart_can_have_workers_of_its_own() -> None:
+    assert apart(quiet, spread) == [3, 12, 27]
+
+
+def test_a_worker_process_that_reads_the_app_starts_nothing(root: Path) -> None:
+    names = runpy.run_path(str(root / "app.py"), run_name="__mp_main__")
+    assert "app" not in names

@@ -1,0 +1,181 @@
+"""Idle sessions, by a clock that is set by hand: who is due, and that a due one is let go of."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import types
+import weakref
+from collections.abc import MutableMapping
+from typing import Any
+
+import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.state import SessionState
+
+from pages.shared.idle import IdleSessions
+from pages.shared.watch import Connections, Watch, forget, session_of
+from tests.finished import finished
+
+Message = MutableMapping[str, Any]
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def test_an_open_tab_is_freed_after_the_limit_without_a_word(clock: Clock) -> None:
+    idle = IdleSessions(3600.0, clock)
+    idle.heard("a")
+    clock.now = 3599.0
+    assert idle.due() == ()
+    clock.now = 3600.0
+    assert idle.due() == ("a",)
+    assert idle.due() == ()  # once
+
+
+def test_every_word_starts_the_time_anew(clock: Clock) -> None:
+    idle = IdleSessions(3600.0, clock)
+    idle.heard("a")
+    idle.heard("b")
+    clock.now = 3000.0
+    idle.heard("a")
+    clock.now = 3700.0
+    assert idle.due() == ("b",)
+    clock.now = 6600.0
+    assert idle.due() == ("a",)
+
+
+def test_a_closed_tab_is_freed_after_two_minutes(clock: Clock) -> None:
+    idle = IdleSessions(3600.0, clock)
+    idle.heard("a")
+    clock.now = 1000.0
+    idle.left("a")
+    clock.now = 1119.0
+    assert idle.due() == ()
+    clock.now = 1120.0
+    assert idle.due() == ("a",)
+
+
+def test_who_comes_back_in_time_keeps_the_session(clock: Clock) -> None:
+    idle = IdleSessions(3600.0, clock)
+    idle.heard("a")
+    idle.left("a")
+    clock.now = 100.0
+    idle.heard("a")
+    clock.now = 3000.0
+    assert idle.due() == ()
+    idle.left("somebody unknown")  # has nothing to free
+    clock.now = 9000.0
+    assert idle.due() == ("a",)
+
+
+@pytest.mark.parametrize(("limit", "leave", "every"), [(3600.0, 120.0, 30.0), (8.0, 8.0, 2.0)])
+def test_a_closed_tab_never_waits_longer_than_an_open_one(limit: float, leave: float, every: float) -> None:
+    idle = IdleSessions(limit, lambda: 0.0)
+    assert (idle.leave, idle.every) == (leave, every)
+
+
+def beginning(session: str) -> bytes:
+    message = ForwardMsg()
+    message.new_session.initialize.session_id = session
+    return message.SerializeToString()
+
+
+def test_a_session_is_known_by_the_message_that_begins_it() -> None:
+    other = ForwardMsg()
+    other.delta.new_element.markdown.body = "words"
+    assert session_of(beginning("s1")) == "s1"
+    assert session_of(other.SerializeToString()) is None
+
+
+async def _streamlit(scope: Message, receive: Any, send: Any) -> None:
+    """As Streamlit's own handler does: begin a session, take messages until the connection ends."""
+    await send({"type": "websocket.accept"})
+    await send({"type": "websocket.send", "bytes": beginning("s1")})
+    while (await receive())["type"] != "websocket.disconnect":
+        pass
+
+
+def test_a_due_session_is_freed_and_its_connection_ended(clock: Clock) -> None:
+    async def tried() -> tuple[list[str], list[str]]:
+        idle = IdleSessions(0.04, clock)  # the real pause between two looks is a quarter of it
+        freed: list[str] = []
+        sent: list[str] = []
+        connections = Connections(idle, freed.append)
+        silent: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+
+        async def receive() -> Message:
+            return await asyncio.shield(silent)
+
+        async def send(message: Message) -> None:
+            sent.append(message["type"])
+
+        freeing = asyncio.create_task(connections.keep_freeing())
+        connection = asyncio.create_task(Watch(_streamlit, connections)({"type": "websocket"}, receive, send))
+        while "websocket.send" not in sent:
+            await asyncio.sleep(0)
+        assert freed == []
+        clock.now = 0.04
+        await connection
+        freeing.cancel()
+        return freed, sent
+
+    freed, sent = finished(tried())
+    assert freed == ["s1"]
+    assert sent == ["websocket.accept", "websocket.send", "websocket.close"]
+
+
+def test_what_a_session_held_is_let_go_of_although_somebody_remembers_the_session() -> None:
+    class Records:
+        """Something private."""
+
+    state = SessionState()
+    records = Records()
+    state["work"] = records
+    main = types.ModuleType("__main__")
+    main.work = records  # type: ignore[attr-defined]
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = main
+    gone = weakref.ref(records)
+    del main, records
+    try:
+        forget(state)
+        assert gone() is None
+        assert "work" not in state
+    finally:
+        sys.modules["__main__"] = before
+
+
+def test_a_connection_that_the_reader_ends_leaves_the_session_for_a_while(clock: Clock) -> None:
+    async def tried(idle: IdleSessions) -> list[str]:
+        sent: list[str] = []
+        words = [{"type": "websocket.receive"}, {"type": "websocket.disconnect"}]
+
+        async def receive() -> Message:
+            clock.now += 10.0
+            return words.pop(0)
+
+        async def send(message: Message) -> None:
+            sent.append(message["type"])
+
+        await Watch(_streamlit, Connections(idle))({"type": "websocket"}, receive, send)
+        return sent
+
+    idle = IdleSessions(3600.0, clock)
+    assert finished(tried(idle)) == ["websocket.accept", "websocket.send"]  # nothing is closed twice
+    clock.now = 20.0 + 119.0
+    assert idle.due() == ()
+    clock.now = 20.0 + 120.0
+    assert idle.due() == ("s1",)

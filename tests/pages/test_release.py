@@ -1,0 +1,193 @@
+"""The release screen: one release however often it is clicked, and a stop before poor maps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.release import confirm
+from pages.release.stop_panel import remedies
+from pages.shared.steps import PRIVACY, PUBLISH, RELEASE
+from pages.shared.workspace import Workspace
+from tests.pages.conftest import press, texts
+from tests.pages.test_path import at_release, release_now, small_search
+from tests.pages.test_privacy import work_of
+from tests.patience import HANG
+from tests.town import Town
+from workflow.bundle import read_bundle
+from workflow.bundle.shelf import shelf
+from workflow.ledger import open_ledger
+from workflow.ledger.unreleased import Unreleased
+
+OpenApp = Callable[..., AppTest]
+__all__ = ["small_search"]
+
+
+class Seen:
+    """A lock that says when somebody has come to it."""
+
+    def __init__(self, number: int) -> None:
+        self._lock, self._left, self.all = threading.Lock(), number, threading.Event()
+
+    def __enter__(self) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self.all.set()
+        self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_two_clicks_at_once_are_one_release_also_where_the_first_one_fails(
+    monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    work, calls, lock = Workspace(), [], Seen(2)
+    work.releasing = lock  # type: ignore[assignment]
+
+    def release(*arguments: Any) -> Any:
+        calls.append(arguments)
+        assert lock.all.wait(HANG)  # both clicks are there before the first one is done
+        if fails:
+            raise Unreleased(3, "The release broke off after it was charged.")
+        return SimpleNamespace(release=SimpleNamespace(release_id="0123456789abcdef"))
+
+    monkeypatch.setattr(confirm, "release", release)
+    monkeypatch.setattr(confirm, "plan", lambda *_: None)
+    monkeypatch.setattr(confirm, "budget_state", lambda _: SimpleNamespace(line="spent"))
+    found, token = SimpleNamespace(project=None, choice=None), work.session
+    clicks = [
+        threading.Thread(target=confirm.release_once, args=(work, found, None, token)) for _ in range(2)
+    ]
+    for click in clicks:
+        click.start()
+    for click in clicks:
+        click.join(HANG)
+        assert not click.is_alive()
+    assert len(calls) == 1
+    assert work.release_id == (None if fails else "0123456789abcdef")
+    assert (work.session == token) is not fails  # what broke off is not tried again by itself
+
+
+def test_the_same_plan_once_more_is_the_release_that_exists(open_app: OpenApp, small_search: None) -> None:
+    app = release_now(at_release(open_app))
+    before = open_ledger(create=False).entries()
+    press(app, "Plan another release of these data")
+    assert "Finished releases" in texts(app)  # with a way back
+    assert work_of(app).missing_for(PUBLISH) is None
+    release_now(app)
+    assert "This release exists already. Nothing was drawn or charged again." in texts(app)
+    assert not app.error
+    assert open_ledger(create=False).entries() == before
+    assert len(shelf()) == 1
+
+
+def poor(app: AppTest, agreement: float) -> AppTest:
+    """The same design, as if it were expected to agree so little."""
+    work = work_of(app)
+    assert work.found is not None
+    assert work.found.choice.expected is not None
+    expected = replace(work.found.choice.expected, agreement=agreement)
+    work.found = replace(work.found, choice=replace(work.found.choice, expected=expected))
+    return app.run()
+
+
+def test_a_poor_map_is_stopped_until_somebody_chooses_it(open_app: OpenApp, small_search: None) -> None:
+    app = poor(at_release(open_app), 0.31)
+    assert "its expected agreement is 0.310, below 0.5" in texts(app)
+    labels = [button.label for button in app.button]
+    assert "Release …" not in labels
+    assert "Coarser hexagons" in labels
+    assert "Larger budget, ε 2" in labels
+    accept = next(box for box in app.checkbox if box.label.startswith("Release this map all the same"))
+    accept.check().run()
+    assert work_of(app).choices["accept_low_agreement"] is True
+    assert "**Low agreement**" in texts(app)
+    release_now(app)
+    statement = read_bundle(shelf()[0].path).statement
+    assert any(line["topic"] == "Low agreement" and "0.310" in line["text"] for line in statement["receipt"])
+
+
+@pytest.mark.slow
+@pytest.mark.slow
+def test_a_remedy_changes_one_choice_and_searches_again(open_app: OpenApp, small_search: None) -> None:
+    app = poor(at_release(open_app), 0.31)
+    press(app, "Larger budget, ε 2")
+    work = work_of(app)
+    assert work.choices["epsilon"] == 2.0
+    assert work.found is not None
+    assert work.found.project.settings.epsilon == 2.0
+    assert work.found.project.settings.accept_low_agreement is False
+    app.switch_page(RELEASE.path).run()
+    assert "Release …" in [button.label for button in app.button]
+
+
+@pytest.mark.slow
+@pytest.mark.slow
+def test_coarser_hexagons_are_one_click(open_app: OpenApp, small_search: None) -> None:
+    app = poor(at_release(open_app), 0.31)
+    cells = work_of(app).domain.size  # type: ignore[union-attr]
+    press(app, "Coarser hexagons")
+    work = work_of(app)
+    assert work.choices["resolution"] == 5
+    assert work.domain is not None
+    assert work.domain.size < cells / 4
+    assert work.found is not None
+    assert work.found.project.domain.size == work.domain.size
+
+
+def test_remedies_are_only_what_is_not_chosen_yet(town: Town) -> None:
+    names = [remedy.name for remedy in remedies(town.settings())]
+    assert names == ["mean", "coarser", "mechanisms", "epsilon"]
+    used = town.settings(prior_mean=True, resolution=4, epsilon=10.0)
+    assert [remedy.name for remedy in remedies(used)] == ["mechanisms"]
+
+
+def test_the_check_asks_and_takes_no_answer_for_granted(open_app: OpenApp, small_search: None) -> None:
+    app = at_release(open_app)
+    assert "Nobody can tell: the plan does not say" in texts(app)
+    mark = work_of(app).mark
+    for name, answer in (
+        ("selection", "public"),
+        ("threshold", "public"),
+        ("draws", "once"),
+        ("n_handling", "public by nature"),
+    ):
+        assert app.selectbox(key=f"answer_{name}_{mark}").value is None
+        app.selectbox(key=f"answer_{name}_{mark}").set_value(answer).run()
+    assert "Nobody can tell" not in texts(app)
+    app.selectbox(key=f"answer_draws_{mark}").set_value("until one looks right").run()
+    assert ":red[:material/warning: leak]" in texts(app)
+    assert work_of(app).settings().looked is False
+    app.selectbox(key=f"answer_threshold_{mark}").set_value("private data").run()
+    looked = app.checkbox(key=f"looked_{mark}")
+    assert looked.value
+    assert looked.disabled
+    assert work_of(app).settings().looked
+    assert "NOT ACCOUNTED" in texts(app)
+
+
+@pytest.mark.slow
+@pytest.mark.slow
+def test_looked_is_ticked_once_the_baseline_was_shown_and_the_design_changed(
+    open_app: OpenApp, small_search: None
+) -> None:
+    app = release_now(at_release(open_app))
+    press(app, "Plan another release of these data")
+    mark = work_of(app).mark
+    assert not app.checkbox(key=f"looked_{mark}").value  # the design is still that of before
+    app.switch_page(PRIVACY.path).run()
+    app.number_input(key=f"threshold_{mark}").set_value(440_000.0).run()
+    press(app, "Search for the best design")
+    app.switch_page(RELEASE.path).run()
+    assert app.checkbox(key=f"looked_{mark}").value
+    assert app.checkbox(key=f"looked_{mark}").disabled
+    assert "the map without privacy had been shown before the design was changed" in texts(app)
+    assert "NOT ACCOUNTED" in texts(app)

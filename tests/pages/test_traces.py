@@ -1,0 +1,188 @@
+"""The traces screen in the test harness and its view model: from an upload to a release, drawn once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from data_loaders import DataError
+from data_loaders.traces import load_traces
+from pages.shared.steps import TRACES
+from pages.traces.desk import Desk
+from pages.traces.maps import recorded_deck, released_deck
+from pages.traces.picking import picked_records, picked_stretch, span_of_records, span_of_stretch
+from pages.traces.view import comparison_rows, curve_points, moment, next_record, trip_of, window_of
+from tests.pages.conftest import press, texts
+from tests.patience import HANG
+from tests.workflow.traces.trips import write_trip
+from workflow.cli.trace import window
+from workflow.ledger import open_ledger
+from workflow.traces.settings import TraceSettings
+
+STOP = "2026-05-01T12:25/2026-05-01T12:34:30"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    made = Desk()
+    made.read_upload("1", "trip.gpx", write_trip(tmp_path).read_bytes())
+    return made
+
+
+def planned(desk: Desk) -> Desk:
+    desk.begin(desk.traces[0], TraceSettings(windows=(window(STOP),), every=60.0))
+    assert desk.job is not None
+    assert desk.job.wait(HANG)
+    desk.finish()
+    assert desk.note == ""
+    return desk
+
+
+def test_a_trip_in_words(desk: Desk) -> None:
+    assert trip_of(desk.traces[0]).sentence.startswith(
+        "120 records over 60 minutes, one every 30 s (median)."
+    )
+    assert desk.lines == ("trip.gpx: 120 rows read, 120 kept.",)
+
+
+def test_a_broken_upload_changes_nothing(desk: Desk) -> None:
+    with pytest.raises(DataError):
+        desk.read_upload("2", "broken.gpx", b"<gpx>")
+    assert desk.upload == "1"
+    assert desk.traces[0].size == 120
+
+
+def test_slider_times_are_utc() -> None:
+    found = window_of(*(__import__("datetime").datetime(2026, 5, 1, hour) for hour in (12, 13)))
+    assert (found.start, found.end) == (1_777_636_800.0, 1_777_640_400.0)
+
+
+def test_a_second_click_draws_nothing(desk: Desk) -> None:
+    planned(desk)
+    desk.release()
+    first = desk.published
+    assert first is not None
+    desk.release()
+    assert desk.published is first
+    desk.published = None  # the other thread of a double click, before it sees the first one's result
+    desk.release()
+    assert desk.published is None
+    assert desk.note == "The release is under way from your first click."
+    assert [entry.kind for entry in open_ledger().entries()] == ["genesis", "trace"]
+
+
+def test_a_trip_that_was_released_is_refused_before_the_button(desk: Desk) -> None:
+    planned(desk).release()
+    desk.begin(desk.traces[0], TraceSettings(windows=(window(STOP),), every=60.0))
+    assert desk.job is not None
+    assert desk.job.wait(HANG)
+    desk.finish()
+    assert "were released before, as entry 1" in desk.note
+
+
+def test_what_is_compared_and_played(desk: Desk) -> None:
+    planned(desk).release()
+    plan, published = desk.plan, desk.published
+    assert plan is not None
+    assert published is not None
+    (row,) = comparison_rows(plan)
+    assert row["Secret"] == "2026-05-01 12:25:00 to 12:34:00 UTC"
+    assert list(row) == ["Secret", "Before", "This noise", "Uniform", "Concentrated"]
+    points = curve_points(desk.adversaries(0))
+    assert len(points) == 54
+    middle = {str(p["noise"]): float(p["metres"]) for p in points if p["lengthscale"] == 120.0}
+    assert middle["this noise"] > 2.0 * max(middle["uniform"], middle["concentrated"])
+    assert middle["nothing released"] > middle["best for the stated lengthscale"]
+    assert middle["best for the stated lengthscale"] > middle["this noise"] > middle["the paper's"]
+    worst = {kind: min(float(p["metres"]) for p in points if p["noise"] == kind) for kind in middle}
+    assert worst["this noise"] > worst["best for the stated lengthscale"]
+    now = moment(plan, published, 30)
+    assert now.secret
+    assert not moment(plan, published, 0).secret
+    assert now.sentence.startswith("12:30:00 UTC, a secret moment: noise of ")
+    ids = [layer.id for layer in released_deck(plan, published, now, "light", private=False).layers]
+    assert ids == ["now", "released", "noise"]
+    shown = released_deck(plan, published, None, "dark", private=True).layers
+    assert [layer.id for layer in shown] == ["secrets", "recorded", "released", "noise"]
+    recorded = recorded_deck(plan.trace, None, "light").layers
+    assert [(layer.id, getattr(layer, "pickable", None)) for layer in recorded] == [
+        ("records", True),
+        ("recorded", None),
+    ]
+    assert recorded[0].data[7]["i"] == 7
+
+
+def at(hour: int, minute: int, second: int = 0) -> datetime:
+    return datetime(2026, 5, 1, hour, minute, second)
+
+
+def test_clicked_records_mean_a_span(desk: Desk) -> None:
+    """Records 50 to 69 are the stop, at 30 s each from noon; one click means the stay it belongs to."""
+    trace = desk.traces[0]
+    start, end = span_of_records(trace, [60])
+    # Two records on either side are within 100 m of the stop: 40 m apart.
+    assert at(12, 23, 30) <= start <= at(12, 25)
+    assert at(12, 34, 30) <= end <= at(12, 36)
+    assert span_of_records(trace, [20, 10]) == (at(12, 5), at(12, 10))
+    assert span_of_stretch(trace, 1_777_637_100_400.0, 1_777_637_000_000.0) == (at(12, 3, 20), at(12, 5, 1))
+    assert span_of_stretch(trace, 0.0, 1e15) == (at(12, 0), at(12, 59, 30))
+
+
+def test_what_a_browser_sends_is_not_believed() -> None:
+    def sent(*records: object) -> dict[str, object]:
+        return {"selection": {"objects": {"records": [{"i": record} for record in records]}}}
+
+    assert picked_records(sent(3, 1, 1), 10) == [1, 3]
+    assert picked_records(sent(10, -1, "2", None), 10) == []
+    assert picked_records({"selection": {"objects": {}}}, 10) == []
+    assert picked_records(None, 10) == []
+    assert picked_stretch({"selection": {"stretch": {"time": [1, 2]}}}) == (1.0, 2.0)
+    assert picked_stretch({"selection": {"stretch": {}}}) is None
+    assert picked_stretch({"selection": {"stretch": {"time": [1, float("nan")]}}}) is None
+
+
+def test_a_trip_is_played_in_sixty_steps() -> None:
+    assert next_record(1, 120) == 3
+    assert next_record(119, 120) == 120
+    assert next_record(1, 30) == 2
+
+
+def test_another_trip_of_the_file_has_its_own_secrets(desk: Desk) -> None:
+    desk.windows.append(window(STOP))
+    desk.turn_to(0)
+    assert len(desk.windows) == 1
+    desk.turn_to(1)
+    assert desk.windows == []
+
+
+def test_the_screen_from_file_to_release(open_app: Callable[..., AppTest], tmp_path: Path) -> None:
+    app = open_app(TRACES.path)
+    assert "Choose a file." in texts(app)
+    app.file_uploader[0].set_value(
+        ("trip.gpx", write_trip(tmp_path).read_bytes(), "application/gpx+xml")
+    ).run()
+    assert not app.exception
+    assert "120 rows read, 120 kept" in texts(app)
+    next(one for one in app.number_input if one.label.startswith("Stops longer")).set_value(5.0)
+    next(one for one in app.number_input if one.label.startswith("One record")).set_value(60.0)
+    press(app, "Shape the noise")
+    work = app.session_state["traces"]
+    if work.job is not None:
+        assert work.job.wait(HANG)
+    app.run()
+    assert not app.exception
+    assert "This is not differential privacy" in texts(app)
+    press(app, "Release this trip")
+    assert "Released." in texts(app)
+    assert app.session_state["trace_record"] == 1
+    press(app, "Play")
+    assert app.session_state["trace_record"] == 2
+    press(app, "Pause")
+    assert app.session_state["trace_record"] == 2
+    published = app.session_state["traces"].published
+    assert load_traces(published.files["trace.gpx"].encode())[0][0].size == 60
+    assert [entry.kind for entry in open_ledger().entries()] == ["genesis", "trace"]

@@ -1,0 +1,77 @@
+"""The viewer as a page for readers: from an unzipped bundle, with every answer as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared.steps import VIEWER
+from tests.pages.conftest import texts
+from tests.workflow.bundle.bundle_samples import make_release, small_domain
+from workflow.bundle import write_bundle
+from workflow.bundle.offers import media_of, offers, slug
+from workflow.bundle.read import read_bundle
+from workflow.release.record import Expected
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("published")
+    expected = Expected(0.874, 0.05, 0.931, "public reference data")
+    written = write_bundle(make_release(small_domain(), expected=expected), place / "london")
+    written.zip.unlink()
+    return place
+
+
+def test_the_page_answers_in_words(
+    open_app: Callable[..., AppTest], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEXCURSION_BUNDLES", str(folder))
+    app = open_app(VIEWER.path)
+    assert [title.value for title in app.title] == ["Flats above the stamp duty line, London 2018"]
+    said = texts(app)
+    assert "Where is the price above £442,413?" in said
+    assert "This map answers: in 17 of 122 hexagons (14 %)." in said
+    assert [header.value.replace("\\", "") for header in app.header][:3] == [
+        "93 % of the region right",
+        "91.7 % sure at most",
+        "Not a map of single sales",
+    ]
+    assert [tab.label for tab in app.tabs] == [
+        "In words",
+        "Downloads",
+        "Protection and cost",
+        "Label",
+        "Attribution",
+    ]
+
+
+def test_without_a_bundle_it_says_what_to_do(
+    open_app: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
+    app = open_app(VIEWER.path)
+    assert [title.value for title in app.title] == ["Viewer"]
+    assert "or open a bundle file" in texts(app)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "statement.json").write_text("{}")
+    app = open_app(VIEWER.path)
+    assert "not a complete bundle" in texts(app)
+
+
+def test_every_file_that_is_offered_can_be_made(folder: Path) -> None:
+    bundle = read_bundle(folder / "london")
+    made = {offer.file: offer.make() for offer in offers(bundle)}
+    assert made.keys() == {
+        *("map.png", "map.pdf", "map.html", "cells.geojson", "regions.geojson", "cells.csv"),
+        *("release.gpkg", "cells.kml", "cells.parquet", "statement.json"),
+    }
+    for name in ("map.png", "map.html", "cells.geojson", "regions.geojson", "cells.csv", "release.gpkg"):
+        assert made[name] == (folder / "london" / name).read_bytes(), name
+    assert made["map.pdf"].startswith(b"%PDF-")
+    assert b"CreationDate" not in made["map.pdf"]
+    assert {media_of(name) for name in made} & {"application/octet-stream"} == set()
+    assert slug(bundle) == "hx-20261121-7f3a"

@@ -1,0 +1,49 @@
+"""Releases side by side: in time order, each at the same threshold where it can be read there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pages.viewer import beside
+from workflow.bundle.shelf import open_bundle
+from workflow.bundle.view import Viewer
+
+BUNDLES = Path(__file__).parents[2] / "fixtures" / "bundles"
+
+
+@pytest.fixture(scope="module")
+def released() -> Viewer:
+    return open_bundle(BUNDLES / "format-1-statistics.zip")
+
+
+def of_another_day(viewer: Viewer, created: str) -> Viewer:
+    statement = dict(viewer.bundle.statement)
+    statement["release"] = {**statement["release"], "created": created}
+    return Viewer(replace(viewer.bundle, statement=statement))
+
+
+def test_the_earliest_stands_first_and_all_share_one_legend(
+    released: Viewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pages.shared.maps.theme", lambda: "light")
+    later, earlier = (of_another_day(released, f"{year}-05-01T10:00:00Z") for year in (2031, 2019))
+    at = released.bundle.threshold
+    panes, entries = beside.in_time_order([released, later, earlier], "vote-set", at, 1)
+    assert panes[0].title == "2019-05-01"
+    assert panes[2].title == "2031-05-01"
+    assert [pane.private for pane in panes] == [False, False, False]
+    assert len(entries) == 2
+
+
+def test_one_that_cannot_be_read_at_the_threshold_says_at_which_it_stands(
+    released: Viewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pages.shared.maps.theme", lambda: "light")
+    beyond = released.thresholds[1] + 1.0
+    panes, _ = beside.in_time_order([released], "vote-set", beyond, 1)
+    assert ", at " in panes[0].title
+    panes, _ = beside.in_time_order([released], "vote-set", released.thresholds[1], 1)
+    assert ", at " not in panes[0].title

@@ -1,0 +1,72 @@
+"""Helping to decide: the reference values in bars and words, and the verdict in one sentence."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from pages.data.previews import QUANTILES, Preview
+from pages.privacy.reference_values import bars, sentences, share_above
+from pages.privacy.verdict import verdict
+from workflow.release.record import Expected
+from workflow.release.worth import Yardsticks
+
+EVEN = tuple(float(value) for value in np.quantile(np.arange(1.0, 101.0), np.linspace(0, 1, QUANTILES + 1)))
+
+
+def seen(quantiles: tuple[float, ...] = EVEN) -> Preview:
+    return Preview((), 100, "ug/m3", "sensor", False, (), (), (), quantiles)
+
+
+@pytest.mark.parametrize(("threshold", "share"), [(0.0, 1.0), (50.5, 0.5), (90.1, 0.1), (100.0, 0.0)])
+def test_the_share_above_a_threshold(threshold: float, share: float) -> None:
+    assert share_above(EVEN, threshold) == pytest.approx(share, abs=0.002)
+
+
+def test_the_bars_hold_nearly_all_values_once() -> None:
+    drawn = bars(EVEN)
+    assert len(drawn) == 32
+    assert 0.98 < sum(bar.share for bar in drawn) <= 1.0
+    assert all(before.high == after.low for before, after in pairwise(drawn))
+    assert bars((5.0,) * (QUANTILES + 1)) == ()
+
+
+def test_quantiles_and_share_are_said_and_a_map_of_one_colour_is_warned_of() -> None:
+    first, second = sentences(seen(), "ug/m3", 90.1)
+    assert "half lie below 50.5 ug/m3" in first
+    assert second == "About 10 % of them lie above 90.1 ug/m3."
+    assert sentences(seen(), "ug/m3", 99.5)[2] == (
+        "Nearly the whole map would be one colour: a lower threshold tells more."
+    )
+    assert sentences(seen(), "ug/m3", 1.5)[2].endswith("a higher threshold tells more.")
+    assert len(sentences(seen(), "ug/m3", None)) == 1
+
+
+def found(agreement: float | None, free: float | None = None) -> SimpleNamespace:
+    expected = None if agreement is None else Expected(agreement, 0.1, 0.9, "reference data")
+    choice = SimpleNamespace(expected=expected, yardsticks=Yardsticks(0.2, free))
+    settings = SimpleNamespace(epsilon=1.0)
+    return SimpleNamespace(choice=choice, project=SimpleNamespace(settings=settings))
+
+
+@pytest.mark.parametrize(
+    ("agreement", "free", "said"),
+    [
+        (
+            0.8,
+            0.7,
+            "Worth releasing: for ε 1 the map shows the region well, with an expected agreement of",
+        ),
+        (0.79, None, "Worth releasing: for ε 1 the map shows the region roughly, with"),
+        (0.8, 0.9, "Not worth releasing as it stands: the free map, drawn from public data alone,"),
+        (0.4, None, "Not worth releasing as it stands: its expected agreement is 0.400, below 0.5."),
+        (None, None, "Nothing is known of how right this map will be"),
+    ],
+)
+def test_the_verdict_is_one_sentence(agreement: float | None, free: float | None, said: str) -> None:
+    sentence = verdict(found(agreement, free))  # type: ignore[arg-type]
+    assert sentence.startswith(said)
+    assert ". " not in sentence

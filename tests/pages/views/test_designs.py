@@ -1,0 +1,106 @@
+"""Designs on a screen, and the finished example that is drawn once and shown again afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pages.privacy.designs import dots, report_rows, search_job
+from pages.start import finished
+from tests.patience import HANG
+from workflow.bundle.shelf import shelf
+from workflow.ledger import open_ledger
+from workflow.project.example import example_settings
+from workflow.release.transaction import plan_release
+from workflow.search.settle import settle_on
+from workflow.search.simulated import simulated_release
+from workflow.words import significant
+
+
+@pytest.fixture(scope="module")
+def small_example(tmp_path_factory: pytest.TempPathFactory):
+    settings = example_settings(tmp_path_factory.mktemp("example"))
+    return settings.with_changes(resolution=6, priors=("car",), quick=True)
+
+
+@pytest.fixture(scope="module")
+def searched(small_example):
+    job = search_job(small_example)
+    assert job.wait(HANG)
+    return job.result()
+
+
+def test_the_report_says_what_the_search_found(searched) -> None:
+    _, tuned = searched
+    rows = {row.term: row for row in report_rows(tuned)}
+    assert set(rows) == {"epsilon", "iou", "dimension", "bce", "held_iou", "iou_gap"}
+    assert float(rows["epsilon"].private) >= tuned.result.chosen.epsilon  # a cost is never rounded down
+    assert rows["held_iou"].private == f"{tuned.result.chosen.utility.holdout_iou:.2f}"
+    assert rows["iou"].private == f"{tuned.result.chosen.utility.agreement:.2f}"
+    other = {row.term: row for row in report_rows(tuned, tuned.result.frontier[0].scored)}
+    assert other["held_iou"].private == other["iou_gap"].private == "–"
+    assert rows["iou_gap"].free == "0 %"
+    assert float(rows["bce"].free) == pytest.approx(tuned.result.unconstrained.utility.bce, rel=0.06)
+
+
+@pytest.mark.parametrize(("times", "said"), [
+    (1.0, "0.5 (+0 %)"), (1.35, "0.68 (+35 %)"), (0.9, "0.45 (-10 %)"), (3.2, "1.6 (3.2 times)"),
+    (57.0, "28 (more than 10 times)"), (float("nan"), "–"),
+])  # fmt: skip
+def test_a_huge_increase_is_said_in_words(searched, times: float, said: str) -> None:
+    _, tuned = searched
+    free, chosen = tuned.result.unconstrained, tuned.result.chosen
+    result = replace(
+        tuned.result,
+        unconstrained=replace(free, utility=replace(free.utility, bce=0.5)),
+        chosen=replace(chosen, utility=replace(chosen.utility, bce=0.5 * times)),
+    )
+    rows = {row.term: row for row in report_rows(replace(tuned, result=result))}
+    assert rows["bce"].private == said
+
+
+def test_every_dot_is_a_design_of_the_frontier(searched) -> None:
+    _, tuned = searched
+    shown = dots(tuned)
+    assert [dot.number for dot in shown] == list(range(len(tuned.result.frontier)))
+    for dot, point in zip(shown, tuned.result.frontier, strict=True):
+        assert dot.epsilon == point.epsilon
+        assert dot.agreement == point.scored.utility.agreement
+        assert f"{significant(point.scored.design.lengthscale, 4)} m" in dot.design
+
+
+def test_a_simulated_release_is_repeatable_and_close_to_what_the_search_promised(searched) -> None:
+    project, tuned = searched
+    first = simulated_release(project, tuned.result, tuned.result.chosen)
+    again = simulated_release(project, tuned.result, tuned.result.chosen)
+    assert np.array_equal(first.released, again.released)
+    assert first.released.shape == (project.domain.size,)
+    assert 0.0 <= first.iou <= 1.0
+
+
+def test_settling_on_a_dot_plans_exactly_that_design_at_its_price(searched) -> None:
+    project, tuned = searched
+    for point in tuned.result.frontier:
+        settled, choice = settle_on(project, tuned, point)
+        assert choice.design == point.scored.design
+        assert settled.settings == project.settings.with_changes(epsilon=point.epsilon)
+        accepted = settled.settings.with_changes(accept_low_agreement=True)
+        planned = plan_release(replace(settled, settings=accepted), choice, open_ledger())
+        assert planned.privacy.epsilon <= point.epsilon * (1 + 1e-9)
+
+
+def test_the_finished_example_is_drawn_once(small_example, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finished, "example_settings", lambda: small_example)
+    made = []
+    for _ in range(2):
+        job = finished.example_job()
+        assert job.wait(HANG)
+        made.append(job.result())
+    assert made[0].release_id == made[1].release_id
+    assert [bundle.name for bundle in shelf()] == [made[0].release_id]
+    assert shelf()[0].title.startswith(small_example.title)
+    account = open_ledger(create=False).accounts()[0]
+    assert len(account.charged) == 1
+    assert account.budget.epsilon == finished.BUDGET

@@ -1,0 +1,74 @@
+"""Choices kept over a reload: public ones only, checked when they come back."""
+
+from __future__ import annotations
+
+import json
+
+from pages.shared.kept import give_back, read, text_of, words_of
+from pages.shared.workspace import Workspace
+from tests.town import BOX, Town
+from workflow.settings.model import ReleaseSettings
+
+BEFORE = {
+    "about": {"kind": "sensors", "value_name": "NO2", "value_unit": "ug/m3"},
+    "choices": {"threshold": 25.0, "direction": "below", "bbox": list(BOX), "epsilon": 0.5, "paths": 3},
+}
+
+
+class Sensors(Workspace):
+    """A workspace whose data are a sensor table."""
+
+    kind = "sensors"
+
+
+class Loaded:
+    """Stands for a preview of private data."""
+
+    generated = False
+
+
+def sensors(name: str = "NO2", **choices: object) -> Workspace:
+    work = Sensors()
+    work.private = Loaded()  # type: ignore[assignment]
+    work.choose(value_name=name, value_unit="ug/m3", **choices)
+    return work
+
+
+def test_only_public_choices_reach_the_browser(town: Town) -> None:
+    settings: ReleaseSettings = town.settings(owner="station", records_per_owner=1, unit="point")
+    work = sensors()
+    work.adopt(settings)
+    text = text_of(work)
+    assert str(town.private) not in text
+    assert "station" not in text
+    assert set(json.loads(text)) == {"about", "choices"}
+    assert json.loads(text)["choices"]["threshold"] == 30.0
+    assert text_of(Workspace()) == ""
+
+
+def test_what_comes_back_is_checked_choice_by_choice() -> None:
+    kept = read(json.dumps(BEFORE))
+    assert kept["threshold"] == 25.0
+    assert kept["bbox"] == BOX
+    wrong = {**BEFORE, "choices": {"epsilon": -1, "paths": "many", "ledger": "/x", "threshold": 7}}
+    assert {name for name in read(json.dumps(wrong)) if name not in ("kind", "value_name", "value_unit")} == {
+        "threshold"
+    }
+    for text in ("data", "", "[1]", "{}", '{"about": 3, "choices": 4}', "9" * 10_000):
+        assert read(text) == {}
+
+
+def test_the_question_comes_back_for_the_same_values_only() -> None:
+    kept = read(json.dumps(BEFORE))
+    same, other = sensors(), sensors("PM10", epsilon=2.0)
+    give_back(same, kept)
+    give_back(other, kept)
+    assert (same.choices["threshold"], same.choices["direction"], same.choices["epsilon"]) == (
+        25.0,
+        "below",
+        0.5,
+    )
+    assert "threshold" not in other.choices
+    assert (other.choices["epsilon"], other.choices["paths"]) == (2.0, 3)
+    assert words_of(kept) == "the threshold 25 ug/m3, the bounding box, ε 0.5"
+    assert words_of({}) == ""

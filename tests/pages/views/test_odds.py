@@ -1,0 +1,41 @@
+"""The attacker's odds in words: never below the bound they speak of, and calm about a small epsilon."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+
+from dpgp_core.accounting.power import largest_power, surest_guess
+from pages.privacy.odds import attack_odds
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 3.0, 10.0, 50.0])
+def test_shares_are_rounded_upwards(epsilon: float) -> None:
+    odds = attack_odds(epsilon, 1e-5)
+    assert [alarms for alarms, _ in odds.rows] == ["1 %", "10 %"]
+    for (_, said), power in zip(odds.rows, largest_power(epsilon, 1e-5, [0.01, 0.1]), strict=True):
+        assert 100 * power - 1e-9 <= float(said.removesuffix(" %")) <= min(100.0, 110 * power)
+    assert float(odds.guesses.removesuffix(" %")) >= 100 * surest_guess(epsilon, 1e-5) - 1e-9
+
+
+def test_the_words_at_epsilon_one() -> None:
+    odds = attack_odds(1.0, 1e-5)
+    assert odds.factor == "2.72 times"
+    assert odds.rows == (("1 %", "2.72 %"), ("10 %", "27.2 %"))
+    assert odds.guesses == "73.2 %"
+
+
+def test_the_curve_climbs_from_corner_to_corner_above_guessing() -> None:
+    curve = attack_odds(0.5, 1e-5).curve
+    assert curve[0] == (0.0, 0.0)
+    assert curve[-1] == (1.0, 1.0)
+    assert all(a[0] <= b[0] and a[1] <= b[1] for a, b in pairwise(curve))
+    assert all(power >= rate for rate, power in curve)
+
+
+def test_without_a_bound_everything_is_possible() -> None:
+    odds = attack_odds(math.inf, 1e-5)
+    assert odds.factor == "without limit"
+    assert [power for _, power in odds.rows] == ["100 %", "100 %"]

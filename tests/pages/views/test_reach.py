@@ -1,0 +1,122 @@
+"""Which files of the machine a session may name: folders of the operator, links resolved, nothing beside."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pages.data.public_files import public_folder
+from pages.shared.reach import Reach, reach
+from pages.shared.uploads import PrivateFolder
+from workflow.errors import WorkflowError
+from workflow.project.example import example_settings
+from workflow.settings.model import ReleaseSettings, SourceSettings
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path]:
+    """A folder that is allowed and one that is not, each with a table."""
+    inside, outside = tmp_path / "data", tmp_path / "elsewhere"
+    for folder in (inside, outside):
+        (folder / "deep").mkdir(parents=True)
+        (folder / "deep" / "table.csv").write_text("x,y,v\n")
+    return inside, outside
+
+
+def named(*folders: Path) -> Reach:
+    return reach([str(folder) for folder in folders], loopback=True, uploads=PrivateFolder().path)
+
+
+def test_below_the_named_folders_and_nowhere_else(places: tuple[Path, Path]) -> None:
+    inside, outside = places
+    limited = named(inside)
+    for allowed in (inside, inside / "deep" / "table.csv", inside / "not-there.csv"):
+        limited.check(str(allowed))
+    for path in (
+        outside / "deep" / "table.csv",
+        outside,
+        inside / ".." / "elsewhere" / "deep" / "table.csv",
+        inside.parent / "database.csv",  # begins with the same letters
+        inside.parent,
+        "/",
+        "/etc/passwd",
+        "table.csv",
+        "",
+        "a\0b",
+    ):
+        with pytest.raises(WorkflowError, match="HEXCURSION_DATA"):
+            limited.check(str(path))
+
+
+def test_links_are_resolved_before_the_look(places: tuple[Path, Path]) -> None:
+    inside, outside = places
+    (inside / "link.csv").symlink_to(outside / "deep" / "table.csv")
+    (inside / "folder").symlink_to(outside)
+    (inside / "circle").symlink_to(inside / "circle")
+    (outside / "welcome").symlink_to(inside / "deep")
+    limited = named(inside)
+    limited.check(str(outside / "welcome" / "table.csv"))
+    for path in ("link.csv", "folder/deep/table.csv", "circle", "."):  # a folder is read with its links
+        with pytest.raises(WorkflowError):
+            limited.check(str(inside / path))
+    limited.check(str(inside / "deep"))
+
+
+def test_the_variable_names_folders_like_a_search_path(
+    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inside, outside = places
+    table = str(outside / "deep" / "table.csv")
+    monkeypatch.setenv("HEXCURSION_DATA", os.pathsep.join((str(inside), str(outside))))
+    reach(None, loopback=True, uploads=inside).check(table)
+    monkeypatch.setenv("HEXCURSION_DATA", str(inside))
+    with pytest.raises(WorkflowError) as refusal:
+        reach(None, loopback=True, uploads=inside).check(table)
+    assert str(inside) in str(refusal.value)
+    reach([str(outside)], loopback=False, uploads=inside).check(table)  # both lists count
+
+
+def test_without_folders_any_path_is_open_on_this_machine_only(
+    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HEXCURSION_DATA", raising=False)
+    table = str(places[0] / "deep" / "table.csv")
+    reach(None, loopback=True, uploads=places[1]).check(table)
+    for listed, loopback in ((None, False), ([], True)):
+        with pytest.raises(WorkflowError, match="upload the file"):
+            reach(listed, loopback=loopback, uploads=places[1]).check(table)
+
+
+def test_the_apps_own_folders_are_always_in_reach() -> None:
+    folder = PrivateFolder()
+    limited = reach([], loopback=False, uploads=folder.path)
+    limited.check(str(folder.keep("a.csv", b"1")))
+    limited.check(str(public_folder() / "pp-2018.csv"))
+    limited.check_settings(example_settings())
+    with pytest.raises(WorkflowError):
+        limited.check(str(PrivateFolder().keep("a.csv", b"1")))  # another session's uploads
+
+
+@pytest.mark.parametrize("changes", [
+    {"data": SourceSettings("/etc/passwd", value="v", x="x", y="y")},
+    {"data": SourceSettings("{inside}/deep/table.csv", "/etc/passwd")},
+    {"reference": SourceSettings("/etc/passwd", value="v", x="x", y="y")},
+    {"region": "/etc/passwd", "bbox": None},
+    {"ledger": "another.sqlite"},
+    {"executor": "dask", "dask": "tcp://192.0.2.1:8786"},
+], ids=["data", "postcodes", "reference", "region", "ledger", "dask"])  # fmt: skip
+def test_every_file_that_settings_name_is_looked_at(
+    places: tuple[Path, Path], changes: dict[str, object]
+) -> None:
+    inside = places[0]
+    good = ReleaseSettings(
+        data=SourceSettings(str(inside / "deep" / "table.csv"), value="v", x="x", y="y"),
+        threshold=1.0,
+        bbox=(0.0, 51.0, 1.0, 52.0),
+    )
+    limited = named(inside)
+    limited.check_settings(good)
+    with pytest.raises(WorkflowError):
+        limited.check_settings(good.with_changes(**changes))

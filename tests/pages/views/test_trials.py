@@ -1,0 +1,125 @@
+"""Trials for a screen: typed designs, the solved epsilon after one, views that hide nothing infinite."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+from dpgp_core.errors import DesignError
+from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from pages.privacy.trials import (
+    best_reached,
+    cost,
+    cost_scale,
+    entries_of,
+    families_of,
+    smoothings,
+    solve_job,
+    start_of,
+    sweep_job,
+    typed_design,
+    typed_job,
+)
+from tests.patience import HANG
+from workflow.errors import WorkflowError
+from workflow.ledger import open_ledger
+from workflow.project.load import Project
+from workflow.release.transaction import plan_release
+from workflow.search.settle import settle_on, settle_on_typed
+from workflow.search.tuning import Tuned
+
+
+def done(job):
+    assert job.wait(HANG)
+    return job.result()
+
+
+def test_a_design_typed_from_another_costs_and_achieves_about_the_same(
+    project: Project, tuned: Tuned
+) -> None:
+    chosen = tuned.result.chosen
+    assert chosen.design.noise_scale == 0.0
+    again = done(typed_job(project, tuned, chosen, retyped(chosen.design)))
+    assert again.epsilon == pytest.approx(chosen.epsilon, rel=0.05)
+    assert again.utility.agreement == pytest.approx(chosen.utility.agreement, abs=0.03)
+    assert retyped(again.design).ridge == again.design.ridge
+
+
+def retyped(design: Design, **changes: float) -> Design:
+    """The design as a form gives it back, some of its numbers typed anew."""
+    values = {entry.name: entry.value for entry in entries_of(design)}
+    return typed_design(design, values | changes, design.smoothing)
+
+
+def test_a_form_asks_for_the_numbers_of_the_mechanism() -> None:
+    noisy = NoisyCellStatisticsDesign("car", 3000.0, 1.5, 0.25, 7.5, paths=100)
+    entries = {entry.name: entry for entry in entries_of(noisy)}
+    assert list(entries) == ["lengthscale", "ridge", "statistic_noise", "scale", "paths"]
+    assert (entries["lengthscale"].value, entries["lengthscale"].unit) == (3.0, "km")
+    assert (entries["statistic_noise"].value, entries["paths"].whole) == (7.5, True)
+    assert retyped(noisy) == noisy
+    assert smoothings(noisy) == (0,)
+    sampled = PosteriorSamplingDesign("car", 3000.0, 1.5, 0.25)
+    assert smoothings(sampled) == (0, 2, 6, 15)
+    assert retyped(sampled, lengthscale=2.0, paths=4.0) == replace(sampled, lengthscale=2000.0, paths=4)
+
+
+@pytest.mark.parametrize("wrong", [{"scale": 0.0}, {"ridge": math.nan}, {"lengthscale": 0.0}, {"paths": 0.0}])
+def test_an_impossible_design_is_one_sentence(tuned: Tuned, wrong: dict[str, float]) -> None:
+    with pytest.raises(DesignError, match=f"the {next(iter(wrong))} must be a positive number"):
+        retyped(tuned.choice.design, **wrong)
+
+
+def test_a_design_that_no_prior_can_bear_is_one_sentence(project: Project, tuned: Tuned) -> None:
+    with pytest.raises(WorkflowError, match="This design is impossible: "):
+        done(typed_job(project, tuned, tuned.result.chosen, retyped(tuned.choice.design, lengthscale=1e9)))
+
+
+def test_after_a_typed_design_the_searchs_own_keep_their_number_of_paths(
+    project: Project, tuned: Tuned
+) -> None:
+    typed = retyped(tuned.choice.design, paths=4, ridge=4 * tuned.choice.design.ridge)
+    scored = done(typed_job(project, tuned, tuned.result.chosen, typed))
+    settled, choice = settle_on_typed(project, tuned, scored)
+    assert settled.settings.paths == choice.design.paths == 4
+    wanted = tuned.result.chosen.utility.agreement - 0.05
+    point = done(solve_job(settled, tuned, wanted))
+    assert point == done(solve_job(project, tuned, wanted))
+    back, choice = settle_on(settled, tuned, point)
+    assert back.settings.paths == choice.design.paths == project.settings.paths
+    plan = plan_release(back, choice, open_ledger())
+    assert plan.privacy.epsilon <= point.epsilon * (1 + 1e-9)
+
+
+def test_a_view_keeps_infinite_costs_apart(project: Project, tuned: Tuned) -> None:
+    design = replace(tuned.choice.design, ridge=1e-4, scale=0.5, noise_scale=0.0)
+    views = done(sweep_job(project, tuned, replace(tuned.result.chosen, design=design)))
+    by_name = {view.parameter: view for view in views}
+    ridge = by_name["ridge"]
+    assert all(point.epsilon is None and point.said == "no finite bound" for point in ridge.points)
+    assert "no finite bound to no finite bound" in ridge.words
+    (low, high), ticks = cost_scale(views)
+    assert 0 < low < high
+    assert all(low <= tick <= high for tick in ticks)
+    assert [point.current for point in by_name["lengthscale"].points].count(True) == 1
+    assert by_name["lengthscale"].unit == "km"
+
+
+def test_costs_are_rounded_upwards() -> None:
+    assert cost(1.00001) == "ε 1.01"
+    assert cost(math.inf) == "no finite bound"
+
+
+def test_the_best_reached_is_the_cheapest_of_the_best(project: Project, tuned: Tuned) -> None:
+    best = best_reached(tuned)
+    for point in tuned.result.frontier:
+        assert point.scored.utility.agreement <= best.scored.utility.agreement
+        if point.scored.utility.agreement == best.scored.utility.agreement:
+            assert point.epsilon >= best.epsilon
+    assert set(families_of(tuned)) == {("posterior-sampling", name) for name in project.priors}
+    start = start_of(tuned, tuned.result.chosen, ("posterior-sampling", "exponential"))
+    assert start.prior == "exponential"  # type: ignore[attr-defined]
