@@ -20,8 +20,8 @@ from collections.abc import Callable
 import numpy as np
 
 from dpgp_core import BOUNDS, ORDERS, epsilons_from_rdp, smallest_scale_for, variance_bound
-from dpgp_core.rdp import covariance_term, leverage, rdp_from_shift
-from dpgp_core.sharp import sharp_supremum
+from dpgp_core.accounting.rdp import covariance_term, leverage, rdp_from_shift
+from dpgp_core.bounds.sharp import sharp_supremum
 
 N, DELTA, EPSILON, SEED = 30_000, 1e-5, 1.0, 1
 

@@ -85,7 +85,9 @@ def walk(page: Page, app: RunningApp, resolution: int) -> tuple[int, dict[str, f
     go_to(page, "Privacy and utility")
     clock("search all designs", click("Search for the best design"), appears("What the budget can buy"))
     go_to(page, "Release")
-    submit = page.get_by_test_id("stFormSubmitButton").get_by_role("button")
+    page.get_by_test_id("stFormSubmitButton").get_by_role("button").click()
+    submit = page.get_by_role("button", name="Release now")
+    submit.wait_for()
     drawn = page.locator(f"{LINKED}[data-drawn]")
     clock("release: charge, draw, write the bundle, show both maps", submit.click, drawn.wait_for)
     legend = page.locator(".legend").first

@@ -21,11 +21,11 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import solve_triangular
 
-from dpgp_core.entropy import SystemEntropy
-from dpgp_core.lattice import Lattice
-from dpgp_core.posterior import fit
-from dpgp_core.priors import make_prior
-from dpgp_core.records import CollapsedRecords
+from dpgp_core.noise.entropy import SystemEntropy
+from dpgp_core.posterior.fitting import fit
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.registry import make_prior
 
 SPACING = 400.0
 LENGTHSCALE = 3_000.0

@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
-from dpgp_core.curve import RdpCurve
+from dpgp_core.accounting.composition import Cost
 from workflow.ledger import BudgetExceeded, Charge, Ledger, open_ledger
 
 DELTA, MU = 1e-5, 0.05
@@ -39,7 +39,7 @@ def places(folder: Path) -> dict[str, str]:
 
 def release(ledger: Ledger, dataset: str, name: str, mu: float) -> None:
     """Reserve, draw, commit: three entries."""
-    with ledger.charged(Charge(dataset, "point", RdpCurve.gaussian(mu), gaussian_mu=mu)) as charge:
+    with ledger.charged(Charge(dataset, "point", Cost.gaussian(mu))) as charge:
         charge.begin_draw()
         charge.commit(name, "ab" * 32)
 
@@ -105,6 +105,7 @@ def race(database: str, address: str, key: Path, processes: int, attempts: int) 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["HEXCURSION_WITNESS"] = folder
         for database, address in places(Path(folder)).items():
             key = Path(folder) / f"{database}.key"
             race(database, address, key, 2, 20)

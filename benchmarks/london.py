@@ -17,16 +17,22 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+from studies.london import LondonSettings, run
+from studies.registry import RESULTS
 from workflow.errors import WorkflowError
-from workflow.studies import RESULTS
-from workflow.studies.london import LondonSettings, run
 
-BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+_BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def real_files_parser(about: str) -> argparse.ArgumentParser:
+    """A parser that asks for the folder of the real files, which are not shipped."""
+    parser = argparse.ArgumentParser(description=about.splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=_BESIDE, help="folder of the real files")
+    return parser
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", nargs="?", type=Path, default=BESIDE, help="folder of the real files")
+    parser = real_files_parser(__doc__)
     parser.add_argument("--quick", action="store_true", help="coarse grids; prints, and stores nothing")
     asked = parser.parse_args()
     last = [0.0]

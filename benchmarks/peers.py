@@ -19,7 +19,7 @@ from sklearn.gaussian_process.kernels import Matern
 
 from benchmarks.draws import disk
 from dpgp_core import CollapsedRecords, SimulationEntropy, fit, make_prior
-from dpgp_core.lattice import Lattice
+from dpgp_core.priors.lattice import Lattice
 
 RIDGE, LENGTHSCALE_CELLS, PATHS, SEED = 3.0, 6.0, 12, 4
 

@@ -17,10 +17,12 @@ from statistics import median
 
 from streamlit.testing.v1 import AppTest
 
-from pages.parts.workspace import KEY, Found, Workspace
-from workflow.desk import example_settings, release, threshold_stops
-from workflow.project import load_project
-from workflow.tuning import tune
+from pages.release.releasing import release
+from pages.shared.exploring import threshold_stops
+from pages.shared.workspace import KEY, Found, Workspace
+from workflow.project.example import example_settings
+from workflow.project.load import load_project
+from workflow.search.tuning import tune
 
 BOX = (1.8933, 54.59, 2.5267, 54.915)
 MOVES = 20
@@ -29,7 +31,8 @@ WAYS = {"beside": "Side by side", "difference": "Difference", "lines": "Boundary
 
 def screen() -> None:
     """The Release screen after a release, and nothing else."""
-    from pages.parts import result_panel, workspace
+    from pages.release import result_panel
+    from pages.shared import workspace
 
     work = workspace.current()
     assert work.found is not None and work.release_id is not None  # noqa: PT018
@@ -77,7 +80,7 @@ def times(work: Workspace) -> dict[str, float]:
 def main() -> None:
     columns = {}
     with tempfile.TemporaryDirectory() as home:
-        os.environ["HEXCURSION_HOME"] = home
+        os.environ["HEXCURSION_HOME"] = os.environ["HEXCURSION_WITNESS"] = home
         for resolution in (8, 9):
             work = released(resolution)
             assert work.found is not None

@@ -21,9 +21,9 @@ import numpy as np
 from benchmarks.accountant import scalar_epsilon
 from benchmarks.draws import disk
 from dpgp_core import CollapsedRecords, RidgeFamily, SimulationEntropy, make_prior, smallest_scale_for
-from dpgp_core.scores import ious
-from dpgp_core.sensitivities import sensitivity_sharp
-from dpgp_core.variance import variance_bound
+from dpgp_core.bounds.sensitivities import sensitivity_sharp
+from dpgp_core.bounds.variance import variance_bound
+from dpgp_core.excursion.scores import ious
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 RIDGES = tuple(float(r) for r in np.geomspace(2.0, 40.0, 10))

@@ -13,7 +13,7 @@ import argparse
 import sys
 import time
 
-from workflow.studies import RESULTS, STUDIES
+from studies.registry import RESULTS, STUDIES
 
 
 def main() -> None:

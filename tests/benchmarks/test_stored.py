@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import NAMES
-from workflow.studies import RESULTS, STUDIES
+from studies.registry import RESULTS, STUDIES
 
 README = (Path(__file__).resolve().parents[2] / "benchmarks" / "README.md").read_text(encoding="utf-8")
 PRINTED = sorted(path.stem for path in RESULTS.glob("*.txt"))

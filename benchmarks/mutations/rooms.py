@@ -1,0 +1,48 @@
+"""Which packages are mutated, and which tests are there to notice it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TESTS: dict[str, tuple[str, ...]] = {
+    "workflow/release": ("tests/workflow/release", "tests/workflow/bundle/test_receipt_words.py"),
+    "workflow/search": ("tests/workflow/search",),
+    "workflow/bundle": ("tests/workflow/bundle",),
+    "workflow/ledger": ("tests/workflow/ledger",),
+    "dpgp_core/mechanisms": ("tests/dpgp_core/mechanisms", "tests/dpgp_core/noise"),
+    "dpgp_core/accounting": ("tests/dpgp_core/accounting", "tests/dpgp_core/test_*.py"),
+}
+"""Package -> folders and files (globs) of its tests, from the root of the checkout. What does not exist is
+left out, as tests move from loose files into folders; a package none of whose tests exist is an error."""
+
+
+def modules_of(root: Path, package: str) -> tuple[str, ...]:
+    """Paths of a package's modules from `root`, sorted; a package may still be a single module.
+
+    Raises
+    ------
+    ValueError
+        In one sentence, where there is no such package.
+    """
+    folder, module = root / package, root / f"{package}.py"
+    if folder.is_dir():
+        return tuple(sorted(path.relative_to(root).as_posix() for path in folder.rglob("*.py")))
+    if module.is_file():
+        return (f"{package}.py",)
+    raise ValueError(f"There is no package {package!r} in this checkout: name one as in {', '.join(TESTS)}.")
+
+
+def covering_tests(root: Path, package: str) -> tuple[str, ...]:
+    """Test files and folders of a package from `root`, those that exist.
+
+    Raises
+    ------
+    ValueError
+        In one sentence, where no tests are named for the package or none of them exists.
+    """
+    if package not in TESTS:
+        raise ValueError(f"No tests are named for {package!r}: add it to benchmarks/mutations/rooms.py.")
+    found = {path.relative_to(root).as_posix() for pattern in TESTS[package] for path in root.glob(pattern)}
+    if not found:
+        raise ValueError(f"None of the tests of {package!r} exists: correct benchmarks/mutations/rooms.py.")
+    return tuple(sorted(found))

@@ -1,0 +1,85 @@
+"""What a figure of a study shows, as one sentence computed from its own points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from studies.figures import Figure, Point, points
+from studies.tables import StudyResult
+
+BROKEN = "broken "  # how an audit names what it broke to see whether it would notice
+LEVEL = 0.02  # of the first value: a smaller change is none
+
+
+def finding(figure: Figure, result: StudyResult) -> str:
+    """The sentence; "" where the figure draws nothing."""
+    drawn = points(figure, result)
+    if not drawn:
+        return ""
+    if figure.diagonal:
+        return _below(drawn, figure.diagonal)
+    if figure.ground:
+        return _beside(drawn, figure.ground)
+    return _trend(figure, drawn)
+
+
+def _below(drawn: Sequence[Point], diagonal: str) -> str:
+    """Whether an honest design is caught, and how many of the deliberately broken ones are."""
+    measured = [point for point in drawn if point.series != diagonal]
+    honest = [point for point in measured if not point.series.startswith(BROKEN)]
+    above = sum(point.y > point.x for point in honest)
+    if above:
+        return f"{above:,} of {len(honest):,} attacks show more than the proof admits: that is an alarm."
+    said = f"None of {len(honest):,} attacks shows more than the proof admits"
+    broken = {point.series for point in measured} - {point.series for point in honest}
+    caught = {point.series for point in measured if point.series in broken and point.y > point.x}
+    if not broken:
+        return f"{said}."
+    return f"{said}; of {len(broken):,} designs broken on purpose {len(caught):,} are caught."
+
+
+def _beside(drawn: Sequence[Point], ground: str) -> str:
+    """Which series first agrees better than public data alone, or which one comes closest."""
+    level = {point.x: point.y for point in drawn if point.series == ground}
+    others = [point for point in drawn if point.series != ground]
+    if not others or not level:
+        return ""
+    better = [point for point in others if point.x in level and point.y > level[point.x]]
+    alone = f"public data alone ({max(level.values()):.3f})"
+    if better:
+        first = min(better, key=lambda point: (point.x, -point.y))
+        return f"From epsilon {first.x:g} on {first.series} reaches {first.y:.3f}, more than {alone}."
+    best = max(others, key=lambda point: point.y)
+    closest = f"{best.series} comes closest with {best.y:.3f}, at epsilon {best.x:g}"
+    return f"Nothing here agrees better than {alone}; {closest}."
+
+
+def _trend(figure: Figure, drawn: Sequence[Point]) -> str:
+    """How far each series goes from the smallest to the largest x, and which one ends highest."""
+    ends: dict[str, tuple[Point, Point]] = {}
+    for name in dict.fromkeys(point.series for point in drawn):
+        own = sorted((point for point in drawn if point.series == name), key=lambda point: point.x)
+        ends[name] = own[0], own[-1]
+    said = {_direction(first.y, last.y) for first, last in ends.values()}
+    x, y = figure.titles
+    lowest, highest = min(point.x for point in drawn), max(point.x for point in drawn)
+    how = said.pop() if len(said) == 1 else "changes"
+    starts = [first.y for first, _ in ends.values()]
+    stops = [last.y for _, last in ends.values()]
+    ways = f"{how} from {_span(starts)} to {_span(stops)}"
+    sentence = f"As {x} goes from {lowest:,.4g} to {highest:,.4g}, {y} {ways}"
+    if len(ends) == 1:
+        return f"{sentence}."
+    top = max(ends, key=lambda name: ends[name][1].y)
+    return f"{sentence}; {top} ends highest."
+
+
+def _direction(first: float, last: float) -> str:
+    if abs(last - first) <= LEVEL * max(abs(first), 1e-9):
+        return "hardly changes,"
+    return "rises" if last > first else "falls"
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = f"{min(values):,.3g}", f"{max(values):,.3g}"
+    return low if low == high else f"{low}–{high}"

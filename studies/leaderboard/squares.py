@@ -1,0 +1,102 @@
+"""Squares of a public grid over the domain: noisy sums and counts of each, and a field read from them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.gaussian import gaussian_mu
+from dpgp_core.accounting.guarantee import Guarantee
+from dpgp_core.errors import BoundRefused
+from dpgp_core.excursion.sets import Bools, agreed
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Protection
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.released import draw_release
+from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
+from dpgp_core.noise.grid import noisy_integers, simulated_integers
+from dpgp_core.noise.rounded_normal import distance_of
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.simulation.world import SEED, SIMULATED_RELEASES, World
+
+Integers = NDArray[np.int64]
+STEP = 2.0**-20  # of the released grid
+SENSITIVITY = 2.0
+"""L2 sensitivity of all squares' (sum, count), responses in [-1, 1], one record replaced: in one square the
+sum moves by at most 2, between two squares by (1, 1) each, of length at most 2."""
+COUNT_SENSITIVITY = 2.0**0.5
+UP = 1.0 + 2.0**-40
+CUTOFFS = (0.5, 0.45, 0.4, 0.35)
+SCATTER = 0.6  # of one record around its square's value, in units of the field's deviation
+
+
+def square_of(lattice: Lattice, side: int) -> Integers:
+    """(N,) number of the square, among side x side over the domain's bounding square, that holds a cell."""
+    centres = lattice.domain_centres
+    share = (centres - centres.min(axis=0)) / max(float(np.ptp(centres, axis=0).max()), 1e-9)
+    steps = np.minimum((share * side).astype(np.int64), side - 1)
+    return np.asarray(steps[:, 0] * side + steps[:, 1], dtype=np.int64)
+
+
+def numbered(groups: Integers) -> Integers:
+    """The same partition with numbers 0, 1, ... and none left out."""
+    return np.unique(groups, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def noisy_totals(
+    records: CollapsedRecords, groups: Integers, noise: float, entropy: Entropy
+) -> tuple[Floats, Floats]:
+    """Sum of responses and number of records of every group of cells, each plus N(0, noise^2)."""
+    totals = np.zeros((2, int(groups.max()) + 1), dtype=np.int64)
+    np.add.at(totals[0], groups[records.index], records.units * round(2.0**-10 / STEP))
+    np.add.at(totals[1], groups[records.index], records.count * round(1.0 / STEP))
+    add = noisy_integers if isinstance(entropy, SystemEntropy) else simulated_integers
+    sums, counts = add(totals, noise, STEP, entropy) * STEP
+    return sums, counts
+
+
+class OnSquares(Mechanism):
+    """A mechanism for exchanged records, the Gaussian parameter of its whole release in the design's `mu`.
+
+    Its simulated releases are read at every cutoff without being drawn again.
+    """
+
+    protection = Protection("values and places", ("point", "cell"))
+    free_paths = True
+    exact_on_a_computer = True
+
+    def guaranteed(self, design: Any, facts: PublicFacts, numbers: int) -> Guarantee:
+        """What a design costs that releases so many rounded numbers; `BoundRefused` for another relation."""
+        if not self.protection.holds(facts):
+            raise BoundRefused(
+                f"The {self.name.replace('-', ' ')} is proved for exchanged records: choose 'replace-one'."
+            )
+        return Guarantee.gaussian(Cost.gaussian(design.mu, distance_of(numbers)), self.source)
+
+    def calibrate(self, design: Any, facts: PublicFacts, budget: Budget) -> Any:
+        if not self.protection.holds(facts):
+            return None
+        return replace(design, mu=float(gaussian_mu(budget.epsilon, budget.delta)) * (1.0 - 2.0**-30))
+
+    def unpriced(self, design: Any) -> Any:
+        return replace(design, mu=1.0)
+
+    def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
+        return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS)
+
+    def simulate(self, design: Any, world: World) -> Bools:
+        blank = replace(design, cutoff=0.5)
+
+        def make() -> Floats:
+            entropy, prepared = SimulationEntropy(SEED), self.prepare(blank, world.facts, world.records)
+            return np.array([
+                world.probabilities(draw_release(prepared, entropy, simulation=True))
+                for _ in range(SIMULATED_RELEASES)
+            ])  # fmt: skip
+
+        return agreed(world.shelf.keep(self.name, (world.key, world.level, blank), make), design.cutoff)

@@ -1,0 +1,88 @@
+"""The published code's London recipe, simulated for comparison only: cell records, its unproved constant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from dpgp_core.accounting.scale import smallest_scale
+from dpgp_core.bounds.sensitivities import sensitivity_paper_code
+from dpgp_core.bounds.variance import variance_bound
+from dpgp_core.excursion.sets import excursion
+from dpgp_core.mechanisms.base import Ask, Budget
+from dpgp_core.mechanisms.grids import coarse_grid
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from dpgp_core.noise.entropy import Entropy
+from dpgp_core.posterior.fitting import fit
+from dpgp_core.priors.registry import make_prior
+from studies.fields import Bools
+from studies.tables import quiet
+from workflow.project.load import Project
+from workflow.project.records import bin_records
+from workflow.search.executors import SerialExecutor
+from workflow.search.facts import private_n, public_facts
+from workflow.search.task import Scene, SearchTask, model_of
+from workflow.search.unconstrained import held_out_moments, unconstrained_design
+from workflow.search.worlds import make_scene
+
+
+def paper_recipe(
+    project: Project, epsilons: Iterable[float], draws: int, entropy: Entropy
+) -> Iterator[tuple[float, Bools, str]]:
+    """(epsilon, sets of simulated releases (draws, N), design in words), for budgets that some design meets.
+
+    As the paper does: exponential prior, hyperparameters by held-out cross-entropy on the earlier year, one
+    path, no smoothing. The constant sqrt(2) of the code is not proved, so this is never a release.
+    """
+    settings, n = project.settings, private_n(project)
+    world = _scene(project).world
+    records = bin_records(project.private.placed, project.response, settings.unit).records
+    grid = coarse_grid(project.lattice, n, settings.quick)
+    for epsilon in epsilons:
+        best, found = np.inf, None
+        for lengthscale in grid.lengthscales:
+            kappa = world.facts.prior("exponential", lengthscale).kappa
+            for ridge in grid.ridges:
+                variance = variance_bound(n, ridge, kappa)
+                scale = smallest_scale(
+                    epsilon, project.delta, ridge=ridge, variance=variance,
+                    sensitivity=sensitivity_paper_code(n, ridge, variance),
+                )  # fmt: skip
+                if not np.isfinite(scale):
+                    continue
+                mean, sd = held_out_moments(world, "exponential", lengthscale, ridge)
+                loss = world.held_out_bce(mean, scale * sd)
+                if loss < best:
+                    best, found = loss, (lengthscale, ridge, scale)
+        if found is None:
+            continue
+        lengthscale, ridge, scale = found
+        prior = make_prior("exponential", project.lattice, lengthscale)
+        paths = fit(prior, records, ridge).draw(scale, draws, entropy)
+        sets = excursion(paths, project.level, settings.direction)
+        words = f"range {lengthscale / 1000.0:.2g} km, ridge {ridge:.3g}, scale {scale:.3g}, 1 path"
+        yield epsilon, sets, words
+
+
+def free_design(project: Project) -> PosteriorSamplingDesign:
+    """The design of the unconstrained search on the reference data: smallest held-out cross-entropy."""
+    settings, facts = project.settings, public_facts(project)
+    scene = _scene(project)
+    task = SearchTask(
+        (scene,),
+        scene,
+        facts,
+        Budget(settings.epsilon, project.delta),
+        Ask(project.priors, 1, settings.quick),
+        (),
+    )
+    return model_of(unconstrained_design(task, SerialExecutor(), quiet))
+
+
+def _scene(project: Project) -> Scene:
+    settings = project.settings
+    return make_scene(
+        public_facts(project), project.domain.cells, project.reference, project.response, unit=settings.unit,
+        threshold=settings.threshold, direction=settings.direction,
+    )  # fmt: skip

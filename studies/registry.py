@@ -1,0 +1,146 @@
+"""The registry of studies: what each asks, how it runs quickly and in full, where its figures are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pages.shared.apart import apart
+from pages.shared.jobs import Job
+from studies import design_audit, line_excursions, london, membership, one_dimension, plane_excursions
+from studies.design_audit import AuditSettings
+from studies.leaderboard import run as leaderboard
+from studies.leaderboard.run import LeaderboardSettings
+from studies.line_excursions import LineSettings
+from studies.london import LondonSettings
+from studies.membership import MembershipSettings
+from studies.one_dimension import OneDimensionSettings
+from studies.plane_excursions import PlaneSettings
+from studies.tables import Report, StudyResult, quiet
+from workflow.project.load import Project
+from workflow.search.choice import Choice
+
+RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
+"""Where the full figures lie, written by `make studies`."""
+
+
+@dataclass(frozen=True)
+class Study:
+    """One study. `quick` and `full` run it at a preset; `question` is what it answers, `source` where in the
+    paper it comes from, as a sentence.
+
+    stored  file names, in RESULTS, of its full figures;  command  what makes them
+    """
+
+    name: str
+    title: str
+    question: str
+    source: str
+    quick: Callable[[Report | None], StudyResult]
+    full: Callable[[Report | None], StudyResult]
+    stored: tuple[str, ...]
+    command: str
+
+
+def study_job(name: str) -> Job[StudyResult]:
+    """The quick run of a study in the background, with progress and cancel."""
+    return Job(STUDIES[name].quick)
+
+
+def audit_job(project: Project, choice: Choice) -> Job[StudyResult]:
+    """The audit of the analyst's own design in the background."""
+    return Job(lambda report: design_audit.audit_choice(project, choice, report=report))
+
+
+def _study(
+    name: str, title: str, question: str, source: str,
+    run: Callable[[Report | None, bool], StudyResult], stored: tuple[str, ...] = (), command: str = "",
+) -> Study:  # fmt: skip
+    return Study(
+        name, title, question, source, lambda report: run(report, True), lambda report: run(report, False),
+        stored or (f"{name}.json",), command or f"python -m benchmarks.studies {name}",
+    )  # fmt: skip
+
+
+def _contest(report: Report | None, quick: bool) -> StudyResult:
+    """The leaderboard registers guests while it runs, so it runs in a process that serves nobody else."""
+    settings = LeaderboardSettings.quick() if quick else LeaderboardSettings()
+    return apart(report or quiet, leaderboard_apart, settings)
+
+
+def leaderboard_apart(report: Report, settings: LeaderboardSettings) -> StudyResult:
+    """Picklable, for a process of its own."""
+    return leaderboard.run(settings, report)
+
+
+STUDIES: dict[str, Study] = {
+    study.name: study
+    for study in (
+        _study(
+            "membership",
+            "Membership attack",
+            "How much does a released path tell about one record, and what does the proof allow?",
+            "Paper: section 4 and appendix C, figures 2 and 3.",
+            lambda report, quick: membership.run(
+                MembershipSettings.quick() if quick else MembershipSettings.full(), report
+            ),
+        ),
+        _study(
+            "audit",
+            "Audit of designs",
+            "Does an attack on the program's own sampler stay under the proved bound, and would it notice a "
+            "mistake?",
+            "Not in the paper.",
+            lambda report, quick: design_audit.run(
+                AuditSettings.quick() if quick else AuditSettings.full(), report
+            ),
+        ),
+        _study(
+            "line",
+            "Excursion sets on a line",
+            "What does the privacy constraint cost where the bound is tight?",
+            "Paper: section 5 and appendix D, tables 1 to 3.",
+            lambda report, quick: line_excursions.run(
+                LineSettings.quick() if quick else LineSettings.full(), report
+            ),
+        ),
+        _study(
+            "plane",
+            "Plumes in the plane",
+            "What does a sharper sensitivity buy in two dimensions?",
+            "Paper: appendix D.1, table 4.",
+            lambda report, quick: plane_excursions.run(
+                PlaneSettings.quick() if quick else PlaneSettings.full(), report
+            ),
+        ),
+        _study(
+            "london",
+            "London",
+            "Which mechanism draws the best map at each epsilon, on real and on generated sales?",
+            "Paper: appendix D.2, figure 4.",
+            lambda report, quick: london.run(
+                LondonSettings.quick() if quick else LondonSettings.full(), report
+            ),
+            ("london-real.json", "london-generated.json"),
+        ),
+        _study(
+            "leaderboard",
+            "Leaderboard",
+            "Which mechanism comes closest at equal epsilon, delta, unit and protection, map by map?",
+            "Not in the paper. How to enter a mechanism of one's own is in the documentation.",
+            _contest,
+            (),
+            "python -m benchmarks.leaderboard",
+        ),
+        _study(
+            "one-dimension",
+            "Beyond maps",
+            "Do the peers show on a line what their papers show?",
+            "Smith et al. 2018, figures 1 and 4; Honkela and Melkas 2021, figure 2.",
+            lambda report, quick: one_dimension.run(
+                OneDimensionSettings.quick() if quick else OneDimensionSettings.full(), report
+            ),
+        ),
+    )
+}

@@ -1,0 +1,138 @@
+"""The leaderboard: rivals are priced as all are, blocks are ranked by themselves, guests leave no trace."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpgp_core.errors import BoundRefused
+from dpgp_core.mechanisms.base import Budget
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.released import draw_release
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from studies.leaderboard.adaptive_grid import AdaptiveGrid, AdaptiveGridDesign, parts
+from studies.leaderboard.quadtree import Quadtree, QuadtreeDesign, Tree
+from studies.leaderboard.run import COLUMNS, LeaderboardSettings, entered, ranked, run, tables_of
+from studies.leaderboard.squares import noisy_totals, square_of
+from tests.dpgp_core.hexmap import disk
+
+LATTICE = disk(6, padding=1)
+FACTS = PublicFacts(LATTICE, 600)
+RIVALS = pytest.mark.parametrize("mechanism", [Quadtree(), AdaptiveGrid()], ids=lambda each: each.name)
+
+
+def records() -> CollapsedRecords:
+    generator = np.random.default_rng(5)
+    cells = generator.integers(0, LATTICE.size, 600)
+    high = np.where(LATTICE.domain_centres[cells, 0] > 0.0, 0.7, -0.7)
+    return CollapsedRecords.from_records(cells, high)
+
+
+@RIVALS
+def test_a_rival_costs_its_budget_and_finds_the_high_side(mechanism: Quadtree | AdaptiveGrid) -> None:
+    design = mechanism.calibrate(mechanism.design_type(), FACTS, Budget(4.0, 1e-5))
+    assert design is not None
+    assert 3.99 < mechanism.guarantee(design, FACTS).epsilon(1e-5).epsilon <= 4.0
+    drawn = draw_release(mechanism.prepare(design, FACTS, records()), SimulationEntropy(1), simulation=True)
+    probability = drawn.probability(0.0)
+    assert probability is not None
+    high = LATTICE.domain_centres[:, 0] > 0.0
+    assert probability[high].mean() > 0.75
+    assert probability[~high].mean() < 0.25
+    known = PublicFacts(LATTICE, 600, relation="add-or-remove")
+    with pytest.raises(BoundRefused, match="replace-one"):
+        mechanism.guarantee(design, known)
+    assert mechanism.calibrate(design, known, Budget(4.0, 1e-5)) is None
+
+
+def test_the_levels_and_the_two_grids_compose_to_the_declared_mu() -> None:
+    """Sums and counts of one partition move by at most 2, counts alone by sqrt(2)."""
+    for growth in (1.0, 2.0):
+        noises = QuadtreeDesign(depth=4, growth=growth, mu=0.7).noises()
+        assert math.sqrt(sum((2.0 / noise) ** 2 for noise in noises)) == pytest.approx(0.7, rel=1e-9)
+        assert math.sqrt(sum((2.0 / noise) ** 2 for noise in noises)) <= 0.7
+    coarse, fine = AdaptiveGridDesign(share=0.3, mu=0.7).noises()
+    assert math.hypot(math.sqrt(2.0) / coarse, 2.0 / fine) == pytest.approx(0.7, rel=1e-9)
+    assert math.hypot(math.sqrt(2.0) / coarse, 2.0 / fine) <= 0.7
+
+
+def test_no_exchanged_record_moves_the_squares_by_more_than_two() -> None:
+    groups, worst = square_of(LATTICE, 4), 0.0
+    groups = np.unique(groups, return_inverse=True)[1]
+    generator, held = np.random.default_rng(2), CollapsedRecords.from_records
+    for _ in range(100):
+        cells, values = generator.integers(0, LATTICE.size, 9), generator.choice([-1.0, 1.0], 9)
+        other, said = cells.copy(), values.copy()
+        other[0], said[0] = generator.integers(0, LATTICE.size), generator.choice([-1.0, 1.0])
+        one, two = (
+            np.concatenate(noisy_totals(held(*each), groups, 1e-6, SimulationEntropy(1)))
+            for each in ((cells, values), (other, said))
+        )
+        worst = max(worst, float(np.linalg.norm(one - two)))
+    assert 1.9 < worst <= 2.0 + 1e-9
+
+
+def test_parts_follow_the_counts_and_are_a_partition() -> None:
+    whole = np.unique(square_of(LATTICE, 3)).size
+    few = parts(LATTICE, 3, np.zeros(whole), 10.0)
+    assert few.max() + 1 == whole
+    many = parts(LATTICE, 3, np.full(whole, 90.0), 10.0)  # each into 3 by 3
+    assert whole < many.max() + 1 <= 81
+    assert np.array_equal(np.unique(many), np.arange(many.max() + 1))
+    assert len({(int(a), int(b)) for a, b in zip(few, many, strict=True)}) == many.max() + 1
+
+
+def test_a_tree_knows_which_leaves_share_a_square() -> None:
+    tree = Tree.of(LATTICE, 2)
+    assert [int(level.max()) + 1 for level in tree.levels] == [4, int(tree.leaf.max()) + 1]
+    alike = tree.alike(np.array([1.0, 10.0]))
+    assert set(np.unique(alike)) == {0.0, 1.0, 11.0}
+    assert np.all(np.diag(alike) == 11.0)
+
+
+def row(name: str, iou: float | None, error: float, hides: str = "values", epsilon: float = 1.0) -> dict:
+    block = {"data": "A", "hides": hides, "epsilon": epsilon}
+    return {**block, "mechanism": name, "IoU": iou, "standard error": error}
+
+
+def test_places_are_given_within_a_block_and_shared_within_two_standard_errors() -> None:
+    rows = [
+        row("low", 0.50, 0.01), row("high", 0.80, 0.01), row("near", 0.78, 0.01), row("none", None, 0.0),
+        row("everything shown", 0.6, 0.0), row("other", 0.30, 0.01, hides="values and places"),
+        row("later", 0.20, 0.01, epsilon=3.0),
+    ]  # fmt: skip
+    place = {line[COLUMNS.index("mechanism")]: line[COLUMNS.index("place")] for line in ranked(rows)}
+    assert place == {
+        "high": 1, "near": 1, "everything shown": None, "low": 3, "none": None, "other": 1, "later": 1,
+    }  # fmt: skip
+    (table,) = tables_of(ranked(rows))
+    assert table.name == "a"
+    assert table.column("mechanism")[:4] == ("high", "near", "everything shown", "low")
+
+
+def test_guests_are_gone_when_it_is_over() -> None:
+    def fail() -> None:
+        with entered(Quadtree()):
+            assert "quadtree" in MECHANISMS
+            raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        fail()
+    assert "quadtree" not in MECHANISMS
+
+
+@pytest.mark.slow
+def test_a_quick_leaderboard_ranks_the_plumes() -> None:
+    small = LeaderboardSettings(
+        epsilons=(4.0,), releases=4, mechanisms=("noisy-cell-statistics", "quadtree"), data=("plumes",),
+        quick_search=True,
+    )  # fmt: skip
+    found = run(small)
+    (table,) = found.tables
+    assert set(table.column("mechanism")) == {"Noisy cell statistics", "Private quadtree", "everything shown"}
+    assert set(table.column("hides")) == {"values and places"}
+    assert max(float(each or 0.0) for each in table.column("IoU")) > 0.5
