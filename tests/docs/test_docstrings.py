@@ -1,0 +1,80 @@
+"""Public docstrings are written in one style, which the reference is made from: numpy's sections."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("dpgp_core", "geo", "data_loaders", "workflow")
+FILES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+LISTED = re.compile(r"^(\w+(?:, \w+)*)(?: \([^)]*\))?(?:\s{2,}| : | -- ?)\S")
+SECTION = re.compile(r"^(\w+)\n-{3,}$", re.M)
+KNOWN = {
+    "Parameters",
+    "Returns",
+    "Yields",
+    "Raises",
+    "Attributes",
+    "Notes",
+    "Examples",
+    "References",
+    "Warns",
+}
+
+Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def documented(path: Path) -> Iterator[tuple[Documented, str]]:
+    """Functions, methods and classes with a docstring."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, Documented):
+            text = ast.get_docstring(node)
+            if text:
+                yield node, text
+
+
+def names_of(node: Documented) -> set[str]:
+    """Parameters of a function, fields of a class."""
+    if isinstance(node, ast.ClassDef):
+        fields = (item.target for item in node.body if isinstance(item, ast.AnnAssign))
+        return {target.id for target in fields if isinstance(target, ast.Name)}
+    given = node.args
+    return {each.arg for each in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+
+
+def outside_sections(text: str) -> list[str]:
+    """The lines before the first section."""
+    found = SECTION.search(text)
+    return (text[: found.start()] if found else text).splitlines()
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_parameters_stand_in_a_section_of_their_own(path: Path) -> None:
+    wrong = [
+        f"{node.name}: {line.strip()}"
+        for node, text in documented(path)
+        for line in outside_sections(text)
+        if (listed := LISTED.match(line)) and set(listed[1].split(", ")) & names_of(node)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_sections_are_those_that_the_reference_knows(path: Path) -> None:
+    found = {title for _, text in documented(path) for title in SECTION.findall(text)}
+    assert found - KNOWN == set()
+
+
+def test_the_law_sees_what_it_forbids(tmp_path: Path) -> None:
+    path = tmp_path / "old.py"
+    path.write_text('def f(n, ridge):\n    """Do.\n\n    n      records\n    ridge  r > 0\n    """\n')
+    ((node, text),) = documented(path)
+    assert names_of(node) == {"n", "ridge"}
+    assert [LISTED.match(line) is not None for line in outside_sections(text)] == [False, False, True, True]
+    sectioned = "Do.\n\nParameters\n----------\nn\n    records\n"
+    assert outside_sections(sectioned) == ["Do.", ""]

@@ -1,0 +1,85 @@
+"""The other files of deploy/: what they start is there, runs as nobody special, takes nothing private."""
+
+from __future__ import annotations
+
+import configparser
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pages.shared.access_rules import HOSTS, IDLE, MODE, Locked, Secrets, decide, parse_secrets
+from tests.browser.harness import ROOT
+
+DEPLOY = ROOT / "deploy"
+
+
+def test_the_example_secrets_do_not_start_until_they_are_filled_in() -> None:
+    text = (DEPLOY / "secrets.example.toml").read_text()
+    with pytest.raises(Locked, match="cookie_secret"):
+        decide({}, (), parse_secrets({"secrets.toml": text}), "127.0.0.1")
+    filled = text.replace("replace me", "0123456789abcdef" * 2)
+    access = decide({}, (), parse_secrets({"secrets.toml": filled}), "127.0.0.1")
+    assert (access.sign_in, access.hosts) == (True, ("maps.example.org",))
+    assert access.curators == {"ada@example.org"}
+
+
+def test_the_unit_starts_the_app_as_a_user_without_rights() -> None:
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read(DEPLOY / "hexcursion.service")
+    service = unit["Service"]
+    program, script, *arguments = service["ExecStart"].split()
+    assert program == "/opt/hexcursion/.venv/bin/python"
+    assert (ROOT / script).is_file()
+    assert arguments == ["--server.port", "8501", "--secrets.files", "/etc/hexcursion/secrets.toml"]
+    assert service["User"] == "hexcursion"
+    assert service["NoNewPrivileges"] == "yes"
+    assert service["ProtectSystem"] == "strict"
+    assert service["PrivateTmp"] == "yes"
+    assert service["CapabilityBoundingSet"] == ""
+    assert service["UMask"] == "0077"
+
+
+def test_the_image_runs_a_viewer_as_nobody_special() -> None:
+    lines = (DEPLOY / "Containerfile").read_text().splitlines()
+    said = {line.split(" ", 1)[0]: line.split(" ", 1)[1] for line in lines if re.match(r"[A-Z]+ ", line)}
+    assert said["FROM"].startswith("docker.io/library/python:3.11-slim")
+    assert said["USER"] == "10001"
+    assert said["CMD"] == '["--viewer"]'
+    assert said["ENTRYPOINT"].startswith('["python", "app.py", "--server.address", "0.0.0.0"')
+    # And without --viewer it does not start, unless somebody configures a sign-in.
+    with pytest.raises(Locked):
+        decide({}, (), Secrets(), "0.0.0.0")
+
+
+def test_an_image_takes_nothing_private_along() -> None:
+    ignored = set((ROOT / ".dockerignore").read_text().splitlines())
+    assert {".git", ".venv", ".hexcursion", "**/secrets.toml", ".streamlit/secrets.toml"} <= ignored
+    assert ".streamlit/secrets.toml" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_only_the_proxy_reaches_the_composed_app() -> None:
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    app, proxy = services["app"], services["proxy"]
+    assert "ports" not in app
+    assert app["networks"] == ["inside"]
+    assert app["read_only"] is True
+    assert app["cap_drop"] == ["ALL"]
+    assert (ROOT / "deploy" / app["build"]["context"] / app["build"]["dockerfile"]).is_file()
+    assert sorted(proxy["ports"]) == ["443:443", "80:80"]
+
+
+@pytest.mark.parametrize(
+    "variable", [MODE, HOSTS, IDLE, "HEXCURSION_DATA", "HEXCURSION_HOME", "HEXCURSION_LEDGER"]
+)
+def test_every_variable_is_documented(variable: str) -> None:
+    assert f"`{variable}`" in (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+
+
+def test_the_document_names_files_that_exist() -> None:
+    text = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(deploy/[\w.-]+)`", text))
+    assert named == {f"deploy/{path.name}" for path in DEPLOY.iterdir()}
+    assert all(Path(ROOT / name).is_file() for name in named)
