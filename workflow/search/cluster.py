@@ -42,8 +42,9 @@ class DaskExecutor:
         self._own: Any = None
         if address is None:
             self._own = LocalCluster(  # type: ignore[no-untyped-call]
-                n_workers=workers, threads_per_worker=1, dashboard_address=None, scheduler_port=0
-            )
+                n_workers=workers, threads_per_worker=1, host="127.0.0.1", scheduler_port=0,
+                dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False},
+            )  # fmt: skip
         try:
             self._client: Any = Client(  # type: ignore[no-untyped-call]
                 address or self._own, timeout=PATIENCE, set_as_default=False

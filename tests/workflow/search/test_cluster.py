@@ -55,7 +55,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster
     """A scheduler and three workers on loopback: its address, and the workers' processes."""
     monkeypatch.setattr("workflow.search.cluster.PATIENCE", f"{HANG}s")
     card = tmp_path / "scheduler.json"
-    here = ("--host", "127.0.0.1", "--no-dashboard")
+    here = ("--host", "127.0.0.1", "--no-dashboard", "--dashboard-address", "127.0.0.1:0")
     with ExitStack() as stack:
         scheduler = stack.enter_context(
             started("distributed.cli.dask_scheduler", *here, "--port", "0", "--scheduler-file", str(card))
@@ -124,10 +124,12 @@ def test_what_is_closed_gives_up_what_has_not_begun(cluster: Cluster, tmp_path: 
     executor.close()
 
 
-def test_this_machines_own_cluster_needs_no_address() -> None:
-    executor = DaskExecutor(workers=1)
-    assert list(executor.map(pow, 2, [3, 5])) == [8, 32]
-    executor.close()
+def test_this_machines_own_clusters_need_no_address_and_no_fixed_port() -> None:
+    """Two at once, as two analysts start them: a second on a port that is taken would warn, an error here."""
+    executors = [DaskExecutor(workers=1), DaskExecutor(workers=1)]
+    for executor in executors:
+        assert list(executor.map(pow, 2, [3, 5])) == [8, 32]
+        executor.close()
 
 
 def test_nothing_private_travels_but_the_number_of_records(town: Town, tmp_path: Path) -> None:
