@@ -46,6 +46,7 @@ class TogetherOnAServer(LoadScopeScheduling):
         return nodeid.partition("::")[0] if nodeid.startswith(SERVED) else nodeid
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherOnAServer:
     """The scheduler of a run on several workers."""
     return TogetherOnAServer(config, log)
