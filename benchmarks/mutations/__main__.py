@@ -1,8 +1,8 @@
 """What the tests notice: `python -m benchmarks.mutations [PACKAGE ...] [--sample N --seed S] [--jobs J]`.
 
-Without packages, all of benchmarks/mutations/rooms.py; without --sample or --each, every mutant. Each package's
-part of benchmarks/results/mutations.json is written as soon as it is done. Survivors are listed there; each of
-them is killed by a test or explained in benchmarks/mutations_explained.toml.
+Without packages, all of benchmarks/mutations/rooms.py; without --sample or --each, every mutant. Each
+package's part of benchmarks/results/mutations.json is written as soon as it is done. Survivors are listed
+there; each of them is killed by a test or explained in benchmarks/mutations_explained.toml.
 """
 
 from __future__ import annotations
