@@ -59,8 +59,8 @@ def pair_tails(curve: RdpCurve, pairs: GaussianPairs) -> Tails:
 
     Notes
     -----
-    Kept for the last releases asked about: a receipt, its groups, a preview of the ledger and the bundle's own
-    check ask for the same one up to fifty times.
+    Kept for the last releases asked about: a receipt, its groups, a preview of the ledger and the bundle's
+    own check ask for the same one up to fifty times.
     """
     sharper = pair_logs(ORDERS, curve.values, pairs, _shift_bound(curve.values))
     coarser = renyi_tails(curve)

@@ -189,5 +189,5 @@ def test_what_is_kept_cannot_be_changed_and_belongs_to_its_release() -> None:
         first.logs[0] = 0.0
     assert pair_tails(curve, GaussianPairs(0.01, 2)) is not first
     assert pair_tails(curve, GaussianPairs(0.02)) is not first
-    dearer = np.where(ORDERS == ORDERS[-1], 0.4, 0.3) * ORDERS
+    dearer = np.where(ORDERS[-1] == ORDERS, 0.4, 0.3) * ORDERS
     assert pair_tails(RdpCurve(dearer), GaussianPairs(0.01)) is not first
