@@ -43,7 +43,7 @@ def add_trace_command(commands: Any) -> None:
     text = "hide chosen moments of a location trace, keep the trip; not differential privacy"
     parser = commands.add_parser("trace", help=text, description=text)
     parser.add_argument(
-        "file", metavar="FILE", help="GPX, TCX, GeoLife .plt, CSV, or GeoJSON line with times"
+        "file", metavar="FILE", help="GPX, TCX, FIT, GeoLife .plt, CSV, or GeoJSON line with times"
     )
     parser.add_argument(
         "--out", metavar="DIR", required=True, help="new folder for GPX, GeoJSON and statement"
