@@ -2,8 +2,8 @@
 
 FOLDER holds the real files and is ../shared/data beside the checkout unless named; where they are absent, or
 named `none`, the generated data alone are contested. `--enter MODULE:CLASS` lets a mechanism of one's own in.
-`--only london` contests one map, and its table takes the place of its older one: all others stay. The tables are
-stored in benchmarks/results/leaderboard.json and shown on the Studies page.
+`--only london` contests one map, and its table takes the place of its older one: all others stay. The tables
+are stored in benchmarks/results/leaderboard.json and shown on the Studies page.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ def main() -> None:
     parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0, 3.0])
     parser.add_argument("--mechanisms", nargs="+", default=[], help="names; all without")
     parser.add_argument(
-        "--data", "--only", nargs="+", default=[], help="beginnings of titles; all without; others stay stored"
+        "--data",
+        "--only",
+        nargs="+",
+        default=[],
+        help="beginnings of titles; others stay stored",
     )
     parser.add_argument("--enter", nargs="+", default=[], metavar="MODULE:CLASS", help="guests")
     parser.add_argument("--quick", action="store_true", help="coarse grids")
@@ -49,7 +53,9 @@ def main() -> None:
 
     kept = None if asked.print_only or asked.enter else store
     result = run(settings, report, peer_map, tuple(map(guest, asked.enter)), kept)
-    print(result.tables[0].csv(), result.facts(), *result.notes, sep="\n")
+    if not result.tables:
+        raise SystemExit("No map begins with that name, or its files are not there: name FOLDER and a title.")
+    print(*(table.csv() for table in result.tables), result.facts(), *result.notes, sep="\n")
 
 
 def guest(named: str) -> Mechanism:

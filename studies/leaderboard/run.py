@@ -67,7 +67,7 @@ class LeaderboardSettings:
     mechanisms: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     quick_search: bool = False
-    coarse: tuple[str, ...] = ("sparse-gp", "posterior-sampling", "noisy-cell-statistics")
+    coarse: tuple[str, ...] = ()
     coarse_maps: tuple[str, ...] = ("Generated", "London")
     seed: int = 60
     preset: str = "full"
@@ -137,7 +137,10 @@ def _result(
     return StudyResult(
         "leaderboard",
         settings.preset,
-        {**asdict(replace(settings, folder="real files" if settings.folder else "")), SECONDS_OF: dict(spent)},
+        {
+            **asdict(replace(settings, folder="real files" if settings.folder else "")),
+            SECONDS_OF: dict(spent),
+        },
         (settings.seed,),
         f"{settings.releases} simulated releases per design, fewer where the table says so",
         round(sum(spent.values()), 1),

@@ -199,8 +199,11 @@ def test_thinning_looks_at_times_only() -> None:
 @given(
     st.binary(max_size=300)
     | st.builds(lambda a, b: GPX[:a] + b + GPX[a:], st.integers(0, 600), st.binary(max_size=9))
-    | st.builds(lambda a, b: b"\x0c\x10\x54\x08" + a.to_bytes(4, "little") + b".FIT" + b,
-                st.integers(0, 90), st.binary(max_size=99))
+    | st.builds(
+        lambda a, b: b"\x0c\x10\x54\x08" + a.to_bytes(4, "little") + b".FIT" + b,
+        st.integers(0, 90),
+        st.binary(max_size=99),
+    )
 )
 def test_no_bytes_end_in_anything_but_a_trace_or_a_sentence(data: bytes) -> None:
     try:

@@ -319,3 +319,12 @@ def test_a_fitted_lengthscale_is_warned_of(tmp_path: Path, capsys: pytest.Captur
     wanted = ["--stops", "5", "--error", "100", "--every", "60", "--lengthscale", "fit", "--dry-run"]
     assert run(str(write_trip(tmp_path)), "--out", str(tmp_path / "out"), *wanted) == 0
     assert "Warning: the lengthscale was fitted to the private trace" in capsys.readouterr().out
+
+
+def test_large_numbers_are_numbers_in_a_statement(trip: Trace) -> None:
+    """A trip with next to no noise: mu 80 and epsilon 3,000 have a thousands separator in words only."""
+    assert rounded_up(12_345.6) == 12_350.0
+    settings = TraceSettings(windows=(window(STOP),), every=60.0, metres=1.5, error=1.0)
+    published = release_trace(plan_trace(trip, settings), open_ledger())
+    assert published.statement["secret_moments"][0]["epsilon_at_most"] > 1000.0
+    assert published.statement["mu"] > 30.0
