@@ -105,8 +105,9 @@ def trip_protection(path: str | Path) -> TripProtection:
         raise _no_statement(name)
     release, moments = said.get("release_id"), said.get("secrets")
     mu, radius = (_number(said.get(key)) for key in ("mu", "radius_m"))
-    counted = isinstance(moments, int) and not isinstance(moments, bool) and 0 < moments <= _MOST_MOMENTS
-    if not (isinstance(release, str) and _ID.match(release) and counted and min(mu, radius) > 0.0):
+    if not isinstance(moments, int) or isinstance(moments, bool) or not 0 < moments <= _MOST_MOMENTS:
+        raise _no_statement(name)
+    if not (isinstance(release, str) and _ID.match(release) and min(mu, radius) > 0.0):
         raise _no_statement(name)
     return TripProtection(release, moments, float(upper(mu, 4).replace(",", "")), radius)
 
