@@ -45,7 +45,7 @@ def ask_privacy(work: Workspace) -> None:
 def _question(work: Workspace) -> None:
     unit = work.choices.get("value_unit", "")
     name = work.choices.get("value_name") or "the value"
-    st.subheader("The question", anchor=False)
+    st.header("The question", anchor=False)
     side, value = st.columns([2, 3])
     sides = ["above", "below"]
     direction = side.selectbox(
@@ -73,7 +73,7 @@ def _question(work: Workspace) -> None:
 
 def _unit(work: Workspace) -> None:
     kind = work.record_word
-    st.subheader("Who is protected", anchor=False)
+    st.header("Who is protected", anchor=False)
     units = ["point", "cell"]
     unit = st.radio(
         label("unit"),
@@ -99,7 +99,7 @@ def _unit(work: Workspace) -> None:
 
 
 def _strength(work: Workspace) -> None:
-    st.subheader("How strongly", anchor=False)
+    st.header("How strongly", anchor=False)
     if _goal(work) == "budget":
         planning(work).wanted = None
         asked = float(work.choices.get("epsilon", 1.0))

@@ -42,7 +42,10 @@ def map_html(
         the SVG that stands there until the script draws, where it was made already
     """
     statement, domain = released.statement, released.domain
-    title, question = title_of(statement), words.asked(statement["subject"])
+    title, question = (
+        title_of(statement),
+        words.asked(statement["subject"], statement["guarantee"]["unit_word"]),
+    )
     facts = three_facts(statement, products)
     still = picture or picture_svg(domain.cells, geometry_dict(domain.region), products)
     body = f"""<header>
