@@ -217,6 +217,8 @@ class Mechanism(ABC):
     """How often a search looks around the best designs that it has found so far."""
     exact_on_a_computer: ClassVar[bool] = False
     """Whether the proof covers the numbers as a computer draws them, not only real numbers."""
+    quick: ClassVar[bool] = False
+    """Whether simulations are so quick that every budget of a frontier gets a local search of its own."""
     usual: ClassVar[bool] = False
     """Whether a search tries it unless told otherwise."""
 
@@ -335,6 +337,14 @@ class Mechanism(ABC):
         """(S, N) released sets of simulated releases of the world's records, on common random numbers."""
         count = world.releases(1 if self.free_paths else design.paths)
         return self.sets(design, world, world.records, count, SimulationEntropy(SEED))
+
+    def glance(self, design: Any, world: World) -> Bools:
+        """(S, N) released sets by which a search ranks its candidates: as `simulate` unless a mechanism is quicker.
+
+        On draws of their own, where they differ: the best of many designs on the same draws looks better than
+        it is, and what is shown is simulated again.
+        """
+        return self.simulate(design, world)
 
     def simulate_held_out(self, design: Any, world: World) -> Bools:
         """(S, N) released sets of releases of the training records only, whose held-out cells are judged."""

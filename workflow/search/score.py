@@ -29,7 +29,7 @@ class Batch:
 
 
 def score_batch(task: SearchTask, batch: Batch) -> list[tuple[float, Scored]]:
-    """Every design of a batch, with every free post-processing, at each budget that it can meet."""
+    """Every design of a batch, with every free post-processing, at each budget that it can meet: at a glance."""
     mechanism, found = mechanism_named(batch.mechanism), []
     for number in batch.scenes:
         scene = task.scenes[number]
@@ -47,7 +47,7 @@ def _variants(task: SearchTask, scene: Scene, design: Design, epsilon: float) ->
     mechanism, found = mechanism_of(design), []
     loss = mechanism.held_out(design, scene.world).bce if task.objective == "bce" else float("nan")
     for variant in mechanism.variants(design, task.ask):
-        utility = utility_of(scene, variant)
+        utility = Utility.of(scene.agreement(variant, glance=True))
         found.append(Scored(variant, scene.response, epsilon, replace(utility, bce=loss)))
     return found
 

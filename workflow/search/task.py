@@ -98,10 +98,11 @@ class Scene:
     world: World
     others: tuple[World, ...] = ()
 
-    def agreement(self, design: Design) -> Agreement:
-        """How simulated releases of a design compare with the maps to be reached."""
+    def agreement(self, design: Design, *, glance: bool = False) -> Agreement:
+        """How simulated releases of a design compare with the maps to be reached; at a glance to rank many."""
         mechanism = mechanism_of(design)
-        found = [world.agreement(mechanism.simulate(design, world)) for world in (self.world, *self.others)]
+        simulate = mechanism.glance if glance else mechanism.simulate
+        found = [world.agreement(simulate(design, world)) for world in (self.world, *self.others)]
         return found[0] if len(found) == 1 else average(found)
 
 
