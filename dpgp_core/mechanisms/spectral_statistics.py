@@ -21,7 +21,6 @@ from dpgp_core.mechanisms.base import (
     Ask,
     Budget,
     Design,
-    HeldOut,
     Mechanism,
     Parameter,
     Protection,
@@ -34,14 +33,14 @@ from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of, rounded_normal
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.simulation.world import SEED, World
-from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
+from dpgp_core.simulation.world import SEED, HeldOut, World
+from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.cost import Relation, release_mu
 from dpgp_core.spectral.model import Prepared as PreparedPlan
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
-from dpgp_core.spectral.reading import FieldPosterior
 from dpgp_core.spectral.shared import SharedReadings
 from dpgp_core.spectral.sums import RESPONSE_BITS, GridRecords, release_sums
+from dpgp_core.spectral.unclipped import unclipped
 
 STRATEGY = "water-filled"
 PRIOR = "exponential"
@@ -57,10 +56,6 @@ LENGTHSCALES = 3  # the shortest of the common grid
 RELEASES, COUNT_DRAWS = 12, 2
 GLANCE = 8  # releases by which a search ranks its candidates, of one release of the counts
 PATHS = 100  # paths drawn after the noise cost nothing
-REACH = 3.0  # the released field is said within so many clip bounds of the centre
-STEPS = 6001
-GROUPS = 64  # of cells by how well they are known, in going back to the field before clipping
-NEAR = 0.02  # clip bounds: so near the centre the slope there is taken
 DETAIL = 300  # nodes at which simulations compute posterior deviations
 SHARED = 24  # sets of shared readings kept; one takes a few MB
 
@@ -298,8 +293,12 @@ class SpectralStatistics(Mechanism):
         return world.shelf.keep("spectral", key, make)
 
     def _simulated(
-        self, design: SpectralStatisticsDesign, world: World, records: CollapsedRecords,
-        releases: int = RELEASES, draws: int = COUNT_DRAWS,
+        self,
+        design: SpectralStatisticsDesign,
+        world: World,
+        records: CollapsedRecords,
+        releases: int = RELEASES,
+        draws: int = COUNT_DRAWS,
     ) -> Floats:
         """(R, N) exceedance probabilities of simulated releases, on the same draws for every reading."""
         made = self._plan(design, world.facts, rough=True)
@@ -372,40 +371,3 @@ def _known(facts: PublicFacts, records: CollapsedRecords) -> PublicCounts:
     if facts.counts is not None:
         return PublicCounts("reference", n, facts.counts, single)
     return PublicCounts("unknown", n, None, single)
-
-
-def unclipped(posterior: FieldPosterior, prior: ClippedPrior, paths: Floats) -> tuple[Floats, Floats, Floats]:
-    """Paths, mean and deviation of the field before clipping, from the posterior of the clipped one.
-
-    Parameters
-    ----------
-    paths
-        (L, N) posterior paths of the clipped field.
-
-    Returns
-    -------
-    tuple of ndarray
-        (L, N), (N,) and (N,), response units, within REACH of the centre.
-
-    Notes
-    -----
-    A value t of the field stands for the level `prior.level(t, share)` of the clipped one, where the share is
-    the cell's posterior over its prior deviation. It increases in t, so paths exceed t as often as
-    `exceedance` states. The deviation is that for which a normal law states the same probability at the
-    centre, 0.
-    """
-    field = np.linspace(-REACH, REACH, STEPS)
-    clipped, spread = posterior.mean(), posterior.deviation()
-    share = np.clip(spread / prior.deviation, 0.0, 1.0)
-    group = np.rint(share * GROUPS).astype(np.int64)
-    found, mean, slope = np.empty(paths.shape), np.empty(share.size), np.empty(share.size)
-    for number in np.unique(group):
-        cells = np.flatnonzero(group == number)
-        level = prior.level(field, number / GROUPS)
-        at_centre = float(prior.level(0.0, number / GROUPS))
-        found[:, cells] = np.interp(paths[:, cells], level, field)
-        mean[cells] = np.interp(clipped[cells], level, field)
-        apart, near = clipped[cells] - at_centre, np.abs(mean[cells]) < NEAR
-        there = np.gradient(level, field)[STEPS // 2]
-        slope[cells] = np.where(near, there, apart / np.where(near, 1.0, mean[cells]))
-    return found, mean, spread / np.maximum(slope, 1e-3)

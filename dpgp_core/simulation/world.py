@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -53,6 +54,22 @@ class Agreement:
     iou_sd: float
     area_error: float
     right: float
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """How the model behind a design does on held-out cells.
+
+    Parameters
+    ----------
+    bce
+        Binary cross-entropy of its exceedance probabilities, NaN where it has none.
+    effective_dimension
+        `tr K (K + r^2 I)^-1` over the reference records, NaN where that has no meaning.
+    """
+
+    bce: float
+    effective_dimension: float = math.nan
 
 
 def average(found: Sequence[Agreement]) -> Agreement:

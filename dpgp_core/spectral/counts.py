@@ -145,7 +145,13 @@ def estimated_number(features: Features, shape: Floats, released: Floats) -> flo
 
 
 def read_counts(
-    prior: CountPrior, features: Features, released: Floats, noise: float, nodes: Nodes, *, rough: bool = False
+    prior: CountPrior,
+    features: Features,
+    released: Floats,
+    noise: float,
+    nodes: Nodes,
+    *,
+    rough: bool = False,
 ) -> NodeCounts:
     """Posterior of the counts given `sum phi + N(0, noise^2)`: post-processing, free.
 

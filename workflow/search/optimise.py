@@ -12,7 +12,7 @@ from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from workflow.errors import WorkflowError
 from workflow.progress import Report
 from workflow.search.executors import Executor, SerialExecutor
-from workflow.search.score import Batch, score_batch, with_held_out, with_held_out_iou
+from workflow.search.score import Batch, score_batch, utility_of, with_held_out, with_held_out_iou
 from workflow.search.sharpen import sharpened
 from workflow.search.task import FrontierPoint, Scored, SearchResult, SearchTask, family_of, model_of
 from workflow.search.unconstrained import baseline_set, free_held_out_iou, unconstrained_design
@@ -50,7 +50,7 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
             part = _part(tell, low + (0.75 + 0.25 * stage / mechanism.local_stages) * share, 0.25 * share)
             own += _run(task, where, fine, part, len(found) + len(own))
         if mechanism.quick:
-            own += _beside(task, mechanism, own, where, place)
+            own += _beside(task, mechanism, own, where, place, _part(tell, low + share, 0.0))
         found += own
     eligible = [item for budget, item in found if budget == task.epsilon]
     if not eligible:
@@ -62,12 +62,13 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
     result = SearchResult(
         unconstrained=replace(free, utility=replace(free.utility, holdout_iou=holdout)),
         chosen=with_held_out_iou(scene, with_held_out(scene, chosen)),
-        frontier=_frontier(task, found),
+        frontier=_frontier(task, found, chosen),
         baseline=baseline,
         evaluated=len(found),
         objective=task.objective,
         on_edge=_on_edge(chosen, eligible, place),
         public_mean=task.public_mean,
+        cutoffs=_cutoffs(task, chosen),
     )
     tell(1.0, "Search finished")
     return result
@@ -102,7 +103,9 @@ def _other_budgets(task: SearchTask) -> tuple[float, ...]:
     return tuple(epsilon for epsilon in sorted(set(task.frontier)) if epsilon != task.epsilon)
 
 
-def _bests(task: SearchTask, found: Found, epsilon: float, place: Place, most: int) -> list[tuple[int, Design]]:
+def _bests(
+    task: SearchTask, found: Found, epsilon: float, place: Place, most: int
+) -> list[tuple[int, Design]]:
     """The best few distinct designs at one budget, each with the number of its scene."""
     ranked = sorted(
         (item for budget, item in found if budget == epsilon), key=lambda item: task.loss(item.utility)
@@ -134,13 +137,14 @@ def _refinement(
     return batches
 
 
-def _beside(task: SearchTask, mechanism: Mechanism, found: Found, where: Executor, place: Place) -> Found:
+def _beside(
+    task: SearchTask, mechanism: Mechanism, found: Found, where: Executor, place: Place, tell: Report
+) -> Found:
     """A frontier as good as a search at each of its budgets: outward from the asked one, step by step.
 
     Each budget takes over the best designs of the one before, with its own noise, and looks around the best.
     """
     others, made = _other_budgets(task), Found()
-    quiet: Report = lambda fraction, text: None  # noqa: E731
     for side in (
         sorted((each for each in others if each < task.epsilon), reverse=True),
         sorted(each for each in others if each > task.epsilon),
@@ -149,8 +153,9 @@ def _beside(task: SearchTask, mechanism: Mechanism, found: Found, where: Executo
         for epsilon in side:
             over = _bests(task, known, last, place, BESIDE)
             taken = [Batch(mechanism.name, ((design, (epsilon,)),), (number,)) for number, design in over]
-            known += _run(task, where, taken, quiet, 0)
-            known += _run(task, where, _refinement(task, mechanism, known, epsilon, place, 1), quiet, 0)
+            known += _run(task, where, taken, tell, len(known))
+            near = _refinement(task, mechanism, known, epsilon, place, 1)
+            known += _run(task, where, near, tell, len(known))
             last = epsilon
         made += known[len(found) :]
     return made
@@ -164,16 +169,32 @@ def _run(task: SearchTask, where: Executor, batches: list[Batch], tell: Report, 
     return found
 
 
-def _frontier(task: SearchTask, found: Iterable[tuple[float, Scored]]) -> tuple[FrontierPoint, ...]:
+def _frontier(
+    task: SearchTask, found: Iterable[tuple[float, Scored]], chosen: Scored
+) -> tuple[FrontierPoint, ...]:
+    """The best of each family at each budget; at the asked one the chosen design stands for its family."""
     best: dict[tuple[float, str, str], Scored] = {}
     for budget, item in found:
         key = (budget, *family_of(item.design))
         if key not in best or task.loss(item.utility) < task.loss(best[key].utility):
             best[key] = item
+    shown = {key: sharpened(task, item) for key, item in best.items()}
+    shown[(task.epsilon, *family_of(chosen.design))] = chosen
     return tuple(
-        FrontierPoint(key[0], with_held_out(task.scene_of(best[key].response), sharpened(task, best[key])))
-        for key in sorted(best)
+        FrontierPoint(key[0], with_held_out(task.scene_of(shown[key].response), shown[key]))
+        for key in sorted(shown)
     )
+
+
+def _cutoffs(task: SearchTask, chosen: Scored) -> tuple[Scored, ...]:
+    """The chosen design with every cutoff that its mechanism offers: free, on the same simulated releases."""
+    mechanism, scene = mechanism_of(chosen.design), task.scene_of(chosen.response)
+    variants = mechanism.variants(chosen.design, task.ask)
+    offered = sorted({each.cutoff for each in variants} | {chosen.design.cutoff}, reverse=True)
+    if len(offered) == 1 or task.objective == "bce":
+        return ()
+    designs = (replace(chosen.design, cutoff=cutoff) for cutoff in offered)
+    return tuple(replace(chosen, design=design, utility=utility_of(scene, design)) for design in designs)
 
 
 def _sharpened_bests(task: SearchTask, eligible: Iterable[Scored]) -> list[Scored]:

@@ -99,7 +99,7 @@ class Scene:
     others: tuple[World, ...] = ()
 
     def agreement(self, design: Design, *, glance: bool = False) -> Agreement:
-        """How simulated releases of a design compare with the maps to be reached; at a glance to rank many."""
+        """How simulated releases of a design compare with the maps to be reached; a glance ranks many."""
         mechanism = mechanism_of(design)
         simulate = mechanism.glance if glance else mechanism.simulate
         found = [world.agreement(simulate(design, world)) for world in (self.world, *self.others)]
@@ -191,6 +191,8 @@ class SearchResult:
         Number of designs scored.
     on_edge
         (what, "smallest" or "largest") of everything chosen that lies at the end of what was tried.
+    cutoffs
+        The chosen design with every cutoff that was tried, largest first; empty where it has one only.
     public_mean
         Whether the releases that were compared start from the public map.
     """
@@ -203,6 +205,7 @@ class SearchResult:
     objective: Objective
     on_edge: tuple[tuple[str, str], ...] = ()
     public_mean: bool = False
+    cutoffs: tuple[Scored, ...] = ()
 
     @property
     def model(self) -> PosteriorSamplingDesign:
@@ -212,8 +215,11 @@ class SearchResult:
     @property
     def loss(self) -> float:
         """What the search has minimised, of its answer."""
-        found = self.chosen.utility
-        return found.bce if self.objective == "bce" else -found.known_agreement
+        return self.loss_of(self.chosen.utility)
+
+    def loss_of(self, utility: Utility) -> float:
+        """What the search has minimised, of any design."""
+        return utility.bce if self.objective == "bce" else -utility.known_agreement
 
     @property
     def bce_increase(self) -> float:
