@@ -18,7 +18,7 @@ from pages.shared.glossary import label, tip
 from pages.shared.plain_text import plain
 from pages.shared.workspace import Workspace
 from workflow import words
-from workflow.settings.defaults import USUAL_DELTA
+from workflow.settings.defaults import DEFAULT_MECHANISMS, USUAL_DELTA
 
 KEEP: Any = {"persist_state": "session"}
 OBJECTIVES = {
@@ -176,7 +176,7 @@ def _more(work: Workspace) -> None:
         mechanisms = st.multiselect(
             "Mechanisms to try",
             list(MECHANISMS),
-            default=work.choices.get("mechanisms", list(MECHANISMS)[:1]),
+            default=list(work.choices.get("mechanisms", DEFAULT_MECHANISMS)),
             format_func=lambda name: MECHANISMS[name].title,
             help=" ".join(f"{each.title}: {each.summary}" for each in MECHANISMS.values()),
             key=f"mechanisms_{work.mark}",

@@ -8,8 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from dpgp_core.mechanisms.base import Design
-from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
-from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
+from dpgp_core.mechanisms.registry import mechanism_of
 from pages.shared.apart import apart, workers
 from pages.shared.jobs import Job
 from workflow.progress import Report
@@ -87,15 +86,9 @@ def load_and_tune(
             blind,
             lambda fraction, text: report(0.05 + 0.95 * fraction, text),
             executor,
-            beside=budgets(settings),
+            walked=BUDGETS,
         )
         return project, found
-
-
-def budgets(settings: ReleaseSettings) -> tuple[float, ...]:
-    """Budgets at which the search looks for designs: all of the slider where it is quick."""
-    quick = all(mechanism_named(name).quick for name in settings.mechanisms)
-    return BUDGETS if quick else FRONTIER_EPSILONS
 
 
 def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -24,7 +24,7 @@ SPECTRAL = {"mechanisms": ("spectral-statistics",), "prior_mean": False}
 
 
 @pytest.fixture(autouse=True)
-def searches(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ReleaseSettings]]:
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[ReleaseSettings]:
     """Searches are over when the screen asks for them; their settings, in order."""
     asked: list[ReleaseSettings] = []
 
@@ -35,7 +35,7 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[ReleaseSettings]]
         return job
 
     monkeypatch.setattr(search_panel, "search_job", made)
-    yield asked
+    return asked
 
 
 def found_of(app: AppTest) -> workspace.Found:

@@ -84,7 +84,7 @@ def _coarse(task: SearchTask, mechanism: Mechanism) -> list[Batch]:
     Budgets beside it wait where a mechanism is quick: they start from the best at the asked one (`_beside`).
     """
     scenes = tuple(range(len(task.scenes)))
-    beside = () if mechanism.quick else _other_budgets(task)
+    beside = () if mechanism.quick else _others(task, task.frontier)
     plain = mechanism.grid(task.facts, replace(task.ask, thorough=False))
     asked = dict.fromkeys(mechanism.grid(task.facts, replace(task.ask, thorough=True)), (task.epsilon,))
     budgets: dict[Design, tuple[float, ...]] = {
@@ -99,8 +99,9 @@ def _coarse(task: SearchTask, mechanism: Mechanism) -> list[Batch]:
     ]
 
 
-def _other_budgets(task: SearchTask) -> tuple[float, ...]:
-    return tuple(epsilon for epsilon in sorted(set(task.frontier)) if epsilon != task.epsilon)
+def _others(task: SearchTask, budgets: tuple[float, ...]) -> tuple[float, ...]:
+    """Budgets other than the asked one, each once, increasing."""
+    return tuple(epsilon for epsilon in sorted(set(budgets)) if epsilon != task.epsilon)
 
 
 def _bests(
@@ -144,7 +145,7 @@ def _beside(
 
     Each budget takes over the best designs of the one before, with its own noise, and looks around the best.
     """
-    others, made = _other_budgets(task), Found()
+    others, made = _others(task, (*task.frontier, *task.walked)), Found()
     for side in (
         sorted((each for each in others if each < task.epsilon), reverse=True),
         sorted(each for each in others if each > task.epsilon),

@@ -128,6 +128,8 @@ class SearchTask:
         "iou" (expected agreement) or "bce" (the paper's).
     frontier
         Further epsilons at which designs are shown.
+    walked
+        Epsilons beyond these at which mechanisms with quick simulations are tried, and shown.
     unconstrained
         The baseline's design where it is known already.
     public_mean
@@ -142,6 +144,7 @@ class SearchTask:
     mechanisms: tuple[str, ...]
     objective: Objective = "iou"
     frontier: tuple[float, ...] = FRONTIER_EPSILONS
+    walked: tuple[float, ...] = ()
     unconstrained: Scored | None = None
     public_mean: bool = False
 

@@ -101,6 +101,7 @@ def tune(
     executor: Executor | None = None,
     *,
     beside: tuple[float, ...] = FRONTIER_EPSILONS,
+    walked: tuple[float, ...] = (),
 ) -> Tuned:
     """Search on the reference data; of the private records only the public number is used.
 
@@ -108,6 +109,8 @@ def tune(
     ----------
     beside
         Further epsilons for a frontier, where it is shown; the choice does not depend on them.
+    walked
+        Epsilons beyond these for mechanisms with quick simulations.
     """
     settings = project.settings
     if settings.lengthscale is not None and settings.ridge is not None:
@@ -116,15 +119,15 @@ def tune(
         )
     facts = public_facts(project)  # one for both starts: what is made of the domain is made once
     if not settings.tries_public_map:
-        return _tuned(project, report, executor, beside, facts)
+        return _tuned(project, report, executor, (beside, walked), facts)
     tell = report or (lambda fraction, text: None)
     with_map, without = (
         replace(project, settings=settings.with_changes(prior_mean=used)) for used in (True, False)
     )
-    plain = _tuned(without, lambda share, text: tell(0.5 * share, text), executor, beside, facts)
+    plain = _tuned(without, lambda share, text: tell(0.5 * share, text), executor, (beside, walked), facts)
     mapped = _tuned(
-        with_map, lambda share, text: tell(0.5 + 0.5 * share, text), executor, beside,
-        facts, plain.result.unconstrained,
+        with_map, lambda share, text: tell(0.5 + 0.5 * share, text), executor,
+        (beside, walked), facts, plain.result.unconstrained,
     )  # fmt: skip
     return better_start(plain, mapped)
 
@@ -142,13 +145,14 @@ def _tuned(
     project: Project,
     report: Report | None,
     executor: Executor | None,
-    beside: tuple[float, ...],
+    budgets: tuple[tuple[float, ...], tuple[float, ...]],
     facts: PublicFacts,
     unconstrained: Scored | None = None,
 ) -> Tuned:
     """One search, with or without the public map as the settings say."""
-    settings = project.settings
-    task = replace(search_task(project, report, unconstrained, executor, facts), frontier=beside)
+    settings, (beside, walked) = project.settings, budgets
+    task = search_task(project, report, unconstrained, executor, facts)
+    task = replace(task, frontier=beside, walked=walked)
     result = search(task, report, executor)
     model = result.model
     free_agreement, basis = None, ""
