@@ -50,6 +50,8 @@ class Reach:
                 self.check(path)
         if settings.region is not None:
             self.check(settings.region)
+        if settings.limits is not None:
+            self.check(settings.limits)
         if settings.ledger is not None and not self.open:
             raise WorkflowError(
                 "These settings name a ledger of their own, but this app keeps one for everybody: "

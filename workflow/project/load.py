@@ -22,7 +22,6 @@ from workflow.project.response import ResponseScale
 from workflow.project.trip import TripProtection, trip_protection
 from workflow.settings.defaults import default_priors, usual_delta
 from workflow.settings.model import ReleaseSettings, SourceSettings
-from workflow.settings.waiting import refuse_waiting
 from workflow.settings.words import ReferenceKind, Transform
 
 PADDING_RINGS = 4
@@ -217,7 +216,6 @@ def build_lattice(domain: Domain) -> Lattice:
 
 def load_project(settings: ReleaseSettings, progress: Progress | None = None) -> Project:
     """Load the domain first, then the sources; every failure is one sentence."""
-    refuse_waiting(settings)
     report = progress or (lambda fraction, text: None)
     trip = None if settings.data.trip is None else trip_protection(settings.data.trip)
     report(0.0, "Filling the region with hexagons")
