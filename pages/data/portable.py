@@ -74,4 +74,5 @@ def _renamed(settings: ReleaseSettings, name: Callable[[str], str]) -> ReleaseSe
         data=source(settings.data),
         reference=None if settings.reference is None else source(settings.reference),
         region=None if settings.region is None else name(settings.region),
+        layers=tuple(name(path) for path in settings.layers),
     )

@@ -11,6 +11,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.excursion.sets import Direction
 from dpgp_core.mechanisms.base import Design, Protects, Unit
 from dpgp_core.mechanisms.facts import Relation
+from geo.own_layers import OwnLayer
 from workflow.errors import WorkflowError
 from workflow.project.relative import Relative
 from workflow.project.response import ResponseScale
@@ -124,6 +125,8 @@ class Release:
         the public field to which values and threshold are relative, None where they are the data's own
     stated
         what the curator says about collection, access and the like
+    layers
+        public layers of the curator's own, published with the map
     threshold
         in the data's own unit; direction "above" or "below"
     """
@@ -159,6 +162,7 @@ class Release:
     ledger_entry: str = ""
     notes: tuple[str, ...] = field(default_factory=tuple)
     stated: StatedFacts = NOTHING_STATED
+    layers: tuple[OwnLayer, ...] = ()
 
     def __post_init__(self) -> None:
         if self.paths.ndim != 2 or self.paths.shape[1] != len(self.cells):
