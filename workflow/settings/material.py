@@ -168,8 +168,8 @@ class MaterialSettings(Checked):
     layers: Annotated[
         tuple[str, ...],
         Setting(
-            "Public layers drawn over the map and published with it: GeoJSON or GeoPackage files of "
-            "boroughs, roads, rivers or stations. Naming a file declares it public.",
+            "Public GeoJSON or GeoPackage files drawn over the map and published with it, such as boroughs; "
+            "naming one declares it public.",
             "geography",
             longest=MOST_LAYERS,
             metavar="FILE",
@@ -179,8 +179,8 @@ class MaterialSettings(Checked):
     label_columns: Annotated[
         tuple[str, ...],
         Setting(
-            "Columns with the names that the layers show: one for each file in their order, or one for all; "
-            "an empty text for none.",
+            "Columns with the names that the layers show: one for each file, or one for all; an empty text "
+            "for none.",
             "geography",
             longest=MOST_LAYERS,
             flag="label-column",
