@@ -68,7 +68,9 @@ def plumes(rng: np.random.Generator, most: int = 5) -> Floats:
     for _ in range(int(rng.integers(1, most + 1))):
         source, side = rng.uniform(-1.0, 0.6), rng.uniform(-0.9, 0.9)
         distance = along - source
-        width = np.exp(rng.uniform(np.log(0.05), np.log(0.2))) + rng.uniform(0.05, 0.35) * np.maximum(distance, 0.0)
+        width = np.exp(rng.uniform(np.log(0.05), np.log(0.2))) + rng.uniform(0.05, 0.35) * np.maximum(
+            distance, 0.0
+        )
         reach = np.exp(rng.uniform(np.log(0.2), np.log(1.5)))
         front = 1.0 / (1.0 + np.exp(-np.clip(distance / 0.04, -40.0, 40.0)))
         trace = front * np.exp(-np.maximum(distance, 0.0) / reach)

@@ -79,7 +79,9 @@ def network_inputs(seen: Sighting, encoders: Sequence[Encoder]) -> tuple[Single,
     field constant, unit normal a priori and records without scatter, it would have posterior mean
     `D S/(D^2 + s^2)`: that, and `D^2/(D^2 + s^2)`, are the two channels of each blur.
     """
-    share = np.array([usual_density(encoder, mask) for encoder, mask in zip(encoders, seen.mask, strict=True)])
+    share = np.array(
+        [usual_density(encoder, mask) for encoder, mask in zip(encoders, seen.mask, strict=True)]
+    )
     unit = (share * seen.number)[:, None, None]
     density = seen.density / unit
     signal = (seen.signal - seen.middle[:, None, None] * seen.density) / (unit * seen.spread[:, None, None])

@@ -50,7 +50,9 @@ def convolved(x: Single, weight: Single) -> Single:
     padded = np.zeros((batch, channels, high + 2, wide + 2), dtype=x.dtype)
     padded[:, :, 1:-1, 1:-1] = x
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(2, 3))
-    columns = np.ascontiguousarray(windows.transpose(0, 1, 4, 5, 2, 3)).reshape(batch, channels * 9, high * wide)
+    columns = np.ascontiguousarray(windows.transpose(0, 1, 4, 5, 2, 3)).reshape(
+        batch, channels * 9, high * wide
+    )
     return np.asarray(weight.reshape(weight.shape[0], -1) @ columns).reshape(batch, -1, high, wide)
 
 

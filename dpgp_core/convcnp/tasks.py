@@ -24,6 +24,24 @@ SPREADS = (0.1, 0.8)
 """Ranges of the training, each drawn evenly on a logarithmic scale."""
 
 
+LARGEST = 4.0
+"""Fields beyond so many public spreads count as that in the training."""
+
+
+def _finer() -> Floats:
+    """(FINE, SIDE) linear interpolation from the pixels to the simulated cells along one axis."""
+    at = np.clip((np.arange(FINE) + 0.5) * SIDE / FINE - 0.5, 0.0, SIDE - 1.0)
+    return np.asarray(np.maximum(0.0, 1.0 - np.abs(at[:, None] - np.arange(SIDE)[None, :])))
+
+
+_FINER = _finer()
+
+
+def finer(pixels: NDArray[np.floating]) -> Floats:
+    """(..., FINE, FINE) values at the simulated cells from values (..., SIDE, SIDE) at the pixels."""
+    return np.asarray(_FINER @ pixels @ _FINER.T, dtype=float)
+
+
 @dataclass(frozen=True, eq=False)
 class Tasks:
     """B simulated tasks.

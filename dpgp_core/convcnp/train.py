@@ -13,11 +13,8 @@ import numpy as np
 
 from dpgp_core.convcnp.inputs import network_inputs
 from dpgp_core.convcnp.network import BLOCKS, LEAST_SD, shapes
-from dpgp_core.convcnp.tasks import Simulator, Tasks
+from dpgp_core.convcnp.tasks import LARGEST, Simulator, Tasks
 from dpgp_core.errors import InvalidValue
-
-LARGEST = 4.0
-"""Targets beyond so many public spreads count as that: what is shown is within them."""
 
 RATE, WARM = 1.5e-3, 100
 
@@ -53,7 +50,9 @@ def forward(torch: Any, w: dict[str, Any], channels: Any, context: Any) -> tuple
 
     def block(name: str, x: Any) -> Any:
         shift = told @ w[f"{name}.context"].T
-        return torch.relu(f.conv2d(x, w[f"{name}.weight"], w[f"{name}.bias"], padding=1) + shift[:, :, None, None])
+        return torch.relu(
+            f.conv2d(x, w[f"{name}.weight"], w[f"{name}.bias"], padding=1) + shift[:, :, None, None]
+        )
 
     levels, x = [], channels
     for level in range(4):
@@ -70,7 +69,9 @@ def forward(torch: Any, w: dict[str, Any], channels: Any, context: Any) -> tuple
 def loss_of(torch: Any, mean: Any, sd: Any, truth: Any, inside: Any, level: Any) -> tuple[Any, Any]:
     """Mean negative log density of the fields, and mean cross-entropy of their exceedance of `level`."""
     f = torch.nn.functional
-    both = f.interpolate(torch.stack([mean, sd], dim=1), scale_factor=2.0, mode="bilinear", align_corners=False)
+    both = f.interpolate(
+        torch.stack([mean, sd], dim=1), scale_factor=2.0, mode="bilinear", align_corners=False
+    )
     mean, sd = both[:, 0], both[:, 1]
     weight = inside / inside.sum(dim=(1, 2), keepdim=True) / len(truth)
     z = (truth - mean) / sd
@@ -102,7 +103,9 @@ def train(out: Path, seconds: float, batch: int, seed: int, threads: int) -> Non
     optimiser = torch.optim.AdamW(weights.values(), lr=RATE, weight_decay=1e-4)
     simulator, levels = Simulator(seed), np.random.default_rng(seed + 1)
     check = tensors(torch, Simulator(seed + 2).tasks(256), device)
-    checked = torch.from_numpy(np.random.default_rng(seed + 3).standard_normal(256).astype(np.float32)).to(device)
+    checked = torch.from_numpy(np.random.default_rng(seed + 3).standard_normal(256).astype(np.float32)).to(
+        device
+    )
     log: list[dict[str, float]] = []
     begun, step, seen = time.monotonic(), 0, [0.0, 0.0]
 
@@ -125,7 +128,11 @@ def train(out: Path, seconds: float, batch: int, seed: int, threads: int) -> Non
         seen[:] = [0.0, 0.0]
 
     while (spent := time.monotonic() - begun) < seconds:
-        rate = RATE * min(1.0, (step + 1) / WARM) * (0.02 + 0.98 * 0.5 * (1.0 + math.cos(math.pi * spent / seconds)))
+        rate = (
+            RATE
+            * min(1.0, (step + 1) / WARM)
+            * (0.02 + 0.98 * 0.5 * (1.0 + math.cos(math.pi * spent / seconds)))
+        )
         for group in optimiser.param_groups:
             group["lr"] = rate
         channels, context, truth, inside = tensors(torch, simulator.tasks(batch), device)
