@@ -1,10 +1,10 @@
 """The neural process beside spectral statistics on simulated fields: `python -m benchmarks.convcnp`.
 
-Fields of four kinds on 2,403 hexagons, 4,000 records with as much scatter as signal. Both mechanisms know mean,
-spread and scatter; the range of the one and the width of the other are chosen on two fields of the same kind, the
-figures are means over eight others, one release each. The kinds are those of the training, with other seeds: on
-them the network is at home. Then its calibration over 256 tasks of the training's own law, and the CPU time of one
-release.
+Fields of four kinds on 2,403 hexagons, 4,000 records with as much scatter as signal. Both mechanisms know
+mean, spread and scatter; the range of the one and the width of the other are chosen on two fields of the same
+kind, the figures are means over eight others, one release each. The kinds are those of the training, with
+other seeds: on them the network is at home. Then its calibration over 256 tasks of the training's own law of
+each kind, and the CPU time of one release.
 """
 
 from __future__ import annotations
@@ -142,7 +142,8 @@ def contests(choosing: int, judged: int) -> Iterator[str]:
                 chosen = getattr(design, "width", getattr(design, "lengthscale", 0.0))
                 yield (
                     f"{kind:8}  {epsilon:7.1f}  {name:8}  {np.mean([s.iou for s in kept]):.3f}  {error:.3f}  "
-                    f"{np.mean([s.nll for s in kept]):6.3f}  {np.mean([s.held for s in kept]):.3f}  {chosen:6.0f}"
+                    f"{np.mean([s.nll for s in kept]):6.3f}  {np.mean([s.held for s in kept]):.3f}  "
+                    f"{chosen:6.0f}"
                 )
 
 
@@ -188,8 +189,8 @@ def main() -> None:
     quick = parser.parse_args().quick
     choosing, judged, tasks = (1, 2, 16) if quick else (CHOOSING, JUDGED, TASKS)
     print(
-        f"Seed {SEED}, delta {DELTA:g}; {CELLS:,} hexagons, {RECORDS:,} records, {choosing} fields to choose on, "
-        f"{judged} judged."
+        f"Seed {SEED}, delta {DELTA:g}; {CELLS:,} hexagons, {RECORDS:,} records, "
+        f"{choosing} fields to choose on, {judged} judged."
     )
     print("field     epsilon  mechanism  IoU    s.e.    NLL    in 90 %  width or range, m")
     for line in contests(choosing, judged):

@@ -12,7 +12,7 @@ FINE = 64
 """Cells along each axis of the simulated domains: two by two to a pixel."""
 
 STEP = 2.0 / FINE
-POINTS: Floats = -1.0 + STEP * (np.arange(FINE) + 0.5)
+POINTS: Floats = np.asarray(-1.0 + STEP * (np.arange(FINE) + 0.5), dtype=np.float64)
 """(FINE,) middles of the simulated cells along either axis, window units."""
 
 _TORUS = 128  # cells of the torus on which Gaussian fields are drawn: twice as wide as the window

@@ -31,7 +31,8 @@ class Sighting:
     Parameters
     ----------
     signal, density : ndarray, shape (B, SIDE, SIDE)
-        Released functions at the pixels: sums of clipped responses, and of ones, times the kernel, plus noise.
+        Released functions at the pixels: sums of clipped responses, and of ones, times the kernel, plus
+        noise.
     signal_noise, density_noise : ndarray, shape (B,)
         Deviations of the noise at a pixel.
     number : ndarray, shape (B,)
@@ -104,7 +105,8 @@ def network_inputs(seen: Sighting, encoders: Sequence[Encoder]) -> tuple[Single,
     np.clip(found, -8.0, 8.0, out=found)
     width = np.array([encoder.width for encoder in encoders])
     context = np.column_stack([
-        np.log(signal_noise) / 3.0, np.log(density_noise) / 3.0, np.log(width / 0.2), np.log(seen.number / 2e3) / 3.0,
+        np.log(signal_noise) / 3.0, np.log(density_noise) / 3.0, np.log(width / 0.2),
+        np.log(seen.number / 2e3) / 3.0,
         np.log(seen.ridge), np.log(seen.spread / 0.4), 2.0 * seen.middle,
     ])  # fmt: skip
     return found, np.clip(context, -6.0, 6.0).astype(np.float32)

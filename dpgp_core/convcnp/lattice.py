@@ -23,7 +23,7 @@ PIXEL = 2.0 / SIDE
 REACH = 0.9
 """The domain's longer side fills so much of the window; the rest is margin."""
 
-AXIS: Floats = -1.0 + PIXEL * (np.arange(SIDE) + 0.5)
+AXIS: Floats = np.asarray(-1.0 + PIXEL * (np.arange(SIDE) + 0.5), dtype=np.float64)
 """(SIDE,) middles of the pixels along either axis, window units."""
 
 

@@ -94,7 +94,7 @@ class Network:
 
         def block(name: str, x: Single) -> Single:
             shift = w[f"{name}.bias"] + told @ w[f"{name}.context"].T
-            return np.maximum(convolved(x, w[f"{name}.weight"]) + shift[:, :, None, None], 0.0)
+            return np.asarray(np.maximum(convolved(x, w[f"{name}.weight"]) + shift[:, :, None, None], 0.0))
 
         levels, x = [], channels
         for level in range(4):

@@ -108,7 +108,8 @@ def _records(
         count = rng.multinomial(number, chance.ravel()).reshape(chance.shape)
     of = np.repeat(np.arange(chance.size), count.ravel())
     drawn = np.clip(field.ravel()[of] + scatter * rng.standard_normal(of.size), -1.0, 1.0)
-    return count, np.bincount(of, drawn, minlength=chance.size).reshape(chance.shape)
+    total = np.asarray(np.bincount(of, drawn, minlength=chance.size), dtype=float)
+    return count.astype(float), total.reshape(chance.shape)
 
 
 @dataclass(frozen=True, eq=False)

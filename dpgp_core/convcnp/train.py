@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpgp_core.convcnp.inputs import network_inputs
-from dpgp_core.convcnp.network import BLOCKS, LEAST_SD, shapes
+from dpgp_core.convcnp.network import LEAST_SD, shapes
 from dpgp_core.convcnp.tasks import LARGEST, Simulator, Tasks
 from dpgp_core.errors import InvalidValue
 
@@ -115,13 +115,15 @@ def train(out: Path, seconds: float, batch: int, seed: int, threads: int) -> Non
             nll, cross = (float(each) for each in loss_of(torch, mean, sd, check[2], check[3], checked))
         log.append({
             "step": step, "seconds": round(time.monotonic() - begun, 1),
-            "training": round(seen[0] / max(seen[1], 1e-9), 4), "nll": round(nll, 4), "exceedance": round(cross, 4),
+            "training": round(seen[0] / max(seen[1], 1e-9), 4), "nll": round(nll, 4),
+            "exceedance": round(cross, 4),
         })  # fmt: skip
         print(json.dumps(log[-1]), flush=True)
         arrays = {name: value.cpu().numpy() for name, value in average.items()}
         save_file(arrays, out, metadata={"seed": str(seed), "steps": str(step)})
         facts = {
-            "seed": seed, "batch": batch, "steps": step, "tasks": step * batch, "device": device, "torch": torch.__version__,
+            "seed": seed, "batch": batch, "steps": step, "tasks": step * batch, "device": device,
+            "torch": torch.__version__,
             "threads": threads, "rate": RATE, "validation tasks": 256, "log": log,
         }  # fmt: skip
         out.with_suffix(".json").write_text(json.dumps(facts, indent=1) + "\n")

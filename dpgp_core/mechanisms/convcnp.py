@@ -261,8 +261,9 @@ class ConvCnp(Mechanism):
 
     def describe(self, design: ConvCnpDesign) -> str:
         return (
-            f"encoder {significant(design.width, 4)} m wide, mu {significant(design.mu, 4)}; told a spread of "
-            f"{significant(design.spread * design.amplitude, 3)} and a scatter of {significant(design.ridge, 3)}"
+            f"encoder {significant(design.width, 4)} m wide, mu {significant(design.mu, 4)}; told "
+            f"a spread of {significant(design.spread * design.amplitude, 3)} and a scatter of "
+            f"{significant(design.ridge, 3)}"
         )
 
     def receipt_lines(self, design: ConvCnpDesign) -> tuple[tuple[str, str], ...]:

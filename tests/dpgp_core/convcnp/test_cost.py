@@ -56,7 +56,7 @@ def test_gaussian_accounting_against_the_earlier_functional_mechanism() -> None:
 
 
 def test_noise_of_both_accountings() -> None:
-    """Clip bound 1: the paper's composition at its best split asks for sqrt(6)/mu, the joint price for 2/mu."""
+    """Clip bound 1: the paper's composition at its best split needs sqrt(6)/mu, the joint price 2/mu."""
     joint, paper = channel_noise(0.5, CLEAN, "joint"), channel_noise(0.5, CLEAN, "paper")
     assert (joint.sums, joint.counts) == pytest.approx((4.0, 4.0), rel=1e-9)
     assert (paper.sums, paper.counts) == pytest.approx((4.8989795, 4.8989795), rel=1e-7)

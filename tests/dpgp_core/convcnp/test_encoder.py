@@ -23,7 +23,7 @@ def test_the_set_convolution_of_two_records() -> None:
     ("width", "numbers", "error"), [(0.1, 473, 0.0016), (0.22, 110, 0.0071), (0.5, 28, 0.0120)]
 )
 def test_the_noise_at_the_pixels_has_the_kernels_covariance(width: float, numbers: int, error: float) -> None:
-    """Theorem 1 asks for noise of covariance K; what is left out of it is below .02 (spec, section 8, item 7)."""
+    """Theorem 1 asks for noise of covariance K; what is left out is below .02 (spec, section 8, item 7)."""
     encoder = Encoder.of(width)
     assert encoder.size == numbers
     colour = np.kron(encoder.colour, encoder.colour)[:, encoder.kept.ravel()]
