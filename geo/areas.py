@@ -42,6 +42,12 @@ class Areas:
     weights: NDArray[np.float64]
     covered: NDArray[np.float64]
 
+    def part(self, kept: NDArray[np.bool_]) -> Areas:
+        """The areas of a mask (A,)."""
+        chosen = np.flatnonzero(kept).tolist()
+        names = tuple(self.names[at] for at in chosen)
+        return Areas(names, tuple(self.shapes[at] for at in chosen), self.weights[kept], self.covered[kept])
+
 
 def named_areas(source: Source, domain: Domain, name: str = "") -> Areas:
     """Read the polygons of a GeoJSON file, one area for each feature, and lay them over a domain.
@@ -77,10 +83,28 @@ def named_areas(source: Source, domain: Domain, name: str = "") -> Areas:
             raise DomainError("the file holds something that is no GeoJSON feature.")
         names.append(_name_of(feature, name, number))
         shapes.append(region_from_geojson({**feature, **crs}).shape)
-    weights, covered = _overlaps(domain, shapes)
-    if not weights.any():
+    found = areas_of(names, shapes, domain)
+    if not found.weights.any():
         raise DomainError("none of the areas touches a hexagon: give areas of the region that was released.")
-    return Areas(tuple(names), tuple(shapes), weights, covered)
+    return found
+
+
+def areas_of(names: Sequence[str], shapes: Sequence[MultiPolygon], domain: Domain) -> Areas:
+    """Lay areas over a domain.
+
+    Parameters
+    ----------
+    names : sequence of str
+    shapes : sequence of MultiPolygon
+        WGS 84 degrees.
+    domain : Domain
+
+    Returns
+    -------
+    Areas
+        Those that touch no hexagon have weights of zero.
+    """
+    return Areas(tuple(names), tuple(shapes), *_overlaps(domain, shapes))
 
 
 def _name_of(feature: Mapping[str, Any], name: str, number: int) -> str:

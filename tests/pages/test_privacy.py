@@ -243,7 +243,7 @@ def without_reference(open_app: OpenApp) -> AppTest:
     work = work_of(app)
     work.choose(
         bbox=BOX, region=None, resolution=6, threshold=30.0, centre=30.0, clip=12.0, epsilon=3.0, quick=True,
-        priors=("car",),
+        priors=("car",), mechanisms=("posterior-sampling",),
     )  # fmt: skip
     work.asked_domain, work.domain = (None, BOX, 6), domain_of(None, BOX, 6)
     app.switch_page(PRIVACY.path).run()
