@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
@@ -96,6 +97,7 @@ class Column:
         try:
             if self._file is None:
                 self._file = tempfile.TemporaryFile()  # noqa: SIM115
+                weakref.finalize(self, self._file.close)  # arrays made of it live on
             self._file.seek(0, 2)
             for block in self._held:
                 if block.size:

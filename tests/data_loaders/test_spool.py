@@ -20,7 +20,8 @@ def test_a_short_column_stays_in_memory_and_a_long_one_leaves_it() -> None:
     assert not isinstance(column.array(), np.memmap)
     column.add(np.array([8.0]))  # 32 bytes: one more than may stay
     found = column.array()
-    assert isinstance(found, np.memmap) and found.mode == "r"
+    assert isinstance(found, np.memmap)
+    assert found.mode == "r"
     column.add(np.array([], dtype=float))
     assert column.array().tolist() == [1.5, -2.0, 4.0, 8.0]
     assert Column().array("M8[s]").dtype == np.dtype("M8[s]")
@@ -60,8 +61,10 @@ def test_observations_take_a_column_on_disk_as_it_is_and_copy_any_other() -> Non
         identifier=rows.array("name"),
     )  # fmt: skip
     mine[0] = 0.0
-    assert isinstance(made.x, np.memmap) and isinstance(made.identifier, np.memmap)
-    assert made.y.tolist() == [5.0, 6.0, 7.0] and made.identifier.tolist() == [b"A", b"B", b"C"]
+    assert isinstance(made.x, np.memmap)
+    assert isinstance(made.identifier, np.memmap)
+    assert made.y.tolist() == [5.0, 6.0, 7.0]
+    assert made.identifier.tolist() == [b"A", b"B", b"C"]
     with pytest.raises(ValueError, match="WRITEABLE"):
         made.x.setflags(write=True)
 

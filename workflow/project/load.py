@@ -16,6 +16,7 @@ from dpgp_core.priors.registry import can_make, make_prior
 from geo import Domain, crs_by_name, domain_from_bbox, domain_from_geojson
 from workflow.errors import WorkflowError
 from workflow.project.overlap import refuse_overlap
+from workflow.project.read_before import read_or_remembered
 from workflow.project.records import PlacedObservations, cell_medians, located, place, public_n
 from workflow.project.relative import Relative, relative_field
 from workflow.project.response import ResponseScale
@@ -152,7 +153,8 @@ def load_source(
     DataError, CrsError, WorkflowError
         One sentence each.
     """
-    return source.read_by.read(replace(source, crs=crs_by_name(source.crs)), unit, owner)
+    named = replace(source, crs=crs_by_name(source.crs))
+    return read_or_remembered(named, unit, owner, lambda: named.read_by.read(named, unit, owner))
 
 
 def place_private(

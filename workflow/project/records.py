@@ -13,6 +13,7 @@ from dpgp_core.mechanisms.base import Unit
 from dpgp_core.posterior.records import CollapsedRecords
 from geo import Domain, outside_reason, to_lonlat
 from workflow.errors import WorkflowError
+from workflow.project.read_before import cells_or_remembered
 from workflow.project.response import ResponseScale
 
 Floats = NDArray[np.float64]
@@ -65,15 +66,20 @@ class BinnedRecords:
 def located(observations: Observations, domain: Domain) -> tuple[NDArray[np.int64], Floats | None]:
     """The cell of each observation, -1 outside; where noise is known the likeliest, with its probability."""
     if observations.place_sd is None:
-        index = Column()
-        for rows in strides(observations.size):
-            places = observations.x[rows] + 1j * observations.y[rows]
-            places, back = np.unique(places, return_inverse=True)  # many rows have one postcode or sensor
-            lonlat = to_lonlat(places.real, places.imag, observations.crs)
-            index.add(domain.locate(*lonlat)[back])
-        return index.array("i8"), None
+        return cells_or_remembered(observations, domain, lambda: _cells(observations, domain)), None
     longitude, latitude = to_lonlat(observations.x, observations.y, observations.crs)
     return domain.locate_uncertain(longitude, latitude, observations.place_sd)
+
+
+def _cells(observations: Observations, domain: Domain) -> NDArray[np.int64]:
+    """(n,) the cell of each observation, -1 outside: each place of a stride of rows is looked up once."""
+    index = Column()
+    for rows in strides(observations.size):
+        places = observations.x[rows] + 1j * observations.y[rows]
+        places, back = np.unique(places, return_inverse=True)  # many rows have one postcode or sensor
+        lonlat = to_lonlat(places.real, places.imag, observations.crs)
+        index.add(domain.locate(*lonlat)[back])
+    return index.array("i8")
 
 
 def place(observations: Observations, domain: Domain) -> PlacedObservations:
