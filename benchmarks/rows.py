@@ -32,6 +32,7 @@ SEED = 11
 CHUNK = 200_000
 BOX = -5.5, 50.2, 1.6, 55.6  # of the postcodes, degrees
 RESOLUTION = 7
+PEER_HEADS = "DuckDB s", "its MB", "ratio"
 PEER = """
 import json, resource, sys, time, duckdb
 prices, postcodes, folder = sys.argv[1:]
@@ -53,7 +54,7 @@ kept = duckdb.sql(f'''
             SELECT replace(pcds, ' ', '') AS postcode, lat, long FROM read_csv('{postcodes}', header = true)
         ) AS p ON sales.last[1] = p.postcode GROUP BY floor(lat * 40), floor(long * 25)
     ) SELECT sum(n) FROM squares
-''').fetchone()[0]
+''').fetchall()[0][0]
 print(json.dumps({
     "kept": int(kept), "seconds": time.perf_counter() - start, "cpu": time.process_time() - worked,
     "mapped": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
@@ -171,7 +172,7 @@ def _run(command: list[str], folder: Path) -> dict[str, float]:
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise SystemExit(done.stderr)
-    return dict(json.loads(done.stdout))
+    return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
 def _compared(folder: Path, rows: int) -> tuple[list[str], float]:
@@ -238,8 +239,8 @@ def main() -> None:
         )
         print(f"CPU time grows like rows^{of_sales:.2f} of sales and rows^{of_readings:.2f} of readings")
     print(
-        f"Seed {SEED} of the generated files; every run once. `again` and DuckDB in CPU seconds; the ratio is "
-        "of CPU seconds, our medians of hexagons included."
+        f"Seed {SEED} of the generated files; every run once. `again` and DuckDB in CPU seconds; the ratio "
+        "is of CPU seconds, our medians of hexagons included."
     )
 
 

@@ -51,7 +51,13 @@ def as_bytes(names: Any) -> NDArray[np.bytes_]:
     (n,) bytes
         Letters of ASCII.
     """
-    return np.array([name.encode() for name in names.to_pylist()], dtype="S")
+    binary = names.cast(pa.binary())
+    widths = pc.unique(pc.binary_length(binary)).to_pylist()
+    if len(widths) == 1 and widths[0] > 0:  # as most files have it
+        whole = binary.cast(pa.binary(widths[0]))
+        letters = np.frombuffer(whole.buffers()[1], dtype=f"S{widths[0]}")
+        return letters[whole.offset : whole.offset + len(whole)]
+    return np.array(binary.to_pylist(), dtype="S")
 
 
 def _hashed(name: str) -> str:

@@ -15,6 +15,7 @@ _OTHER = r"^(?P<a>[0-9]{1,2})[-/.](?P<b>[0-9]{1,2})[-/.](?P<c>[0-9]{4})"
 _COMPACT = r"^(?P<a>[0-9]{4})(?P<b>[0-9]{2})(?P<c>[0-9]{2})$"
 _YEAR = r"^(?P<a>1[0-9]{3}|2[0-9]{3})$"
 _CLOCK = r"[T ](?P<a>[0-9]{1,2}):(?P<b>[0-9]{2})(?::(?P<c>[0-9]{2}))?"
+_PLAIN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?$"
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,9 @@ def read_times(column: Any) -> TimesRead:
     TimesRead
     """
     text = pc.utf8_trim_whitespace(column)
+    plain = _all_plain(text)
+    if plain is not None:
+        return TimesRead(plain, plain, DateOrder())
     iso, compact, year = _parts(text, _ISO), _parts(text, _COMPACT), _parts(text, _YEAR, 1)[0]
     first, second, last = _parts(text, _OTHER)
     clock = tuple(np.nan_to_num(part) for part in _parts(text, _CLOCK))
@@ -151,6 +155,19 @@ def read_times(column: Any) -> TimesRead:
         read(last, first, second) if slashed.any() else as_day_first,
         DateOrder(bool(slashed.any()), bool(np.any(first[slashed] > 12)), bool(np.any(second[slashed] > 12))),
     )
+
+
+def _all_plain(text: Any) -> NDArray[np.datetime64] | None:
+    """(n,) times where every entry is "2018-03-01", or with "12:30" or "12:30:59" behind it; else None."""
+    if not pc.all(pc.match_substring_regex(text, _PLAIN)).as_py():
+        return None
+    try:
+        whole = pc.if_else(
+            pc.greater(pc.binary_length(text), 10), text, pc.binary_join_element_wise(text, "00:00", " ")
+        )
+        return np.asarray(pc.cast(whole, pa.timestamp("s")).to_numpy(zero_copy_only=False), dtype="M8[s]")
+    except pa.ArrowInvalid:  # no 31st of June
+        return None
 
 
 def _moments(
