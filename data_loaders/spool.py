@@ -102,7 +102,7 @@ class Column:
             for block in self._held:
                 if block.size:
                     self._parts.append(_Part(self._file.tell(), block.dtype, block.size))
-                    self._file.write(np.ascontiguousarray(block).data)
+                    self._file.write(np.ascontiguousarray(block).view(np.uint8).data)
         except OSError as error:
             failure = _full(error)
         else:

@@ -34,6 +34,16 @@ def test_names_of_any_width_keep_their_letters() -> None:
     assert column.array().tolist() == [b"A", b"BC", b"DEFGH", b""]
 
 
+def test_times_and_whole_numbers_keep_their_type() -> None:
+    rows = Spool(in_memory=0)
+    for day in ("2024-01-31", "NaT"):
+        rows.add(time=np.array([day], dtype="M8[s]"), place=np.array([-2], dtype=np.int32))
+    assert str(rows.array("time").tolist()[0]) == "2024-01-31 00:00:00"
+    assert np.isnat(rows.array("time")).tolist() == [False, True]
+    assert rows.array("place").dtype == np.int32
+    assert rows.array("place").tolist() == [-2, -2]
+
+
 def test_its_file_has_no_name(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     column = Column(in_memory=0)
