@@ -37,7 +37,7 @@ KM = 111.2  # of one degree of latitude
 STEPS = ("load", "search", "plan", "publish")
 
 
-def settings_of(cells: int, folder: Path) -> ReleaseSettings:
+def settings_of(cells: int, folder: Path, quick: bool) -> ReleaseSettings:
     """Readings over a square of about so many hexagons, and what is asked of them."""
     high = float(np.sqrt(cells * CELL_KM2)) / KM
     wide = high / float(np.cos(np.radians(MIDDLE[1])))
@@ -52,15 +52,15 @@ def settings_of(cells: int, folder: Path) -> ReleaseSettings:
     return ReleaseSettings(
         data=SourceSettings(str(path), value="value", x="lon", y="lat"), value_unit="ug/m3",
         bbox=tuple(round(side, 5) for side in box), resolution=8, threshold=11.0, centre=10.0, clip=4.0,
-        accept_low_agreement=True,
+        accept_low_agreement=True, quick=quick,
     )  # fmt: skip
 
 
-def _measure(cells: int) -> None:
+def _measure(cells: int, quick: bool) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ |= {"HEXCURSION_HOME": str(folder / "home"), "HEXCURSION_WITNESS": str(folder / "witness")}
-        settings = settings_of(cells, folder)
+        settings = settings_of(cells, folder, quick)
         marks = [time.process_time()]
         peaks = []
 
@@ -94,10 +94,11 @@ def _measure(cells: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--largest", type=int, default=SIZES[-1], help="most cells (default 178000)")
+    parser.add_argument("--full", action="store_true", help="the search of a release, not the quick one")
     parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.measure:
-        _measure(asked.measure)
+        _measure(asked.measure, not asked.full)
         return
     heads = ("cells", *(f"{step} s" for step in STEPS), "search MB", "peak MB", "geojson MB", "IoU")
     print(" ".join(f"{head:>10}" for head in heads) + "  mechanism")
@@ -106,6 +107,7 @@ def main() -> None:
         if cells > asked.largest:
             break
         command = [sys.executable, "-m", "benchmarks.cells", "--measure", str(cells)]
+        command += ["--full"] if asked.full else []
         found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         rows.append(found)
         figures = [f"{found[step]:.1f}" for step in STEPS]
