@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from data_loaders import LoadReport, Observations, bound_contributions
+from data_loaders.guarded import reading
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice
@@ -225,7 +227,8 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
     report(0.0, "Filling the region with hexagons")
     domain = build_domain(settings, lambda share, text: report(0.2 * share, text))
     report(0.2, "Reading the private data")
-    observations, private_report = load_source(settings.data, settings.value_unit, settings.owner)
+    with reading(_read_words(settings.data, lambda share, text: report(0.2 + 0.4 * share, text))):
+        observations, private_report = load_source(settings.data, settings.value_unit, settings.owner)
     private = place_private(observations, private_report, domain, settings.records_per_owner)
     lattice = build_lattice(domain)
     reference_report: LoadReport | None = None
@@ -261,6 +264,18 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
         settings, domain, lattice, response, private, reference, kind, reference_report,
         tuple(dict.fromkeys(attribution)), generated, notes=notes, relative=relative,
     )  # fmt: skip
+
+
+def _read_words(source: SourceSettings, report: Progress) -> Callable[[int], None]:
+    """Say how much of a source is read: of its file alone, not of its postcodes."""
+    path = Path(source.path)
+    whole = path.stat().st_size if path.is_file() else 0
+
+    def tell(done: int) -> None:
+        share = min(done / whole, 1.0) if whole else 0.0
+        report(share, f"Reading the private data, {done / 1e6:,.0f} MB of {whole / 1e6:,.0f} MB")
+
+    return tell
 
 
 def _stand_in(
