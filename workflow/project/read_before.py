@@ -25,6 +25,12 @@ from workflow.version import VERSION
 LARGE = 64 << 20
 """Bytes of a file from which its rows are kept; a smaller one is read again in a second or two."""
 
+SUFFIXES = (".csv", ".tsv", ".txt", ".gz", ".zip")
+"""Files that hold all there is to read: others, like .shp, lie beside files that belong to them."""
+
+OWN_LOADERS = ("price-paid", "sensor-table")
+"""What these read is a function of the file, its postcodes and the settings; of others that is not known."""
+
 UPLOADS = "hexcursion-uploads-"
 """How the folders of uploaded files begin."""
 
@@ -76,6 +82,8 @@ def read_or_remembered(
 def is_kept(source: SourceSettings) -> bool:
     """Whether the rows of a source are kept: those of a large file of the curator's own."""
     path = Path(source.path)
+    if source.read_by.name not in OWN_LOADERS or path.suffix.lower() not in SUFFIXES:
+        return False
     try:
         large = path.is_file() and path.stat().st_size >= LARGE
     except (OSError, ValueError):

@@ -153,6 +153,9 @@ def test_what_is_small_uploaded_or_switched_off_is_not_kept(
     uploaded.parent.mkdir(parents=True)
     uploaded.write_text(Path(source.path).read_text())
     assert not read_before.is_kept(replace(source, path=str(uploaded)))
+    beside = tmp_path / "sensors.shp"
+    beside.write_text(Path(source.path).read_text())
+    assert not read_before.is_kept(replace(source, path=str(beside)))
     monkeypatch.setenv("HEXCURSION_READ_BEFORE", "off")
     assert not read_before.is_kept(source)
     assert custody.name_of("rows") is None
