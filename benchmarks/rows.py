@@ -198,9 +198,7 @@ def _ours(what: str, folder: Path, path: str, postcodes: str = "") -> dict[str, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--millions", type=int, nargs="+", default=[1, 3], help="of rows (default 1 3)"
-    )
+    parser.add_argument("--millions", type=int, nargs="+", default=[1, 3], help="of rows (default 1 3)")
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.measure:

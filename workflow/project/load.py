@@ -211,7 +211,7 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
     domain = build_domain(settings, lambda share, text: report(0.2 * share, text))
     layers = load_layers(settings.layers, settings.label_columns, domain)
     report(0.2, "Reading the private data")
-    with reading(_read_words(settings.data, lambda share, text: report(0.2 + 0.4 * share, text))):
+    with reading(_read_words(settings.data, lambda share, text: report(0.2 + 0.39 * share, text))):
         observations, private_report = load_source(settings.data, settings.value_unit, settings.owner)
     refuse_private_layers(layers, observations, places_public=settings.places_public)
     private = place_private(observations, private_report, domain, settings.records_per_owner)

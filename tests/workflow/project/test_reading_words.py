@@ -14,8 +14,8 @@ from workflow.settings.model import ReleaseSettings, SourceSettings
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReleaseSettings:
-    monkeypatch.setattr(csvstream, "BLOCK", 1 << 16)
-    monkeypatch.setattr(encoding, "_CHUNK", 1 << 16)
+    monkeypatch.setattr(csvstream, "BLOCK", 1 << 13)
+    monkeypatch.setattr(encoding, "_CHUNK", 1 << 13)
     path = tmp_path / "readings.csv"
     with path.open("w") as file:
         file.write("lon,lat,value\n")
@@ -32,8 +32,8 @@ def test_the_share_that_is_read_grows_to_the_whole(settings: ReleaseSettings) ->
     read = [(fraction, text) for fraction, text in said if " MB of 2 MB" in text]
     assert len(read) > 10
     assert read == sorted(read, key=lambda item: item[0])
-    assert 0.2 < read[0][0] < 0.25
-    assert read[-1] == (pytest.approx(0.6), "Reading the private data, 2 MB of 2 MB")
+    assert 0.2 < read[0][0] < 0.4  # Arrow reads some blocks ahead
+    assert read[-1] == (pytest.approx(0.59), "Reading the private data, 2 MB of 2 MB")
 
 
 def test_reading_can_be_cancelled(settings: ReleaseSettings) -> None:
