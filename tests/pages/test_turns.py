@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 
 from pages.shared import apart as apart_module
-from pages.shared.jobs import Job
+from pages.shared.jobs import Job, whose
 from pages.shared.turns import Turns, at_once
 from tests.patience import HANG
 from workflow.errors import Cancelled, WorkflowError
@@ -171,3 +171,15 @@ def test_a_job_says_that_it_waits_and_can_be_cancelled_there(monkeypatch: pytest
     again = Job(lambda report: apart_module.apart(report, modest))
     assert again.wait(HANG)
     assert again.result() == 7
+
+
+def test_a_job_knows_whose_it_is_and_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pages.shared.jobs._session", lambda: "Ann")
+    job = Job(lambda report: whose())
+    assert job.wait(HANG)
+    assert job.result() == "Ann"
+    monkeypatch.undo()
+    job = Job(lambda report: str(whose()))  # no screen is being run
+    assert job.wait(HANG)
+    assert job.result() == "None"
+    assert whose() is None
