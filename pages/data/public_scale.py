@@ -23,7 +23,7 @@ def ask(work: Workspace) -> None:
     factors = uses_factors(work.choices)
     unit = relative_unit(work) or work.choices.get("value_unit") or "the data's unit"
     usual, spread = stated_values(work.choices.get("centre"), work.choices.get("clip"), factors)
-    st.subheader("What is usual", anchor=False)
+    st.header("What is usual", anchor=False)
     st.caption(
         "Without reference data please say what anybody knows, from the press or an earlier year. It must "
         "not be read off the private data: it is printed on the release."

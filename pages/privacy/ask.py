@@ -44,7 +44,7 @@ def ask_privacy(work: Workspace) -> None:
 
 def _unit(work: Workspace) -> None:
     kind = work.record_word
-    st.subheader("Who is protected", anchor=False)
+    st.header("Who is protected", anchor=False)
     units = ["point", "cell"]
     unit = st.radio(
         label("unit"),
@@ -70,7 +70,7 @@ def _unit(work: Workspace) -> None:
 
 
 def _strength(work: Workspace) -> None:
-    st.subheader("How strongly", anchor=False)
+    st.header("How strongly", anchor=False)
     if _goal(work) == "budget":
         planning(work).wanted = None
         asked = float(work.choices.get("epsilon", 1.0))

@@ -30,7 +30,7 @@ WORDS: dict[Against, str] = {
 def ask(work: Workspace) -> None:
     """Threshold, side and what they are relative to, written into the workspace."""
     name = work.choices.get("value_name") or "the value"
-    st.subheader("The question", anchor=False)
+    st.header("The question", anchor=False)
     wanted = _wanted(work)
     against = against_of(work)
     if wanted != against:  # limits without a file that will do

@@ -125,7 +125,7 @@ def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
 
 
 def _found(work: Workspace, found: Found) -> Scored:
-    st.subheader("What the budget can buy", anchor=False)
+    st.header("What the budget can buy", anchor=False)
     where = MEASURED_ON.get(found.project.reference_kind, "the reference data")
     st.caption(f"Measured on {where}; {found.tuned.result.evaluated:,} designs were scored.")
     wanted = aside.planning(work).wanted

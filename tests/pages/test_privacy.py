@@ -19,7 +19,7 @@ from pages.shared import aside, workspace
 from pages.shared.jobs import Job
 from pages.shared.steps import DATA, PRIVACY, RELEASE
 from tests.pages.conftest import press, texts
-from tests.pages.test_data import kind, upload
+from tests.pages.data_steps import kind, upload
 from tests.pages.test_path import at_hexagons, release_now
 from tests.patience import HANG
 from workflow.ledger import open_ledger
