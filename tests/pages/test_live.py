@@ -20,7 +20,7 @@ from workflow.project.load import load_project
 from workflow.settings import ReleaseSettings
 
 OpenApp = Callable[..., AppTest]
-SPECTRAL = {"mechanisms": ("spectral-statistics",), "prior_mean": False}
+SPECTRAL = {"mechanisms": ("spectral-statistics",), "prior_mean": False, "delta": 1e-5}
 
 
 @pytest.fixture(autouse=True)
