@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -179,7 +180,7 @@ def read_counts(
     """
     total, a = float(prior.mean.sum()), features.values
     mean, white, relative = prior.mean, prior.white, prior.relative
-    kind = np.float32 if rough else np.float64
+    kind: np.dtype[Any] = np.dtype(np.float32 if rough else np.float64)
     rows = a.astype(kind, copy=False)
     common = None if relative is None else relative.astype(kind, copy=False)
     for step in range(prior.rounds + 1):
