@@ -13,7 +13,7 @@ from shapely.geometry import MultiPolygon
 
 from geo.domain import Domain
 from geo.errors import DomainError
-from geo.polygons import cell_polygon
+from geo.polygons import cell_polygons
 from geo.region import Source, read_document, region_from_geojson
 
 MOST_AREAS = 2_000
@@ -122,7 +122,7 @@ def _overlaps(
     domain: Domain, shapes: Sequence[MultiPolygon]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(A, N) square metres that areas and cells share, in the domain's own projection; (A,) share covered."""
-    cells = np.array([_flat(domain, cell_polygon(cell)) for cell in domain.cells], dtype=object)
+    cells = np.array([_flat(domain, shape) for shape in cell_polygons(domain.cells)], dtype=object)
     tree = shapely.STRtree(cells)
     weights, covered = np.zeros((len(shapes), domain.size)), np.zeros(len(shapes))
     for row, shape in enumerate(shapes):

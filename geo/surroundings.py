@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import importlib.util
 import json
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import shapely
 from numpy.typing import NDArray
 
@@ -258,10 +260,12 @@ def _places(built: Path, kept: Box, near: Box) -> tuple[Place, ...]:
 @cache
 def _gazetteer(built: Path) -> tuple[list[str], NDArray[np.float64], NDArray[np.int64]]:
     """Names, (n, 2) degrees and populations, the largest first."""
-    with gzip.open(built / "places.tsv.gz", "rt", encoding="utf-8", newline="\n") as lines:
-        rows = [line.rstrip("\n").split("\t") for line in lines]
-    where = np.array([(row[1], row[2]) for row in rows], dtype=np.float64)
-    return [row[0] for row in rows], where, np.array([row[3] for row in rows], dtype=np.int64)
+    rows = pd.read_csv(
+        built / "places.tsv.gz", sep="\t", names=["name", "lon", "lat", "people"], na_filter=False,
+        quoting=csv.QUOTE_NONE, lineterminator="\n",
+        dtype={"name": str, "lon": np.float64, "lat": np.float64, "people": np.int64},
+    )  # fmt: skip
+    return rows["name"].tolist(), rows[["lon", "lat"]].to_numpy(), rows["people"].to_numpy()
 
 
 class _Lines:

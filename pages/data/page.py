@@ -139,7 +139,7 @@ with st.expander("Or take all choices from a settings file (TOML)", icon=":mater
         use_settings(upload.getvalue().decode("utf-8", "replace"), {Path(path).name: path for path in kept})
 
 if work.private is not None:
-    st.subheader("What was read", anchor=False)
+    st.header("What was read", anchor=False)
     st.caption("Nothing on this screen is released.")
     public_places.ask(work)
     left, right = st.columns(2, gap="large")

@@ -77,7 +77,7 @@ class Reach:
 
 def files_of(source: SourceSettings) -> tuple[str, ...]:
     """The paths that a source names."""
-    return (source.path,) if source.postcodes is None else (source.path, source.postcodes)
+    return tuple(path for path in (source.path, source.postcodes, source.trip) if path is not None)
 
 
 def reach(listed: Sequence[str] | None, *, loopback: bool, uploads: Path) -> Reach:

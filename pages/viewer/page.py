@@ -20,7 +20,10 @@ if opened is None:
     with top:
         st.title(VIEWER.title, anchor=False)
         st.caption(VIEWER.question)
-        st.info("Choose a published map or open a bundle file.", icon=":material/folder_open:")
+        st.info(
+            "Open a bundle file: whoever published the map gives it away as one.",
+            icon=":material/folder_open:",
+        )
 elif isinstance(opened, str):
     st.title(VIEWER.title, anchor=False)
     st.error(plain(opened), icon=":material/error:")

@@ -21,10 +21,9 @@ from workflow.project.overlap import refuse_overlap
 from workflow.project.records import PlacedObservations, cell_medians, located, place, public_n
 from workflow.project.relative import Relative, relative_field
 from workflow.project.response import ResponseScale
-from workflow.project.trip import trip_note
+from workflow.project.trip import TripProtection, trip_protection
 from workflow.settings.defaults import default_priors, usual_delta
 from workflow.settings.model import ReleaseSettings, SourceSettings
-from workflow.settings.waiting import refuse_waiting
 from workflow.settings.words import ReferenceKind, Transform
 
 PADDING_RINGS = 4
@@ -86,8 +85,8 @@ class Project:
         what an accounted pilot has cost, where one stands in for reference data
     relative
         the public field to which all values here are relative, where the question varies over the map
-    notes
-        public sentences that the statement carries beside its own guarantee
+    trip
+        how the places of the readings are protected, where a sanitised trip tells them
     layers
         public layers of the curator's own, which are published with the map
     """
@@ -103,7 +102,7 @@ class Project:
     attribution: tuple[str, ...]
     generated: bool
     pilot: Pilot | None = None
-    notes: tuple[str, ...] = ()
+    trip: TripProtection | None = None
     relative: Relative | None = None
     layers: tuple[OwnLayer, ...] = ()
 
@@ -202,9 +201,8 @@ def build_lattice(domain: Domain) -> Lattice:
 
 def load_project(settings: ReleaseSettings, progress: Progress | None = None) -> Project:
     """Load the domain first, then the sources; every failure is one sentence."""
-    refuse_waiting(settings)
     report = progress or (lambda fraction, text: None)
-    notes = () if settings.data.trip is None else (trip_note(settings.data.trip),)
+    trip = None if settings.data.trip is None else trip_protection(settings.data.trip)
     report(0.0, "Filling the region with hexagons")
     domain = build_domain(settings, lambda share, text: report(0.2 * share, text))
     layers = load_layers(settings.layers, settings.label_columns, domain)
@@ -244,8 +242,7 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
     report(1.0, "Loaded")
     return Project(
         settings, domain, lattice, response, private, reference, kind, reference_report,
-        tuple(dict.fromkeys(attribution)), generated, notes=notes, relative=relative,
-        layers=layers,
+        tuple(dict.fromkeys(attribution)), generated, trip=trip, relative=relative, layers=layers,
     )  # fmt: skip
 
 

@@ -63,12 +63,12 @@ class ReleaseSettings(PromiseSettings, MaterialSettings):
     cutoff: Annotated[
         float | None,
         Setting(
-            "Vote fraction, or probability, from which a cell counts as inside the set.",
+            "Probability, or share of the paths, from which a cell counts as inside the set; free.",
             "set",
             above=0,
             maximum=1,
             remedy="try 0.5",
-            otherwise="as the design says",
+            otherwise="what agrees best with the reference data",
         ),
     ] = None
     accept_low_agreement: Annotated[

@@ -43,7 +43,10 @@ def map_html(
         the SVG that stands there until the script draws, where it was made already
     """
     statement, domain = released.statement, released.domain
-    title, question = title_of(statement), words.asked(statement["subject"])
+    title, question = (
+        title_of(statement),
+        words.asked(statement["subject"], statement["guarantee"]["unit_word"]),
+    )
     facts = three_facts(statement, products)
     region = geometry_dict(domain.region)
     still = picture or picture_svg(domain.cells, region, products, released.around.own)
