@@ -27,7 +27,8 @@ layer = own_layer(borough, domain, "boroughs")
 def drawn(sent):
     st.session_state["sent"] = sent
 pane = Pane("", paint_cells(domain.size))
-linked_maps.show(domain, [pane], mode="single", key="k", alt="a map", height=400, layers=(layer,), on_drawn=drawn)
+more = dict(layers=(layer,), on_drawn=drawn)
+linked_maps.show(domain, [pane], mode="single", key="k", alt="a map", height=400, **more)
 st.code(repr(st.session_state.get("sent")))
 """
 
