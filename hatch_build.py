@@ -1,4 +1,4 @@
-"""The build's reading of requirements.in and requirements-test.in: what is asked for is stated there only."""
+"""The build's reading of requirements.in and its siblings: what is asked for is stated there only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-FILES = ("requirements.in", "requirements-test.in")
+FILES = ("requirements.in", "requirements-test.in", "requirements-train.in")
 LIBRARY = "library"
 _HEADING = re.compile(r"# \[([a-z]+)\]")
 

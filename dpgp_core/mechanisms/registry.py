@@ -9,6 +9,7 @@ from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.base import Design, Mechanism
 from dpgp_core.mechanisms.bin_means import BinMeans
 from dpgp_core.mechanisms.cloaking import Cloaking
+from dpgp_core.mechanisms.convcnp import ConvCnp
 from dpgp_core.mechanisms.functional import Functional
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatistics
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
@@ -22,6 +23,7 @@ MECHANISMS: dict[str, Mechanism] = {
         NoisyCellStatistics(),
         SpectralStatistics(),
         SparseGp(),
+        ConvCnp(),
         Cloaking(),
         Functional(),
         BinMeans(),

@@ -65,6 +65,7 @@ def show_map(work: Workspace, project: Project, found: Comparison, number: int) 
         f"release, and {int(seen.baseline.sum()):,} in the reference map.",
         legend=legend(drawn, maps.theme()),
         height=320,
+        layers=project.layers,
     )
 
 

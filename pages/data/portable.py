@@ -75,4 +75,6 @@ def _renamed(settings: ReleaseSettings, name: Callable[[str], str]) -> ReleaseSe
         data=source(settings.data),
         reference=None if settings.reference is None else source(settings.reference),
         region=None if settings.region is None else name(settings.region),
+        limits=None if settings.limits is None else name(settings.limits),
+        layers=tuple(name(path) for path in settings.layers),
     )

@@ -60,7 +60,10 @@ def navigate() -> tuple[Any, Screen]:
     }
     # The first screen also answers at its own address, as it does where another screen is the first.
     sections[""].append(st.Page(home.path, title=home.title, url_path=home.address, visibility="hidden"))
-    page = st.navigation({name: pages for name, pages in sections.items() if pages}, expanded=True)
+    if curator:
+        page = st.navigation({name: pages for name, pages in sections.items() if pages}, expanded=True)
+    else:  # three screens, named in one line above, leave the width to the map
+        page = st.navigation([page for pages in sections.values() for page in pages], position="top")
     return page, next((screen for screen in SCREENS if screen.title == page.title), HELP)
 
 

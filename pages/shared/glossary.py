@@ -77,6 +77,10 @@ TERMS: dict[str, Term] = {
         "", "distance of inducing points", "How far apart the public points are with which the records are "
         "compared. Wider means fewer numbers and less noise on each."
     ),
+    "encoder_width": Term(
+        "", "width of the encoder", "How far the released sums reach around each point of the lattice. Wider "
+        "means fewer numbers with less noise on each, and less detail."
+    ),
     "balance": Term(
         "c", "balance of the moments", "How the noise is shared between the sums of values and the sums over "
         "pairs of points: the larger, the more of it falls on the values."

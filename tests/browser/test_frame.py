@@ -42,7 +42,8 @@ def test_a_viewers_process_has_no_curator_screen(page: Page, tmp_path: Path, way
             open_screen(page, viewer, address)
             assert page.get_by_role("heading", level=1).inner_text() == "Viewer"
             assert page.get_by_role("dialog").count() == 0
-        links = page.get_by_test_id("stSidebarNav").get_by_role("link").all_inner_texts()
+        links = page.get_by_test_id("stTopNavLink").all_inner_texts()
+        assert len(links) == 3
         assert not {screen.title for screen in CURATOR} & {text.split("\n")[-1] for text in links}
         page.goto(f"{viewer.url}/release")
         appear(page.get_by_role("dialog"))  # there is no such page here

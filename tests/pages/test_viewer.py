@@ -55,7 +55,7 @@ def test_without_a_bundle_it_says_what_to_do(
     monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
     app = open_app(VIEWER.path)
     assert [title.value for title in app.title] == ["Viewer"]
-    assert "or open a bundle file" in texts(app)
+    assert "Open a bundle file: whoever published" in texts(app)
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "statement.json").write_text("{}")
     app = open_app(VIEWER.path)

@@ -243,6 +243,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         domain_origin=project.domain.origin,
         ledger_entry=seal,
         stated=settings.stated,
+        layers=project.layers,
     )
 
 

@@ -30,6 +30,7 @@ SPECTRAL = {
     "strategy": "water-filled", "prior": "exponential", "lengthscale": 1500.0, "signal": 0.5, "middle": 0.0,
     "spread": 1.0, "amplitude": 1.0, "ridge": 1.0, "mu": MU,
 }  # fmt: skip
+NETWORK = {"width": 300.0, "middle": 0.0, "spread": 0.5, "amplitude": 1.0, "ridge": 1.0, "mu": MU}
 Deviations = Callable[[Any, Any, Any, CollapsedRecords], list[np.ndarray | float]]
 
 
@@ -48,6 +49,11 @@ def of_features(mechanism: Any, design: Any, facts: PublicFacts, held: Collapsed
     return [noise.sums] if noise.counts is None else [noise.sums, noise.counts]
 
 
+def of_channels(mechanism: Any, design: Any, facts: PublicFacts, held: CollapsedRecords) -> list[Any]:
+    noise = mechanism.plan(design, facts).noise(design.mu, design.accounting)
+    return [noise.sums, noise.counts]
+
+
 CASES: dict[str, tuple[str, PublicFacts, dict[str, Any], Deviations]] = {
     "noisy cell statistics": (
         "noisy-cell-statistics", HIDDEN,
@@ -63,6 +69,8 @@ CASES: dict[str, tuple[str, PublicFacts, dict[str, Any], Deviations]] = {
     "cloaking": ("cloaking", KNOWN, LABEL, of_sums),
     "cloaking by volume": ("cloaking", KNOWN, {**LABEL, "criterion": "volume"}, of_sums),
     "functional": ("functional", KNOWN, LABEL, of_sums),
+    "neural process": ("convcnp", HIDDEN, NETWORK, of_channels),
+    "neural process, composed": ("convcnp", HIDDEN, {**NETWORK, "accounting": "paper"}, of_channels),
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from dpgp_core.mechanisms import noisy_cell_statistics as cell_statistics
 from dpgp_core.mechanisms import released as rounding
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
 from dpgp_core.mechanisms.cloaking import CloakingDesign
+from dpgp_core.mechanisms.convcnp import ConvCnpDesign
 from dpgp_core.mechanisms.functional import FunctionalDesign
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     NoisyCellStatisticsDesign,
@@ -42,6 +43,7 @@ EVERY = {
         "water-filled", "exponential", 900.0, 0.5, 0.0, 0.5, 1.0, 1.2, 1.0, paths=3
     ),
     "sparse-gp": SparseGpDesign("car", 900.0, 1.5, 0.4, 900.0, 1.0, paths=3),
+    "convcnp": ConvCnpDesign(300.0, 0.0, 0.5, 1.0, 1.2, 1.0, paths=3),
     "cloaking": CloakingDesign("car", 900.0, 1.5, 0.4, 1.0, paths=3),
     "functional": FunctionalDesign("car", 900.0, 1.5, 0.4, 1.0, paths=3),
     "bin-means": BinMeansDesign("car", 900.0, 1.5, 0.4, 900.0, 1.0, paths=3),
@@ -163,7 +165,13 @@ def test_a_release_has_its_shape_its_grid_and_its_statistics(name: str) -> None:
     release = draw_release(design, prior, records_on(prior.lattice, 20, seed=1)[2], SystemEntropy())
     assert release.paths.shape == (3, 19)
     np.testing.assert_array_equal(release.paths / GRID, np.round(release.paths / GRID))
-    numbers = {POSTERIOR_SAMPLING: 0, NOISY_CELL_STATISTICS: 2, "sparse-gp": 2, "spectral-statistics": 2}
+    numbers = {
+        POSTERIOR_SAMPLING: 0,
+        NOISY_CELL_STATISTICS: 2,
+        "sparse-gp": 2,
+        "spectral-statistics": 2,
+        "convcnp": 2,
+    }
     assert len(release.raw) == numbers.get(name, 1)
     if name == NOISY_CELL_STATISTICS:
         assert [part.shape for part in release.raw] == [(19,), (19,)]

@@ -1,0 +1,1 @@
+"""A neural process that reads noisy sums of a public lattice: encoder, network, simulated tasks, training."""

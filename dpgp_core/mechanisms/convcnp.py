@@ -1,0 +1,293 @@
+"""The neural process: noisy kernel sums on a lattice, once, and a network trained on simulated fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, get_args
+
+import numpy as np
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.gaussian import gaussian_mu
+from dpgp_core.accounting.guarantee import Guarantee
+from dpgp_core.convcnp.lattice import Window
+from dpgp_core.convcnp.plan import NARROWEST, WIDEST, Accounting, EncoderPlan, priced
+from dpgp_core.convcnp.tasks import WIDTHS
+from dpgp_core.convcnp.weights import network
+from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
+from dpgp_core.excursion.sets import Bools, agreed
+from dpgp_core.features.nodes import Nodes
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.base import Ask, Budget, Design, HeldOut, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.released import Released
+from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
+from dpgp_core.noise.rounded_normal import distance_of, rounded_normal
+from dpgp_core.numbers import significant
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.simulation.world import SEED, World
+from dpgp_core.spectral.sums import GridRecords, SpectralSums, release_sums
+
+RIDGES = (0.5, 1.0, 2.0)  # scatter of a record in units of the field's deviation
+AMPLITUDES = (1.0, 1.6)  # of the public spread, which plumes and steps exceed
+CUTOFFS = (0.5, 0.45, 0.4, 0.35, 0.3)
+STEP = 1.4  # of the local stage, up and down from there
+RELEASES = 12
+PATHS = 100  # paths drawn after the noise cost nothing
+_DOWN = 1.0 - 2.0**-40
+
+
+@dataclass(frozen=True)
+class ConvCnpDesign(Design):
+    """Kernel sums on a lattice with Gaussian noise, and what the network is told of the field.
+
+    Parameters
+    ----------
+    width
+        Length scale of the encoder's kernel, metres, > 0: wider means fewer and less noisy numbers.
+    middle
+        Mean of the field before clipping, response units, from public knowledge.
+    spread
+        What the reference says of the field's standard deviation, response units, > 0.
+    amplitude
+        Standard deviation that the network is told, in units of `spread`, > 0.
+    ridge
+        Scatter of one record around its cell's value, in units of that deviation, > 0.
+    mu
+        Gaussian-DP parameter that the release may cost, > 0: smaller is safer.
+    accounting
+        "joint" (both channels change for the same record) or "paper" (each by itself, composed: more noise).
+    """
+
+    mechanism: ClassVar[str] = "convcnp"
+
+    width: float
+    middle: float
+    spread: float
+    amplitude: float
+    ridge: float
+    mu: float
+    accounting: Accounting = "joint"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_unless_positive("width", "spread", "amplitude", "ridge", "mu")
+        if not np.isfinite(self.middle):
+            raise DesignError(f"middle must be a finite number, got {self.middle!r}.")
+        if self.accounting not in get_args(Accounting):
+            raise DesignError(
+                f"unknown accounting {self.accounting!r}: choose {' or '.join(get_args(Accounting))}."
+            )
+        if self.smoothing:
+            raise DesignError("the network's map is smooth already: leave smoothing at 0.")
+
+    @property
+    def belief(self) -> tuple[float, float, float]:
+        """What the network is told: middle and deviation of the field, scatter of a record."""
+        return self.middle, self.spread * self.amplitude, self.ridge
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """Rounded normal noise: exactly from the operating system's words, in floating point in a simulation."""
+
+    source: Entropy
+
+    def rounded_normal(self, scale: float, size: int) -> np.ndarray:
+        if isinstance(self.source, SystemEntropy):
+            return rounded_normal(scale, size, self.source)
+        return np.rint(scale * self.source.normal((size,))).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedSums:
+    """The plan and the records, ready for the noise."""
+
+    design: ConvCnpDesign
+    plan: EncoderPlan
+    records: CollapsedRecords
+
+    def release(self, entropy: Entropy) -> SpectralSums:
+        """Draw both channels once."""
+        held = GridRecords(self.records.index, self.records.count, self.records.units)
+        noise = self.plan.noise(self.design.mu, self.design.accounting)
+        return release_sums(self.plan.features, self.plan.nodes, held, noise, _Noise(entropy))
+
+    def fields(self, released: Sequence[SpectralSums]) -> tuple[Floats, Floats]:
+        """(R, N) means and deviations that the network reads from R releases."""
+        sums = np.array([each.sums for each in released])
+        counts = np.array([each.counts for each in released], dtype=float)
+        return self.plan.field(sums, counts, released[0].noise, self.records.n, self.design.belief)
+
+    def draw(self, entropy: Entropy) -> Released:
+        released = self.release(entropy)
+        means, sds = self.fields([released])
+        mean, sd = means[0], sds[0]
+        white = entropy.normal((self.plan.features.size, self.design.paths))
+        paths = mean + sd * self.plan.deviates(white)
+        raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
+        return Released(paths, mean, sd, raw)
+
+    def without_paths(self, entropy: Entropy, releases: int) -> list[Released]:
+        """Simulated releases judged by their probabilities only."""
+        means, sds = self.fields([self.release(entropy) for _ in range(releases)])
+        return [Released(mean[None], mean, sd) for mean, sd in zip(means, sds, strict=True)]
+
+
+class ConvCnp(Mechanism):
+    """Release noisy kernel sums of responses and of ones; a trained network reads mean and deviation."""
+
+    name = "convcnp"
+    title = "Neural process"
+    summary = (
+        "Adds noise to kernel sums on a lattice, once; a network trained on simulated fields turns them into "
+        "a map, and any number of maps follows at no further cost."
+    )
+    source = "docs/convcnp.md, Theorem 1"
+    protection = Protection("values and places", ("point", "cell"))
+    design_type = ConvCnpDesign
+    parameters = (
+        Parameter("width", "encoder_width", "length"),
+        Parameter("ridge", "ridge", "positive"),
+        Parameter("amplitude", "model_scale", "positive"),
+        Parameter("mu", "mu", "positive"),
+        Parameter("paths", "paths", "count"),
+    )
+    free_paths = True
+    exact_on_a_computer = True
+
+    def guarantee(self, design: ConvCnpDesign, facts: PublicFacts) -> Guarantee:
+        """Exact mu of the Gaussian mechanism, from the extremes of the rounded features themselves."""
+        if not self.protection.holds(facts):
+            raise BoundRefused("The neural process is proved for exchanged records: choose 'replace-one'.")
+        plan = self.plan(design, facts)
+        mu = priced(plan.products, plan.noise(design.mu, design.accounting), design.accounting)
+        return Guarantee.gaussian(Cost.gaussian(mu, distance_of(2 * plan.features.size)), self.source)
+
+    def calibrate(self, design: ConvCnpDesign, facts: PublicFacts, budget: Budget) -> ConvCnpDesign | None:
+        if not self.protection.holds(facts):
+            return None
+        return replace(design, mu=float(gaussian_mu(budget.epsilon, budget.delta)) * _DOWN)
+
+    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[ConvCnpDesign, ...]:
+        """The widths of the training; middle and spread of the field are those of a world: `fitted`."""
+        half = self.window(facts).half
+        return tuple(
+            ConvCnpDesign(float(f"{width * half:.6g}"), 0.0, 0.5, amplitude, ridge, 1.0, paths=PATHS)
+            for width in (WIDTHS[1::2] if ask.quick else WIDTHS)
+            for ridge in (RIDGES if ask.thorough else RIDGES[1:2])
+            for amplitude in (AMPLITUDES if ask.thorough else AMPLITUDES[:1])
+        )
+
+    def refinement(
+        self, best: Sequence[ConvCnpDesign], facts: PublicFacts, ask: Ask
+    ) -> tuple[ConvCnpDesign, ...]:
+        """One parameter moved at a time, within what the network was trained for."""
+        half = self.window(facts).half
+        moved = [
+            replace(design, **{name: getattr(design, name) * factor})
+            for design in best
+            for name in ("width", "amplitude", "ridge")
+            for factor in (STEP, 1.0 / STEP)
+        ]
+        return tuple(design for design in moved if NARROWEST <= design.width / half <= WIDEST)
+
+    def fitted(self, design: ConvCnpDesign, world: World) -> ConvCnpDesign:
+        """Mean and spread of the field from the reference data of a world."""
+        return replace(design, middle=float(f"{world.middle:.6g}"), spread=float(f"{world.spread:.6g}"))
+
+    def group_of(self, design: ConvCnpDesign) -> tuple[float]:
+        return (design.width,)
+
+    def unpriced(self, design: ConvCnpDesign) -> ConvCnpDesign:
+        return replace(design, mu=1.0)
+
+    def place_of(self, design: ConvCnpDesign) -> ConvCnpDesign:
+        return replace(design, mu=1.0, cutoff=0.5)
+
+    def variants(self, design: ConvCnpDesign, ask: Ask) -> tuple[ConvCnpDesign, ...]:
+        return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS)
+
+    def prepare(self, design: ConvCnpDesign, facts: PublicFacts, records: CollapsedRecords) -> _PreparedSums:
+        if records.index[-1] >= facts.lattice.size:
+            raise InvalidValue("a record lies outside the prior's domain.")
+        plan = self.plan(design, facts)
+        network()  # a damaged file of weights must not be found out after the charge
+        none, noise = np.zeros((1, plan.features.size)), plan.noise(design.mu, design.accounting)
+        plan.field(none, none, noise, records.n, design.belief)
+        return _PreparedSums(design, plan, records)
+
+    def window(self, facts: PublicFacts) -> Window:
+        """The public window of the domain, kept with the domain's other shared work."""
+        lattice = facts.lattice
+        return facts.shelf.keep(
+            "convcnp window", None, lambda: Window.of(lattice.domain_centres, lattice.spacing)
+        )
+
+    def plan(self, design: ConvCnpDesign, facts: PublicFacts) -> EncoderPlan:
+        """Everything public of a design, kept likewise."""
+        lattice = facts.lattice
+        nodes = facts.shelf.keep("convcnp nodes", None, lambda: Nodes.of(lattice))
+        return facts.shelf.keep(
+            "convcnp plan",
+            design.width,
+            lambda: EncoderPlan.of(lattice, self.window(facts), nodes, design.width),
+        )
+
+    def simulate(self, design: ConvCnpDesign, world: World) -> Bools:
+        """Every cutoff reads the same probabilities of the same simulated releases."""
+        blank = replace(design, cutoff=0.5)
+
+        def make() -> Floats:
+            prepared = self.prepare(blank, world.facts, world.records)
+            drawn = prepared.without_paths(SimulationEntropy(SEED + 8), RELEASES)
+            return np.array([world.probabilities(each) for each in drawn])
+
+        key = (world.key, world.level, blank)
+        return agreed(world.shelf.keep("simulated convcnp", key, make), design.cutoff)
+
+    def sets(
+        self, design: ConvCnpDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
+    ) -> Bools:
+        drawn = self.prepare(design, world.facts, records).without_paths(entropy, releases)
+        return np.array([world.published(each, design) for each in drawn])
+
+    def held_out(self, design: ConvCnpDesign, world: World) -> HeldOut:
+        prepared = self.prepare(design, world.facts, world.training)
+        drawn = prepared.without_paths(SimulationEntropy(SEED + 4), 3)
+        seen = [world.probabilities(each)[world.held_out] for each in drawn]
+        return HeldOut(float(np.mean([world.bce(each) for each in seen])))
+
+    def describe(self, design: ConvCnpDesign) -> str:
+        return (
+            f"encoder {significant(design.width, 4)} m wide, mu {significant(design.mu, 4)}; told "
+            f"a spread of {significant(design.spread * design.amplitude, 3)} and a scatter of "
+            f"{significant(design.ridge, 3)}"
+        )
+
+    def receipt_lines(self, design: ConvCnpDesign) -> tuple[tuple[str, str], ...]:
+        return (
+            *super().receipt_lines(design),
+            (
+                "Joint law",
+                "Mean and deviation of each hexagon are the network's; that paths vary together over the "
+                "encoder's width is an assumption, so read areas and contours off them with care.",
+            ),
+        )
+
+    def seen(
+        self,
+        design: ConvCnpDesign,
+        facts: PublicFacts,
+        records: CollapsedRecords,
+        cells: Sequence[int],
+        releases: int,
+        entropy: Entropy,
+    ) -> Floats:
+        """The released numbers themselves, which are the same wherever an attack looks."""
+        prepared = self.prepare(design, facts, records)
+        drawn = [prepared.release(entropy) for _ in range(releases)]
+        return np.array([
+            np.concatenate([each.sums, np.asarray(each.counts)])[None] for each in drawn
+        ])  # fmt: skip
