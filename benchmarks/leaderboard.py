@@ -2,7 +2,8 @@
 
 FOLDER holds the real files and is ../shared/data beside the checkout unless named; where they are absent, or
 named `none`, the generated data alone are contested. `--enter MODULE:CLASS` lets a mechanism of one's own in.
-The table is stored in benchmarks/results/leaderboard.json and shown on the Studies page.
+`--only london` contests one map, and its table takes the place of its older one: all others stay. The tables
+are stored in benchmarks/results/leaderboard.json and shown on the Studies page.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from importlib import import_module
 from benchmarks.london import real_files_parser
 from benchmarks.spectral_sensors import peer_map
 from dpgp_core.mechanisms.base import Mechanism
+from studies.leaderboard.parts import merged
 from studies.leaderboard.run import LeaderboardSettings, run
 from studies.registry import RESULTS
 from studies.tables import StudyResult
@@ -29,7 +31,13 @@ def main() -> None:
     parser.add_argument("--releases", type=int, default=60, help="simulated releases of each design")
     parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0, 3.0])
     parser.add_argument("--mechanisms", nargs="+", default=[], help="names; all without")
-    parser.add_argument("--data", nargs="+", default=[], help="beginnings of titles; all without")
+    parser.add_argument(
+        "--data",
+        "--only",
+        nargs="+",
+        default=[],
+        help="beginnings of titles; others stay stored",
+    )
     parser.add_argument("--enter", nargs="+", default=[], metavar="MODULE:CLASS", help="guests")
     parser.add_argument("--quick", action="store_true", help="coarse grids")
     parser.add_argument("--print-only", action="store_true", help="store nothing")
@@ -45,7 +53,9 @@ def main() -> None:
 
     kept = None if asked.print_only or asked.enter else store
     result = run(settings, report, peer_map, tuple(map(guest, asked.enter)), kept)
-    print(result.tables[0].csv(), result.facts(), *result.notes, sep="\n")
+    if not result.tables:
+        raise SystemExit("No map begins with that name, or its files are not there: name FOLDER and a title.")
+    print(*(table.csv() for table in result.tables), result.facts(), *result.notes, sep="\n")
 
 
 def guest(named: str) -> Mechanism:
@@ -56,9 +66,12 @@ def guest(named: str) -> Mechanism:
 
 
 def store(result: StudyResult) -> None:
-    """Where the Studies page looks for it."""
+    """Where the Studies page looks for it, beside the maps that are stored already."""
     RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "leaderboard.json").write_text(result.to_json(), encoding="utf-8")
+    path = RESULTS / "leaderboard.json"
+    if path.is_file():
+        result = merged(StudyResult.from_json(path.read_text(encoding="utf-8")), result)
+    path.write_text(result.to_json(), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from data_loaders.report import LoadReport
 from data_loaders.sales import load_sales
 from data_loaders.segments import SEGMENTS, Segment
 from data_loaders.sensors import load_sensors
+from data_loaders.shapes import is_geopackage, shapes_of
 from data_loaders.sources import Source
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "bound_contributions",
     "fetch",
     "guess_columns",
+    "is_geopackage",
     "load_postcodes",
     "load_sales",
     "load_sensors",
@@ -62,5 +64,6 @@ __all__ = [
     "one_record_per_owner",
     "owner_word_of",
     "price_paid_file",
+    "shapes_of",
     "write_demo",
 ]

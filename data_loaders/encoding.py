@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import codecs
 import io
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from data_loaders.guarded import HEAD
+from data_loaders.guarded import HEAD, Pieces
 
 Encoding: TypeAlias = Literal["utf-8", "utf-8-sig", "latin-1"]
 _CHUNK = 1 << 20
@@ -21,7 +21,7 @@ def _as_latin1(error: UnicodeError) -> tuple[str, int]:
 codecs.register_error("data_loaders.latin1", _as_latin1)
 
 
-class Utf8Stream(io.RawIOBase):
+class Utf8Stream(Pieces):
     """A byte stream as valid UTF-8: bytes that are none are taken for Latin-1, one by one.
 
     The CSV parser behind it must never meet another encoding: it would print about each such row.
@@ -35,28 +35,7 @@ class Utf8Stream(io.RawIOBase):
         self._ready = b""
         self._ended = False
 
-    def readable(self) -> bool:
-        """Say that it can be read.
-
-        Returns
-        -------
-        bool
-            True.
-        """
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Read the next bytes into a buffer.
-
-        Parameters
-        ----------
-        buffer : writable bytes
-
-        Returns
-        -------
-        int
-            Number of bytes, 0 at the end.
-        """
+    def _take(self, size: int) -> bytes:
         while not self._ready and not self._ended:
             data = self._inner.read(_CHUNK) or b""
             self._ended = not data
@@ -65,9 +44,8 @@ class Utf8Stream(io.RawIOBase):
             else:
                 self._ready = self._decoder.decode(data, final=self._ended).encode()
                 self._pending = bool(self._decoder.getstate()[0])
-        part, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
-        buffer[: len(part)] = part
-        return len(part)
+        part, self._ready = self._ready[:size], self._ready[size:]
+        return part
 
 
 def decode(head: bytes) -> tuple[str, Encoding]:

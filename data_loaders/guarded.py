@@ -86,14 +86,8 @@ class Meter:
             )
 
 
-class GuardedStream(io.RawIOBase):
-    """A readable that meters what passes and turns every failure into a DataError."""
-
-    def __init__(self, name: str, inner: Any, meter: Meter, packed: Callable[[], int] | None = None) -> None:
-        super().__init__()
-        self._name, self._inner, self._meter, self._packed = name, inner, meter, packed
-        self._seen = 0
-        self._kept = b""
+class Pieces(io.RawIOBase):
+    """A byte stream that delivers what `_take` finds, piece by piece."""
 
     def readable(self) -> bool:
         """Say that it can be read.
@@ -125,6 +119,20 @@ class GuardedStream(io.RawIOBase):
         data = self._take(len(buffer))
         buffer[: len(data)] = data
         return len(data)
+
+    def _take(self, size: int) -> bytes:
+        """The next bytes, at most `size`; none at the end only."""
+        raise NotImplementedError
+
+
+class GuardedStream(Pieces):
+    """A readable that meters what passes and turns every failure into a DataError."""
+
+    def __init__(self, name: str, inner: Any, meter: Meter, packed: Callable[[], int] | None = None) -> None:
+        super().__init__()
+        self._name, self._inner, self._meter, self._packed = name, inner, meter, packed
+        self._seen = 0
+        self._kept = b""
 
     def _take(self, size: int) -> bytes:
         if self._kept:

@@ -32,7 +32,7 @@ _EAST = ("easting", "eastings", "east", "oseast1m", "x", "xloc", "x_coord", "xco
 _NORTH = ("northing", "northings", "north", "osnrth1m", "y", "yloc", "y_coord", "ycoord", "coord_y", "utm_y")
 _GRID = ("easting", "eastings", "oseast1m")
 _NO_VALUE = re.compile(
-    r"(^|[^a-z])(id|code|year|month|day|date|hour|hours|time|count|rows?|index|capture|fid|objectid|n)($|[^a-z])"
+    r"(^|[^a-z])(id|code|year|month|day|date|hour|hours|time|count|rows?|index|capture|fid|objectid|n|sd|probability)($|[^a-z])"
 )
 _VALUE = re.compile(r"value|mean|average|conc|reading|measure|level|result|ug_?m3|mg_?kg|µg|ppb|ppm")
 _UNITS = (

@@ -135,19 +135,35 @@ def read_layer(
         With the remedy, where the file is damaged, too large, holds no points, or leaves open which of its
         layers is meant.
     """
+    layers, crs, geometry, table = read_table(kind, name, path, handle, layer, ask, limits)
+    points = kind != "XLSX"
+    table = _with_points(name, table, geometry) if points else _without_blanks(table)
+    return Layer(layers, crs, points, _CsvText(table, header=points))
+
+
+def read_table(
+    kind: Format, name: str, path: Path | None, handle: Any, layer: str | None, ask: bool, limits: Limits
+) -> tuple[tuple[str, ...], str, str, pa.Table]:
+    """Read one sheet or layer with its geometries as they are; parameters and errors as for `read_layer`.
+
+    Returns
+    -------
+    layers : tuple of str
+        Names of all sheets or layers.
+    crs : str
+        As "AUTHORITY:CODE", or "".
+    geometry : str
+        The column with the geometries, as WKB.
+    table : pyarrow.Table
+    """
     if kind == "XLSX":
         _check_unpacked(name, handle, limits)
     with _at_a_safe_name(kind, name, path, handle, limits) as place:
         layers = _layers(kind, name, place)
         chosen = _chosen(kind, name, layers, layer, ask)
         meta, table = _read(kind, name, place, chosen)
-    points = kind != "XLSX"
-    if points:
-        table = _with_points(name, table, str(meta.get("geometry_name") or "wkb_geometry"))
-    else:
-        table = _without_blanks(table)
-    stream = _CsvText(table, header=points)
-    return Layer(layers, _stated(kind, name, meta.get("crs")), points, stream)
+    geometry = str(meta.get("geometry_name") or "wkb_geometry")
+    return layers, _stated(kind, name, meta.get("crs")), geometry, table
 
 
 @contextmanager

@@ -208,7 +208,13 @@ def _columns(
     word: OwnerWord | None = None if owner is None else "sensor" if sensor is not None else "person"
     conditions = {column: _words(column, wanted) for column, wanted in where.items()}
     places = x or POINT_X, y or POINT_Y
-    return _Columns(value, *places, identifier, time, owner, word, place_sd, conditions)
+    chosen = _Columns(value, *places, identifier, time, owner, word, place_sd, conditions)
+    if chosen.x != chosen.y and len(set(chosen.numeric)) < len(chosen.numeric):
+        raise DataError(
+            "One column was named for two things: name different ones for the value, for each coordinate and "
+            "for the noise of the place."
+        )
+    return chosen
 
 
 def _check_settings(unit: str, decimal: str | None, delimiter: str | None) -> None:

@@ -54,7 +54,7 @@ from dpgp_core.excursion.sets import (
     vote_fraction,
 )
 from dpgp_core.excursion.smoothing import domain_adjacency, smooth
-from dpgp_core.mechanisms.base import Ask, Budget, Design, HeldOut, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     NoisyCellStatisticsDesign,
@@ -75,7 +75,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import RidgeFamily, RidgeSlice
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, Prior, PriorFamily, can_make, make_prior
-from dpgp_core.simulation.world import Agreement, World
+from dpgp_core.simulation.world import Agreement, HeldOut, World
 
 __all__ = [
     "BOUNDS",

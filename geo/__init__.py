@@ -18,7 +18,7 @@ from geo.geojson import (
     write_geojson,
 )
 from geo.measures import currency_sign, never_negative
-from geo.outlines import exchanged, named_parts
+from geo.outlines import chosen_parts, exchanged, part_columns, part_names
 from geo.polygons import cell_polygon, dissolve, geometry_dict
 from geo.progress import Progress
 from geo.projection import accuracy_note, is_lonlat, parse_crs, project, to_lonlat
@@ -39,6 +39,7 @@ __all__ = [
     "accuracy_note",
     "cell_polygon",
     "cells_collection",
+    "chosen_parts",
     "collection_bytes",
     "crs_by_name",
     "crs_candidates",
@@ -54,10 +55,11 @@ __all__ = [
     "looks_like_degrees",
     "looks_projected",
     "looks_swapped",
-    "named_parts",
     "never_negative",
     "outside_reason",
     "parse_crs",
+    "part_columns",
+    "part_names",
     "project",
     "region_from_bbox",
     "region_from_geojson",

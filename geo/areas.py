@@ -13,7 +13,7 @@ from shapely.geometry import MultiPolygon
 
 from geo.domain import Domain
 from geo.errors import DomainError
-from geo.polygons import cell_polygon
+from geo.polygons import cell_polygons
 from geo.region import Source, read_document, region_from_geojson
 
 MOST_AREAS = 2_000
@@ -41,6 +41,12 @@ class Areas:
     shapes: tuple[MultiPolygon, ...]
     weights: NDArray[np.float64]
     covered: NDArray[np.float64]
+
+    def part(self, kept: NDArray[np.bool_]) -> Areas:
+        """The areas of a mask (A,)."""
+        chosen = np.flatnonzero(kept).tolist()
+        names = tuple(self.names[at] for at in chosen)
+        return Areas(names, tuple(self.shapes[at] for at in chosen), self.weights[kept], self.covered[kept])
 
 
 def named_areas(source: Source, domain: Domain, name: str = "") -> Areas:
@@ -77,10 +83,28 @@ def named_areas(source: Source, domain: Domain, name: str = "") -> Areas:
             raise DomainError("the file holds something that is no GeoJSON feature.")
         names.append(_name_of(feature, name, number))
         shapes.append(region_from_geojson({**feature, **crs}).shape)
-    weights, covered = _overlaps(domain, shapes)
-    if not weights.any():
+    found = areas_of(names, shapes, domain)
+    if not found.weights.any():
         raise DomainError("none of the areas touches a hexagon: give areas of the region that was released.")
-    return Areas(tuple(names), tuple(shapes), weights, covered)
+    return found
+
+
+def areas_of(names: Sequence[str], shapes: Sequence[MultiPolygon], domain: Domain) -> Areas:
+    """Lay areas over a domain.
+
+    Parameters
+    ----------
+    names : sequence of str
+    shapes : sequence of MultiPolygon
+        WGS 84 degrees.
+    domain : Domain
+
+    Returns
+    -------
+    Areas
+        Those that touch no hexagon have weights of zero.
+    """
+    return Areas(tuple(names), tuple(shapes), *_overlaps(domain, shapes))
 
 
 def _name_of(feature: Mapping[str, Any], name: str, number: int) -> str:
@@ -98,7 +122,7 @@ def _overlaps(
     domain: Domain, shapes: Sequence[MultiPolygon]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(A, N) square metres that areas and cells share, in the domain's own projection; (A,) share covered."""
-    cells = np.array([_flat(domain, cell_polygon(cell)) for cell in domain.cells], dtype=object)
+    cells = np.array([_flat(domain, shape) for shape in cell_polygons(domain.cells)], dtype=object)
     tree = shapely.STRtree(cells)
     weights, covered = np.zeros((len(shapes), domain.size)), np.zeros(len(shapes))
     for row, shape in enumerate(shapes):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from geo.colours import CLASSES, Theme, colour, ink_on, rgb
 from geo.domain import Domain
 from geo.hexagons import as_integers
+from geo.own_layers import OwnLayer
 from geo.painting import LegendEntry, Painting, as_baseline
 from geo.polygons import interface, rings
 from geo.surroundings import around
@@ -142,6 +143,8 @@ def linked_scene(
     height: int = 460,
     legend: Sequence[LegendEntry] = (),
     streets: bool = False,
+    layers: Sequence[OwnLayer] = (),
+    drawing: bool = False,
 ) -> dict[str, Any]:
     """Make a scene of panes as plain data.
 
@@ -160,6 +163,10 @@ def linked_scene(
         Shown over the map where it fills the screen; elsewhere the page shows it.
     streets : bool
         Whether the reader's browser asks `STREETS_HOST` for pictures of streets.
+    layers : sequence of OwnLayer
+        Public layers, drawn over the cells.
+    drawing : bool
+        Whether a person may draw an outline, which the component sends back.
 
     Returns
     -------
@@ -197,7 +204,8 @@ def linked_scene(
             "panes": drawn,
             "streets": _STREETS[theme] if streets else None,
             "key": [_entry(entry) for entry in legend],
-            "around": around(domain).packed()
+            "drawing": drawing,
+            "around": around(domain, layers).packed()
             | {role: rgb(role, theme) for role in ("water", "shore", "border")},
             "lines": [
                 _line(Line("region-halo", "halo", 4.0, outline), theme),

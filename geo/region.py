@@ -100,7 +100,7 @@ def region_from_geojson(source: Source, progress: Progress = silent) -> Region:
             f"the region has {vertices:,} vertices, more than the {MAX_VERTICES:,} this program reads: "
             "simplify the polygon, for example with mapshaper or QGIS."
         )
-    crs = _stated_crs(document)
+    crs = stated_crs(document)
     notes: list[str] = []
     polygons = [_polygon([_ring(ring, crs) for ring in polygon]) for polygon in members]
     if crs is not None:
@@ -265,8 +265,24 @@ def _polygons(thing: Any, depth: int = 0) -> Iterator[list[Any]]:
         )
 
 
-def _stated_crs(document: Mapping[str, Any]) -> str | None:
-    """The system of a pre-2016 `crs` member where it is not plain longitude and latitude."""
+def stated_crs(document: Mapping[str, Any]) -> str | None:
+    """Find the coordinate system that a GeoJSON object states against its standard.
+
+    Parameters
+    ----------
+    document : mapping
+        As parsed.
+
+    Returns
+    -------
+    str or None
+        Of the `crs` member of before 2016, where it is not plain longitude and latitude.
+
+    Raises
+    ------
+    DomainError
+        Where it is not known.
+    """
     member = document.get("crs")
     if member is None:
         return None

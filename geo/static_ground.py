@@ -1,4 +1,4 @@
-"""The ground of the printed map: sea, shores, borders and names around a region, drawn by matplotlib."""
+"""What the printed map shows besides its cells: sea, shores, borders, own layers and names."""
 
 from __future__ import annotations
 
@@ -47,6 +47,28 @@ def draw_ground(axes: Any, around: Surroundings, crs: str, theme: Theme) -> None
         axes.add_collection(LineCollection(drawn, colors=ink, linewidths=0.7, zorder=_BELOW_CELLS))
 
 
+def draw_own(axes: Any, around: Surroundings, crs: str, theme: Theme) -> None:
+    """Draw the curator's own layers over the cells.
+
+    Parameters
+    ----------
+    axes : matplotlib Axes
+        In metres of `crs`, with its limits set.
+    around : Surroundings
+    crs : str
+    theme : {"light", "dark"}
+    """
+    halo, ink = colour("halo", theme), colour("line", theme)
+    for layer in around.own:
+        lines = [project(line, crs) for line in layer.lines]
+        if lines:
+            axes.add_collection(LineCollection(lines, colors=halo, linewidths=1.6, zorder=3))
+            axes.add_collection(LineCollection(lines, colors=ink, linewidths=0.6, zorder=3))
+        if layer.points.size:
+            x, y = project(layer.points, crs).T
+            axes.scatter(x, y, s=7.0, c=ink, edgecolors=halo, linewidths=0.5, zorder=4)
+
+
 def draw_names(axes: Any, around: Surroundings, crs: str, theme: Theme) -> tuple[str, ...]:
     """Write the names of places over the map, the larger first, none over another.
 
@@ -63,14 +85,14 @@ def draw_names(axes: Any, around: Surroundings, crs: str, theme: Theme) -> tuple
     tuple of str
         The names written.
     """
-    if not around.places:
+    if not around.named:
         return ()
     (west, east), (south, north) = axes.get_xlim(), axes.get_ylim()
     inch = (east - west) / (axes.get_position().width * axes.figure.get_figwidth())
-    at = project(np.array([(place.longitude, place.latitude) for place in around.places]), crs)
+    at = project(np.array([(place.longitude, place.latitude) for place in around.named]), crs)
     taken: list[NDArray[np.float64]] = []
     written: list[str] = []
-    for place, (x, y) in zip(around.places, at.tolist(), strict=True):
+    for place, (x, y) in zip(around.named, at.tolist(), strict=True):
         if not _printable(place.name):
             continue
         size = 8.5 if place.population >= 500_000 else 7.5 if place.population >= 50_000 else 6.5

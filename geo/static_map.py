@@ -22,7 +22,7 @@ from geo.hexagons import boundary
 from geo.painting import Entry, Painting
 from geo.polygons import rings
 from geo.projection import project
-from geo.static_ground import draw_ground, draw_names
+from geo.static_ground import draw_ground, draw_names, draw_own
 from geo.surroundings import Surroundings
 
 
@@ -96,6 +96,7 @@ def draw_map(
     axes.add_collection(LineCollection(outline, colors=colour("halo", theme), linewidths=2.4))
     axes.add_collection(LineCollection(outline, colors=colour("line", theme), linewidths=0.9))
 
+    draw_own(axes, around, domain.crs, theme)
     draw_names(axes, around, domain.crs, theme)
 
     ink = colour("line", theme)

@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import importlib.util
 import json
-import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import shapely
 from numpy.typing import NDArray
 
 from geo.domain import Domain
-from geo.hexagons import EARTH_RADIUS
+from geo.framing import Box, region_box, wide_box
+from geo.own_layers import OwnLayer
 
 SOURCE = "Place names: GeoNames, CC BY 4.0. Coast and borders: Natural Earth, 1:10 million."
 STEPS = 10_000  # of a degree: 11 metres, where the coast itself is right to about a kilometre
 CORNERS = 1_500  # at most so many are drawn of coast and borders together
+OWN_SIZE = 60_000  # a name of an own layer is drawn as that of a town of so many people
 NEAR, FAR = 260, 90  # at most so many places within a region's own size around it, and beyond
 _HOLDERS = {"hexcursion_maps": "assets", "hexcursion": "hexcursion_maps/assets"}  # a checkout, a wheel
-_REACH = (3.0, 1.5)  # sides of the region that are kept left and right of, and above and below its middle
-_LEAST = 0.05  # degrees: a smaller region is surrounded as if it were so large
 
 Lines = tuple[NDArray[np.float64], ...]
-Box = tuple[float, float, float, float]  # west, south, east, north, degrees
 
 
 @dataclass(frozen=True)
@@ -63,12 +64,28 @@ class Surroundings:
         Lines between countries, degrees.
     places : tuple of Place
         Those near the region first, each part by falling population.
+    own : tuple of OwnLayer
+        Public layers of the curator's own.
+    middle : float
+        Longitude of the region's middle, degrees, where there are own layers.
     """
 
     box: Box = (0.0, 0.0, 0.0, 0.0)
     land: Lines = ()
     borders: Lines = ()
     places: tuple[Place, ...] = ()
+    own: tuple[OwnLayer, ...] = ()
+    middle: float = 0.0
+
+    @property
+    def named(self) -> tuple[Place, ...]:
+        """The names of the own layers and the places, the more important first."""
+        own = tuple(
+            Place(one.name, float(self._near(one.at[0])), one.at[1], OWN_SIZE)
+            for layer in self.own
+            for one in layer.labels
+        )
+        return (*own, *self.places)
 
     @property
     def source(self) -> str:
@@ -101,7 +118,8 @@ class Surroundings:
         dict
             `steps`, how many a degree has; `box` in degrees; `land` and `borders`, lines of whole steps, each
             the first corner and then the differences, flat; `places` as [name, longitude, latitude,
-            population]; `source`.
+            population]; `own`, layers of `lines`, `points` in degrees and `names` as
+            places; `source`.
         """
         return {
             "steps": STEPS,
@@ -111,8 +129,27 @@ class Surroundings:
             "places": [
                 [p.name, round(p.longitude, 4), round(p.latitude, 4), p.population] for p in self.places
             ],
+            "own": [
+                {
+                    "lines": [_packed(line) for line in self._drawn(layer.lines)],
+                    "points": np.round(self._drawn([layer.points])[0], 5).tolist(),
+                    "names": [
+                        [one.name, round(float(self._near(one.at[0])), 5), round(one.at[1], 5), OWN_SIZE]
+                        for one in layer.labels
+                    ],
+                }
+                for layer in self.own
+            ],
             "source": self.source,
         }
+
+    def _near(self, longitude: float | NDArray[np.float64]) -> Any:
+        """Longitudes within 180 degrees of the region's middle: a map is drawn in one piece there."""
+        return longitude - 360.0 * np.round((longitude - self.middle) / 360.0)
+
+    def _drawn(self, lines: Sequence[NDArray[np.float64]]) -> Lines:
+        """Lines in degrees, each in one piece and near the region."""
+        return tuple(np.column_stack([self._near(line[:, 0]), line[:, 1]]) for line in lines)
 
 
 def folder() -> Path | None:
@@ -132,35 +169,29 @@ def folder() -> Path | None:
     return None
 
 
-def around(domain: Domain) -> Surroundings:
+def around(domain: Domain, layers: Sequence[OwnLayer] = (), *, world: bool = True) -> Surroundings:
     """Find what lies around a domain.
 
     Parameters
     ----------
     domain : Domain
+    layers : sequence of OwnLayer
+        Public layers of the curator's own, drawn over the cells.
+    world : bool
+        Whether coast, borders and places are drawn too.
 
     Returns
     -------
     Surroundings
-        Without anything where the files were not built. It depends on the public cells and on nothing else.
+        With those layers only where the files were not built. It depends on the public cells and on these
+        layers, and on nothing else.
     """
-    built = folder()
+    own = tuple(layers)
+    built = folder() if world else None
     if built is None:
-        return Surroundings()
-    middle = domain.middle[0]
-    lon, lat = domain.centres_lonlat.T
-    lon = middle + (lon - middle + 180.0) % 360.0 - 180.0
-    pad = math.degrees(0.6 * domain.spacing / EARTH_RADIUS)
-    wide = pad / math.cos(math.radians(min(85.0, float(np.abs(lat).max()))))
-    return _around(
-        built,
-        (
-            round(float(lon.min()) - wide, 4),
-            round(float(lat.min()) - pad, 4),
-            round(float(lon.max()) + wide, 4),
-            round(float(lat.max()) + pad, 4),
-        ),
-    )
+        return Surroundings(own=own, middle=domain.middle[0]) if own else Surroundings()
+    found = _around(built, region_box(domain))
+    return replace(found, own=own, middle=domain.middle[0]) if own else found
 
 
 def find_places(name: str, most: int = 8) -> tuple[Place, ...]:
@@ -191,17 +222,8 @@ def find_places(name: str, most: int = 8) -> tuple[Place, ...]:
 
 @lru_cache(maxsize=32)
 def _around(built: Path, region: Box) -> Surroundings:
-    west, south, east, north = region
-    middle = ((west + east) / 2, (south + north) / 2)
-    stretch = 1.0 / math.cos(math.radians(min(85.0, abs(middle[1]))))
-    side = max((east - west) / stretch, north - south, _LEAST)  # degrees of latitude
-    half = (min(179.0, _REACH[0] * side * stretch), _REACH[1] * side)
-    kept = (
-        middle[0] - half[0],
-        max(-85.0, middle[1] - half[1]),
-        middle[0] + half[0],
-        min(85.0, middle[1] + half[1]),
-    )
+    kept, side, stretch = wide_box(region)
+    middle = ((region[0] + region[2]) / 2, (region[1] + region[3]) / 2)
     land, borders = _land(built)
     rings, lines = land.near(kept), borders.near(kept)
     shores = [_cut(ring, kept) for ring in rings]
@@ -238,10 +260,12 @@ def _places(built: Path, kept: Box, near: Box) -> tuple[Place, ...]:
 @cache
 def _gazetteer(built: Path) -> tuple[list[str], NDArray[np.float64], NDArray[np.int64]]:
     """Names, (n, 2) degrees and populations, the largest first."""
-    with gzip.open(built / "places.tsv.gz", "rt", encoding="utf-8", newline="\n") as lines:
-        rows = [line.rstrip("\n").split("\t") for line in lines]
-    where = np.array([(row[1], row[2]) for row in rows], dtype=np.float64)
-    return [row[0] for row in rows], where, np.array([row[3] for row in rows], dtype=np.int64)
+    rows = pd.read_csv(
+        built / "places.tsv.gz", sep="\t", names=["name", "lon", "lat", "people"], na_filter=False,
+        quoting=csv.QUOTE_NONE, lineterminator="\n",
+        dtype={"name": str, "lon": np.float64, "lat": np.float64, "people": np.int64},
+    )  # fmt: skip
+    return rows["name"].tolist(), rows[["lon", "lat"]].to_numpy(), rows["people"].to_numpy()
 
 
 class _Lines:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from pages.shared.apart import apart
 from pages.shared.jobs import Job
@@ -23,6 +24,8 @@ from workflow.search.choice import Choice
 
 RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
 """Where the full figures lie, written by `make studies`."""
+
+Preset = TypeVar("Preset")
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,14 @@ def _study(
     )  # fmt: skip
 
 
+def _presets(
+    quick: Callable[[], Preset],
+    full: Callable[[], Preset],
+    run: Callable[[Preset, Report | None], StudyResult],
+) -> Callable[[Report | None, bool], StudyResult]:
+    return lambda report, quickly: run(quick() if quickly else full(), report)
+
+
 def _contest(report: Report | None, quick: bool) -> StudyResult:
     """The leaderboard registers guests while it runs, so it runs in a process that serves nobody else."""
     settings = LeaderboardSettings.quick() if quick else LeaderboardSettings()
@@ -82,9 +93,7 @@ STUDIES: dict[str, Study] = {
             "Membership attack",
             "How much does a released path tell about one record, and what does the proof allow?",
             "Paper: section 4 and appendix C, figures 2 and 3.",
-            lambda report, quick: membership.run(
-                MembershipSettings.quick() if quick else MembershipSettings.full(), report
-            ),
+            _presets(MembershipSettings.quick, MembershipSettings.full, membership.run),
         ),
         _study(
             "audit",
@@ -92,36 +101,28 @@ STUDIES: dict[str, Study] = {
             "Does an attack on the program's own sampler stay under the proved bound, and would it notice a "
             "mistake?",
             "Not in the paper.",
-            lambda report, quick: design_audit.run(
-                AuditSettings.quick() if quick else AuditSettings.full(), report
-            ),
+            _presets(AuditSettings.quick, AuditSettings.full, design_audit.run),
         ),
         _study(
             "line",
             "Excursion sets on a line",
             "What does the privacy constraint cost where the bound is tight?",
             "Paper: section 5 and appendix D, tables 1 to 3.",
-            lambda report, quick: line_excursions.run(
-                LineSettings.quick() if quick else LineSettings.full(), report
-            ),
+            _presets(LineSettings.quick, LineSettings.full, line_excursions.run),
         ),
         _study(
             "plane",
             "Plumes in the plane",
             "What does a sharper sensitivity buy in two dimensions?",
             "Paper: appendix D.1, table 4.",
-            lambda report, quick: plane_excursions.run(
-                PlaneSettings.quick() if quick else PlaneSettings.full(), report
-            ),
+            _presets(PlaneSettings.quick, PlaneSettings.full, plane_excursions.run),
         ),
         _study(
             "london",
             "London",
             "Which mechanism draws the best map at each epsilon, on real and on generated sales?",
             "Paper: appendix D.2, figure 4.",
-            lambda report, quick: london.run(
-                LondonSettings.quick() if quick else LondonSettings.full(), report
-            ),
+            _presets(LondonSettings.quick, LondonSettings.full, london.run),
             ("london-real.json", "london-generated.json"),
         ),
         _study(
@@ -138,9 +139,7 @@ STUDIES: dict[str, Study] = {
             "Beyond maps",
             "Do the peers show on a line what their papers show?",
             "Smith et al. 2018, figures 1 and 4; Honkela and Melkas 2021, figure 2.",
-            lambda report, quick: one_dimension.run(
-                OneDimensionSettings.quick() if quick else OneDimensionSettings.full(), report
-            ),
+            _presets(OneDimensionSettings.quick, OneDimensionSettings.full, one_dimension.run),
         ),
     )
 }

@@ -32,24 +32,25 @@ settings.load_profile("everyday")
 ROOT = Path(__file__).resolve().parents[1]
 
 
-# Files whose tests share a server and what was done on it: one worker each. No test depends on it.
-SERVED = ("tests/browser/", "tests/proxy/", "tests/geo/test_maps_in_browser.py")
+class TogetherInAFile(LoadScopeScheduling):
+    """Tests of one file go to one worker, file by file in the order of the folders; no test depends on it.
 
-
-class TogetherOnAServer(LoadScopeScheduling):
-    """Tests go to whichever worker is free, those of a file that shares a server to the same one.
-
-    xdist's own groups write into a field of the test that pytest does not read any more.
+    What a module makes once for its tests (a server, a search, a study) is then made once and not by every
+    worker, and the browser's long journeys are not left for the end.
     """
 
+    def __init__(self, config: pytest.Config, log: Any) -> None:
+        config.option.loadscopereorder = False
+        super().__init__(config, log)
+
     def _split_scope(self, nodeid: str) -> str:
-        return nodeid.partition("::")[0] if nodeid.startswith(SERVED) else nodeid
+        return nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherOnAServer:
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherInAFile:
     """The scheduler of a run on several workers."""
-    return TogetherOnAServer(config, log)
+    return TogetherInAFile(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -98,9 +98,16 @@ def question(subject: Mapping[str, Any]) -> str:
     )
 
 
-def asked(subject: Mapping[str, Any]) -> str:
-    """The question of a map as a reader would ask it: "Where is the price above £442,413?"."""
-    side = "above" if subject["direction"] == "above" else "at most"
+def asked(subject: Mapping[str, Any], record: str) -> str:
+    """The question of a map as a reader would ask it: "Where do properties sell for more than £442,413?".
+
+    `record` is the word for one record of the data ("sale", "reading").
+    """
+    above = subject["direction"] == "above"
+    if record == "sale" and subject["value"] == "price":
+        limit = quantity(subject["threshold"], subject["unit"])
+        return f"Where do properties sell for {'more than' if above else 'at most'} {limit}?"
+    side = "above" if above else "at most"
     value = subject["value"] or "value"
     return f"Where is the {value} {side} {quantity(subject['threshold'], subject['unit'])}?"
 

@@ -1,8 +1,8 @@
 """What the tests notice: `python -m benchmarks.mutations [PACKAGE ...] [--sample N --seed S] [--jobs J]`.
 
-Without packages, all of benchmarks/mutations/rooms.py; without --sample, every mutant. Each package's part
-of benchmarks/results/mutations.json is written as soon as it is done. Survivors are listed there; each of
-them is killed by a test or explained in benchmarks/mutations_explained.toml.
+Without packages, all of benchmarks/mutations/rooms.py; without --sample or --each, every mutant. Each
+package's part of benchmarks/results/mutations.json is written as soon as it is done. Survivors are listed
+there; each of them is killed by a test or explained in benchmarks/mutations_explained.toml.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks.mutations.mutants import Mutant, change_of, function_around, mutants_of, sampled
+from benchmarks.mutations.mutants import Mutant, change_of, function_around, mutants_of, sampled, sampled_each
 from benchmarks.mutations.reach import Reach
 from benchmarks.mutations.record import Part, Survivor, score, store, stored, unexplained
 from benchmarks.mutations.rooms import TESTS, covering_tests, modules_of
@@ -39,7 +39,9 @@ def main() -> int:
         prog="python -m benchmarks.mutations", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("packages", nargs="*", metavar="PACKAGE", help=f"among {', '.join(TESTS)}")
-    parser.add_argument("--sample", type=int, metavar="N", help="try only N mutants, drawn over all packages")
+    some = parser.add_mutually_exclusive_group()
+    some.add_argument("--sample", type=int, metavar="N", help="try only N mutants, drawn over all packages")
+    some.add_argument("--each", type=int, metavar="N", help="try only N mutants of each package")
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample (0)")
     parser.add_argument("--jobs", type=int, default=1, help="trials at a time, each with a copy (1)")
     parser.add_argument(
@@ -65,6 +67,8 @@ def main() -> int:
         chosen = [mutant for mutant in chosen if mutant.file == asked.only]
     if asked.again:
         chosen = _survivors_among(chosen)
+    if asked.each:
+        chosen = sampled_each(chosen, asked.each, asked.seed)
     chosen = sampled(chosen, asked.sample, asked.seed)
     os.nice(5)
     preload()
@@ -79,7 +83,7 @@ def main() -> int:
             copy_checkout(ROOT, copy)
             reach = learn(copy, tests[name], sorted({mutant.file for mutant in mine}))
             found = _try_all(mine, reach, folder, asked.jobs)
-            seed = asked.seed if asked.sample else None
+            seed = asked.seed if asked.sample or asked.each else None
             if asked.again:
                 alive = [one for _, _, one in found if one is not None]
                 part = stored()[name].retried(_commit(), alive, [outcome for outcome, _, _ in found])

@@ -69,6 +69,13 @@ def sampled(mutants: Sequence[Mutant], size: int | None, seed: int) -> list[Muta
     return [mutants[index] for index in kept]
 
 
+def sampled_each(mutants: Sequence[Mutant], size: int, seed: int) -> list[Mutant]:
+    """`size` of the mutants of each package, drawn as by `sampled`."""
+    packages = dict.fromkeys(mutant.package for mutant in mutants)
+    mine = [[mutant for mutant in mutants if mutant.package == package] for package in packages]
+    return [mutant for own in mine for mutant in sampled(own, size, seed)]
+
+
 def change_of(root: Path, mutant: Mutant) -> Change | None:
     """The module with the mutant in it; None where the operator changes nothing after all."""
     source = (root / mutant.file).read_text(encoding="utf-8")

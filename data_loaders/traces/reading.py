@@ -13,6 +13,7 @@ from data_loaders.errors import DataError
 from data_loaders.guarded import GuardedStream, Limits, Meter
 from data_loaders.report import LoadReport, Tally
 from data_loaders.sources import Source, source_name
+from data_loaders.traces.fit import fit_fixes, is_fit
 from data_loaders.traces.formats import geojson_fixes, plt_fixes, table_fixes
 from data_loaders.traces.markup import markup_fixes
 from data_loaders.traces.model import Fix, Trace, trace_of
@@ -30,7 +31,7 @@ def load_traces(source: Source, limits: Limits = TRACE_LIMITS) -> tuple[tuple[Tr
     Parameters
     ----------
     source : path, bytes or open binary file
-        GeoLife .plt, GPX, TCX, a table with times and places (with a column for whose they are, several
+        GeoLife .plt, GPX, TCX, FIT, a table with times and places (with a column for whose they are, several
         traces), or GeoJSON lines with times; plain or packed as .gz. Recognised by content.
     limits : Limits
         What may be unpacked.
@@ -90,8 +91,10 @@ def _unpacked(name: str, handle: object, limits: Limits) -> bytes:
 
 def _reader(name: str, data: bytes) -> Callable[[bytes], Iterator[tuple[str, list[Fix]]]]:
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if is_fit(data):
+        return lambda content: fit_fixes(name, content)
     if b"\0" in data[:65536]:
-        raise DataError(f"{name} is binary (perhaps FIT): export it as GPX, TCX or CSV in UTF-8.")
+        raise DataError(f"{name} is binary but no FIT file: export it as GPX, TCX or CSV in UTF-8.")
     if start.startswith(_PLT):
         return plt_fixes
     if GEOJSON_TYPE.match(data[:65536]) or start.startswith(b"{"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -40,6 +41,7 @@ class GaussianPairs:
         whole("paths", self.paths)
 
 
+@lru_cache(maxsize=256)
 def pair_tails(curve: RdpCurve, pairs: GaussianPairs) -> Tails:
     """The profile of one release of Gaussian pairs: sharper than `renyi_tails`, never above it.
 
@@ -53,11 +55,18 @@ def pair_tails(curve: RdpCurve, pairs: GaussianPairs) -> Tails:
     Returns
     -------
     Tails
-        Upper bounds that hold for every pair of the release, without a search over pairs.
+        Upper bounds that hold for every pair of the release, without a search over pairs; read-only.
+
+    Notes
+    -----
+    Kept for the last releases asked about: a receipt, its groups, a preview of the ledger and the bundle's
+    own check ask for the same one up to fifty times.
     """
     sharper = pair_logs(ORDERS, curve.values, pairs, _shift_bound(curve.values))
     coarser = renyi_tails(curve)
-    return Tails(coarser.rates, np.minimum(coarser.logs, sharper))
+    logs = np.minimum(coarser.logs, sharper)
+    logs.setflags(write=False)
+    return Tails(coarser.rates, logs)
 
 
 def pair_logs(orders: Floats, values: Floats, pairs: GaussianPairs, first: float) -> Floats:

@@ -73,7 +73,9 @@ def sampled_products(features: Features, step: int) -> InnerProducts:
     """For simulations only: extremes over every `step`-th node against all, so a little too mild to price."""
     rows = features.scaled
     squares = np.einsum("ij,ij->i", rows, rows)
-    product = rows[:: whole("step", step)] @ rows.T
-    apart = squares[::step, None] + squares - 2.0 * product
+    some = slice(None, None, whole("step", step))
+    product = rows[some] @ rows.T
     least = min(float(product.min()), float(squares.min()))
-    return InnerProducts(float(squares.max()) * _UNIT, least * _UNIT, float(apart.max()) * _UNIT)
+    product -= 0.5 * squares
+    closest = product.min(axis=1) - 0.5 * squares[some]
+    return InnerProducts(float(squares.max()) * _UNIT, least * _UNIT, -2.0 * float(closest.min()) * _UNIT)

@@ -20,7 +20,7 @@ from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.released import Prepared, draw_release
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.simulation.world import SEED, World
+from dpgp_core.simulation.world import SEED, HeldOut, World
 
 Unit = Literal["point", "cell"]
 """Whose exchange is hidden: one observation, or one hexagon's median."""
@@ -172,28 +172,15 @@ class Ask:
         A coarser grid.
     thorough
         Whether this is for the budget that is asked for, not for the frontier beside it.
+    cutoff
+        The one cutoff to try; None leaves it to the mechanism's variants.
     """
 
     priors: tuple[str, ...]
     paths: int = 1
     quick: bool = False
     thorough: bool = True
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """How the model behind a design does on held-out cells.
-
-    Parameters
-    ----------
-    bce
-        Binary cross-entropy of its exceedance probabilities, NaN where it has none.
-    effective_dimension
-        `tr K (K + r^2 I)^-1` over the reference records, NaN where that has no meaning.
-    """
-
-    bce: float
-    effective_dimension: float = math.nan
+    cutoff: float | None = None
 
 
 class Mechanism(ABC):
@@ -217,6 +204,8 @@ class Mechanism(ABC):
     """How often a search looks around the best designs that it has found so far."""
     exact_on_a_computer: ClassVar[bool] = False
     """Whether the proof covers the numbers as a computer draws them, not only real numbers."""
+    quick: ClassVar[bool] = False
+    """Whether simulations are so quick that every budget of a frontier gets a local search of its own."""
     usual: ClassVar[bool] = False
     """Whether a search tries it unless told otherwise."""
 
@@ -335,6 +324,14 @@ class Mechanism(ABC):
         """(S, N) released sets of simulated releases of the world's records, on common random numbers."""
         count = world.releases(1 if self.free_paths else design.paths)
         return self.sets(design, world, world.records, count, SimulationEntropy(SEED))
+
+    def glance(self, design: Any, world: World) -> Bools:
+        """(S, N) released sets by which a search ranks its candidates, like `simulate` unless quicker.
+
+        On draws of their own, where they differ: the best of many designs on the same draws looks better than
+        it is, and what is shown is simulated again.
+        """
+        return self.simulate(design, world)
 
     def simulate_held_out(self, design: Any, world: World) -> Bools:
         """(S, N) released sets of releases of the training records only, whose held-out cells are judged."""

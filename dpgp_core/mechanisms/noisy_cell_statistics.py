@@ -15,7 +15,7 @@ from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.excursion.sets import Bools
 from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Ask, Budget, Design, HeldOut, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
 from dpgp_core.mechanisms.cell_sums import STATISTIC_SENSITIVITY as STATISTIC_SENSITIVITY
 from dpgp_core.mechanisms.cell_sums import NoisyStatistics as NoisyStatistics
 from dpgp_core.mechanisms.cell_sums import release_statistics as release_statistics
@@ -31,7 +31,7 @@ from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, Prior
-from dpgp_core.simulation.world import SEED, World
+from dpgp_core.simulation.world import SEED, HeldOut, World
 
 COUNT_SMOOTHING = 5
 """Rounds of neighbour averaging behind the local mean count."""

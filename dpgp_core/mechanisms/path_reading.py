@@ -13,7 +13,6 @@ from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
 from dpgp_core.mechanisms.reading import Reading, mixed
-from dpgp_core.mechanisms.spectral_statistics import unclipped
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.priors.registry import Prior
 from dpgp_core.spectral.basis import FieldBasis
@@ -21,6 +20,7 @@ from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
 from dpgp_core.spectral.counts import CountPrior, NodeCounts, prior_from_reference, prior_of_unknown
 from dpgp_core.spectral.model import SpectralModel
 from dpgp_core.spectral.reading import FieldPosterior, FieldReader
+from dpgp_core.spectral.unclipped import unclipped
 
 PATTERNS = 128
 """Smooth patterns along which paths are read: finer detail is hidden by what was drawn."""

@@ -20,7 +20,7 @@ from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.excursion.sets import Bools, agreed, excursion
 from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Ask, Budget, Design, HeldOut, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.grids import coarse_grid, steps_around
 from dpgp_core.mechanisms.path_reading import PathReader
@@ -33,7 +33,7 @@ from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.simulation.world import SEED, World
+from dpgp_core.simulation.world import SEED, HeldOut, World
 
 SMOOTHINGS = (0, 2, 6, 15)  # rounds of smoothing that a search tries
 CHUNK = 4_000_000  # numbers drawn at a time for an attack

@@ -22,7 +22,7 @@ from dpgp_core.inducing.posterior import (
     private_posterior,
 )
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Ask, Budget, Design, HeldOut, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
 from dpgp_core.mechanisms.bin_means import square_bins
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.grids import coarse_grid
@@ -33,7 +33,7 @@ from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior
-from dpgp_core.simulation.world import SEED, World
+from dpgp_core.simulation.world import SEED, HeldOut, World
 
 InducingReading = Literal["shrunken", "errors-in-variables"]
 """How the moments are read: the paper's posterior with its noise corrected, or one that models all noise."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -20,7 +21,6 @@ from dpgp_core.mechanisms.base import (
     Ask,
     Budget,
     Design,
-    HeldOut,
     Mechanism,
     Parameter,
     Protection,
@@ -33,14 +33,14 @@ from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of, rounded_normal
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.simulation.world import SEED, World
-from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
+from dpgp_core.simulation.world import SEED, HeldOut, World
+from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.cost import Relation, release_mu
 from dpgp_core.spectral.model import Prepared as PreparedPlan
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
-from dpgp_core.spectral.reading import FieldPosterior
 from dpgp_core.spectral.shared import SharedReadings
 from dpgp_core.spectral.sums import RESPONSE_BITS, GridRecords, release_sums
+from dpgp_core.spectral.unclipped import unclipped
 
 STRATEGY = "water-filled"
 PRIOR = "exponential"
@@ -54,13 +54,10 @@ STEP = 1.6  # of the local stage, up and down from there
 CUTOFFS = (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
 LENGTHSCALES = 3  # the shortest of the common grid
 RELEASES, COUNT_DRAWS = 12, 2
+GLANCE = 8  # releases by which a search ranks its candidates, of one release of the counts
 PATHS = 100  # paths drawn after the noise cost nothing
-REACH = 3.0  # the released field is said within so many clip bounds of the centre
-STEPS = 6001
-GROUPS = 64  # of cells by how well they are known, in going back to the field before clipping
-NEAR = 0.02  # clip bounds: so near the centre the slope there is taken
-DETAIL = 500  # nodes at which simulations compute posterior deviations
-SHARED = 6  # sets of shared readings kept
+DETAIL = 300  # nodes at which simulations compute posterior deviations
+SHARED = 24  # sets of shared readings kept; one takes a few MB
 
 
 @dataclass(frozen=True)
@@ -156,6 +153,7 @@ class SpectralStatistics(Mechanism):
     protection = Protection("values and places", ("point", "cell"), ("replace-one", "add-or-remove"))
     design_type = SpectralStatisticsDesign
     usual = True
+    quick = True
     parameters = (
         Parameter("lengthscale", "lengthscale", "length"),
         Parameter("ridge", "ridge", "positive"),
@@ -181,7 +179,7 @@ class SpectralStatistics(Mechanism):
     def calibrate(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget
     ) -> SpectralStatisticsDesign:
-        return replace(design, mu=float(gaussian_mu(budget.epsilon, budget.delta)) * (1.0 - 2.0**-40))
+        return replace(design, mu=_least_private(budget.epsilon, budget.delta))
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[SpectralStatisticsDesign, ...]:
         """Mean and spread of the field are those of a world: `fitted` fills them in."""
@@ -247,11 +245,11 @@ class SpectralStatistics(Mechanism):
 
     def simulate(self, design: SpectralStatisticsDesign, world: World) -> Bools:
         """Releases of one set of sums share all but a small matrix; every cutoff reads the same numbers."""
-        blank = replace(design, cutoff=0.5, paths=1)
-        probability = world.shelf.keep(
-            "spectral", (world.key, blank), lambda: self._simulated(design, world, world.records)
-        )
-        return agreed(probability, design.cutoff)
+        return agreed(self._probability(design, world, RELEASES, COUNT_DRAWS), design.cutoff)
+
+    def glance(self, design: SpectralStatisticsDesign, world: World) -> Bools:
+        """All releases share one simulated release of the counts, which is half of the work."""
+        return agreed(self._probability(design, world, GLANCE, 1), design.cutoff)
 
     def simulate_held_out(self, design: SpectralStatisticsDesign, world: World) -> Bools:
         return agreed(self._simulated(design, world, world.training), design.cutoff)
@@ -283,18 +281,39 @@ class SpectralStatistics(Mechanism):
             rows.append(np.concatenate([found.sums] + ([] if found.counts is None else [found.counts])))
         return np.array(rows)[:, None]
 
-    def _simulated(self, design: SpectralStatisticsDesign, world: World, records: CollapsedRecords) -> Floats:
+    def _probability(
+        self, design: SpectralStatisticsDesign, world: World, releases: int, draws: int
+    ) -> Floats:
+        """As `_simulated` for all records of the world, kept."""
+
+        def make() -> Floats:
+            return self._simulated(design, world, world.records, releases, draws)
+
+        key = (world.key, replace(design, cutoff=0.5, paths=1), releases, draws)
+        return world.shelf.keep("spectral", key, make)
+
+    def _simulated(
+        self,
+        design: SpectralStatisticsDesign,
+        world: World,
+        records: CollapsedRecords,
+        releases: int = RELEASES,
+        draws: int = COUNT_DRAWS,
+    ) -> Floats:
         """(R, N) exceedance probabilities of simulated releases, on the same draws for every reading."""
         made = self._plan(design, world.facts, rough=True)
         counts, totals = _per_cell(records, world.facts)
 
         def make() -> SharedReadings:
-            known, entropy = _known(world.facts, records), SimulationEntropy(SEED + 5)
+            known, entropy = _known(world.facts, records), SimulationEntropy(SEED + 5 + draws)
             thin = max(1, made.nodes.size // DETAIL)
-            return SharedReadings(made, counts, known, RELEASES, entropy, COUNT_DRAWS, thin=thin)
+            return SharedReadings(made, counts, known, releases, entropy, draws, thin=thin)
 
         # Worlds of one domain that differ in their clip bound alone have the same counts.
-        key = (counts.tobytes(), design.strategy, design.prior, design.lengthscale, design.signal, design.mu)
+        key = (
+            counts.tobytes(), design.strategy, design.prior, design.lengthscale, design.signal, design.mu,
+            releases, draws,
+        )  # fmt: skip
         readings = world.shelf.keep("spectral readings", hash(key), make, SHARED)
         return _read(readings, totals, made, world)
 
@@ -313,6 +332,12 @@ class SpectralStatistics(Mechanism):
                 facts.n / facts.lattice.size, _relation(facts), design.signal, rough,
             )
         )  # fmt: skip
+
+
+@lru_cache(256)
+def _least_private(epsilon: float, delta: float) -> float:
+    """The largest mu that meets a budget, with room for the sampler's own distance to the ideal."""
+    return float(gaussian_mu(epsilon, delta)) * (1.0 - 2.0**-40)
 
 
 def _per_cell(records: CollapsedRecords, facts: PublicFacts) -> tuple[Floats, Floats]:
@@ -346,40 +371,3 @@ def _known(facts: PublicFacts, records: CollapsedRecords) -> PublicCounts:
     if facts.counts is not None:
         return PublicCounts("reference", n, facts.counts, single)
     return PublicCounts("unknown", n, None, single)
-
-
-def unclipped(posterior: FieldPosterior, prior: ClippedPrior, paths: Floats) -> tuple[Floats, Floats, Floats]:
-    """Paths, mean and deviation of the field before clipping, from the posterior of the clipped one.
-
-    Parameters
-    ----------
-    paths
-        (L, N) posterior paths of the clipped field.
-
-    Returns
-    -------
-    tuple of ndarray
-        (L, N), (N,) and (N,), response units, within REACH of the centre.
-
-    Notes
-    -----
-    A value t of the field stands for the level `prior.level(t, share)` of the clipped one, where the share is
-    the cell's posterior over its prior deviation. It increases in t, so paths exceed t as often as
-    `exceedance` states. The deviation is that for which a normal law states the same probability at the
-    centre, 0.
-    """
-    field = np.linspace(-REACH, REACH, STEPS)
-    clipped, spread = posterior.mean(), posterior.deviation()
-    share = np.clip(spread / prior.deviation, 0.0, 1.0)
-    group = np.rint(share * GROUPS).astype(np.int64)
-    found, mean, slope = np.empty(paths.shape), np.empty(share.size), np.empty(share.size)
-    for number in np.unique(group):
-        cells = np.flatnonzero(group == number)
-        level = prior.level(field, number / GROUPS)
-        at_centre = float(prior.level(0.0, number / GROUPS))
-        found[:, cells] = np.interp(paths[:, cells], level, field)
-        mean[cells] = np.interp(clipped[cells], level, field)
-        apart, near = clipped[cells] - at_centre, np.abs(mean[cells]) < NEAR
-        there = np.gradient(level, field)[STEPS // 2]
-        slope[cells] = np.where(near, there, apart / np.where(near, 1.0, mean[cells]))
-    return found, mean, spread / np.maximum(slope, 1e-3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.scores import bce, ious, two_sided
+from dpgp_core.excursion.scores import bce, ious
 from dpgp_core.excursion.sets import Bools, Direction, agreed, excursion, released_set, vote_fraction
 from dpgp_core.excursion.smoothing import domain_adjacency, smooth
 from dpgp_core.linalg.numerics import Floats
@@ -53,6 +54,22 @@ class Agreement:
     iou_sd: float
     area_error: float
     right: float
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """How the model behind a design does on held-out cells.
+
+    Parameters
+    ----------
+    bce
+        Binary cross-entropy of its exceedance probabilities, NaN where it has none.
+    effective_dimension
+        `tr K (K + r^2 I)^-1` over the reference records, NaN where that has no meaning.
+    """
+
+    bce: float
+    effective_dimension: float = math.nan
 
 
 def average(found: Sequence[Agreement]) -> Agreement:
@@ -178,12 +195,14 @@ class World:
         """How (S, N) released sets compare with the map to be reached."""
         if self.baseline is None:
             raise InvalidValue("the map to be reached is not known: run the unconstrained search first.")
-        values = ious(sets, self.baseline) if two_sided(self.baseline) else np.full(len(sets), np.nan)
+        common = np.count_nonzero(sets & self.baseline, axis=1)
+        shown, area = np.count_nonzero(sets, axis=1), int(np.count_nonzero(self.baseline))
+        two_sided = 0 < area < self.baseline.size
+        values = common / (shown + area - common) if two_sided else np.full(len(sets), np.nan)
         spread = float(values.std(ddof=1)) if values.size > 1 else 0.0
-        shown, area = sets.sum(axis=1), int(self.baseline.sum())
         error = float(np.abs(shown - area).mean() / area) if area else float("nan")
         some = shown > 0
-        right = (sets & self.baseline).sum(axis=1)[some] / shown[some]
+        right = common[some] / shown[some]
         return Agreement(
             float(values.mean()), spread, error, float(right.mean()) if some.any() else float("nan")
         )

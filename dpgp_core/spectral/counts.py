@@ -145,7 +145,13 @@ def estimated_number(features: Features, shape: Floats, released: Floats) -> flo
 
 
 def read_counts(
-    prior: CountPrior, features: Features, released: Floats, noise: float, nodes: Nodes
+    prior: CountPrior,
+    features: Features,
+    released: Floats,
+    noise: float,
+    nodes: Nodes,
+    *,
+    rough: bool = False,
 ) -> NodeCounts:
     """Posterior of the counts given `sum phi + N(0, noise^2)`: post-processing, free.
 
@@ -161,6 +167,8 @@ def read_counts(
         Its standard deviation.
     nodes : Nodes
         For the smoothing between rounds.
+    rough : bool
+        For simulations only: sums over nodes in single precision, twice as fast.
 
     Notes
     -----
@@ -170,22 +178,27 @@ def read_counts(
     seen, lose their variance and keep less of the noise.
     """
     total, a = float(prior.mean.sum()), features.values
-    mean, white = prior.mean, prior.white
+    mean, white, relative = prior.mean, prior.white, prior.relative
+    kind = np.float32 if rough else np.float64
+    rows = a.astype(kind, copy=False)
     for step in range(prior.rounds + 1):
-        spread = white[:, None] * a
-        if prior.relative is not None:
-            shared = mean[:, None] * prior.relative
-            spread = spread + shared @ (shared.T @ a)
-        inner = a.T @ spread
+        half = np.sqrt(white).astype(kind)[:, None] * rows
+        inner, shared = (half.T @ half).astype(np.float64), None
+        if relative is not None:
+            shared = ((mean[:, None] * relative).astype(kind).T @ rows).astype(np.float64)
+            inner += shared.T @ shared
         noisy = inner.copy()
         noisy[np.diag_indices_from(noisy)] += noise**2
         factor = cholesky(noisy, "the covariance of the released counts", "use more noise")
         residual = solve_lower(factor, released - a.T @ mean)
-        found = mean + spread @ solve_lower(factor, residual, transposed=True)
+        pull = solve_lower(factor, residual, transposed=True)
+        found = mean + white * (a @ pull)
+        if shared is not None and relative is not None:
+            found += mean * (relative @ (shared @ pull))
         if step < prior.rounds:
             around = nodes.averaging @ np.maximum(found, 2.0 * FLOOR * mean.mean())
             white = white * (around * (total / around.sum()) / mean)
             mean = around * (total / around.sum())
     found = np.maximum(found, FLOOR * np.minimum(mean, mean.mean()))
-    half = solve_lower(factor, inner)
-    return NodeCounts(found * (total / found.sum()), np.asarray(inner - half.T @ half))
+    known = solve_lower(factor, inner)
+    return NodeCounts(found * (total / found.sum()), np.asarray(inner - known.T @ known))

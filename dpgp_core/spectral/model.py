@@ -49,7 +49,7 @@ DECAY = {"exponential": 1.5, "car": 1.0, "matern32": 2.5, "squared-exponential":
 RECORD_NOISE = 0.5
 """Scatter of one clipped record around its cell's value that features reckon with where `signal` is given."""
 
-ROUGH = 8
+ROUGH = 16
 """A rough plan prices its counts by every so many nodes against all."""
 
 Ints = NDArray[np.int64]
@@ -152,13 +152,18 @@ class Prepared:
         return prior_of_unknown(self.nodes, n, self.basis.rows, single=known.single)
 
     def counts(self, known: PublicCounts, released: Floats | None) -> NodeCounts:
-        """Posterior of the counts per node given the released ones (None where they are public)."""
+        """Posterior of the counts per node given the released ones (None where they are public).
+
+        A rough plan computes it in single precision.
+        """
         if known.kind == "known" and known.cells is not None:
             return NodeCounts.known(self.nodes.gather(known.cells), self.features.size)
         if released is None or self.noise.counts is None:
             raise InvalidValue("counts were not released: say what is known of them.")
         prior = self.count_prior(known, released)
-        return read_counts(prior, self.features, released, self.noise.counts, self.nodes)
+        return read_counts(
+            prior, self.features, released, self.noise.counts, self.nodes, rough=self.plan.rough
+        )
 
     def reader(self, counts: NodeCounts, *, paths: bool = True) -> FieldReader:
         """The posterior of the field for these counts, waiting for released sums."""

@@ -41,7 +41,7 @@ class SharedReadings:
     Parameters
     ----------
     made : Prepared
-        Any plan with these features; its `field` is not used.
+        Any plan with these features; its `field` is not used. A rough one is summed in single precision.
     counts : ndarray, shape (N,)
         Records per cell of the reference data.
     known : PublicCounts
@@ -74,6 +74,9 @@ class SharedReadings:
         self._made = made
         some, self._between = made.nodes.thinned(thin)
         a, basis = made.features.values, made.basis
+        kind = np.float32 if made.plan.rough else np.float64
+        rows, smooth = a.astype(kind, copy=False), basis.rows.astype(kind, copy=False)
+        left = np.sqrt(basis.rest).astype(kind)[:, None]
         private = made.noise.counts is not None
         draws = whole("draws", draws) if private else 1
         per_draw = -(-whole("releases", releases) // draws)
@@ -86,11 +89,12 @@ class SharedReadings:
                 released = plain + made.noise.counts * entropy.normal(a.shape[1])
             read = made.counts(drawn_anew(known, n, same, entropy), released)
             m = read.mean
-            loaded = a * m[:, None]
-            half = loaded.T @ basis.rows
+            loaded = rows * m.astype(kind)[:, None]
+            root, rest = rows * np.sqrt(m).astype(kind)[:, None], loaded * left
+            half = (loaded.T @ smooth).astype(np.float64)
             self._drawn.append(
                 _Drawn(
-                    read, half, a.T @ loaded, (loaded * basis.rest[:, None]).T @ loaded,
+                    read, half, (root.T @ root).astype(np.float64), (rest.T @ rest).astype(np.float64),
                     half @ basis.rows[some].T, half @ half.T, a.T @ m,
                     made.noise.sums * entropy.normal((a.shape[1], per_draw)),
                 )

@@ -13,7 +13,9 @@ from dpgp_core.errors import NumericalFailure
 from dpgp_core.traces.prior import Floats
 
 _SHARPNESS = (8.0, 64.0, 512.0, 4096.0)  # of the smooth maximum, one descent after another
-_STEPS = 300  # of each descent
+STEPS = 300
+"""Of each descent."""
+
 _ENOUGH = 1e-4  # gap at which no sharper maximum is asked for
 
 Report = Callable[[float, str], None]
@@ -50,7 +52,9 @@ class Spread:
     least: float
 
 
-def spread_budget(terms: Sequence[Term], spare: float, report: Report | None = None) -> Spread:
+def spread_budget(
+    terms: Sequence[Term], spare: float, report: Report | None = None, *, steps: int = STEPS
+) -> Spread:
     """Minimise the largest loss of all terms over noise of a given trace.
 
     Parameters
@@ -60,6 +64,8 @@ def spread_budget(terms: Sequence[Term], spare: float, report: Report | None = N
         Trace of the noise.
     report : callable, optional
         Called with the share done and a word; may raise to stop.
+    steps : int
+        Of each of up to four descents.
 
     Returns
     -------
@@ -73,20 +79,20 @@ def spread_budget(terms: Sequence[Term], spare: float, report: Report | None = N
     factor = _start(terms, spare)
     if len(terms) > 1 or terms[0].at.shape[1] > 1:
         for turn, order in enumerate(_SHARPNESS):
-            factor = _descend(terms, factor, spare, order, _told(report, turn))
+            factor = _descend(terms, factor, spare, order, steps, _told(report, turn, steps))
             if _gap(terms, factor, spare, order) < _ENOUGH:
                 break
     return Spread(factor, _lower(terms, factor, spare, _SHARPNESS))
 
 
-def _told(report: Report | None, turn: int) -> Callable[[object], None]:
-    steps = 0
+def _told(report: Report | None, turn: int, steps: int) -> Callable[[object], None]:
+    done = 0
 
     def tell(_: object) -> None:
-        nonlocal steps
-        steps += 1
+        nonlocal done
+        done += 1
         if report is not None:
-            report((turn + min(steps / _STEPS, 1.0)) / len(_SHARPNESS), "Shaping the noise")
+            report((turn + min(done / steps, 1.0)) / len(_SHARPNESS), "Shaping the noise")
 
     return tell
 
@@ -130,7 +136,12 @@ def _weights(matrices: Sequence[Floats], order: float) -> tuple[float, list[Floa
 
 
 def _descend(
-    terms: Sequence[Term], factor: Floats, spare: float, order: float, tell: Callable[[object], None]
+    terms: Sequence[Term],
+    factor: Floats,
+    spare: float,
+    order: float,
+    steps: int,
+    tell: Callable[[object], None],
 ) -> Floats:
     shape = factor.shape
 
@@ -158,7 +169,7 @@ def _descend(
         jac=True,
         method="L-BFGS-B",
         callback=tell,
-        options={"maxiter": _STEPS, "ftol": 1e-13, "gtol": 1e-9},
+        options={"maxiter": steps, "ftol": 1e-13, "gtol": 1e-9},
     ).x.reshape(shape)
     return np.asarray(found * (np.sqrt(spare) / np.linalg.norm(found)))
 

@@ -10,7 +10,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.traces.closed_form import Shape, check_budget, single_secret_noise
-from dpgp_core.traces.descent import Report, Term, spread_budget
+from dpgp_core.traces.descent import STEPS, Report, Term, spread_budget
 from dpgp_core.traces.prior import Floats
 from dpgp_core.traces.published import published_noise
 from dpgp_core.traces.secret import Secret
@@ -18,13 +18,17 @@ from dpgp_core.traces.secret import Secret
 _THIN = 1e-7  # relative: smaller eigenvalues of a noise are left to the repair
 
 
-def dominating_noise(noises: Sequence[NDArray[np.float64]], *, report: Report | None = None) -> Floats:
+def dominating_noise(
+    noises: Sequence[NDArray[np.float64]], *, steps: int = STEPS, report: Report | None = None
+) -> Floats:
     """Noise of about the least trace that is at least as large as each of some noises.
 
     Parameters
     ----------
     noises : sequence of (n, n)
         Covariances, square metres.
+    steps : int
+        Of each descent: more of them come closer to the least trace.
     report : callable, optional
         Called with the share done and a word; may raise to stop.
 
@@ -63,7 +67,7 @@ def dominating_noise(noises: Sequence[NDArray[np.float64]], *, report: Report | 
             terms.append(Term(vector[:, wide] * np.sqrt(value[wide]), thin))
     if not terms:
         return repaired(floor * np.eye(n), given)
-    shape = spread_budget(terms, unit, report).factor
+    shape = spread_budget(terms, unit, report, steps=steps).factor
     together = shape @ shape.T + thin
     solver = cho_factor(together, lower=True)
     tallest = max(float(np.linalg.eigvalsh(term.at.T @ cho_solve(solver, term.at))[-1]) for term in terms)
@@ -98,6 +102,7 @@ def multiple_secrets_noise(
     floor: float = 0.0,
     shape: Shape = "full",
     bare: bool = False,
+    steps: int = STEPS,
     report: Report | None = None,
 ) -> Floats:
     """The paper's algorithm for several secrets: a noise for each, and one that dominates them all.
@@ -111,6 +116,8 @@ def multiple_secrets_noise(
         repair.
     floor, shape, bare
         As for `single_secret_noise`; of the shape "paper", a secret may have several records.
+    steps : int
+        As for `dominating_noise`.
     report : callable, optional
 
     Returns
@@ -130,4 +137,4 @@ def multiple_secrets_noise(
             single_secret_noise(covariance, secret, budget_each, floor=floor, shape=shape, bare=bare)
             for secret in secrets
         ]
-    return dominating_noise(each, report=report)
+    return dominating_noise(each, steps=steps, report=report)

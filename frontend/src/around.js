@@ -1,5 +1,5 @@
 // What lies around the region: sea, land and borders under the cells, as Python packs them.
-import { PathLayer, SolidPolygonLayer } from "@deck.gl/layers";
+import { PathLayer, ScatterplotLayer, SolidPolygonLayer } from "@deck.gl/layers";
 
 /** A packed line, flat whole steps with differences after the first corner, as [[longitude, latitude], ...]. */
 export function unpacked(flat, steps) {
@@ -32,7 +32,7 @@ export function shores(ring, [west, south, east, north], within = 1e-4) {
 }
 
 /** Unpack once for an area what `layersAround` draws and the names that labels and search use. */
-export function surroundings({ steps, box, land, borders, places }) {
+export function surroundings({ steps, box, land, borders, places, own = [] }) {
   const [west, south, east, north] = box;
   const rings = land.map((flat) => unpacked(flat, steps));
   return {
@@ -40,8 +40,27 @@ export function surroundings({ steps, box, land, borders, places }) {
     land: rings,
     shores: rings.flatMap((ring) => shores(ring, box)),
     borders: borders.map((flat) => unpacked(flat, steps)),
-    places: places.map(([name, longitude, latitude, population]) => ({ name, longitude, latitude, population })),
+    own: own.map(({ lines, points }) => ({ lines: lines.map((flat) => unpacked(flat, steps)), points })),
+    places: [...own.flatMap(({ names }) => names), ...places].map(
+      ([name, longitude, latitude, population]) => ({ name, longitude, latitude, population }),
+    ),
   }; // prettier-ignore
+}
+
+/** The curator's own layers over the cells, for every pane. */
+export function ownLayers(prefix, { own }, { ink, halo }) {
+  return own.flatMap(({ lines, points }, number) => [
+    ...[[halo, 3.2, "halo"], [ink, 1.3, "lines"]].map(([colour, width, name]) =>
+      new PathLayer({
+        id: `${prefix}/own-${number}-${name}`, data: lines, getPath: (path) => path, getColor: colour, getWidth: width,
+        widthUnits: "pixels", jointRounded: true, updateTriggers: { getColor: colour },
+      })),
+    new ScatterplotLayer({
+      id: `${prefix}/own-${number}-points`, data: points, getPosition: (place) => place, getRadius: 4, radiusUnits: "pixels",
+      getFillColor: ink, getLineColor: halo, stroked: true, lineWidthUnits: "pixels", getLineWidth: 1.5,
+      updateTriggers: { getFillColor: ink, getLineColor: halo },
+    }),
+  ]); // prettier-ignore
 }
 
 /** Layers under the cells, for every pane. */

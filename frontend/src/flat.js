@@ -33,6 +33,14 @@ export function drawFlat(canvas, { scene, shape, columns, drawn, shown, boxes, c
       pen.fillStyle = css(pane.points.colour);
       pen.fillRect(...at(place).map((value) => value - 1.5), 3, 3);
     }
+    for (const { lines, points } of drawn.own) {
+      lines.forEach((line) => stroke(line, scene.halo, 3.2));
+      lines.forEach((line) => stroke(line, scene.ink, 1.3));
+      for (const place of points) {
+        pen.fillStyle = css(scene.ink);
+        pen.fillRect(...at(place).map((value) => value - 3), 6, 6);
+      }
+    }
     for (const { paths, colour, width: wide } of [...pane.lines, ...scene.lines]) {
       paths.forEach((line) => stroke(line, colour, wide));
     }

@@ -5,6 +5,7 @@ import { surroundings } from "./around.js";
 import { fitted, paneCamera, panes, pixelsOf, projected, sharedCamera } from "./cameras.js";
 import { drawFlat } from "./flat.js";
 import { meant, placed } from "./labels.js";
+import { NOTHING, added, advice, begun, closed, shortened } from "./outline.js";
 import { explain, measure, overlay, place, tell, widthOf, write } from "./overlay.js";
 import { WHOLE, belongs, bounds, geometry, layers } from "./scene.js";
 import { Streets } from "./streets.js";
@@ -23,14 +24,21 @@ class LinkedMap {
     this.divider = 0.5;
     this.front = 0;
     this.hovered = -1;
+    this.outline = NOTHING;
     this.parts = overlay(this.root, {
       zoom: (step) => this.look({ ...this.camera, zoom: this.camera.zoom + step }),
       home: () => { this.found = null; this.look(this.whole()); },
       find: (words) => this.find(words),
       flip: () => { this.front = 1 - this.front; this.arrange(); },
       divide: (share) => { this.divider = Math.min(0.97, Math.max(0.03, share)); this.arrange(); },
+      draw: () => (this.outline.on ? this.finish() : this.sketch(begun())),
       full: () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen()),
     }); // prettier-ignore
+    this.root.addEventListener("keydown", (event) => this.key(event), { capture: true });
+    const { ground } = this.parts;
+    ground.addEventListener("pointerdown", ({ clientX, clientY }) => (this.pressed = [clientX, clientY]), { capture: true });
+    ground.addEventListener("click", (event) => this.click(event));
+    ground.addEventListener("dblclick", () => this.outline.on && this.finish());
     this.watcher = new ResizeObserver(() => this.arrange());
     this.watcher.observe(this.root);
   }
@@ -54,6 +62,8 @@ class LinkedMap {
     Object.assign(this, { scene, columns });
     this.parts.source.textContent = [scene.streets?.source, scene.around.source].filter(Boolean).join(" ");
     explain(this.parts, scene.key);
+    this.parts.draw.hidden = !scene.drawing || Boolean(this.flat);
+    if (!scene.drawing && this.outline.on) this.sketch(NOTHING);
     this.root.style.height = `${scene.height}px`;
     this.root.style.background = scene.ground;
     this.root.dataset.mode = scene.mode;
@@ -117,7 +127,7 @@ class LinkedMap {
     }
     const near = pixelsOf(this.camera, this.scene.spacing) >= NEAR;
     this.root.dataset.outlines = String(near);
-    const views = shown.map((pane, number) => new MapView({ id: pane.id, ...this.boxes[number], controller: CONTROLLER }));
+    const views = shown.map((pane, number) => new MapView({ id: pane.id, ...this.boxes[number], controller: { ...CONTROLLER, doubleClickZoom: !this.outline.on } }));
     const viewState = Object.fromEntries(
       shown.map((pane, number) => [pane.id, paneCamera(mode, this.camera, this.boxes[number], this.width)]),
     );
@@ -126,11 +136,59 @@ class LinkedMap {
       viewState,
       layers: layers(this.scene, this.shape, this.columns, {
         around: this.drawn, hovered: this.hovered, near, beneath: this.beneath(),
+        outline: this.outline.on ? this.outline : null,
       }), // prettier-ignore
       layerFilter: ({ layer, viewport }) => belongs(layer.id, viewport.id),
     };
     if (this.deck) this.deck.setProps(props);
     else this.deck = this.start(props);
+  }
+
+  /** Take another state of the outline that is being drawn, show it and say what comes next. */
+  sketch(outline) {
+    this.outline = outline;
+    this.root.dataset.corners = String(outline.corners.length);
+    this.root.classList.toggle("drawing", outline.on);
+    this.parts.draw.setAttribute("aria-pressed", String(outline.on));
+    this.parts.draw.setAttribute("aria-label", outline.on ? "Close the outline" : "Draw the area");
+    if (outline.on) this.say(advice(outline));
+    else if (this.note) this.note.hidden = true;
+    this.draw();
+  }
+
+  /** A corner where a person clicked; a click after the map was moved, or the second of two, is none. */
+  click({ clientX, clientY, detail }) {
+    const [x, y] = this.pressed ?? [clientX, clientY];
+    const [viewport] = this.deck?.getViewports() ?? [];
+    if (!this.outline.on || !viewport || detail > 1 || Math.hypot(clientX - x, clientY - y) > 4) return;
+    const box = this.parts.ground.getBoundingClientRect();
+    const [longitude, latitude] = viewport.unproject([clientX - box.left, clientY - box.top]);
+    this.sketch(added(this.outline, [longitude, latitude]));
+  }
+
+  /** Close the outline and send it; one that encloses nothing stays open. */
+  finish() {
+    const corners = closed(this.outline);
+    if (!corners) {
+      if (this.outline.corners.length) this.say("An area needs three corners at least: click the next one.");
+      else this.sketch(NOTHING);
+      return;
+    }
+    this.sketch(NOTHING);
+    this.send?.(corners);
+  }
+
+  /** Keys while an outline is drawn. */
+  key(event) {
+    if (!this.outline.on || event.target instanceof HTMLInputElement) return;
+    const act = {
+      Enter: () => event.target !== this.parts.draw && this.finish(),
+      Escape: () => this.sketch(NOTHING),
+      Backspace: () => this.sketch(shortened(this.outline)),
+    }[event.key];
+    if (!act) return;
+    if (event.key !== "Enter" || event.target !== this.parts.draw) event.preventDefault();
+    act();
   }
 
   /** The streets, where they are asked for; where none come, the map says so and stands without them. */
@@ -141,7 +199,7 @@ class LinkedMap {
     const found = streets ? this.streets.layers(WHOLE, streets.address, this.camera, width, this.height) : [];
     const silent = Boolean(streets) && this.streets.failed;
     if (silent) this.say(`The street map of ${new URL(streets.address).host} cannot be reached: the map stands without it.`);
-    else if (this.note) this.note.hidden = true;
+    else if (this.note && !this.outline.on) this.note.hidden = true;
     return found;
   }
 
@@ -188,6 +246,7 @@ class LinkedMap {
         const number = this.shown().findIndex((pane) => pane.id === viewId);
         this.look(sharedCamera(this.scene.mode, viewState, this.boxes[number], this.width));
       },
+      getCursor: ({ isDragging }) => (isDragging ? "grabbing" : this.outline.on ? "crosshair" : "grab"),
       onHover: ({ index, x, y, layer }) => this.hover(layer ? index : -1, x, y),
       onLoad: () => this.name(),
       onAfterRender: () => (this.root.dataset.drawn = "true"),
@@ -203,7 +262,7 @@ class LinkedMap {
   }
 
   hover(index, x, y) {
-    tell(this.parts, index < 0 ? [] : this.words(index), x, y, this.width);
+    tell(this.parts, index < 0 || this.outline.on ? [] : this.words(index), x, y, this.width);
     if (index === this.hovered) return;
     this.hovered = index;
     this.draw();
@@ -222,6 +281,7 @@ class LinkedMap {
     if (this.root.dataset.drawn || this.flat) return;
     this.say("This browser offers no WebGL: the map is a picture. The buttons zoom it; it cannot be dragged.");
     this.flat = document.createElement("canvas");
+    this.parts.draw.hidden = true;
     this.flat.setAttribute("role", "img");
     this.flat.setAttribute("aria-label", this.scene.alt);
     this.parts.ground.replaceChildren(this.flat);
@@ -248,12 +308,13 @@ function columnsOf(table) {
 }
 
 /** Streamlit calls this on mount and on every change, with the same parent element. */
-export default function render({ data, parentElement }) {
+export default function render({ data, parentElement, setTriggerValue }) {
   let map = instances.get(parentElement);
   if (!map) {
     map = new LinkedMap(parentElement);
     instances.set(parentElement, map);
   }
+  map.send = (corners) => setTriggerValue("drawn", corners);
   map.show(data.scene, columnsOf(data.cells));
   return () => {
     const host = parentElement.host ?? parentElement;

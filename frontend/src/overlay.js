@@ -15,6 +15,7 @@ const ICONS = {
   wider: "M3 8h10",
   home: "M2 8l6-5 6 5M4 7v6h8V7",
   full: "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4",
+  draw: "M3 13l1-4 7-7 3 3-7 7zM9 4l3 3",
   find: "M7 12a5 5 0 1 0 0-10 5 5 0 0 0 0 10M10.7 10.7L14 14",
   grip: "M6 4L2 8l4 4M10 4l4 4-4 4",
 };
@@ -35,7 +36,7 @@ const button = (name, label) => {
   return made;
 };
 
-/** Build the elements inside `root`. `act` has zoom(step), home(), flip(), divide(share), full(), find(words). */
+/** Build the elements inside `root`. `act` has zoom(step), home(), flip(), divide(share), full(), find(words), draw(). */
 export function overlay(root, act) {
   const ground = element("div", "ground");
   const names = element("div", "names", { "aria-hidden": "true" });
@@ -53,7 +54,9 @@ export function overlay(root, act) {
   const home = button("home", "Show the whole area");
   const full = button("full", "Full screen");
   const find = button("find", "Find a place");
-  tools.append(flip, closer, wider, home, find, full);
+  const draw = button("draw", "Draw the area");
+  draw.setAttribute("aria-pressed", "false");
+  tools.append(flip, closer, wider, home, find, draw, full);
   const finder = searchField(find, act);
   const scale = element("div", "scale", { "aria-hidden": "true" });
   const north = element("div", "north", { "aria-hidden": "true" });
@@ -69,6 +72,7 @@ export function overlay(root, act) {
   wider.onclick = () => act.zoom(-1);
   home.onclick = () => act.home();
   full.onclick = () => act.full();
+  draw.onclick = () => act.draw();
   const share = (event) => {
     const box = root.getBoundingClientRect();
     return (event.clientX - box.left) / box.width;
@@ -86,7 +90,7 @@ export function overlay(root, act) {
     event.preventDefault();
     act.divide(Number(divider.getAttribute("aria-valuenow")) / 100 + step);
   };
-  return { ground, names, titles, divider, flip, scale, source, key, tools, finder, tooltip };
+  return { ground, names, titles, divider, flip, scale, source, key, tools, finder, tooltip, draw };
 }
 
 /** The field that asks for a place: closed until its button is pressed, and after Escape. */

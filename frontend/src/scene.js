@@ -1,5 +1,6 @@
 // What is drawn: the scene that Python sends, as deck.gl layers. A layer's id starts with its pane.
-import { layersAround } from "./around.js";
+import { layersAround, ownLayers } from "./around.js";
+import { outlineLayers } from "./outline.js";
 import { PathLayer, ScatterplotLayer, SolidPolygonLayer } from "@deck.gl/layers";
 import { cellToBoundary, splitLongToH3Index } from "h3-js";
 
@@ -54,9 +55,10 @@ export function belongs(layerId, paneId) {
 
 /**
  * All layers of a scene. `around` is unpacked, `hovered` the position of a cell or -1, `near` whether cells are
- * large enough on the screen for each to have its outline, `beneath` what lies over the land and under the cells.
+ * large enough on the screen for each to have its outline, `beneath` what lies over the land and under the cells, `outline`
+ * the corners of an area that is being drawn.
  */
-export function layers(scene, shape, columns, { around, hovered, near, beneath }) {
+export function layers(scene, shape, columns, { around, hovered, near, beneath, outline }) {
   const polygons = shape.polygons;
   const drawn = [...layersAround(WHOLE, around, { ...scene.around, ground: rgb(scene.ground) }), ...beneath];
   scene.panes.forEach((pane, number) => {
@@ -65,11 +67,13 @@ export function layers(scene, shape, columns, { around, hovered, near, beneath }
     for (const line of pane.lines) drawn.push(lineLayer(`${pane.id}/${line.id}`, line));
   });
   if (near) drawn.push(outlinesLayer(shape, scene));
+  drawn.push(...ownLayers(WHOLE, around, scene));
+  if (outline) drawn.push(...outlineLayers(WHOLE, outline, scene));
   for (const line of scene.lines) drawn.push(lineLayer(`${WHOLE}/${line.id}`, line));
-  const outline = hovered < 0 ? [] : [ring(shape, hovered)];
+  const edge = hovered < 0 ? [] : [ring(shape, hovered)];
   drawn.push(
-    lineLayer(`${WHOLE}/hovered-halo`, { paths: outline, colour: scene.halo, width: 5 }),
-    lineLayer(`${WHOLE}/hovered`, { paths: outline, colour: scene.ink, width: 2 }),
+    lineLayer(`${WHOLE}/hovered-halo`, { paths: edge, colour: scene.halo, width: 5 }),
+    lineLayer(`${WHOLE}/hovered`, { paths: edge, colour: scene.ink, width: 2 }),
   );
   return drawn;
 }

@@ -65,7 +65,7 @@ test("the edge of what is known is no shore", () => {
 
 test("without anything known nothing is drawn", () => {
   const empty = surroundings({ steps: 1e4, box: [0, 0, 0, 0], land: [], borders: [], places: [] });
-  assert.deepEqual(empty, { sea: [], land: [], shores: [], borders: [], places: [] });
+  assert.deepEqual(empty, { sea: [], land: [], shores: [], borders: [], own: [], places: [] });
 });
 
 test("places come by population, seats of an administration have at least a town's, ruins are left out", () => {

@@ -65,6 +65,7 @@ def show_map(work: Workspace, project: Project, found: Comparison, number: int) 
         f"release, and {int(seen.baseline.sum()):,} in the reference map.",
         legend=legend(drawn, maps.theme()),
         height=320,
+        layers=project.layers,
     )
 
 
@@ -81,7 +82,7 @@ def show_found(work: Workspace, project: Project, found: Comparison) -> None:
         required=True, key="compare_measure",
     )  # fmt: skip
     for position, protects in enumerate(found.protections):
-        st.subheader(f"Hiding {plain(protects)}", anchor=False)
+        st.header(f"Hiding {plain(protects)}", anchor=False)
         picked = chart.show(found, protects, measure or "agreement", f"compare_{position}_{measure}")
         st.caption("Click a dot to see its map.")
         if picked is not None:

@@ -11,7 +11,7 @@ from pages.data.portable import settings_with_files, source_words
 from pages.data.previews import look_at
 from pages.data.sources import Sources, ask_sales, ask_sensors, refill
 from pages.data.tables import places_chart, report_lines, rows_table
-from pages.hexagons.places import domain_of
+from pages.hexagons.places import domain_of_choices, layers_of
 from pages.shared import access, workspace
 from pages.shared.glossary import tip
 from pages.shared.kept import give_back
@@ -62,7 +62,8 @@ def take(fresh: workspace.Workspace, doing: Markdown) -> None:
         with st.spinner(doing):
             read(fresh)
             if fresh.asked_domain is not None:
-                fresh.domain = domain_of(*fresh.asked_domain, fresh.choices.get("crosses_date_line"))
+                fresh.domain = domain_of_choices(fresh.asked_domain, fresh.choices)
+                fresh.layers = layers_of(fresh.choices, fresh.domain)
     except WorkflowError as error:
         refused(error)
         return
@@ -138,7 +139,7 @@ with st.expander("Or take all choices from a settings file (TOML)", icon=":mater
         use_settings(upload.getvalue().decode("utf-8", "replace"), {Path(path).name: path for path in kept})
 
 if work.private is not None:
-    st.subheader("What was read", anchor=False)
+    st.header("What was read", anchor=False)
     st.caption("Nothing on this screen is released.")
     public_places.ask(work)
     left, right = st.columns(2, gap="large")

@@ -60,18 +60,21 @@ def source_words(source: SourceSettings, folder: PrivateFolder) -> str:
         parts.append(f"read by {source.read_by.name}")
     else:
         parts.append(f"value {source.value} at {source.x}, {source.y} ({source.crs})")
+        if source.place_sd is not None:
+            parts.append(f"places uncertain by {source.place_sd}")
         parts.extend(f"rows where {name} is {entry}" for name, entry in source.where)
     return "; ".join(parts)
 
 
 def _renamed(settings: ReleaseSettings, name: Callable[[str], str]) -> ReleaseSettings:
     def source(old: SourceSettings) -> SourceSettings:
-        return replace(
-            old, path=name(old.path), postcodes=None if old.postcodes is None else name(old.postcodes)
-        )
+        postcodes, trip = (None if path is None else name(path) for path in (old.postcodes, old.trip))
+        return replace(old, path=name(old.path), postcodes=postcodes, trip=trip)
 
     return settings.with_changes(
         data=source(settings.data),
         reference=None if settings.reference is None else source(settings.reference),
         region=None if settings.region is None else name(settings.region),
+        limits=None if settings.limits is None else name(settings.limits),
+        layers=tuple(name(path) for path in settings.layers),
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.privacy.relative import relative_unit
 from pages.privacy.scales import stated_scale, stated_values, uses_factors
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
@@ -19,9 +20,10 @@ def ask(work: Workspace) -> None:
     """Ask for the public centre and clip bound in the data's unit, where no reference data give them."""
     if work.private is None or work.reference is not None:
         return
-    factors, unit = uses_factors(work.choices), work.choices.get("value_unit") or "the data's unit"
+    factors = uses_factors(work.choices)
+    unit = relative_unit(work) or work.choices.get("value_unit") or "the data's unit"
     usual, spread = stated_values(work.choices.get("centre"), work.choices.get("clip"), factors)
-    st.subheader("What is usual", anchor=False)
+    st.header("What is usual", anchor=False)
     st.caption(
         "Without reference data please say what anybody knows, from the press or an earlier year. It must "
         "not be read off the private data: it is printed on the release."

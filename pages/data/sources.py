@@ -8,7 +8,9 @@ from typing import Any
 
 import streamlit as st
 
+from pages.data import row_columns
 from pages.data.previews import propose_columns
+from pages.data.row_columns import KEEP, at
 from pages.data.segments import SEGMENT_TITLES
 from pages.shared import access
 from pages.shared.glossary import tip
@@ -19,7 +21,6 @@ from workflow.settings.model import SourceSettings
 
 UPLOAD, PATH = "upload", "path"
 Rows = tuple[tuple[str, str], ...]
-KEEP: Any = {"persist_state": "session"}
 
 
 @dataclass(frozen=True)
@@ -102,13 +103,13 @@ def ask_sensors(work: Workspace) -> Sources | None:
         columns = list(guess.columns)
         first, second = st.columns(2)
         x = first.selectbox(
-            "Longitude or easting", columns, index=_at(columns, guess.x), key=f"sensors_x_{path}", **KEEP
+            "Longitude or easting", columns, index=at(columns, guess.x), key=f"sensors_x_{path}", **KEEP
         )
         y = second.selectbox(
-            "Latitude or northing", columns, index=_at(columns, guess.y), key=f"sensors_y_{path}", **KEEP
+            "Latitude or northing", columns, index=at(columns, guess.y), key=f"sensors_y_{path}", **KEEP
         )
         value = first.selectbox(
-            "Measured value", columns, index=_at(columns, guess.value), key=f"sensors_value_{path}", **KEEP
+            "Measured value", columns, index=at(columns, guess.value), key=f"sensors_value_{path}", **KEEP
         )
         unit = second.text_input(
             "Its unit",
@@ -126,8 +127,13 @@ def ask_sensors(work: Workspace) -> Sources | None:
             key=f"sensors_crs_{path}",
             **KEEP,
         )
-        owner, most = _owner(columns, guess.question, path)
-        identifier, time = _further(columns, guess.identifier, guess.time, path)
+        owner, most = row_columns.owner(columns, guess.question, path)
+        identifier, time = row_columns.further(columns, guess.identifier, guess.time, path)
+        place_sd = row_columns.place_noise(columns, path)
+        trip = None
+        if place_sd is not None:
+            label, told = row_columns.TRIP
+            trip = _file(label, where, "sensors_trip", work, help=told)
         filters = dict(guess.choices)
         if filters:
             st.caption("Does the table mix several quantities or years? Then keep the rows of one.")
@@ -165,6 +171,8 @@ def ask_sensors(work: Workspace) -> Sources | None:
             crs=crs.strip(),
             where=rows or (),
             layer=layer if file == path else None,
+            place_sd=place_sd if file == path else None,
+            trip=trip if file == path else None,
             identifier=identifier,
             time=time,
         )
@@ -182,57 +190,6 @@ def ask_sensors(work: Workspace) -> Sources | None:
     return Sources(choices)
 
 
-def _owner(columns: list[str], question: str, path: str) -> tuple[str | None, int]:
-    """The column that names the sensor or person of a row, and how many rows of each may count."""
-    first, second = st.columns(2)
-    owner = first.selectbox(
-        "Sensor or person of a row (optional)",
-        columns,
-        index=None,
-        placeholder="each reading on its own",
-        help="Without it one reading is protected, and a sensor or person with several readings less.",
-        key=f"sensors_owner_{path}",
-        **KEEP,
-    )
-    if owner is None:
-        st.caption(f":material/help: {plain(question)}")
-        return None, 1
-    most = second.number_input(
-        "Readings of each that may count",
-        min_value=1,
-        value=1,
-        help="Further ones are left out by a public rule. With one of each, a whole sensor or person is "
-        "protected as strongly as a reading is; with several, less: the release says how much less.",
-        key=f"sensors_most_{path}",
-        **KEEP,
-    )
-    return owner, int(most)
-
-
-def _further(
-    columns: list[str], identifier: str | None, time: str | None, path: str
-) -> tuple[str | None, str | None]:
-    """Columns by which the ledger knows a row again, as guessed; nothing of them is ever published."""
-    with st.expander("Columns by which the ledger knows a row again (optional)"):
-        name = st.selectbox(
-            "Name of the row, such as a sample number",
-            columns,
-            index=_at(columns, identifier),
-            placeholder="none",
-            key=f"sensors_identifier_{path}",
-            **KEEP,
-        )
-        moment = st.selectbox(
-            "Date or time",
-            columns,
-            index=_at(columns, time),
-            placeholder="none",
-            key=f"sensors_time_{path}",
-            **KEEP,
-        )
-    return name, moment
-
-
 def refill(work: Workspace) -> None:
     """Let the widgets show what a workspace holds, however its data came to be chosen."""
     region = work.choices.get("region")
@@ -245,6 +202,8 @@ def refill(work: Workspace) -> None:
     files = {f"{work.kind}_private": data.path}
     if data.postcodes is not None:
         files["sales_postcodes"] = data.postcodes
+    if data.trip is not None:
+        files["sensors_trip"] = data.trip
     own_reference = reference is not None and reference.path != data.path
     if reference is not None and (own_reference or work.kind == "sales"):
         files[f"{work.kind}_reference"] = reference.path
@@ -254,7 +213,7 @@ def refill(work: Workspace) -> None:
         work.uploads.update(files)
     else:
         state[f"{work.kind}_where"] = PATH
-        named = [f"{work.kind}_{part}" for part in ("private", "postcodes", "reference")]
+        named = [f"{work.kind}_{part}" for part in ("private", "postcodes", "reference", "trip")]
         state |= {f"{key}_path": files.get(key, "") for key in named}
     if work.kind == "sales":
         state["sales_segment"] = data.segment
@@ -263,8 +222,8 @@ def refill(work: Workspace) -> None:
     else:
         known = (
             ("x", data.x), ("y", data.y), ("value", data.value), ("crs", data.crs), ("layer", data.layer),
-            ("identifier", data.identifier), ("time", data.time), ("owner", work.choices.get("owner")),
-            ("most", work.choices.get("records_per_owner") or 1),
+            ("identifier", data.identifier), ("time", data.time), ("place_sd", data.place_sd),
+            ("owner", work.choices.get("owner")), ("most", work.choices.get("records_per_owner") or 1),
         )  # fmt: skip
         state |= {f"sensors_{name}_{data.path}": value for name, value in known}
         state[f"sensors_unit_{data.path}"] = work.choices.get("value_unit", "")
@@ -392,7 +351,3 @@ def _filter(label: Markdown, filters: dict[str, tuple[str, ...]], key: str) -> R
 def _chosen_rows(key: str, source: SourceSettings) -> dict[str, Any]:
     entries: dict[str, Any] = {f"{key}_{name}": entry for name, entry in source.where}
     return {key: [name for name, _ in source.where], **entries}
-
-
-def _at(columns: list[str], name: str | None) -> int | None:
-    return columns.index(name) if name in columns else None

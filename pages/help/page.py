@@ -55,7 +55,7 @@ for column, (picture, title, text) in zip(st.columns(3, gap="large"), PICTURES, 
         st.markdown(f"**{plain(title)}**")
         st.markdown(plain(text))
 
-st.subheader("The guarantee in plain words", anchor=False)
+st.header("The guarantee in plain words", anchor=False)
 st.markdown(
     "Take two sets of private records that differ in one record, in its value, its place or both. The "
     "theorem bounds how much likelier any released map can be under the one than under the other: at most "
@@ -87,7 +87,7 @@ with right:
         border="horizontal",
     )
 
-st.subheader("The five steps", anchor=False)
+st.header("The five steps", anchor=False)
 st.markdown(
     "1. **Data**: name the private values, and reference data that are public or set aside.\n"
     "2. **Hexagons**: name the public area and how fine the map is.\n"
@@ -97,7 +97,7 @@ st.markdown(
     "5. **Publish**: hand out the files. They hold nothing private and say what they cost."
 )
 
-st.subheader("What the words mean", anchor=False)
+st.header("What the words mean", anchor=False)
 table(GLOSSARY)
 with st.expander("Numbers of a design, for specialists"):
     table(name for name in TERMS if name not in GLOSSARY)

@@ -1,4 +1,4 @@
-"""Mending an area on its screen: one named part of a file, and axes exchanged where no row lies inside."""
+"""Mending an area on its screen: named parts of a file, and axes exchanged where no row lies inside."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.data.previews import look_at
 from pages.data.sources import refill
-from pages.hexagons.places import Box, Stray, parts_of, turned
+from pages.hexagons.places import Box, Stray, columns_of, turned
 from pages.shared import access
 from pages.shared.plain_text import plain
 from pages.shared.workspace import Workspace
@@ -18,29 +18,43 @@ from workflow.errors import WorkflowError
 KNOWN = "area_parts"
 
 
-def part_of(path: str, work: Workspace) -> str:
-    """The file itself, or the part of it that a person picks by name."""
+def parts_of(path: str, work: Workspace) -> tuple[tuple[str, ...], str | None]:
+    """The names of the features of a file that a person picks, and their column; none for the whole file."""
     known = st.session_state.get(KNOWN)
     if known is None or known[0] != path:
         try:
             access.reach_of(work.folder).check(path)
         except WorkflowError:
-            return path  # said where the area is filled
-        known = st.session_state[KNOWN] = (path, parts_of(path))
-    parts = known[1]
-    if not parts:
-        return path
-    picked = st.selectbox(
-        "Part of the file",
-        list(parts),
-        index=None,
-        placeholder=f"the whole file, all {len(parts):,} parts",
+            return (), None  # said where the area is filled
+        known = st.session_state[KNOWN] = (path, columns_of(path))
+    columns: dict[str, tuple[str, ...]] = known[1]
+    if not columns:
+        return (), None
+    same = work.choices.get("region") == path
+    decided = work.choices.get("feature_column") if same else None
+    column = next(iter(columns))
+    if len(columns) > 1:
+        column = st.selectbox(
+            "Column with the names of the parts",
+            list(columns),
+            index=[*columns].index(decided) if decided in columns else 0,
+            format_func=plain,
+            key=f"part_column_{work.mark}_{path}",
+            persist_state="session",
+        )
+    names = columns[column]
+    chosen = work.choices.get("features", ()) if same else ()
+    picked = st.multiselect(
+        "Parts of the file",
+        names,
+        default=[name for name in chosen if name in names],
+        placeholder=f"the whole file, all {len(names):,} parts",
         format_func=plain,
-        help="Type a few letters of its name.",
-        key=f"part_{work.mark}_{path}",
+        help="Type a few letters of a name. Several parts become one area.",
+        key=f"parts_{work.mark}_{path}_{column}",
         persist_state="session",
     )
-    return path if picked is None else str(work.folder.keep(f"{picked}.geojson", parts[picked]))
+    return tuple(picked), (column if picked else None)
 
 
 def stop(work: Workspace, found: Stray) -> None:

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from data_loaders import DataError
 from geo import (
     Domain,
     DomainError,
+    GeoError,
     domain_from_bbox,
-    domain_from_geojson,
     exchanged,
     looks_swapped,
-    named_parts,
     outside_reason,
+    part_columns,
+    part_names,
 )
+from geo.own_layers import OwnLayer
 from pages.data.previews import Preview
 from workflow.errors import WorkflowError
+from workflow.project.area import document_of, fill_region, load_layers
 from workflow.words import significant
 
 Box = tuple[float, float, float, float]
 LONLAT = "EPSG:4326"
+MOST_COLUMNS = 12
 
 
 @dataclass(frozen=True)
@@ -49,14 +56,34 @@ def is_doubtful(bbox: Box) -> bool:
 
 
 def domain_of(
-    region: str | None, bbox: Box | None, resolution: int, crosses_date_line: bool | None = None
+    region: str | None,
+    bbox: Box | None,
+    resolution: int,
+    crosses_date_line: bool | None = None,
+    features: tuple[str, ...] = (),
+    column: str | None = None,
 ) -> Domain:
     """The cells of a GeoJSON file or a box; `WorkflowError` with one sentence if there are none."""
     try:
         if bbox is not None:
             return domain_from_bbox(*bbox, resolution, crosses_date_line=crosses_date_line)
-        return domain_from_geojson(str(region), resolution)
-    except (DomainError, OSError) as error:
+        return fill_region(str(region), resolution, features, column)
+    except (DomainError, DataError, OSError) as error:
+        raise WorkflowError(str(error)) from error
+
+
+def domain_of_choices(asked: tuple[str | None, Box | None, int], choices: Mapping[str, Any]) -> Domain:
+    """The cells of an area that is named by choices: file, features and date line with it."""
+    return domain_of(
+        *asked, choices.get("crosses_date_line"), choices.get("features", ()), choices.get("feature_column")
+    )
+
+
+def layers_of(choices: Mapping[str, Any], domain: Domain) -> tuple[OwnLayer, ...]:
+    """The public layers that choices name; `WorkflowError` with one sentence where one cannot be drawn."""
+    try:
+        return load_layers(choices.get("layers", ()), choices.get("label_columns", ()), domain)
+    except (GeoError, DataError, OSError) as error:
         raise WorkflowError(str(error)) from error
 
 
@@ -93,11 +120,12 @@ def stray(domain: Domain, preview: Preview | None) -> Stray | None:
     return Stray(outside_reason(lon, lat, LONLAT, domain), looks_swapped(lon, lat, domain))
 
 
-def parts_of(path: str) -> dict[str, bytes]:
-    """The named parts of an area file, each as a file of its own; none where it has no such parts."""
+def columns_of(path: str) -> dict[str, tuple[str, ...]]:
+    """The columns by which parts of an area file can be chosen, and the names in each."""
     try:
-        return {name: json.dumps(part).encode() for name, part in named_parts(path).items()}
-    except DomainError:
+        document = document_of(path)
+        return {column: part_names(document, column) for column in part_columns(document)[:MOST_COLUMNS]}
+    except (DomainError, DataError):
         return {}  # said where the area is filled
 
 

@@ -12,7 +12,7 @@ from workflow.errors import WorkflowError
 
 def accounts(view: LedgerView) -> None:
     """One card per dataset and unit of protection: spent, left, budget."""
-    st.subheader("Budgets", anchor=False, help=tip("ledger"))
+    st.header("Budgets", anchor=False, help=tip("ledger"))
     if not view.accounts:
         st.caption("No dataset has a budget yet: the first release sets one.")
     for account in view.accounts:
@@ -33,7 +33,7 @@ def accounts(view: LedgerView) -> None:
 
 def entries(view: LedgerView) -> None:
     """Every entry in order, newest first."""
-    st.subheader("Entries", anchor=False)
+    st.header("Entries", anchor=False)
     st.dataframe(
         [
             {
@@ -55,7 +55,7 @@ def void(view: LedgerView) -> None:
     """Give back a charge that was never released; the reason becomes an entry."""
     if not view.open:
         return
-    st.subheader("Charges without a release", anchor=False)
+    st.header("Charges without a release", anchor=False)
     st.caption(
         "A crash between charge and release leaves a charge behind. It stays charged until a person voids "
         "it, with a reason, and only when it is certain that nothing was released."

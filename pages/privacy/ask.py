@@ -11,17 +11,16 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.registry import PRIORS
 from geo.painting import format_value
 from pages.data import public_scale
-from pages.privacy import odds_panel, pilot_panel, reference_panel
-from pages.privacy.designs import FAMILIES
+from pages.privacy import odds_panel, pilot_panel, question
+from pages.privacy.designs import BUDGETS, FAMILIES
 from pages.shared.aside import planning
 from pages.shared.glossary import label, tip
 from pages.shared.plain_text import plain
 from pages.shared.workspace import Workspace
 from workflow import words
-from workflow.settings.defaults import USUAL_DELTA
+from workflow.settings.defaults import DEFAULT_MECHANISMS, USUAL_DELTA
 
 KEEP: Any = {"persist_state": "session"}
-BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)
 OBJECTIVES = {
     "iou": "Largest expected agreement of the released region",
     "bce": "Smallest cross-entropy of the map's probabilities",
@@ -29,12 +28,13 @@ OBJECTIVES = {
 EITHER = "either"
 STARTS: dict[bool | str, str] = {EITHER: "Try both and take the better", True: "Yes", False: "No"}
 GOALS = {"budget": "Set the budget ε", "agreement": "Set the agreement"}
+CUTOFFS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
 SLACKS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 
 
 def ask_privacy(work: Workspace) -> None:
     """All choices of this step, written into the workspace as they are made."""
-    _question(work)
+    question.ask(work)
     public_scale.ask(work)
     _unit(work)
     _strength(work)
@@ -42,38 +42,9 @@ def ask_privacy(work: Workspace) -> None:
     _more(work)
 
 
-def _question(work: Workspace) -> None:
-    unit = work.choices.get("value_unit", "")
-    name = work.choices.get("value_name") or "the value"
-    st.subheader("The question", anchor=False)
-    side, value = st.columns([2, 3])
-    sides = ["above", "below"]
-    direction = side.selectbox(
-        f"Where is {plain(name)} …",
-        sides,
-        index=sides.index(work.choices.get("direction", "above")),
-        key=f"direction_{work.mark}",
-        **KEEP,
-    )
-    threshold = value.number_input(
-        f"the threshold ({plain(unit)})" if unit else "the threshold",
-        value=work.choices.get("threshold"),
-        format="%g",
-        help=tip("threshold"),
-        key=f"threshold_{work.mark}",
-        **KEEP,
-    )
-    if threshold is None:
-        work.choices.pop("threshold", None)
-        st.caption(":material/info: Give the threshold in the data's own unit.")
-    else:
-        work.choose(threshold=float(threshold), direction=direction)
-    reference_panel.show(work, threshold)
-
-
 def _unit(work: Workspace) -> None:
     kind = work.record_word
-    st.subheader("Who is protected", anchor=False)
+    st.header("Who is protected", anchor=False)
     units = ["point", "cell"]
     unit = st.radio(
         label("unit"),
@@ -99,7 +70,7 @@ def _unit(work: Workspace) -> None:
 
 
 def _strength(work: Workspace) -> None:
-    st.subheader("How strongly", anchor=False)
+    st.header("How strongly", anchor=False)
     if _goal(work) == "budget":
         planning(work).wanted = None
         asked = float(work.choices.get("epsilon", 1.0))
@@ -205,7 +176,7 @@ def _more(work: Workspace) -> None:
         mechanisms = st.multiselect(
             "Mechanisms to try",
             list(MECHANISMS),
-            default=work.choices.get("mechanisms", list(MECHANISMS)[:1]),
+            default=list(work.choices.get("mechanisms", DEFAULT_MECHANISMS)),
             format_func=lambda name: MECHANISMS[name].title,
             help=" ".join(f"{each.title}: {each.summary}" for each in MECHANISMS.values()),
             key=f"mechanisms_{work.mark}",
@@ -229,7 +200,7 @@ def _more(work: Workspace) -> None:
             key=f"objective_{work.mark}",
             **KEEP,
         )
-        public = bool(work.choices.get("reference_public"))
+        public = bool(work.choices.get("reference_public")) and not work.choices.get("change")
         start = work.choices.get("prior_mean") if public else False
         prior_mean = st.selectbox(
             "Start from the public reference map?",
@@ -240,6 +211,19 @@ def _more(work: Workspace) -> None:
             help="Subtracts the map of the published reference data first: the private data then only have "
             "to say what is new, and the same budget buys far less noise. The reference must be public.",
             key=f"prior_mean_{work.mark}",
+            **KEEP,
+        )
+        given = work.choices.get("cutoff")
+        offered = [None, *sorted({*CUTOFFS, *([] if given is None else [float(given)])}, reverse=True)]
+        cutoff = st.selectbox(
+            "A hexagon is inside from a probability of",
+            offered,
+            index=offered.index(given),
+            format_func=lambda value: "what agrees best" if value is None else f"{value:g}",
+            help="Of the release's own probabilities, or of the share of its paths. Choosing it costs no "
+            "privacy: lower ones show more hexagons, and the figures of a search say what each does to the "
+            "area.",
+            key=f"cutoff_{work.mark}",
             **KEEP,
         )
         quick = st.checkbox(
@@ -253,6 +237,7 @@ def _more(work: Workspace) -> None:
             priors=tuple(priors) or None,
             objective=objective,
             prior_mean=None if prior_mean == EITHER else bool(prior_mean and public),
+            cutoff=cutoff,
             quick=bool(quick),
         )
 

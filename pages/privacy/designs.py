@@ -19,6 +19,7 @@ from workflow.search.tuning import Tuned, tune
 from workflow.settings.model import ReleaseSettings
 from workflow.words import plural, significant, upper
 
+BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # of the slider
 MANY_TIMES = 10  # beyond it an increase is not worth a number
 # How priors are called on a screen.
 FAMILIES = {"car": "neighbour graph (CAR)", "exponential": "exponential kernel"}
@@ -81,7 +82,13 @@ def load_and_tune(
     several = workers()
     name = "dask" if settings.executor == "dask" else "processes" if several > 1 else "serial"
     with closing(make_executor(name, several, settings.dask)) as executor:
-        return project, tune(blind, lambda fraction, text: report(0.05 + 0.95 * fraction, text), executor)
+        found = tune(
+            blind,
+            lambda fraction, text: report(0.05 + 0.95 * fraction, text),
+            executor,
+            walked=BUDGETS,
+        )
+        return project, found
 
 
 def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, ...]:
@@ -104,6 +111,30 @@ def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, 
             "held_iou", _known(free.utility.holdout_iou, _ratio), _known(chosen.utility.holdout_iou, _ratio)
         ),
         ReportRow("iou_gap", "0 %", _percent(gap)),
+    )
+
+
+@dataclass(frozen=True)
+class CutoffRow:
+    """One cutoff in words: the probability, the agreement and the area error; the design's own is marked."""
+
+    cutoff: str
+    agreement: str
+    area: str
+
+
+def cutoff_rows(tuned: Tuned, scored: Scored) -> tuple[CutoffRow, ...]:
+    """What each cutoff that was tried for the search's own design does; none for another design."""
+    tried = tuned.result.cutoffs
+    if all(each.design != scored.design for each in tried):
+        return ()
+    return tuple(
+        CutoffRow(
+            f"{each.design.cutoff:g}" + (" (the design)" if each.design == scored.design else ""),
+            _known(each.utility.agreement, _ratio),
+            _known(each.utility.area_error, lambda error: f"{math.ceil(100 * error):.0f} %"),
+        )
+        for each in tried
     )
 
 

@@ -7,12 +7,31 @@ import math
 import altair as alt
 import streamlit as st
 
+from pages.privacy import settling
 from pages.privacy.designs import dots
 from pages.shared.glossary import tip
 from pages.shared.workspace import Found
 from workflow.search.task import FrontierPoint
 
 PICK = "picked"
+
+
+def _budget(found: Found, scale: alt.Scale) -> alt.Chart:
+    """A ring around the design to release: it moves with the slider."""
+    scored = settling.chosen(found)
+    here = {"epsilon": found.project.settings.epsilon, "agreement": scored.utility.agreement}
+    rows = [here] if math.isfinite(here["agreement"]) else []
+    ring = alt.Chart(alt.Data(values=rows)).mark_point(
+        size=320, strokeWidth=2.5, color="#c2410c", shape="circle"
+    )
+    return ring.encode(
+        x="epsilon:Q",
+        y=alt.Y("agreement:Q", scale=scale),
+        tooltip=[
+            alt.Tooltip("epsilon:Q", title="your budget ε", format=".3~g"),
+            alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".2f"),
+        ],
+    )
 
 
 def show(found: Found, key: str) -> FrontierPoint | None:
@@ -67,6 +86,7 @@ def show(found: Found, key: str) -> FrontierPoint | None:
         base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
         dot_layer,
     ]
+    layers.append(_budget(found, scale))
     free = found.tuned.free_agreement
     if free is not None:
         ground = alt.Chart(alt.Data(values=[{"free": free}]))
@@ -85,9 +105,10 @@ def show(found: Found, key: str) -> FrontierPoint | None:
         alt="Agreement with the map without privacy, against the privacy budget: one dot for each design.",
     )
     st.caption(
-        "Click a dot to see its map."
+        "The ring is the design to release. Click a dot to see its map."
         if free is None
-        else "Click a dot to see its map. The dashed line is what public data alone reach."
+        else "The ring is the design to release. Click a dot to see its map. The dashed line is what public "
+        "data alone reach."
     )
     if found.project.pilot is not None:
         st.caption("The budgets on the chart are of a release alone; the pilot comes on top.")

@@ -25,7 +25,7 @@ with right:
         scored = search_panel.show(work, settings)
 
 if scored is not None and work.found is not None:
-    st.subheader("A closer look at this design", anchor=False)
+    st.header("A closer look at this design", anchor=False)
     numbers, own, sure = st.tabs(["What each number does", "Your own design", "How sure are the sets?"])
     with numbers:
         vary_panel.show(work, work.found, scored)

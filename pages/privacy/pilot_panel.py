@@ -35,7 +35,7 @@ def ask(work: Workspace) -> None:
     if work.choices.get("reference") is not None:
         work.choose(pilot=None)
         return
-    st.subheader("How the design is chosen", anchor=False)
+    st.header("How the design is chosen", anchor=False)
     standing = work.choices.get("pilot")
     way = st.radio(
         "Without reference data the search needs a stand-in",

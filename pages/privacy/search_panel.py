@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.data import public_scale
-from pages.privacy import frontier, pilot_panel, settling, simulated_panel, solve_panel
-from pages.privacy.designs import report_rows, search_job
+from pages.privacy import frontier, live, pilot_panel, settling, simulated_panel, solve_panel
+from pages.privacy.designs import cutoff_rows, report_rows, search_job
 from pages.privacy.trials import achieved_words
 from pages.privacy.verdict import verdict
 from pages.shared import aside
@@ -36,7 +36,7 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
     plan = aside.planning(work)
     if plan.note:
         st.info(plain(plan.note), icon=":material/cancel:")
-    if work.found is not None and work.fits():
+    if work.found is not None and (work.fits() or live.follow(work, work.found)):
         return _found(work, work.found)
     if work.found is not None:
         st.info("The choices have changed since the last search.", icon=":material/update:")
@@ -125,7 +125,7 @@ def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
 
 
 def _found(work: Workspace, found: Found) -> Scored:
-    st.subheader("What the budget can buy", anchor=False)
+    st.header("What the budget can buy", anchor=False)
     where = MEASURED_ON.get(found.project.reference_kind, "the reference data")
     st.caption(f"Measured on {where}; {found.tuned.result.evaluated:,} designs were scored.")
     wanted = aside.planning(work).wanted
@@ -133,9 +133,10 @@ def _found(work: Workspace, found: Found) -> Scored:
     st.markdown(f"**{plain(verdict(found))}**")
     with st.expander("The figures, and how they came about", icon=":material/table_chart:"):
         _report(found)
+        _cutoffs(found)
         for remark in found.tuned.remarks():
             st.caption(f":material/lightbulb: {plain(remark)}")
-    picked = frontier.show(found, f"frontier_{work.mark}")
+    picked = frontier.show(found, f"frontier_{work.mark}_{found.project.settings.epsilon:g}")
     if picked is not None:
         _offer(work, found, picked)
     looked_at = picked or solved
@@ -159,6 +160,22 @@ def _offer(work: Workspace, found: Found, picked: FrontierPoint) -> None:
             on_click=settling.on_point,
             args=(work, found, picked),
             help="It becomes the design to release.",
+        )
+
+
+def _cutoffs(found: Found) -> None:
+    """What each cutoff does to agreement and area, where more than one was tried for the design."""
+    rows = cutoff_rows(found.tuned, settling.chosen(found))
+    if rows:
+        st.caption("From which probability on a hexagon is inside, and what that does; no privacy cost.")
+        st.table(
+            {
+                "inside from": [row.cutoff for row in rows],
+                "agreement (IoU)": [row.agreement for row in rows],
+                "area off by": [row.area for row in rows],
+            },
+            hide_index=True,
+            border="horizontal",
         )
 
 

@@ -43,6 +43,7 @@ def show(work: Workspace, found: Found, scored: Scored, key: str) -> None:
         "in the reference map without privacy.",
         legend=legend(drawn, maps.theme()),
         height=320,
+        layers=found.project.layers,
     )
 
 

@@ -28,12 +28,12 @@ def show(work: Workspace, found: Found) -> None:
     work.budget_text = budget.line
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.subheader("What will be published", anchor=False)
+        st.header("What will be published", anchor=False)
         st.caption("These facts are published with the map. Nothing has been drawn or charged yet.")
         known = [line for line in planned.receipt if budget.total is not None or line.topic != "Budget"]
         receipt_lines([(line.topic, line.text, line.warning) for line in known])
     with right:
-        st.subheader("The decision", anchor=False)
+        st.header("The decision", anchor=False)
         _budget(budget)
         _form(work, found, budget)
         check_panel.show(work, found, planned)

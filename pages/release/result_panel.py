@@ -126,6 +126,7 @@ def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, 
         alt=f"{released_view.in_words(painting, entries)} Beside it the map without privacy: {count:,} of "
         f"{private.size:,} hexagons are {words}.",
         legend=(*entries, *others),
+        layers=viewer.bundle.layers,
     )
 
 
@@ -148,4 +149,5 @@ def _lines(viewer: Viewer, private: Bools, products: Products) -> None:
 
 
 def _one(viewer: Viewer, pane: Pane, entries: Sequence[LegendEntry], alt: str) -> None:
-    linked_maps.show(viewer.domain, [pane], mode="single", key=KEY, alt=alt, legend=entries)
+    layers = viewer.bundle.layers
+    linked_maps.show(viewer.domain, [pane], mode="single", key=KEY, alt=alt, legend=entries, layers=layers)

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from dpgp_core.mechanisms.registry import MECHANISMS
-from pages.hexagons.places import domain_of
+from pages.hexagons.places import domain_of_choices
 from pages.privacy import search_panel
 from pages.privacy.ask import BUDGETS
 from pages.shared.plain_text import plain
@@ -80,7 +80,7 @@ def _take(work: Workspace, remedy: Remedy) -> None:
     for name, value in remedy.changes.items():
         if name == "resolution":
             work.asked_domain = (work.choices.get("region"), work.choices.get("bbox"), value)
-            work.domain = domain_of(*work.asked_domain, work.choices.get("crosses_date_line"))
+            work.domain = domain_of_choices(work.asked_domain, work.choices)
             st.session_state.pop("resolution_of", None)  # the slider is to show it, too
         else:
             st.session_state[f"{name}_{work.mark}"] = list(value) if isinstance(value, tuple) else value

@@ -5,10 +5,42 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared.plain_text import plain
+from workflow import words
 from workflow.bundle.areas import answers_from, question_words
+from workflow.bundle.page.boroughs import borough_table
 from workflow.bundle.view import Viewer
 from workflow.cli.areas import table_csv
 from workflow.errors import WorkflowError
+
+
+def own_areas(viewer: Viewer) -> None:
+    """The areas that the bundle itself carries, as a table at the published threshold, where it has any."""
+    bundle = viewer.bundle
+    table = borough_table(
+        viewer.domain,
+        bundle.layers,
+        bundle.published,
+        bundle.field,
+        bundle.paths if bundle.draws is None else bundle.draws,
+        viewer.level(None),
+    )
+    if table is None:
+        return
+    value = words.quantity(bundle.threshold, viewer.unit)
+    side = "above" if viewer.direction == "above" else "at most"
+    st.header(f"Areas: share {side} {plain(value)}", anchor=False)
+    st.markdown(plain(table.note))
+    names, shares, intervals, covered = zip(*table.rows, strict=True)
+    st.table(
+        {
+            "Area": [plain(name) for name in names],
+            "Share": list(shares),
+            "Interval": list(intervals),
+            "Covered by hexagons": list(covered),
+        },
+        hide_index=True,
+        border="horizontal",
+    )
 
 
 def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:

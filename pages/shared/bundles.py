@@ -33,17 +33,18 @@ def anything_chosen() -> bool:
 def ask_bundle() -> Opened | str | None:
     """The bundle that a person opened, the sentence that says what is wrong with it, or None."""
     known = shelf()
-    wanted = st.selectbox(
-        "Published maps",
-        known,
-        index=_asked(known),
-        format_func=lambda bundle: bundle.title,
-        placeholder="none here yet" if not known else "choose one",
-        disabled=not known,
-        key="shelved",
-    )
+    wanted = None
+    if known:
+        wanted = st.selectbox(
+            "Published maps",
+            known,
+            index=_asked(known),
+            format_func=lambda bundle: bundle.title,
+            placeholder="choose one",
+            key="shelved",
+        )
     upload = st.file_uploader(
-        "Or open a bundle file (.zip)",
+        "Or open a bundle file (.zip)" if known else "Open a bundle file (.zip)",
         "zip",
         help="It is checked before anything of it is shown: names, sizes, checksums, its statement, and that "
         "its maps follow from its paths. Nothing in it is ever executed.",
@@ -61,11 +62,11 @@ def ask_bundle() -> Opened | str | None:
     return None
 
 
-def _asked(known: tuple[ShelvedBundle, ...]) -> int | None:
+def _asked(known: tuple[ShelvedBundle, ...]) -> int:
     """The bundle that the address names, else the newest."""
     name = st.query_params.get("release")
     positions = [index for index, bundle in enumerate(known) if bundle.name == name]
-    return positions[0] if positions else (0 if known else None)
+    return positions[0] if positions else 0
 
 
 def _opened(name: str, source: bytes | Path) -> Viewer:

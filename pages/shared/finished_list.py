@@ -16,7 +16,7 @@ def show(current: str | None = None) -> None:
     others = [bundle for bundle in shelf() if bundle.name != current][:MOST]
     if not others:
         return
-    st.subheader("Finished releases", anchor=False)
+    st.header("Finished releases", anchor=False)
     for bundle in others:
         st.page_link(
             PUBLISH.path, label=plain(bundle.title), icon=PUBLISH.icon, query_params={"release": bundle.name}

@@ -48,7 +48,9 @@ def navigate() -> tuple[Any, Screen]:
                 screen.path,
                 title=screen.title,
                 icon=screen.icon,
-                url_path=screen.address,
+                url_path="home"
+                if screen == home
+                else screen.address,  # Streamlit serves the first page at "/"
                 default=screen == home,
             )
             for screen in screens
@@ -56,7 +58,12 @@ def navigate() -> tuple[Any, Screen]:
         ]
         for section, screens in SECTIONS.items()
     }
-    page = st.navigation({name: pages for name, pages in sections.items() if pages}, expanded=True)
+    # The first screen also answers at its own address, as it does where another screen is the first.
+    sections[""].append(st.Page(home.path, title=home.title, url_path=home.address, visibility="hidden"))
+    if curator:
+        page = st.navigation({name: pages for name, pages in sections.items() if pages}, expanded=True)
+    else:  # three screens, named in one line above, leave the width to the map
+        page = st.navigation([page for pages in sections.values() for page in pages], position="top")
     return page, next((screen for screen in SCREENS if screen.title == page.title), HELP)
 
 
@@ -136,7 +143,7 @@ def _stepper(screen: Screen) -> None:
 def _decided() -> None:
     """What was decided so far, one line per step, and what the ledger says."""
     work = workspace.current()
-    st.subheader("Decided so far", anchor=False)
+    st.header("Decided so far", anchor=False)
     lines = [(step, work.decided(step)) for step in MAIN_PATH]
     if not any(text for _, text in lines):
         st.caption("Nothing yet. Open the generated example, or begin with your data.")

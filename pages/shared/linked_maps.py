@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import streamlit as st
 from geo import Domain
 from geo.layers import pane_deck
 from geo.linked import Mode, Pane, linked_scene
+from geo.own_layers import OwnLayer
 from geo.painting import LegendEntry
 from pages.shared import maps
 from pages.shared.plain_text import plain
@@ -44,10 +45,13 @@ def show(
     legend: Sequence[LegendEntry] = (),
     height: int = maps.HEIGHT,
     streets: bool = False,
+    layers: Sequence[OwnLayer] = (),
+    on_drawn: Callable[[Any], None] | None = None,
 ) -> None:
     """Draw panes. The camera is shared, and stays when panes, mode or colours change.
 
-    `streets` makes the reader's browser ask the host of the street map.
+    `streets` makes the reader's browser ask the host of the street map. `on_drawn` lets a person draw an
+    outline, and takes what the browser sends of it: anything at all, as from any stranger.
     """
     with st.container(key=f"linked-map-{key}", gap="small"):
         if built():
@@ -60,12 +64,24 @@ def show(
                 height=height,
                 legend=legend,
                 streets=streets,
+                layers=layers,
+                drawing=on_drawn is not None,
             )
-            _component()(key=key, data=scene, height=height)
+            if on_drawn is None:
+                _component()(key=key, data=scene, height=height)
+            else:
+                _component()(
+                    key=key, data=scene, height=height, on_drawn_change=lambda: on_drawn(_drawn(key))
+                )
         else:
             _plain(domain, panes, mode, key, alt, height, streets)
         if legend:
             st.html(maps.legend_html(legend))
+
+
+def _drawn(key: str) -> Any:
+    """What the component sent last."""
+    return getattr(st.session_state.get(key), "drawn", None)
 
 
 def owner() -> str:

@@ -48,8 +48,9 @@ class Reach:
         for source in (settings.data, settings.reference):
             for path in () if source is None else files_of(source):
                 self.check(path)
-        if settings.region is not None:
-            self.check(settings.region)
+        for public in (settings.region, settings.limits, *settings.layers):
+            if public is not None:
+                self.check(public)
         if settings.ledger is not None and not self.open:
             raise WorkflowError(
                 "These settings name a ledger of their own, but this app keeps one for everybody: "
@@ -76,7 +77,7 @@ class Reach:
 
 def files_of(source: SourceSettings) -> tuple[str, ...]:
     """The paths that a source names."""
-    return (source.path,) if source.postcodes is None else (source.path, source.postcodes)
+    return tuple(path for path in (source.path, source.postcodes, source.trip) if path is not None)
 
 
 def reach(listed: Sequence[str] | None, *, loopback: bool, uploads: Path) -> Reach:

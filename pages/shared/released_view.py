@@ -77,6 +77,7 @@ def released_map(
         alt=in_words(painting, entries),
         legend=entries,
         streets=basemap,
+        layers=viewer.bundle.layers,
     )
 
 

@@ -12,6 +12,7 @@ import streamlit as st
 
 from data_loaders import owner_word_of
 from geo import Domain
+from geo.own_layers import OwnLayer
 from pages.data.previews import Preview
 from pages.data.public_files import Fetched
 from pages.hexagons.places import Box, Stray, stray
@@ -67,6 +68,7 @@ class Workspace:
     folder, uploads   the session's files, and which of them stands in which upload widget
     private, reference   previews of the two sources, for the curator's eyes
     domain       the public cells, and `asked_domain` what they were made from
+    layers       public layers of the curator's own, drawn over every map of these data
     job          a search under way; `found` what the last one found
     release_id   the release drawn from it, once; `explored` is filled when it is first looked at
     budget_text  what the ledger said last about these data
@@ -90,6 +92,7 @@ class Workspace:
     private: Preview | None = None
     reference: Preview | None = None
     domain: Domain | None = None
+    layers: tuple[OwnLayer, ...] = ()
     asked_domain: tuple[str | None, Box | None, int] | None = None
     job: Job[tuple[Project, Tuned]] | None = None
     found: Found | None = None
@@ -184,7 +187,7 @@ class Workspace:
             kept.pop("prior_mean", None)
             kept.pop("public_counts", None)
         self.choices = {**kept, **self.choices}
-        self.domain, self.asked_domain = other.domain, other.asked_domain
+        self.domain, self.asked_domain, self.layers = other.domain, other.asked_domain, other.layers
 
     def adopt(self, settings: ReleaseSettings) -> None:
         """Take every choice from settings."""
@@ -251,6 +254,16 @@ class Workspace:
     def accept_low_agreement(self, accepted: bool) -> None:
         """Note whether a map that is expected to be poor is released all the same."""
         self._restate(accept_low_agreement=accepted)
+
+    def show_layers(self, layers: tuple[OwnLayer, ...], paths: list[str], columns: list[str]) -> None:
+        """Draw public layers over the map and publish them with it; the design stays."""
+        changes = {"layers": tuple(paths), "label_columns": tuple(columns)}
+        self.layers = layers
+        self.choose(**changes)
+        if self.found is not None:
+            settings = self.found.project.settings.with_changes(**changes)
+            project = replace(self.found.project, settings=settings, layers=layers)
+            self.found = replace(self.found, project=project)
 
     def _restate(self, **changes: Any) -> None:
         """Change what is said of the design that was found; it stays."""

@@ -204,9 +204,7 @@ def show_stored(study: Study) -> None:
     for name, result in found:
         if result is not None:
             if len(study.stored) > 1:
-                st.subheader(
-                    "Real sales" if "real" in name else "Generated sales", anchor=False, divider="gray"
-                )
+                st.header("Real sales" if "real" in name else "Generated sales", anchor=False, divider="gray")
             st.caption(f"{plain(result.facts())} Made by this command:")
             st.code("python -m benchmarks.london" if "real" in name else study.command, language=None)
             show_result(result, f"stored_{name}")

@@ -14,7 +14,7 @@ from pages.traces.plan_panel import ask_noise, ask_secrets, follow, say, show_re
 from pages.traces.view import moment, next_record, trip_of
 from workflow.errors import WorkflowError
 
-TYPES = ["gpx", "tcx", "plt", "csv", "txt", "geojson", "json", "gz"]
+TYPES = ["gpx", "tcx", "fit", "plt", "csv", "txt", "geojson", "json", "gz"]
 STEP = 0.5  # seconds between moments of a trip that is played
 MIME = {
     "gpx": "application/gpx+xml",
@@ -27,7 +27,7 @@ MIME = {
 def take_upload(desk: Desk) -> None:
     """The file a person chose, read once."""
     upload = st.file_uploader(
-        "A recorded trip (GPX, TCX, GeoLife .plt, CSV, GeoJSON)", TYPES, key="trace_upload"
+        "A recorded trip (GPX, TCX, FIT, GeoLife .plt, CSV, GeoJSON)", TYPES, key="trace_upload"
     )
     if upload is not None:
         try:

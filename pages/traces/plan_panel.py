@@ -73,7 +73,7 @@ def _span_key(desk: Desk) -> str:
 
 def ask_secrets(desk: Desk, trace: Trace) -> None:
     """Windows of time, added one by one."""
-    st.subheader("What is secret?", anchor=False)
+    st.header("What is secret?", anchor=False)
     if trace.size > 1:
         limits = slider_limits(trace)
         st.session_state.setdefault(_span_key(desk), limits)
@@ -151,7 +151,7 @@ def follow(desk: Desk) -> None:
 
 def say(desk: Desk, plan: TracePlan) -> None:
     """What would be said of the release, and the adversary's intervals before and after."""
-    st.subheader("What it protects, and what not", anchor=False)
+    st.header("What it protects, and what not", anchor=False)
     for sentence in sentences(plan):
         st.markdown(f"- {plain(sentence)}")
     st.markdown(

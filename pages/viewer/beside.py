@@ -47,6 +47,7 @@ def others_beside(viewer: Viewer, product: str, threshold: float, rounds: int) -
         key="viewer_beside_map",
         alt="Releases side by side, the earliest first: " + "; ".join(pane.title for pane in panes) + ".",
         legend=entries,
+        layers=viewer.bundle.layers,
     )
 
 

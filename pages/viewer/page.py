@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared import released_view
-from pages.shared.area_answers import ask_areas
+from pages.shared.area_answers import ask_areas, own_areas
 from pages.shared.bundles import anything_chosen, ask_bundle, embedded_label
 from pages.shared.plain_text import plain
 from pages.shared.receipt import receipt_lines
@@ -20,7 +20,10 @@ if opened is None:
     with top:
         st.title(VIEWER.title, anchor=False)
         st.caption(VIEWER.question)
-        st.info("Choose a published map or open a bundle file.", icon=":material/folder_open:")
+        st.info(
+            "Open a bundle file: whoever published the map gives it away as one.",
+            icon=":material/folder_open:",
+        )
 elif isinstance(opened, str):
     st.title(VIEWER.title, anchor=False)
     st.error(plain(opened), icon=":material/error:")
@@ -41,6 +44,7 @@ else:
     with words:
         released_view.sentences(viewer, products)
         reading.largest(viewer)
+        own_areas(viewer)
         ask_areas(viewer, threshold, "viewer")
         others_beside(viewer, product, threshold, rounds)
     with files:

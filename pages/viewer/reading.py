@@ -20,7 +20,7 @@ def heading(viewer: Viewer) -> None:
     with st.container(key="reading", gap="xxsmall"):
         st.title(plain(title_of(statement)), anchor=False)
         with st.container(key="asked"):
-            st.markdown(plain(words.asked(statement["subject"])))
+            st.markdown(plain(words.asked(statement["subject"], statement["guarantee"]["unit_word"])))
         st.markdown(
             plain(f"{answer(viewer.bundle.published)} {place(viewer.domain, around(viewer.domain).places)}")
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.mutations.mutants import Mutant, change_of, function_around, mutants_of, sampled
+from benchmarks.mutations.mutants import Mutant, change_of, function_around, mutants_of, sampled, sampled_each
 
 MODULE = '''"""A module."""
 
@@ -91,6 +91,14 @@ def test_a_sample_repeats_with_its_seed(mutants: list[Mutant]) -> None:
     assert len(set(first)) == 5
     assert first == [mutant for mutant in mutants if mutant in first], "in their own order"
     assert sampled(mutants, None, 1) == sampled(mutants, 10_000, 1) == mutants
+
+
+def test_each_package_gives_as_many_mutants() -> None:
+    mutants = [Mutant(name, "m.py", line, "x", 0) for name in ("a", "b", "c") for line in range(20)]
+    mutants += [Mutant("d", "m.py", 1, "x", 0)]
+    drawn = sampled_each(mutants, 3, 1)
+    assert [mutant.package for mutant in drawn] == ["a"] * 3 + ["b"] * 3 + ["c"] * 3 + ["d"]
+    assert drawn[:3] == sampled(mutants[:20], 3, 1)
 
 
 def test_the_function_around_a_line(tmp_path: Path) -> None:

@@ -233,6 +233,9 @@ def visit(page: Page, url: str) -> None:
 def go_to(page: Page, title: str) -> None:
     """Walk to a screen by the side bar, as a person does; the session stays the same."""
     screen = next(screen for screen in SCREENS if screen.title == title)
+    menu = page.get_by_test_id("stExpandSidebarButton")
+    if menu.is_visible():  # on a telephone the side bar is folded, and folds again once a screen is chosen
+        menu.click()
     page.get_by_test_id("stSidebarNav").get_by_role("link", name=title, exact=True).click()
     if screen.heads_itself:  # by what it shows
         page.wait_for_url(f"**/{screen.address}*", timeout=PATIENCE * 1000)

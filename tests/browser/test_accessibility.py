@@ -1,8 +1,8 @@
-"""Accessibility of every screen: axe-core finds nothing serious, in either theme."""
+"""Accessibility of every screen: axe-core finds nothing, in any theme, in forced colours, on a telephone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -11,32 +11,43 @@ from playwright.sync_api import Browser, Page
 from pages.shared.steps import SCREENS, Screen
 from tests.browser.harness import MAP, PATIENCE, RunningApp, at_rest, go_to, open_screen, press, settle
 
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-GRAVE = {"serious", "critical"}
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+# What a page cannot change in Streamlit: a div between its navigation's list and the items, and a place to
+# drop files that calls itself decoration and carries a label.
+NOT_OURS = ("stSidebarNavItems", "<ul> or <ol> parent element", "stFileUploaderDropzone")
 
 
-def findings(page: Page, axe: str, rules: Sequence[str] = RULES) -> list[str]:
-    """What axe-core calls serious or critical by these rules, one line each with the element."""
+def findings(page: Page, axe: str) -> list[str]:
+    """What axe-core finds by these rules and a page can change, one line each with the element."""
     page.evaluate(axe)
     result: dict[str, Any] = page.evaluate(
-        "rules => axe.run(document, {runOnly: {type: 'tag', values: rules}})", list(rules)
+        "rules => axe.run(document, {runOnly: {type: 'tag', values: rules}})", RULES
     )
-    return [
+    lines = [
         f"{found['impact']} {found['id']}: {node['html'][:160]} ({node['failureSummary'][:200]})"
         for found in result["violations"]
-        if found["impact"] in GRAVE or rules is not RULES
         for node in found["nodes"]
     ]
+    return [line for line in lines if not any(word in line for word in NOT_OURS)]
 
 
-# Streamlit puts a div between its navigation's list and the items; a page cannot change that.
-NOT_OURS = ("stSidebarNavItems", "<ul> or <ol> parent element")
+# Width, height, theme, and whether the system forces its own colours on every page.
+LOOKS: dict[str, dict[str, Any]] = {
+    "light": {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "dark"},
+    "forced": {
+        "viewport": {"width": 1280, "height": 1000},
+        "color_scheme": "dark",
+        "forced_colors": "active",
+    },
+    "narrow": {"viewport": {"width": 390, "height": 800}, "color_scheme": "light"},
+}
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
+@pytest.fixture(scope="module", params=LOOKS)
 def finished(request: pytest.FixtureRequest, browser: Browser, app: RunningApp) -> Iterator[Page]:
-    """The generated example, released, in one theme."""
-    context = browser.new_context(viewport={"width": 1280, "height": 1000}, color_scheme=request.param)
+    """The generated example, released, in one look."""
+    context = browser.new_context(**LOOKS[request.param])
     context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()
     open_screen(page, app)
@@ -49,20 +60,21 @@ def finished(request: pytest.FixtureRequest, browser: Browser, app: RunningApp) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.address)
-def test_axe_finds_nothing_serious(finished: Page, axe: str, screen: Screen) -> None:
+def test_axe_finds_nothing_and_nothing_is_cut_off(finished: Page, axe: str, screen: Screen) -> None:
     go_to(finished, screen.title)
     if screen.address in ("release", "viewer", "hexagons"):
         finished.locator(MAP).first.wait_for()
     at_rest(finished.get_by_test_id("stMain"))
-    ours = [text for text in findings(finished, axe) if not any(word in text for word in NOT_OURS)]
-    assert ours == []
+    assert findings(finished, axe) == []
+    wide, room = finished.get_by_test_id("stMain").evaluate("main => [main.scrollWidth, main.clientWidth]")
+    assert wide <= room
 
 
-def test_a_screen_before_any_data_has_nothing_serious_and_the_rules_bite(
+def test_a_screen_before_any_data_has_nothing_and_the_rules_bite(
     new_page: Callable[..., Page], app: RunningApp, axe: str
 ) -> None:
     page = new_page()
     open_screen(page, app, "data")
-    assert [text for text in findings(page, axe) if not any(word in text for word in NOT_OURS)] == []
+    assert findings(page, axe) == []
     page.evaluate("document.body.insertAdjacentHTML('beforeend', '<main><button></button></main>')")
     assert any("button-name" in text for text in findings(page, axe))

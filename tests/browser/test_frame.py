@@ -8,16 +8,15 @@ import pytest
 from playwright.sync_api import Page
 
 from pages.shared.steps import SCREENS
-from tests.browser.harness import RunningApp, appear, open_screen, running_app, settle
+from tests.browser.harness import PATIENCE, RunningApp, appear, open_screen, running_app, settle
 
 CURATOR = [screen for screen in SCREENS if screen.curator]
 
 
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.address)
 def test_a_deep_link_opens_its_screen_and_survives_a_reload(page: Page, app: RunningApp, screen) -> None:
-    address = "" if screen.address == "start" else screen.address
     for _ in range(2):
-        open_screen(page, app, address)
+        open_screen(page, app, screen.address)
         assert page.get_by_role("heading", level=1).inner_text() == screen.title
         assert page.get_by_role("dialog").count() == 0  # "Page not found"
         assert page.get_by_test_id("stException").count() == 0
@@ -35,9 +34,16 @@ def test_a_viewers_process_has_no_curator_screen(page: Page, tmp_path: Path, way
     arguments = ("--viewer",) if way == "argument" else ()
     environment = {} if way == "argument" else {"HEXCURSION_MODE": "viewer"}
     with running_app(tmp_path, *arguments, **environment) as viewer:
-        open_screen(page, viewer)
-        assert page.get_by_role("heading", level=1).inner_text() == "Viewer"
-        links = page.get_by_test_id("stSidebarNav").get_by_role("link").all_inner_texts()
+        for address in (
+            "",
+            "viewer",
+            "viewer?release=0123456789abcdef",
+        ):  # as at a curator's, whose links are sent on
+            open_screen(page, viewer, address)
+            assert page.get_by_role("heading", level=1).inner_text() == "Viewer"
+            assert page.get_by_role("dialog").count() == 0
+        links = page.get_by_test_id("stTopNavLink").all_inner_texts()
+        assert len(links) == 3
         assert not {screen.title for screen in CURATOR} & {text.split("\n")[-1] for text in links}
         page.goto(f"{viewer.url}/release")
         appear(page.get_by_role("dialog"))  # there is no such page here
@@ -49,9 +55,23 @@ def test_nothing_is_asked_of_anybody_else(page: Page, app: RunningApp) -> None:
     page.on("request", lambda request: asked.append(request.url))
     page.on("console", lambda said: refused.append(said.text) if "Content Security" in said.text else None)
     for screen in SCREENS:
-        open_screen(page, app, "" if screen.address == "start" else screen.address)
+        open_screen(page, app, screen.address)
         settle(page)
     foreign = [url for url in asked if not url.startswith((app.url, "data:", "blob:"))]
     assert asked
     assert foreign == []
     assert refused == []  # nor does the app want anything that its own policy forbids
+
+
+def test_two_tabs_know_of_each_other(page: Page, app: RunningApp) -> None:
+    """Of one browser; a tab that was closed is not counted any more."""
+    said = "This app is open in another tab as well."
+    open_screen(page, app, "data")
+    assert page.get_by_text(said).count() == 0
+    other = page.context.new_page()
+    other.set_default_timeout(PATIENCE * 1000)
+    open_screen(other, app, "data")
+    appear(page.get_by_text(said))
+    appear(other.get_by_text(said))
+    other.close(run_before_unload=True)
+    appear(page.get_by_text(said), "detached")

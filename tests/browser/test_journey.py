@@ -222,7 +222,7 @@ def test_a_bundle_is_handed_over_to_a_reader_who_has_nothing_else(
     with running_app(tmp_path / "reader", "--viewer") as reader:
         page = new_page()
         open_screen(page, reader)
-        titles = page.get_by_test_id("stSidebarNav").get_by_role("link").all_inner_texts()
+        titles = page.get_by_test_id("stTopNavLink").all_inner_texts()
         assert {"Guided tour", "Viewer", "How this works"} == {title.splitlines()[-1] for title in titles}
         page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(bundle)
         heading(page, "Streets beneath the map")

@@ -42,7 +42,7 @@ for number, text in enumerate({TEXTS!r}):
     with st.container(key=f"text-{{number}}"):
         st.markdown(text)
         st.caption(text)
-        st.subheader(text, anchor=False)
+        st.header(text, anchor=False)
         st.error(text)
         st.button(text, key=f"button{{number}}")
         st.checkbox(text, key=f"box{{number}}")

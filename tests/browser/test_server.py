@@ -187,7 +187,7 @@ def test_the_place_of_the_program_reaches_no_reader(page: Page, tmp_path: Path) 
         for screen in SCREENS:
             if not screen.curator:
                 open_screen(page, viewer, f"{screen.address}?release=ffffffffffffffff")
-        page.get_by_test_id("stSidebarNav").get_by_role("link", name="Viewer").click()
+        page.get_by_test_id("stTopNavLink").filter(has_text="Viewer").click()
         settle(page)
         page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(
             {"name": "x.zip", "mimeType": "application/zip", "buffer": b"no zip"}

@@ -114,6 +114,8 @@ def test_repeated_places_are_said() -> None:
         ({"decimal": "x"}, "decimal"),
         ({"delimiter": "xx"}, "delimiter"),
         ({"x": "lat"}, "both coordinates"),
+        ({"value": "lat"}, "for two things"),
+        ({"place_sd": "value"}, "for two things"),
     ],
 )
 def test_unusable_settings_are_refused(changes: dict[str, object], word: str) -> None:
@@ -173,6 +175,12 @@ def test_guesses(header: str, row: str, expected: tuple[str | None, ...]) -> Non
     guess = guess_columns(f"{header}\n{row}\n{row}\n".encode())
     assert (guess.x, guess.y, guess.crs, guess.unit) == expected
     assert guess.reasons
+
+
+def test_a_deviation_of_the_place_is_no_value() -> None:
+    """The tables that the trace command writes."""
+    guess = guess_columns(b"lon,lat,sd_m,no2,h3,probability\n13.4,52.5,60.1,21,881f1d4881fffff,0.6\n")
+    assert (guess.x, guess.y, guess.value) == ("lon", "lat", "no2")
 
 
 def test_columns_that_may_filter_are_offered() -> None:

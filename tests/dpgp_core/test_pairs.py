@@ -178,3 +178,16 @@ def test_where_nothing_is_proved_nothing_is_promised() -> None:
         GaussianPairs(1.0)
     with pytest.raises(ValueError, match="paths"):
         GaussianPairs(0.1, 0)
+
+
+def test_what_is_kept_cannot_be_changed_and_belongs_to_its_release() -> None:
+    """The profile of a release is kept for whoever asks again: by value, and not for another release."""
+    curve = RdpCurve(0.3 * ORDERS)
+    first = pair_tails(curve, GaussianPairs(0.01))
+    assert pair_tails(RdpCurve(0.3 * ORDERS), GaussianPairs(0.01)) is first
+    with pytest.raises(ValueError, match="read-only"):
+        first.logs[0] = 0.0
+    assert pair_tails(curve, GaussianPairs(0.01, 2)) is not first
+    assert pair_tails(curve, GaussianPairs(0.02)) is not first
+    dearer = np.where(ORDERS[-1] == ORDERS, 0.4, 0.3) * ORDERS
+    assert pair_tails(RdpCurve(dearer), GaussianPairs(0.01)) is not first

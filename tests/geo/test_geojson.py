@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,21 @@ def test_coarser_corners_are_written_shorter(domain: Domain, cells: dict[str, An
     short = cells_collection(domain, {}, {}, decimals=3)
     corners = [c for f in short["features"] for ring in _rings(f["geometry"]) for c in ring]
     assert all(round(value, 3) == value for corner in corners for value in corner)
+
+
+def test_neighbours_share_their_corners_after_rounding() -> None:
+    """No gap and no overlap: three hexagons meet in one written corner, as often as in one exact corner."""
+    box, resolution = PLACES["city"]
+    domain = domain_from_bbox(*box, resolution)
+
+    def meetings(decimals: int) -> list[int]:
+        cells = cells_collection(domain, {}, {}, decimals=decimals)
+        rings = [ring for feature in cells["features"] for ring in _rings(feature["geometry"])]
+        assert all(ring[0] == ring[-1] and len(ring) == 7 for ring in rings)
+        return sorted(Counter(tuple(corner) for ring in rings for corner in ring[:-1]).values())
+
+    assert meetings(decimals_for(domain.resolution)) == meetings(7)
+    assert meetings(7).count(3) > domain.size
 
 
 def _rings(geometry: dict[str, Any]) -> list[Any]:

@@ -10,7 +10,7 @@ import pytest
 import shapely
 
 from geo import cell_polygon, dissolve, domain_from_bbox, geometry_dict
-from geo.polygons import interface, multipolygon, rings, simplified
+from geo.polygons import cell_polygons, interface, multipolygon, rings, simplified
 
 DISK = sorted(h3.grid_disk("88194ad001fffff", 4))
 RING = sorted(set(h3.grid_ring("88194ad001fffff", 3)))
@@ -26,6 +26,18 @@ def test_dissolving_is_the_union(cells: list[str]) -> None:
     for part in fast.geoms:
         assert part.exterior.is_ccw
         assert not any(hole.is_ccw for hole in part.interiors)
+
+
+def test_many_outlines_at_once_are_those_of_each_cell() -> None:
+    """Also of a pentagon, of a cell with more than six corners, and across the antimeridian."""
+    cells = [*DISK[:3], *ACROSS, "851c0003fffffff", sorted(h3.grid_disk("851c0003fffffff", 1))[1]]
+    found = cell_polygons(cells)
+    assert [
+        shape.equals_exact(cell_polygon(cell), 0.0) for shape, cell in zip(found, cells, strict=True)
+    ] == [True] * len(cells)
+    assert {len(shape.geoms) for shape in found} == {1, 2}
+    assert all(part.exterior.is_ccw for shape in found for part in shape.geoms)
+    assert cell_polygons([]) == []
 
 
 def test_a_ring_of_cells_has_a_hole() -> None:

@@ -40,6 +40,20 @@ def test_places_near_the_region_come_before_larger_ones_far_away(built: Path) ->
     assert [place.name for place in around(wide).places] == ["Far", "Middleton", "Midway"]
 
 
+def test_names_are_taken_as_they_are_written(built: Path) -> None:
+    """A place called NA is no missing value, and a quotation mark is a letter."""
+    lines = ["\"Ada's Corner\t-0.1\t51.5\t9", "NA\t-0.125\t51.4375\t8", "nan\t0.05\t51.55\t7"]
+    with gzip.open(built / "places.tsv.gz", "wt", encoding="utf-8") as file:
+        file.write("\n".join(lines))
+    found = around(DOMAIN).places
+    assert [(place.name, place.population) for place in found] == [
+        ("\"Ada's Corner", 9),
+        ("NA", 8),
+        ("nan", 7),
+    ]
+    assert (found[1].longitude, found[1].latitude) == (-0.125, 51.4375)
+
+
 def test_land_is_cut_at_the_box_and_the_shore_is_where_the_land_ends(built: Path) -> None:
     found = around(DOMAIN)
     west, south, east, north = found.box

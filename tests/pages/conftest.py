@@ -55,7 +55,7 @@ def open_app() -> Callable[..., AppTest]:
 
 def texts(app: AppTest) -> str:
     """All words on the screen and in the side bar, for looking up sentences."""
-    kinds = ("title", "subheader", "markdown", "caption", "info", "error", "success", "warning")
+    kinds = ("title", "header", "markdown", "caption", "info", "error", "success", "warning")
     return "\n".join(str(element.value) for kind in kinds for element in app.get(kind))
 
 

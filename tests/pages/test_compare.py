@@ -57,7 +57,7 @@ def test_different_protections_stand_under_a_banner_and_apart(open_app: OpenApp)
     compared(app, ["noisy-cell-statistics", "bin-means"], [1.0, 4.0])
     said = texts(app)
     assert "one ranking for each protection and none across" in said
-    titles = [each.value for each in app.subheader if str(each.value).startswith("Hiding")]
+    titles = [each.value for each in app.header if str(each.value).startswith("Hiding")]
     assert titles == ["Hiding values and places", "Hiding values"]
     assert said.count("reaches the best expected agreement") == 4
     assert len(app.get("vega_lite_chart")) == 2

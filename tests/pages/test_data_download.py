@@ -14,7 +14,7 @@ from pages.data.public_files import Fetched, public_folder
 from pages.shared.jobs import Job
 from pages.shared.steps import DATA
 from tests.pages.conftest import press, texts
-from tests.pages.test_data import OpenApp, errors, kind, work_of
+from tests.pages.data_steps import OpenApp, errors, kind, work_of
 from tests.pages.views.public_server import Server, place_files_at
 from tests.patience import HANG
 from workflow.errors import WorkflowError

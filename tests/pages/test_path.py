@@ -86,7 +86,7 @@ def test_a_fresh_session_meets_words_and_no_traceback_everywhere(
     (RELEASE, "First finish the step Privacy and utility."),
     (PUBLISH, "Nothing is chosen: release a map, or open a finished release below."),
     (LEDGER, "There is no ledger yet"),
-    (VIEWER, "Choose a published map"),
+    (VIEWER, "Open a bundle file"),
     (PRIVACY, "First finish the step Data."),
 ])  # fmt: skip
 def test_an_early_visitor_is_told_what_comes_first(

@@ -19,7 +19,7 @@ from pages.shared import aside, workspace
 from pages.shared.jobs import Job
 from pages.shared.steps import DATA, PRIVACY, RELEASE
 from tests.pages.conftest import press, texts
-from tests.pages.test_data import kind, upload
+from tests.pages.data_steps import kind, upload
 from tests.pages.test_path import at_hexagons, release_now
 from tests.patience import HANG
 from workflow.ledger import open_ledger
@@ -243,7 +243,7 @@ def without_reference(open_app: OpenApp) -> AppTest:
     work = work_of(app)
     work.choose(
         bbox=BOX, region=None, resolution=6, threshold=30.0, centre=30.0, clip=12.0, epsilon=3.0, quick=True,
-        priors=("car",),
+        priors=("car",), mechanisms=("posterior-sampling",),
     )  # fmt: skip
     work.asked_domain, work.domain = (None, BOX, 6), domain_of(None, BOX, 6)
     app.switch_page(PRIVACY.path).run()

@@ -33,7 +33,7 @@ def test_the_page_answers_in_words(
     app = open_app(VIEWER.path)
     assert [title.value for title in app.title] == ["Flats above the stamp duty line, London 2018"]
     said = texts(app)
-    assert "Where is the price above £442,413?" in said
+    assert "Where do properties sell for more than £442,413?" in said
     assert "This map answers: in 17 of 122 hexagons (14 %)." in said
     assert [header.value.replace("\\", "") for header in app.header][:3] == [
         "93 % of the region right",
@@ -55,7 +55,7 @@ def test_without_a_bundle_it_says_what_to_do(
     monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
     app = open_app(VIEWER.path)
     assert [title.value for title in app.title] == ["Viewer"]
-    assert "or open a bundle file" in texts(app)
+    assert "Open a bundle file: whoever published" in texts(app)
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "statement.json").write_text("{}")
     app = open_app(VIEWER.path)

@@ -2,59 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-from dpgp_core.excursion.joint import joint_excursions
-from dpgp_core.excursion.sets import excursion
-from dpgp_core.noise.entropy import SimulationEntropy
-from dpgp_core.spectral.areas import area_shares
 from geo import GeoError
 from geo.areas import Areas, named_areas
 from geo.region import Source
 from workflow import words
+from workflow.bundle.area_shares import CONFIDENCE, AreaAnswer, shares_of
 from workflow.bundle.errors import BundleError
 from workflow.bundle.view import Viewer
-
-SEED = 20270101  # the same bundle and areas always give the same answers
-SETS = 1_000
-FEWEST = 10  # draws that can tell how hexagons vary together
-CONFIDENCE = 0.9
-
-
-@dataclass(frozen=True)
-class AreaAnswer:
-    """What a release says of one area.
-
-    Parameters
-    ----------
-    name
-        Of the area.
-    share
-        Expected share of the area beyond the threshold; None where no hexagon lies in it.
-    low, high
-        Interval that holds that share with `confidence`.
-    covered
-        Share of the area in which there are hexagons; the others are left out of its answer.
-    """
-
-    name: str
-    share: float | None
-    low: float | None
-    high: float | None
-    confidence: float
-    covered: float
-
-    def row(self) -> dict[str, str | float | None]:
-        """Columns of a table, shares with four decimals."""
-        found = {"share": self.share, "low": self.low, "high": self.high}
-        shares = {name: None if value is None else round(value, 4) for name, value in found.items()}
-        return {
-            "area": self.name, **shares, "confidence": self.confidence, "covered": round(self.covered, 4)
-        }  # fmt: skip
 
 
 def answers_from(
@@ -98,29 +54,9 @@ def area_answers(
     viewer: Viewer, areas: Areas, *, threshold: float | None = None, confidence: float = CONFIDENCE
 ) -> list[AreaAnswer]:
     """One answer for each of the areas; see `answers_from`."""
-    some = areas.weights.sum(axis=1) > 0.0
-    found = iter(area_shares(_sets(viewer, threshold), areas.weights[some], confidence))
-    answers = []
-    for name, covered, inside in zip(areas.names, areas.covered.tolist(), some.tolist(), strict=True):
-        if inside:
-            each = next(found)
-            answers.append(AreaAnswer(name, each.mean, each.low, each.high, confidence, covered))
-        else:
-            answers.append(AreaAnswer(name, None, None, None, confidence, 0.0))
-    return answers
-
-
-def _sets(viewer: Viewer, threshold: float | None) -> Iterable[NDArray[np.bool_]]:
     bundle, level = viewer.bundle, viewer.level(threshold)
     draws = bundle.paths if bundle.draws is None else bundle.draws
-    if draws.shape[0] < FEWEST:
-        raise BundleError(
-            f"This release has {words.plural(draws.shape[0], 'draw')} of its field, too few for intervals: "
-            f"that takes {FEWEST}."
-        )
-    if bundle.field is None:
-        return [excursion(draws, level, viewer.direction)]
-    return joint_excursions(*bundle.field, draws, level, viewer.direction, SETS, SimulationEntropy(SEED))
+    return shares_of(areas, bundle.field, draws, level, viewer.direction, confidence)
 
 
 def question_words(viewer: Viewer, answers: Sequence[AreaAnswer], threshold: float | None) -> str:

@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from geo.own_layers import OwnLayer
 from workflow import words
 from workflow.bundle.designs import design_line
 from workflow.bundle.expected import expected_words
@@ -32,11 +33,12 @@ def label_html(
     region: Mapping[str, Any],
     products: Products,
     picture: str | None = None,
+    layers: Sequence[OwnLayer] = (),
 ) -> str:
     """A self-contained HTML page: no script, no outside request; every text of the release is escaped.
 
     Made from the statement and the released paths alone, so a viewer can make it anew from any bundle.
-    `picture` is its SVG where that was drawn already.
+    `picture` is its SVG where that was drawn already, `layers` the curator's own otherwise.
     """
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -59,7 +61,7 @@ def label_html(
 <div class="bar"></div>
 <div class="top">
 <section class="map">
-{picture or picture_svg(cells, region, products)}
+{picture or picture_svg(cells, region, products, layers)}
 </section>
 <section>
 <h2>Protects</h2>

@@ -14,6 +14,7 @@ REGIONS = "regions.geojson"
 BOUNDARY = "boundary.geojson"
 PATHS = "paths.parquet"
 DRAWS = "draws.parquet"
+LAYERS = "layers.geojson"
 PUBLIC_FIELD = "public_field.csv"
 STATEMENT = "statement.json"
 SCHEMAS = {1: "statement-1.schema.json", 2: "statement-2.schema.json"}
@@ -35,6 +36,7 @@ MAX_BYTES: dict[str, int] = {
     PATHS: 400 * MEGABYTE,
     DRAWS: 200 * MEGABYTE,
     PUBLIC_FIELD: 20 * MEGABYTE,
+    LAYERS: 3 * MEGABYTE,
     STATEMENT: 2 * MEGABYTE,
     SCHEMAS[1]: MEGABYTE,
     SCHEMAS[2]: MEGABYTE,
@@ -47,7 +49,7 @@ MAX_BYTES: dict[str, int] = {
     ATTRIBUTION: MEGABYTE,
     SUMS: MEGABYTE,
 }
-COMMON = frozenset(MAX_BYTES) - {*SCHEMAS.values(), DRAWS, PUBLIC_FIELD, PAGE}
+COMMON = frozenset(MAX_BYTES) - {*SCHEMAS.values(), DRAWS, PUBLIC_FIELD, LAYERS, PAGE}
 # The files of each format; a file that is neither required nor optional is refused.
 REQUIRED: dict[int, frozenset[str]] = {
     version: COMMON | {schema} for version, schema in SCHEMAS.items()
@@ -56,7 +58,7 @@ REQUIRED: dict[int, frozenset[str]] = {
 
 def optional_files(version: int) -> frozenset[str]:
     """The files that a bundle of a format may have besides."""
-    return frozenset({DRAWS, PUBLIC_FIELD, PAGE, *EXPORTS}) if version == 2 else frozenset()
+    return frozenset({DRAWS, PUBLIC_FIELD, LAYERS, PAGE, *EXPORTS}) if version == 2 else frozenset()
 
 
 def most_bytes(name: str) -> int | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 
-from geo.surroundings import Surroundings, around
+from geo.surroundings import around
 from workflow.bundle import layout
 from workflow.bundle.exports.base import Exported
 from workflow.bundle.exports.registry import EXPORTS
@@ -74,24 +74,24 @@ def page_of(bundle: Bundle, address: str = "", *, named: bool = True) -> bytes:
 
     `named`: with the coast and the places around it, where this installation has them.
     """
-    near = around(bundle.domain) if named else Surroundings()
-    voted = bundle.draws is not None
-    released = Released(bundle.statement, bundle.domain, bundle.paths, bundle.field, voted, near)
+    near = around(bundle.domain, bundle.layers, world=named)
+    drawn, voted = bundle.draws, bundle.draws is not None
+    released = Released(bundle.statement, bundle.domain, bundle.paths, bundle.field, voted, near, drawn)
     return map_html(released, bundle.published, address=address)
 
 
 def offers(bundle: Bundle) -> tuple[Offer, ...]:
     """Picture, page, web page, layers and tables: those that most readers ask for first."""
     statement, domain = dict(bundle.statement), bundle.domain
-    stated = facts(statement)
+    stated, layers = facts(statement), bundle.layers
 
     def exported(name: str) -> bytes:
         columns = cell_columns(domain, bundle.published, bundle.field)
         return EXPORTS[name].write(Exported(statement, stated, domain, bundle.published, columns))
 
     return (
-        Offer("Picture (PNG)", layout.MAP, lambda: map_png(statement, domain, bundle.published)),
-        Offer("Page to print (PDF)", "map.pdf", lambda: map_pdf(statement, domain, bundle.published)),
+        Offer("Picture (PNG)", layout.MAP, lambda: map_png(statement, domain, bundle.published, layers)),
+        Offer("Page to print (PDF)", "map.pdf", lambda: map_pdf(statement, domain, bundle.published, layers)),
         Offer("Interactive page (HTML)", layout.PAGE, lambda: page_of(bundle)),
         Offer("Hexagons (GeoJSON)", layout.CELLS, lambda: cells_geojson(domain, bundle.published, stated)),
         Offer("Regions (GeoJSON)", layout.REGIONS, lambda: regions_geojson(domain, bundle.published, stated)),

@@ -20,6 +20,7 @@ CONTENTS = {
     layout.PATHS: "the released paths themselves, response units (formula in statement.json)",
     layout.DRAWS: "joint draws of the field given the paths, where the paths are none; response units",
     layout.PUBLIC_FIELD: "the public value of every hexagon, where the question is relative to such values",
+    layout.LAYERS: "public layers that the curator added: boroughs, roads, stations",
     layout.STATEMENT: "the privacy statement",
     layout.SCHEMAS[2]: "its JSON Schema, version 2",
     layout.LABEL: "the same on one page, to read or print (A4)",

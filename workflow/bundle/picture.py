@@ -12,7 +12,9 @@ from shapely.geometry import MultiPolygon, shape
 
 from geo import dissolve
 from geo.colours import colour
+from geo.own_layers import OwnLayer
 from geo.polygons import multipolygon, rings, simplified
+from workflow.bundle.picture_layers import own_svg
 from workflow.bundle.products import Products
 
 WIDTH = 920.0  # SVG units; a unit is a tenth of a millimetre on paper
@@ -20,11 +22,13 @@ MAX_VERTICES = 6_000
 INK = "#12191b"
 
 
-def picture_svg(cells: Sequence[str], region: Mapping[str, Any], products: Products) -> str:
+def picture_svg(
+    cells: Sequence[str], region: Mapping[str, Any], products: Products, own: Sequence[OwnLayer] = ()
+) -> str:
     """An SVG of the domain, the boundary and the summarising set, with a legend line below.
 
     Uses "cannot tell" where the paths support it, dotted as a second channel beside colour; otherwise the
-    vote set.
+    vote set. The curator's own layers, `own`, are drawn over it with as many names as find room.
     """
     boundary = multipolygon(shape(dict(region)))
     west, south, east, north = boundary.union(dissolve(cells)).bounds
@@ -54,6 +58,7 @@ def picture_svg(cells: Sequence[str], region: Mapping[str, Any], products: Produ
         swatch = "url(#unsure)" if dotted else colour(role)
         legend.append((swatch, f"{words} ({len(chosen):,} of {len(cells):,} cells)"))
     layers.append(f'<path d="{path(boundary)}" fill="none" stroke="{colour("line")}" stroke-width="3"/>')
+    layers.append(own_svg(own, (west, south, east, north), stretch, scale))
     title = "Map of the released set. " + " ".join(words + "." for _, words in legend)
     body = "\n".join(layers)
     lines, foot = _legend(legend, height)

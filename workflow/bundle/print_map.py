@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from geo import Domain
+from geo.own_layers import OwnLayer
 from geo.painting import Painting, paint_three_way, paint_votes
 from geo.static_map import draw_map
 from geo.surroundings import around
@@ -14,18 +15,22 @@ from workflow.bundle.page.facts import three_facts
 from workflow.bundle.products import Products
 
 
-def map_png(statement: Mapping[str, Any], domain: Domain, products: Products) -> bytes:
+def map_png(
+    statement: Mapping[str, Any], domain: Domain, products: Products, layers: Sequence[OwnLayer] = ()
+) -> bytes:
     """PNG of the published map: above / below / cannot tell where supported, otherwise vote fractions."""
     return draw_map(
         domain,
         painted(statement, products),
         subtitle=_subtitle(statement),
         attribution=statement["attribution"],
-        around=around(domain),
+        around=around(domain, layers),
     )
 
 
-def map_pdf(statement: Mapping[str, Any], domain: Domain, products: Products) -> bytes:
+def map_pdf(
+    statement: Mapping[str, Any], domain: Domain, products: Products, layers: Sequence[OwnLayer] = ()
+) -> bytes:
     """One page to print: the same map as shapes, with the three facts of the release above it."""
     facts = [f"{fact.about}: {fact.lead}. {fact.text}" for fact in three_facts(statement, products)]
     return draw_map(
@@ -33,7 +38,7 @@ def map_pdf(statement: Mapping[str, Any], domain: Domain, products: Products) ->
         painted(statement, products),
         subtitle="\n".join([_subtitle(statement), *facts]),
         attribution=statement["attribution"],
-        around=around(domain),
+        around=around(domain, layers),
         kind="pdf",
     )
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion.smoothing import smooth
 from geo import Domain, GeoError, domain_from_cells, geometry_dict
+from geo.own_layers import OwnLayer
 from workflow.bundle import layout
 from workflow.bundle.archive import contents_of
 from workflow.bundle.attached import check_picture, check_script
@@ -22,6 +23,7 @@ from workflow.bundle.errors import BundleError
 from workflow.bundle.format1 import upgraded
 from workflow.bundle.label import label_html
 from workflow.bundle.layers import check_layers, features_of
+from workflow.bundle.own_layers import read_layers
 from workflow.bundle.paths import read_paths
 from workflow.bundle.products import CONFIDENCE, Products, products_at
 from workflow.bundle.public_field import field_of
@@ -51,6 +53,8 @@ class Bundle:
         (J, N) joint draws of the field given the release, where the paths are none themselves
     public_field
         (N,) public values, the data's own unit, to which values and threshold are relative, where they are
+    layers
+        public layers that the curator added: not computed from the paths
     version
         the format of the files; the statement is always said in the words of the newest
     """
@@ -63,6 +67,7 @@ class Bundle:
     version: int = 2
     draws: NDArray[np.float64] | None = None
     public_field: NDArray[np.float64] | None = None
+    layers: tuple[OwnLayer, ...] = ()
 
     @property
     def threshold(self) -> float:
@@ -83,9 +88,8 @@ class Bundle:
     @property
     def label_html(self) -> str:
         """The label, made anew: a shipped page could hold anything, this one holds only checked text."""
-        return label_html(
-            self.statement, self.domain.cells, geometry_dict(self.domain.region), self.published
-        )
+        region = geometry_dict(self.domain.region)
+        return label_html(self.statement, self.domain.cells, region, self.published, layers=self.layers)
 
 
 def read_bundle(source: str | Path | bytes | BinaryIO) -> Bundle:
@@ -120,7 +124,9 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     check_script(contents[layout.REDRAW], version)
     draws = _draws(contents, statement, cells)
     public = field_of(contents, statement, cells)
-    bundle = Bundle(statement, domain, paths, contents[layout.MAP], stored.field, version, draws, public)
+    layers = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
+    picture = contents[layout.MAP]
+    bundle = Bundle(statement, domain, paths, picture, stored.field, version, draws, public, layers)
     check_layers(contents, bundle)
     return bundle
 

@@ -19,6 +19,7 @@ from workflow.bundle.recomputed import SLACK, check_guarantee, check_noise
 from workflow.bundle.schemas import check_schema
 from workflow.bundle.statement import FORMULA
 from workflow.project.response import ResponseScale
+from workflow.project.trip import TripProtection
 from workflow.version import VERSION
 
 
@@ -36,6 +37,7 @@ def check_statement(statement: Any) -> dict[str, Any]:
     check_noise(checked["guarantee"], least_cost(checked["design"]))
     _check_bound(checked)
     _check_texts(checked)
+    _check_trip(checked)
     expected = checked["expected"]
     if expected is not None and expected["in_words"] != expected_words(expected):
         raise BundleError("The privacy statement's words about its expected agreement do not follow from it.")
@@ -102,6 +104,16 @@ def _check_texts(statement: dict[str, Any]) -> None:
         said = [line["text"] for line in statement["receipt"] if line["topic"] == topic]
         if not set(said) <= set(texts):
             raise BundleError(f"The receipt's line {topic!r} does not follow from the privacy statement.")
+
+
+def _check_trip(statement: dict[str, Any]) -> None:
+    """The words about a sanitised trip follow from its numbers, and stand where a reader meets them."""
+    trip = statement.get("trip")
+    if trip is None:
+        return
+    said = TripProtection.of_block(trip).in_words
+    if trip["in_words"] != said or said not in statement["release"]["notes"]:
+        raise BundleError("The privacy statement contradicts itself about the trip that tells its places.")
 
 
 def receipt_following(guarantee: Mapping[str, Any]) -> dict[str, list[str]]:

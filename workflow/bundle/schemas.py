@@ -20,6 +20,7 @@ VERSIONS: dict[str, Version] = {"hexcursion-statement-1": 1, "hexcursion-stateme
 # Of schemas of version 2 without their variants, as an earlier version put them into bundles.
 _EARLIER = frozenset({
     "4b067dfff6ed41f4ea35ed1aca823b6131303a0f8aa442b7d8699bd7aa464863",
+    "94706c66ffdc637f4d3daf6e8bbcf19878b34cc479d7e25b20e90ff4aa30f52e",
 })  # fmt: skip
 _FOLDER = Path(__file__).parent / "schema"
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+from zipfile import BadZipFile, ZipFile
 
 from workflow.bundle import Bundle, read_bundle
 from workflow.bundle.archive import contents_of, zip_bytes_to
@@ -21,6 +22,7 @@ from workflow.errors import WorkflowError
 from workflow.ledger import LedgerError, open_ledger
 from workflow.ledger.places import bundles_folder
 
+LONGEST = 4_000_000  # bytes of a statement that are read for its title
 _ID = re.compile(r"[0-9a-f]{16}")
 _OFFERED = (
     (CELLS, "Hexagons as GeoJSON", "application/geo+json"),
@@ -75,17 +77,14 @@ def settle() -> frozenset[Path]:
 def shelf() -> tuple[ShelvedBundle, ...]:
     """Every committed bundle on the shelf, newest first; only their titles are read.
 
-    A folder without its zip counts as well: somebody unpacked a bundle there.
+    A folder without its zip counts as well: somebody unpacked a bundle there. So does a zip without its
+    folder, which somebody put there.
     """
     folder = bundles_folder()
     if not folder.is_dir():
         return ()
     hidden = settle()
-    archives = [
-        path
-        for path in folder.glob("*.zip")
-        if path.with_suffix("").is_dir() and path.with_suffix("").absolute() not in hidden
-    ]
+    archives = [path for path in folder.glob("*.zip") if path.with_suffix("").absolute() not in hidden]
     unpacked = [
         path
         for path in folder.iterdir()
@@ -101,7 +100,8 @@ def shelf() -> tuple[ShelvedBundle, ...]:
 
 def _shelved(path: Path) -> ShelvedBundle:
     name = path.name.removesuffix(".zip")
-    return ShelvedBundle(name, _title(path.with_name(name)), path)
+    folder = path.with_name(name)
+    return ShelvedBundle(name, _title(name, folder / STATEMENT if folder.is_dir() else path), path)
 
 
 def find_bundle(name: str) -> Viewer:
@@ -147,10 +147,20 @@ def _offered(title: str, path: Path, name: str, mime: str) -> OfferedFile:
     return OfferedFile(title, name, mime, path, words)
 
 
-def _title(folder: Path) -> str:
-    """Title and date from a bundle's statement; its name where that cannot be read."""
+def _title(name: str, source: Path) -> str:
+    """Title and date from a bundle's statement, in a file or a zip; its name where that cannot be read."""
     try:
-        release = json.loads((folder / STATEMENT).read_text(encoding="utf-8"))["release"]
-        return f"{release['title'] or folder.name} ({str(release['created'])[:16].replace('T', ' ')} UTC)"
-    except (OSError, ValueError, KeyError, TypeError):
-        return folder.name
+        release = json.loads(_statement(source))["release"]
+        return f"{release['title'] or name} ({str(release['created'])[:16].replace('T', ' ')} UTC)"
+    except (OSError, ValueError, KeyError, TypeError, BadZipFile):
+        return name
+
+
+def _statement(source: Path) -> bytes:
+    """The text of a statement, no longer than a statement may be; `KeyError` where a zip has none."""
+    if source.name == STATEMENT:
+        return source.read_bytes()
+    with ZipFile(source) as archive:
+        inside = (entry for entry in archive.namelist() if entry.rpartition("/")[2] == STATEMENT)
+        with archive.open(next(inside, "")) as stream:
+            return stream.read(LONGEST)

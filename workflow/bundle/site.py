@@ -179,7 +179,7 @@ def _article(one: Listed) -> str:
 <div><img src="{one.folder}/{layout.MAP}" alt="Map: {title}" loading="lazy"></div>
 <div>
 <h2><a href="{one.folder}/{layout.PAGE}">{title}</a></h2>
-<p class="question">{escape(words.asked(statement["subject"]))}</p>
+<p class="question">{escape(words.asked(statement["subject"], statement["guarantee"]["unit_word"]))}</p>
 <p>{escape(answer(products))}</p>
 <p class="soft">{escape(where)} Released {escape(day)}.</p>
 <dl>{facts}</dl>

@@ -101,7 +101,7 @@ def build_statement(release: Release) -> dict[str, Any]:
             for line in release.receipt
         ],
         "attribution": [clean(text, 4000, "An attribution") for text in release.attribution],
-    }
+    } | ({} if release.trip is None else {"trip": release.trip.block()})
     return {**statement, "evaluation": evaluation_block(statement, release.stated)}
 
 

@@ -21,6 +21,7 @@ from workflow.bundle.exports.base import Exported
 from workflow.bundle.exports.registry import EXPORTS
 from workflow.bundle.label import label_html
 from workflow.bundle.maps import boundary_geojson, cell_columns, cells_geojson, regions_geojson
+from workflow.bundle.own_layers import layers_bytes, read_layers
 from workflow.bundle.page.drawn import Released
 from workflow.bundle.page.html import map_html
 from workflow.bundle.papers import attribution_text, readme_text
@@ -163,7 +164,10 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
     exported = Exported(statement, shared, domain, products, cell_columns(domain, products, field))
     contents |= {name: export.write(exported) for name, export in EXPORTS.items()}
     region = geometry_dict(domain.region)
-    picture = picture_svg(domain.cells, region, products)
+    if release.layers:
+        contents[layout.LAYERS] = layers_bytes(release.layers)
+    layers = read_layers(contents[layout.LAYERS]) if release.layers else ()
+    picture = picture_svg(domain.cells, region, products, layers)
     contents |= {
         layout.PATHS: paths_bytes(domain.cells, paths, field),
         layout.STATEMENT: (
@@ -172,9 +176,9 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         layout.SCHEMAS[2]: schema_bytes(2, release.design.mechanism),
         layout.REGISTRY: registry_yaml(statement).encode(),
         layout.LABEL: label_html(statement, domain.cells, region, products, picture).encode(),
-        layout.MAP: map_png(statement, domain, products),
+        layout.MAP: map_png(statement, domain, products, layers),
         layout.PAGE: map_html(
-            Released(statement, domain, paths, field, draws is not None, around(domain)),
+            Released(statement, domain, paths, field, draws is not None, around(domain, layers), draws),
             products,
             picture=picture,
         ),

@@ -14,7 +14,8 @@ from typing import Any
 from geo import geometry_dict
 from geo.areas import Areas
 from workflow.bundle import BundleError, read_bundle
-from workflow.bundle.areas import AreaAnswer, answers_from, question_words
+from workflow.bundle.area_shares import AreaAnswer
+from workflow.bundle.areas import answers_from, question_words
 from workflow.bundle.text import neutral_cell
 from workflow.bundle.view import Viewer
 from workflow.settings import field

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from geo.places import box_around, place_named
 from workflow.errors import WorkflowError
 from workflow.settings.catalogue import TABLES, catalogue, flag_of, group_of
 from workflow.settings.describe import default_words, help_words, value_words
@@ -31,6 +32,15 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
         groups[group_of(item)].add_argument(
             flag_of(item), dest=item.name, default=None, help=text.replace("%", "%%"), **more
         )
+    groups["geography"].add_argument(
+        "--place",
+        metavar="NAME",
+        help="A place that ships with the program, in place of --bbox; NAME@LONGITUDE,LATITUDE where several "
+        "bear the name.",
+    )
+    groups["geography"].add_argument(
+        "--reach", metavar="KM", type=float, help="How many kilometres the box reaches around --place."
+    )
     groups["privacy"].add_argument(
         "--wanted-iou",
         metavar="IOU",
@@ -50,9 +60,18 @@ def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
     """
     given = {name: value for name, value in vars(options).items() if value is not None}
     values: dict[str, Any] = read_settings_mapping(given["config"]) if "config" in given else {}
-    for one, other in (("region", "bbox"), ("bbox", "region")):
-        if one in given:
-            values.pop(other, None)
+    if ("place" in given) != ("reach" in given):
+        raise WorkflowError("Give --place and --reach together: a name, and how many kilometres around it.")
+    if "place" in given:
+        if "region" in given or "bbox" in given:
+            raise WorkflowError("Name the public geography once: by --place, --region or --bbox.")
+        given["bbox"] = list(box_around(place_named(given["place"]), given["reach"]))
+        values["crosses_date_line"] = True if given["bbox"][0] > given["bbox"][2] else None
+    if "region" in given:
+        values.pop("bbox", None)
+    if "bbox" in given:
+        for name in ("region", "features", "feature_column"):
+            values.pop(name, None)
     for name, item in catalogue().items():
         if name in given:
             _put(values, name, _read(item, given[name]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from dpgp_core.traces.fitting import fitted_prior
 from dpgp_core.traces.secret import MOVES
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
-from workflow.traces.plan import compare, on_a_plane, plan_trace
+from workflow.traces.plan import TracePlan, compare, on_a_plane, plan_trace
 from workflow.traces.readings import (
     check_table,
     check_times,
@@ -43,7 +44,7 @@ def add_trace_command(commands: Any) -> None:
     text = "hide chosen moments of a location trace, keep the trip; not differential privacy"
     parser = commands.add_parser("trace", help=text, description=text)
     parser.add_argument(
-        "file", metavar="FILE", help="GPX, TCX, GeoLife .plt, CSV, or GeoJSON line with times"
+        "file", metavar="FILE", help="GPX, TCX, FIT, GeoLife .plt, CSV, or GeoJSON line with times"
     )
     parser.add_argument(
         "--out", metavar="DIR", required=True, help="new folder for GPX, GeoJSON and statement"
@@ -149,7 +150,7 @@ def run_trace(options: argparse.Namespace) -> int:
     )
     if readings is not None:
         check_times(readings, trace.time)
-    plan = plan_trace(trace, settings)
+    plan = _planned(trace, settings)
     print("\n".join(sentences(plan)))
     for number, one in enumerate(compare(plan), start=1):
         print(
@@ -179,6 +180,20 @@ def run_trace(options: argparse.Namespace) -> int:
             f"{said} {Path(options.table).name} holds the readings: it is private, for a map's own release."
         )
     return 0
+
+
+def _planned(trace: Trace, settings: TraceSettings) -> TracePlan:
+    """The plan, with its progress; Ctrl-C stops it, as every command, before anything is charged."""
+    try:
+        return plan_trace(trace, settings, _progress)
+    finally:
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+
+
+def _progress(fraction: float, text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{100 * fraction:3.0f} %  {text:<40}", end="", file=sys.stderr, flush=True)
 
 
 def chosen_trace(traces: tuple[Trace, ...], wanted: str | None) -> Trace:

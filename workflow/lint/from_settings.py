@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from workflow.lint.plan import Origin, PlannedRelease, TuningOrigin
+from workflow.lint.recipes import CLEAN_RECIPE
 from workflow.settings.defaults import usual_delta
 from workflow.settings.model import ReleaseSettings
 
@@ -12,8 +15,8 @@ def plan_from_settings(
 ) -> PlannedRelease:
     """What a release with these settings would do.
 
-    Domain, lattice, entropy and ledger are as the program makes them; centre, clip, tuning and prior mean
-    follow from the settings.
+    Domain, lattice, entropy and ledger are as the program makes them (`CLEAN_RECIPE`); centre, clip, tuning
+    and prior mean follow from the settings.
 
     Parameters
     ----------
@@ -25,32 +28,19 @@ def plan_from_settings(
     source: Origin = "not stated"
     if settings.reference is not None:
         source = "public reference data" if settings.reference_public else "reference data"
-    return PlannedRelease(
+    return replace(
+        CLEAN_RECIPE,
         name=settings.title,
         unit=settings.unit,
         epsilon=settings.epsilon,
         delta=usual_delta(n) if settings.delta is None and n is not None else settings.delta,
-        delta_rule="given",
         n=n,
         n_handling="taken as public",
-        domain="public",
-        mask="none",
-        scaling="public",
-        selection="public",
         centre=source if settings.centre is None else "public",
         clip=source if settings.clip is None else "public",
-        threshold="public",
-        legend="released paths",
         prior_mean="public reference data" if settings.prior_mean or settings.tries_public_map else "none",
         tuning=tuning or _tuned(settings),
-        seed="operating system",
-        draws="once",
-        bound="proved",
-        ledger="before the result is shown",
-        tooltips=("vote fraction",),
-        exports=("released paths", "regions", "statement", "label"),
         records_per_person=2,
-        group_stated=True,
     )
 
 

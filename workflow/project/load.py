@@ -13,16 +13,17 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import can_make, make_prior
-from geo import Domain, crs_by_name, domain_from_bbox, domain_from_geojson
+from geo import Domain, crs_by_name
+from geo.own_layers import OwnLayer
 from workflow.errors import WorkflowError
+from workflow.project.area import build_domain, load_layers, refuse_private_layers
 from workflow.project.overlap import refuse_overlap
 from workflow.project.records import PlacedObservations, cell_medians, located, place, public_n
 from workflow.project.relative import Relative, relative_field
 from workflow.project.response import ResponseScale
-from workflow.project.trip import trip_note
+from workflow.project.trip import TripProtection, trip_protection
 from workflow.settings.defaults import default_priors, usual_delta
 from workflow.settings.model import ReleaseSettings, SourceSettings
-from workflow.settings.waiting import refuse_waiting
 from workflow.settings.words import ReferenceKind, Transform
 
 PADDING_RINGS = 4
@@ -84,8 +85,10 @@ class Project:
         what an accounted pilot has cost, where one stands in for reference data
     relative
         the public field to which all values here are relative, where the question varies over the map
-    notes
-        public sentences that the statement carries beside its own guarantee
+    trip
+        how the places of the readings are protected, where a sanitised trip tells them
+    layers
+        public layers of the curator's own, which are published with the map
     """
 
     settings: ReleaseSettings
@@ -99,8 +102,9 @@ class Project:
     attribution: tuple[str, ...]
     generated: bool
     pilot: Pilot | None = None
-    notes: tuple[str, ...] = ()
+    trip: TripProtection | None = None
     relative: Relative | None = None
+    layers: tuple[OwnLayer, ...] = ()
 
     @property
     def unit(self) -> str:
@@ -190,26 +194,6 @@ def place_private(
     return loaded
 
 
-def build_domain(settings: ReleaseSettings, progress: Progress | None = None) -> Domain:
-    """Fill the settings' region with hexagons.
-
-    Parameters
-    ----------
-    settings : ReleaseSettings
-    progress : callable, optional
-        Told the share done; what it raises ends the work.
-
-    Returns
-    -------
-    Domain
-    """
-    report = progress or (lambda fraction, text: None)
-    if settings.bbox is not None:
-        crosses = settings.crosses_date_line
-        return domain_from_bbox(*settings.bbox, settings.resolution, report, crosses_date_line=crosses)
-    return domain_from_geojson(str(settings.region), settings.resolution, report)
-
-
 def build_lattice(domain: Domain) -> Lattice:
     """The domain as a prior sees it, with padding rings for graph priors."""
     return Lattice(*domain.lattice_arrays(padding_rings=PADDING_RINGS))
@@ -217,13 +201,14 @@ def build_lattice(domain: Domain) -> Lattice:
 
 def load_project(settings: ReleaseSettings, progress: Progress | None = None) -> Project:
     """Load the domain first, then the sources; every failure is one sentence."""
-    refuse_waiting(settings)
     report = progress or (lambda fraction, text: None)
-    notes = () if settings.data.trip is None else (trip_note(settings.data.trip),)
+    trip = None if settings.data.trip is None else trip_protection(settings.data.trip)
     report(0.0, "Filling the region with hexagons")
     domain = build_domain(settings, lambda share, text: report(0.2 * share, text))
+    layers = load_layers(settings.layers, settings.label_columns, domain)
     report(0.2, "Reading the private data")
     observations, private_report = load_source(settings.data, settings.value_unit, settings.owner)
+    refuse_private_layers(layers, observations, places_public=settings.places_public)
     private = place_private(observations, private_report, domain, settings.records_per_owner)
     lattice = build_lattice(domain)
     reference_report: LoadReport | None = None
@@ -257,7 +242,7 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
     report(1.0, "Loaded")
     return Project(
         settings, domain, lattice, response, private, reference, kind, reference_report,
-        tuple(dict.fromkeys(attribution)), generated, notes=notes, relative=relative,
+        tuple(dict.fromkeys(attribution)), generated, trip=trip, relative=relative, layers=layers,
     )  # fmt: skip
 
 

@@ -11,9 +11,11 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.excursion.sets import Direction
 from dpgp_core.mechanisms.base import Design, Protects, Unit
 from dpgp_core.mechanisms.facts import Relation
+from geo.own_layers import OwnLayer
 from workflow.errors import WorkflowError
 from workflow.project.relative import Relative
 from workflow.project.response import ResponseScale
+from workflow.project.trip import TripProtection
 from workflow.settings.stated import NOTHING_STATED, StatedFacts
 from workflow.settings.words import ReferenceKind, TuningKind
 
@@ -124,6 +126,10 @@ class Release:
         the public field to which values and threshold are relative, None where they are the data's own
     stated
         what the curator says about collection, access and the like
+    trip
+        how the places of the readings are protected, where a sanitised trip tells them
+    layers
+        public layers of the curator's own, published with the map
     threshold
         in the data's own unit; direction "above" or "below"
     """
@@ -159,6 +165,8 @@ class Release:
     ledger_entry: str = ""
     notes: tuple[str, ...] = field(default_factory=tuple)
     stated: StatedFacts = NOTHING_STATED
+    trip: TripProtection | None = None
+    layers: tuple[OwnLayer, ...] = ()
 
     def __post_init__(self) -> None:
         if self.paths.ndim != 2 or self.paths.shape[1] != len(self.cells):

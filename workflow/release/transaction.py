@@ -235,13 +235,15 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         expected=choice.expected,
         receipt=plan.receipt,
         attribution=project.attribution,
-        notes=project.notes,
+        notes=() if project.trip is None else (project.trip.in_words,),
+        trip=project.trip,
         generated=project.generated,
         prior_mean=mean,
         relative=project.relative,
         domain_origin=project.domain.origin,
         ledger_entry=seal,
         stated=settings.stated,
+        layers=project.layers,
     )
 
 

@@ -13,7 +13,7 @@ from workflow.project.load import Project
 from workflow.project.response import ResponseScale
 from workflow.release.record import Expected, Tuning
 from workflow.release.worth import Yardsticks
-from workflow.search.facts import ask_of, public_facts
+from workflow.search.facts import ask_of, cut, public_facts
 from workflow.search.public_map import PublicMap, answered, public_map
 from workflow.search.task import Scored, SearchResult
 from workflow.settings.words import TuningKind
@@ -65,7 +65,7 @@ def given_choice(project: Project) -> Choice:
                 f"Ridge {settings.ridge:g} cannot meet epsilon {settings.epsilon:g} at any scale: "
                 "raise the ridge."
             )
-        design = mechanism.sharpened(design, facts, budget)
+        design = cut(ask, (mechanism.sharpened(design, facts, budget),))[0]
         detail = "typed in by the curator as public knowledge"
         return Choice(design, project.response, tuning_of(project, "given", detail))
     raise WorkflowError(

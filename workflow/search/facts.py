@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import numpy as np
 
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Ask, Protects
+from dpgp_core.mechanisms.base import Ask, Design, Protects
 from dpgp_core.mechanisms.facts import PublicFacts
 from workflow.ledger.places import home
 from workflow.project.load import Project
@@ -60,7 +63,14 @@ def protects(project: Project) -> Protects:
     return "values" if project.settings.places_public else "values and places"
 
 
+def cut(ask: Ask, designs: Iterable[Design]) -> tuple[Design, ...]:
+    """The designs, each once, with the cutoff that is asked for where one is."""
+    if ask.cutoff is None:
+        return tuple(designs)
+    return tuple(dict.fromkeys(replace(design, cutoff=ask.cutoff) for design in designs))
+
+
 def ask_of(project: Project) -> Ask:
-    """Priors, paths and size of the grid that the settings ask for."""
+    """Priors, paths, size of the grid and cutoff that the settings ask for."""
     settings = project.settings
-    return Ask(project.priors, settings.paths, settings.quick)
+    return Ask(project.priors, settings.paths, settings.quick, cutoff=settings.cutoff)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import lru_cache
 from itertools import groupby
 
 from dpgp_core.mechanisms.base import Design, Mechanism
@@ -11,13 +12,15 @@ from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from workflow.errors import WorkflowError
 from workflow.progress import Report
 from workflow.search.executors import Executor, SerialExecutor
-from workflow.search.score import Batch, score_batch, with_held_out, with_held_out_iou
+from workflow.search.score import Batch, score_batch, utility_of, with_held_out, with_held_out_iou
 from workflow.search.sharpen import sharpened
 from workflow.search.task import FrontierPoint, Scored, SearchResult, SearchTask, family_of, model_of
 from workflow.search.unconstrained import baseline_set, free_held_out_iou, unconstrained_design
 
 REFINED = 3  # designs of a mechanism refined around in its local stage
+BESIDE = 2  # designs that the next budget of a frontier takes over from the one before
 Found = list[tuple[float, Scored]]
+Place = Callable[[Design], Design]
 
 
 def search(task: SearchTask, report: Report | None = None, executor: Executor | None = None) -> SearchResult:
@@ -35,6 +38,7 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
     model = model_of(free)
     baseline = baseline_set(task.baseline_scene.world, model)
     task = task.aiming_at(baseline)
+    place: Place = lru_cache(None)(lambda design: mechanism_of(design).place_of(design))
     found: Found = []
     for number, name in enumerate(task.mechanisms):
         low, share = 0.2 + 0.75 * number / len(task.mechanisms), 0.75 / len(task.mechanisms)
@@ -42,9 +46,11 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
         coarse = _coarse(task, mechanism)
         own = _run(task, where, coarse, _part(tell, low, 0.75 * share), len(found))
         for stage in range(mechanism.local_stages):
-            fine = _refinement(task, mechanism, own)
+            fine = _refinement(task, mechanism, own, task.epsilon, place, max(1, REFINED - stage))
             part = _part(tell, low + (0.75 + 0.25 * stage / mechanism.local_stages) * share, 0.25 * share)
             own += _run(task, where, fine, part, len(found) + len(own))
+        if mechanism.quick:
+            own += _beside(task, mechanism, own, where, place, _part(tell, low + share, 0.0))
         found += own
     eligible = [item for budget, item in found if budget == task.epsilon]
     if not eligible:
@@ -56,12 +62,13 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
     result = SearchResult(
         unconstrained=replace(free, utility=replace(free.utility, holdout_iou=holdout)),
         chosen=with_held_out_iou(scene, with_held_out(scene, chosen)),
-        frontier=_frontier(task, found),
+        frontier=_frontier(task, found, chosen),
         baseline=baseline,
         evaluated=len(found),
         objective=task.objective,
-        on_edge=_on_edge(chosen, eligible),
+        on_edge=_on_edge(chosen, eligible, place),
         public_mean=task.public_mean,
+        cutoffs=_cutoffs(task, chosen),
     )
     tell(1.0, "Search finished")
     return result
@@ -72,9 +79,12 @@ def _part(tell: Report, low: float, share: float) -> Report:
 
 
 def _coarse(task: SearchTask, mechanism: Mechanism) -> list[Batch]:
-    """The mechanism's grid: thorough at the budget that is asked for, plainer beside it."""
+    """The mechanism's grid: thorough at the budget that is asked for, plainer beside it.
+
+    Budgets beside it wait where a mechanism is quick: they start from the best at the asked one (`_beside`).
+    """
     scenes = tuple(range(len(task.scenes)))
-    beside = tuple(epsilon for epsilon in sorted(set(task.frontier)) if epsilon != task.epsilon)
+    beside = () if mechanism.quick else _others(task, task.frontier)
     plain = mechanism.grid(task.facts, replace(task.ask, thorough=False))
     asked = dict.fromkeys(mechanism.grid(task.facts, replace(task.ask, thorough=True)), (task.epsilon,))
     budgets: dict[Design, tuple[float, ...]] = {
@@ -89,24 +99,34 @@ def _coarse(task: SearchTask, mechanism: Mechanism) -> list[Batch]:
     ]
 
 
-def _refinement(task: SearchTask, mechanism: Mechanism, found: Found) -> list[Batch]:
-    """Around the best few distinct designs at the task's epsilon, each in its own scene."""
+def _others(task: SearchTask, budgets: tuple[float, ...]) -> tuple[float, ...]:
+    """Budgets other than the asked one, each once, increasing."""
+    return tuple(epsilon for epsilon in sorted(set(budgets)) if epsilon != task.epsilon)
+
+
+def _bests(
+    task: SearchTask, found: Found, epsilon: float, place: Place, most: int
+) -> list[tuple[int, Design]]:
+    """The best few distinct designs at one budget, each with the number of its scene."""
     ranked = sorted(
-        (item for budget, item in found if budget == task.epsilon), key=lambda item: task.loss(item.utility)
+        (item for budget, item in found if budget == epsilon), key=lambda item: task.loss(item.utility)
     )
-    best: dict[tuple[int, Design], None] = {}
-    for item in ranked:
-        number = task.scenes.index(task.scene_of(item.response))
-        best.setdefault((number, mechanism.place_of(item.design)))
-        if len(best) == REFINED:
-            break
-    scenes = {scene.response: number for number, scene in enumerate(task.scenes)}
+    numbers = {scene.response: number for number, scene in enumerate(task.scenes)}
+    best = dict.fromkeys((numbers[item.response], place(item.design)) for item in ranked)
+    return list(best)[:most]
+
+
+def _refinement(
+    task: SearchTask, mechanism: Mechanism, found: Found, epsilon: float, place: Place, most: int = REFINED
+) -> list[Batch]:
+    """Around the best few distinct designs at one budget, each in its own scene."""
+    numbers = {scene.response: number for number, scene in enumerate(task.scenes)}
     seen = {
-        (scenes[item.response], mechanism.place_of(item.design)) for budget, item in found
-        if budget == task.epsilon and mechanism.local_stages > 1
+        (numbers[item.response], place(item.design)) for budget, item in found
+        if budget == epsilon and (mechanism.local_stages > 1 or mechanism.quick)
     }  # fmt: skip
     batches = []
-    for number, design in best:
+    for number, design in _bests(task, found, epsilon, place, most):
         near = [
             each
             for each in mechanism.refinement((design,), task.facts, task.ask)
@@ -114,8 +134,32 @@ def _refinement(task: SearchTask, mechanism: Mechanism, found: Found) -> list[Ba
         ]
         seen |= {(number, each) for each in near}
         for _, group in groupby(near, key=mechanism.group_of):
-            batches.append(Batch(mechanism.name, tuple((each, (task.epsilon,)) for each in group), (number,)))
+            batches.append(Batch(mechanism.name, tuple((each, (epsilon,)) for each in group), (number,)))
     return batches
+
+
+def _beside(
+    task: SearchTask, mechanism: Mechanism, found: Found, where: Executor, place: Place, tell: Report
+) -> Found:
+    """A frontier as good as a search at each of its budgets: outward from the asked one, step by step.
+
+    Each budget takes over the best designs of the one before, with its own noise, and looks around the best.
+    """
+    others, made = _others(task, (*task.frontier, *task.walked)), Found()
+    for side in (
+        sorted((each for each in others if each < task.epsilon), reverse=True),
+        sorted(each for each in others if each > task.epsilon),
+    ):
+        last, known = task.epsilon, list(found)
+        for epsilon in side:
+            over = _bests(task, known, last, place, BESIDE)
+            taken = [Batch(mechanism.name, ((design, (epsilon,)),), (number,)) for number, design in over]
+            known += _run(task, where, taken, tell, len(known))
+            near = _refinement(task, mechanism, known, epsilon, place, 1)
+            known += _run(task, where, near, tell, len(known))
+            last = epsilon
+        made += known[len(found) :]
+    return made
 
 
 def _run(task: SearchTask, where: Executor, batches: list[Batch], tell: Report, before: int) -> Found:
@@ -126,41 +170,65 @@ def _run(task: SearchTask, where: Executor, batches: list[Batch], tell: Report, 
     return found
 
 
-def _frontier(task: SearchTask, found: Iterable[tuple[float, Scored]]) -> tuple[FrontierPoint, ...]:
+def _frontier(
+    task: SearchTask, found: Iterable[tuple[float, Scored]], chosen: Scored
+) -> tuple[FrontierPoint, ...]:
+    """The best of each family at each budget; at the asked one the chosen design stands for its family."""
     best: dict[tuple[float, str, str], Scored] = {}
     for budget, item in found:
         key = (budget, *family_of(item.design))
         if key not in best or task.loss(item.utility) < task.loss(best[key].utility):
             best[key] = item
+    shown = {key: sharpened(task, item) for key, item in best.items()}
+    shown[(task.epsilon, *family_of(chosen.design))] = chosen
     return tuple(
-        FrontierPoint(key[0], with_held_out(task.scene_of(best[key].response), sharpened(task, best[key])))
-        for key in sorted(best)
+        FrontierPoint(key[0], with_held_out(task.scene_of(shown[key].response), shown[key]))
+        for key in sorted(shown)
     )
 
 
+def _cutoffs(task: SearchTask, chosen: Scored) -> tuple[Scored, ...]:
+    """The chosen design with every cutoff that its mechanism offers: free, on the same simulated releases."""
+    mechanism, scene = mechanism_of(chosen.design), task.scene_of(chosen.response)
+    variants = mechanism.variants(chosen.design, task.ask)
+    offered = sorted({each.cutoff for each in variants} | {chosen.design.cutoff}, reverse=True)
+    if len(offered) == 1 or task.objective == "bce":
+        return ()
+    designs = (replace(chosen.design, cutoff=cutoff) for cutoff in offered)
+    return tuple(replace(chosen, design=design, utility=utility_of(scene, design)) for design in designs)
+
+
 def _sharpened_bests(task: SearchTask, eligible: Iterable[Scored]) -> list[Scored]:
-    """The best design of each mechanism, at the price at which it would be released: so they are compared."""
-    best: dict[str, Scored] = {}
-    for item in eligible:
-        name = item.design.mechanism
-        if name not in best or task.loss(item.utility) < task.loss(best[name].utility):
-            best[name] = item
-    return [sharpened(task, item) for item in best.values()]
+    """The best few designs of each mechanism, at the price at which they would be released and in full.
+
+    So they are compared: what ranked them was a glance.
+    """
+    ranked = sorted(eligible, key=lambda item: task.loss(item.utility))
+    names = dict.fromkeys(item.design.mechanism for item in ranked)
+    return [
+        sharpened(task, item)
+        for name in names
+        for item in [each for each in ranked if each.design.mechanism == name][: _closer(name)]
+    ]
 
 
-def _on_edge(chosen: Scored, eligible: Iterable[Scored]) -> tuple[tuple[str, str], ...]:
+def _closer(name: str) -> int:
+    """How many designs of a mechanism are compared in full: several where simulations are quick."""
+    return REFINED if mechanism_named(name).quick else 1
+
+
+def _on_edge(chosen: Scored, eligible: Iterable[Scored], place: Place) -> tuple[tuple[str, str], ...]:
     """What of the chosen design is the least or the most that was tried by its mechanism at this budget."""
     mechanism = mechanism_of(chosen.design)
     rivals = [item for item in eligible if item.design.mechanism == chosen.design.mechanism]
     tried = {"clip bound": sorted({item.response.clip for item in rivals})}
     own = {"clip bound": chosen.response.clip}
-    place = mechanism.place_of(chosen.design)
+    places, here = {place(item.design) for item in rivals}, place(chosen.design)
     for parameter in mechanism.parameters:
         if parameter.kind != "count":
-            places = (mechanism.place_of(item.design) for item in rivals)
             word = parameter.name.replace("_", " ")
             tried[word] = sorted({float(getattr(each, parameter.name)) for each in places})
-            own[word] = float(getattr(place, parameter.name))
+            own[word] = float(getattr(here, parameter.name))
     return tuple(
         (word, "smallest" if own[word] == values[0] else "largest")
         for word, values in tried.items()

@@ -6,7 +6,9 @@ import math
 
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from workflow.search.task import Scored, SearchResult
-from workflow.words import significant
+from workflow.words import agreement_words, significant
+
+HALF = 0.5
 
 
 def proposal_words(result: SearchResult) -> str:
@@ -43,6 +45,27 @@ def beside_words(result: SearchResult) -> str:
         said.append(f"{math.floor(100 * found.right):.0f} % of the hexagons that it shows are right")
     said.append(f"a map of one colour would reach {float(result.baseline.mean()):.2f}")
     return f"Beside it: {', '.join(said)}."
+
+
+def cutoff_words(result: SearchResult) -> str:
+    """From which cutoff on hexagons are inside, what one half would reach, and the area errors of both.
+
+    "" where the mechanism tried one cutoff only, or where one half is chosen.
+    """
+    chosen = result.chosen
+    half = next((each for each in result.cutoffs if each.design.cutoff == HALF), None)
+    if half is None or chosen.design.cutoff == HALF:
+        return ""
+    return (
+        f"A hexagon is inside from a probability of {significant(chosen.design.cutoff, 2)} on: the agreement "
+        f"(IoU) is then {_with_area(chosen)}. From one half on it would be {_with_area(half)}."
+    )
+
+
+def _with_area(scored: Scored) -> str:
+    area = scored.utility.area_error
+    beside = f", the area off by about {math.ceil(100 * area):.0f} %" if math.isfinite(area) else ""
+    return f"{agreement_words(scored.utility.agreement)}{beside}"
 
 
 def edge_words(result: SearchResult) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from dpgp_core.mechanisms.base import Budget, Design
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
+from workflow.search.facts import cut
 from workflow.search.task import Scene, Scored, SearchTask, Utility
 
 
@@ -46,8 +47,8 @@ def score_batch(task: SearchTask, batch: Batch) -> list[tuple[float, Scored]]:
 def _variants(task: SearchTask, scene: Scene, design: Design, epsilon: float) -> list[Scored]:
     mechanism, found = mechanism_of(design), []
     loss = mechanism.held_out(design, scene.world).bce if task.objective == "bce" else float("nan")
-    for variant in mechanism.variants(design, task.ask):
-        utility = utility_of(scene, variant)
+    for variant in cut(task.ask, mechanism.variants(design, task.ask)):
+        utility = Utility.of(scene.agreement(variant, glance=True))
         found.append(Scored(variant, scene.response, epsilon, replace(utility, bce=loss)))
     return found
 

@@ -32,6 +32,27 @@ def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Pro
     )
 
 
+def at_budget(tuned: Tuned, epsilon: float) -> FrontierPoint | None:
+    """The best design that the search found at exactly this budget; None where it looked at none.
+
+    With `frontier` epsilons a search of a quick mechanism looks at all of them as closely as at its own.
+    """
+    result = tuned.result
+    points = [point for point in result.frontier if point.epsilon == epsilon]
+    return min(points, key=lambda point: result.loss_of(point.scored.utility), default=None)
+
+
+def moved_to(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Project, Tuned]:
+    """The project and the search's answer as if it had been asked for the budget of this point.
+
+    What was said of the design at the other budget alone is left out.
+    """
+    settled, choice = settle_on(project, tuned, point)
+    result = replace(tuned.result, chosen=point.scored, on_edge=(), cutoffs=())
+    yardsticks = tuned.choice.yardsticks
+    return settled, replace(tuned, result=result, choice=replace(choice, yardsticks=yardsticks), starts="")
+
+
 def settle_on_typed(project: Project, tuned: Tuned, scored: Scored) -> tuple[Project, Choice]:
     """The project and choice that release a typed design within the settings' epsilon."""
     choice = replace(typed_choice(project, tuned.result, scored), yardsticks=tuned.choice.yardsticks)

@@ -12,11 +12,10 @@ from workflow.search.task import Scored, SearchTask
 def sharpened(task: SearchTask, scored: Scored) -> Scored:
     """A calibrated design at its own epsilon with up to a tenth less noise, and what it achieves with it.
 
-    The search charges a coarser price, quick to invert, to all of its candidates alike; what it shows and
-    what is released is charged the sharper one.
+    The search charges a coarser price, quick to invert, to all of its candidates alike, and ranks them at a
+    glance; what it shows and what is released is charged the sharper one and simulated in full.
     """
     mechanism = mechanism_of(scored.design)
     design = mechanism.sharpened(scored.design, task.facts, replace(task.budget, epsilon=scored.epsilon))
-    if design == scored.design:
-        return scored
-    return replace(scored, design=design, utility=utility_of(task.scene_of(scored.response), design))
+    utility = utility_of(task.scene_of(scored.response), design)
+    return replace(scored, design=design, utility=replace(utility, bce=scored.utility.bce))

@@ -98,10 +98,11 @@ class Scene:
     world: World
     others: tuple[World, ...] = ()
 
-    def agreement(self, design: Design) -> Agreement:
-        """How simulated releases of a design compare with the maps to be reached."""
+    def agreement(self, design: Design, *, glance: bool = False) -> Agreement:
+        """How simulated releases of a design compare with the maps to be reached; a glance ranks many."""
         mechanism = mechanism_of(design)
-        found = [world.agreement(mechanism.simulate(design, world)) for world in (self.world, *self.others)]
+        simulate = mechanism.glance if glance else mechanism.simulate
+        found = [world.agreement(simulate(design, world)) for world in (self.world, *self.others)]
         return found[0] if len(found) == 1 else average(found)
 
 
@@ -127,6 +128,8 @@ class SearchTask:
         "iou" (expected agreement) or "bce" (the paper's).
     frontier
         Further epsilons at which designs are shown.
+    walked
+        Epsilons beyond these at which mechanisms with quick simulations are tried, and shown.
     unconstrained
         The baseline's design where it is known already.
     public_mean
@@ -141,6 +144,7 @@ class SearchTask:
     mechanisms: tuple[str, ...]
     objective: Objective = "iou"
     frontier: tuple[float, ...] = FRONTIER_EPSILONS
+    walked: tuple[float, ...] = ()
     unconstrained: Scored | None = None
     public_mean: bool = False
 
@@ -190,6 +194,8 @@ class SearchResult:
         Number of designs scored.
     on_edge
         (what, "smallest" or "largest") of everything chosen that lies at the end of what was tried.
+    cutoffs
+        The chosen design with every cutoff that was tried, largest first; empty where it has one only.
     public_mean
         Whether the releases that were compared start from the public map.
     """
@@ -202,6 +208,7 @@ class SearchResult:
     objective: Objective
     on_edge: tuple[tuple[str, str], ...] = ()
     public_mean: bool = False
+    cutoffs: tuple[Scored, ...] = ()
 
     @property
     def model(self) -> PosteriorSamplingDesign:
@@ -211,8 +218,11 @@ class SearchResult:
     @property
     def loss(self) -> float:
         """What the search has minimised, of its answer."""
-        found = self.chosen.utility
-        return found.bce if self.objective == "bce" else -found.known_agreement
+        return self.loss_of(self.chosen.utility)
+
+    def loss_of(self, utility: Utility) -> float:
+        """What the search has minimised, of any design."""
+        return utility.bce if self.objective == "bce" else -utility.known_agreement
 
     @property
     def bce_increase(self) -> float:

@@ -23,7 +23,7 @@ from workflow.search.choice import Choice, expected_of, tuning_of
 from workflow.search.executors import Executor, SerialExecutor
 from workflow.search.facts import ask_of, public_facts
 from workflow.search.optimise import search
-from workflow.search.proposal import beside_words, edge_words, proposal_words, start_words
+from workflow.search.proposal import beside_words, cutoff_words, edge_words, proposal_words, start_words
 from workflow.search.public_map import (
     free_map_agreement,
     free_map_basis,
@@ -77,7 +77,7 @@ class Tuned:
                 "designs apart: choose another threshold or better reference data."
             )
         said += [proposal_words(self.result), *filter(None, [self.starts]), *edge_words(self.result)]
-        said.append(beside_words(self.result))
+        said += [beside_words(self.result), *filter(None, [cutoff_words(self.result)])]
         if self.left_out:
             said.append(
                 f"The search left out the prior {' and '.join(self.left_out)}: it needs a dense matrix, too "
@@ -101,6 +101,7 @@ def tune(
     executor: Executor | None = None,
     *,
     beside: tuple[float, ...] = FRONTIER_EPSILONS,
+    walked: tuple[float, ...] = (),
 ) -> Tuned:
     """Search on the reference data; of the private records only the public number is used.
 
@@ -108,22 +109,25 @@ def tune(
     ----------
     beside
         Further epsilons for a frontier, where it is shown; the choice does not depend on them.
+    walked
+        Epsilons beyond these for mechanisms with quick simulations.
     """
     settings = project.settings
     if settings.lengthscale is not None and settings.ridge is not None:
         raise WorkflowError(
             "Lengthscale and ridge are given: use `given_choice`, there is nothing to search."
         )
+    facts = public_facts(project)  # one for both starts: what is made of the domain is made once
     if not settings.tries_public_map:
-        return _tuned(project, report, executor, beside)
+        return _tuned(project, report, executor, (beside, walked), facts)
     tell = report or (lambda fraction, text: None)
     with_map, without = (
         replace(project, settings=settings.with_changes(prior_mean=used)) for used in (True, False)
     )
-    plain = _tuned(without, lambda share, text: tell(0.5 * share, text), executor, beside)
+    plain = _tuned(without, lambda share, text: tell(0.5 * share, text), executor, (beside, walked), facts)
     mapped = _tuned(
-        with_map, lambda share, text: tell(0.5 + 0.5 * share, text), executor, beside,
-        plain.result.unconstrained,
+        with_map, lambda share, text: tell(0.5 + 0.5 * share, text), executor,
+        (beside, walked), facts, plain.result.unconstrained,
     )  # fmt: skip
     return better_start(plain, mapped)
 
@@ -141,12 +145,14 @@ def _tuned(
     project: Project,
     report: Report | None,
     executor: Executor | None,
-    beside: tuple[float, ...],
+    budgets: tuple[tuple[float, ...], tuple[float, ...]],
+    facts: PublicFacts,
     unconstrained: Scored | None = None,
 ) -> Tuned:
     """One search, with or without the public map as the settings say."""
-    settings = project.settings
-    task = replace(search_task(project, report, unconstrained, executor), frontier=beside)
+    settings, (beside, walked) = project.settings, budgets
+    task = search_task(project, report, unconstrained, executor, facts)
+    task = replace(task, frontier=beside, walked=walked)
     result = search(task, report, executor)
     model = result.model
     free_agreement, basis = None, ""
@@ -169,6 +175,7 @@ def search_task(
     report: Report | None = None,
     unconstrained: Scored | None = None,
     executor: Executor | None = None,
+    facts: PublicFacts | None = None,
 ) -> SearchTask:
     """What the search of a project is asked: scenes on its reference data, public facts, the budget.
 
@@ -179,8 +186,10 @@ def search_task(
     ----------
     unconstrained
         The baseline's design, where an earlier search of the same reference data has found it.
+    facts
+        The project's public facts with the work that earlier searches did on them; None makes them anew.
     """
-    settings, facts = project.settings, public_facts(project)
+    settings, facts = project.settings, facts or public_facts(project)
     plain = _scene(project, facts, project.reference, project.response)
     scales = _focused(project) if settings.focus == "threshold" else _narrower(project)
     others = tuple(_scene(project, facts, project.reference, scale) for scale in scales)

@@ -16,12 +16,30 @@ def agree_on_question(settings: ReleaseSettings) -> None:
     """Raise `WorkflowError` unless there is one area, and a threshold that its scale can hold."""
     if (settings.region is None) == (settings.bbox is None):
         raise WorkflowError("Name the public geography once: either `region` (GeoJSON) or `bbox`.")
+    if (settings.features or settings.feature_column) and settings.region is None:
+        raise WorkflowError("Features are parts of a file: name it with `region`, or leave them out.")
+    if settings.feature_column and not settings.features:
+        raise WorkflowError("Name the features that are meant with `features`, or leave their column out.")
     if settings.change and (settings.limits is not None or settings.prior_mean):
         raise WorkflowError(
             "Change is relative to the public map alone: leave `limits` and `prior_mean` out, or `change`."
         )
     if settings.uses_log and not settings.threshold > 0:
         raise WorkflowError("The log transform needs a positive threshold in the data's own unit.")
+
+
+def agree_on_layers(settings: ReleaseSettings) -> None:
+    """Raise `WorkflowError` where it is open which column names which layer, or a layer is the data."""
+    columns, layers = len(settings.label_columns), len(settings.layers)
+    if (columns > 1 and columns != layers) or (columns and not layers):
+        raise WorkflowError(
+            f"{columns} label columns are given for {layers} layers: give one for each, or one for all."
+        )
+    sources = [one.path for one in (settings.data, settings.reference) if one is not None]
+    if any(path in sources for path in settings.layers):
+        raise WorkflowError(
+            "A layer is published as it is, so it cannot be the file of the records: choose another file."
+        )
 
 
 def agree_on_tuning(settings: ReleaseSettings) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from geo.own_layers import MOST_LAYERS
 from workflow.settings.checked import Checked
 from workflow.settings.field import Setting
 from workflow.settings.source import SourceSettings
@@ -115,6 +116,26 @@ class MaterialSettings(Checked):
             otherwise="none: `bbox` names the area",
         ),
     ] = None
+    features: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Names of the features of the region's file that make up the area, such as boroughs.",
+            "geography",
+            flag="feature",
+            metavar="NAME",
+            otherwise="all of the file",
+        ),
+    ] = ()
+    feature_column: Annotated[
+        str | None,
+        Setting(
+            "Column of the region's file with these names.",
+            "geography",
+            shortest=1,
+            metavar="COLUMN",
+            otherwise="the one that tells all features apart",
+        ),
+    ] = None
     bbox: Annotated[
         tuple[float, float, float, float] | None,
         Setting(
@@ -144,3 +165,26 @@ class MaterialSettings(Checked):
             remedy="try 8",
         ),
     ] = 8
+    layers: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Public GeoJSON or GeoPackage files drawn over the map and published with it, such as boroughs; "
+            "naming one declares it public.",
+            "geography",
+            longest=MOST_LAYERS,
+            metavar="FILE",
+            otherwise="none",
+        ),
+    ] = ()
+    label_columns: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Columns with the names that the layers show: one for each file, or one for all; an empty text "
+            "for none.",
+            "geography",
+            longest=MOST_LAYERS,
+            flag="label-column",
+            metavar="COLUMN",
+            otherwise="the likeliest one of each file",
+        ),
+    ] = ()

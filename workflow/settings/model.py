@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from data_loaders import owner_word_of
 from workflow.settings.agreement import (
     agree_on_executor,
+    agree_on_layers,
     agree_on_owner,
     agree_on_question,
     agree_on_reference,
@@ -62,12 +63,12 @@ class ReleaseSettings(PromiseSettings, MaterialSettings):
     cutoff: Annotated[
         float | None,
         Setting(
-            "Vote fraction, or probability, from which a cell counts as inside the set.",
+            "Probability, or share of the paths, from which a cell counts as inside the set; free.",
             "set",
             above=0,
             maximum=1,
             remedy="try 0.5",
-            otherwise="as the design says",
+            otherwise="what agrees best with the reference data",
         ),
     ] = None
     accept_low_agreement: Annotated[
@@ -221,6 +222,7 @@ class ReleaseSettings(PromiseSettings, MaterialSettings):
     def agree(self) -> None:
         """Raise `WorkflowError` where choices do not fit together; leave out mechanisms that cannot serve."""
         agree_on_question(self)
+        agree_on_layers(self)
         agree_on_tuning(self)
         agree_on_reference(self)
         agree_on_owner(self)

@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
-from workflow.project.trip import TRIP_FORMAT
+from workflow.project.trip import MOMENT, PROTECTION, TRIP_FORMAT
 from workflow.traces.plan import TracePlan
 from workflow.version import NAME, VERSION
 from workflow.words import upper
@@ -23,7 +23,7 @@ NOT_DP = (
 
 def rounded_up(value: float, digits: int = 4) -> float:
     """A number that is said "at most", rounded up to some significant digits."""
-    return float(upper(value, digits)) if math.isfinite(value) else value
+    return float(upper(value, digits).replace(",", "")) if math.isfinite(value) else value
 
 
 def rounded_down(value: float, digits: int = 3) -> float:
@@ -84,7 +84,7 @@ def public_facts(plan: TracePlan) -> dict[str, Any]:
     """What the ledger keeps of a release: a receipt, not the trace."""
     settings = plan.settings
     return {
-        "protection": "conditional inferential privacy of a location trace",
+        "protection": PROTECTION,
         "records": plan.trace.size,
         "secrets": len(plan.secrets),
         "mu": rounded_up(plan.worst.certificate.mu),
@@ -136,7 +136,7 @@ def statement(plan: TracePlan, release_id: str, seal: str) -> dict[str, Any]:
         "ledger_seal": seal,
         **public_facts(plan),
         "is_differential_privacy": False,
-        "unit_of_protection": "a secret moment of one trace, not a person's records in a map",
+        "unit_of_protection": MOMENT,
         "delta": settings.delta,
         "noise": {"distribution": "normal, both axes alike and independent", "projection": plan.crs},
         "root_mean_square_m": round(plan.root_mean_square, 2),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -114,9 +115,50 @@ def test_every_record_has_its_reason() -> None:
     )
 
 
+FIRST = 1_000_000_000  # seconds of FIT's own clock
+PLACES = ((0, 0x40000000, 0x20000000), (6, -0x40000000, 0x20001000), (11, 0x40000001, -0x20000000))
+
+
+def checksum(data: bytes) -> int:
+    """CRC-16/ARC, bit by bit."""
+    found = 0
+    for byte in data:
+        found ^= byte
+        for _ in range(8):
+            found = (found >> 1) ^ (0xA001 if found & 1 else 0)
+    return found
+
+
+def fit_file(places: tuple[tuple[int, int, int], ...] = PLACES) -> bytes:
+    """A FIT file: one definition of records with time, latitude and longitude (half circles), then these."""
+    body = bytes([0x40, 0, 0]) + struct.pack("<HB", 20, 3)  # a definition, of message 20 (record)
+    body += bytes([253, 4, 0x86, 0, 4, 0x85, 1, 4, 0x85])  # field, bytes, type
+    for seconds, longitude, latitude in places:
+        body += b"\0" + struct.pack("<Iii", FIRST + seconds, latitude, longitude)
+    head = struct.pack("<BBHI4s", 14, 0x20, 2132, len(body), b".FIT")
+    whole = head + struct.pack("<H", checksum(head)) + body
+    return whole + struct.pack("<H", checksum(whole))
+
+
+def test_a_watch_s_file_has_half_circles_and_a_clock_of_its_own() -> None:
+    (trace,), report = load_traces(fit_file())
+    assert (report.rows_read, report.kept, report.notes) == (3, 3, ())
+    assert list(trace.time) == [1_631_065_600.0, 1_631_065_606.0, 1_631_065_611.0]  # 2021-09-08 01:46:40 UTC
+    assert list(trace.longitude) == [90.0, -90.0, 90.0 + 180.0 / 2**31]
+    assert list(trace.latitude) == [45.0, 45.0 + 180.0 * 4096 / 2**31, -45.0]
+    two, report = load_traces(gzip.compress(fit_file() + fit_file(PLACES[:2])))  # chained, packed
+    assert [trace.size for trace in two] == [3, 2]
+    unknown = (*PLACES, (20, 0x7FFFFFFF, 0x7FFFFFFF))  # what FIT writes before the first fix
+    assert dict(load_traces(fit_file(unknown))[1].dropped) == {"no place that can be read": 1}
+
+
 BAD = {
     "empty": (b"  \n", "is empty"),
-    "fit": (b"\x0e\x10\x43\x08\0\0\0\0.FIT", "perhaps FIT"),
+    "fit": (b"\x0e\x10\x43\x08\0\0\0\0.FIT", "broken FIT"),
+    "cut fit": (fit_file()[:-9], "broken FIT"),
+    "changed fit": (fit_file().replace(b"\0\x10\0\x20", b"\0\x11\0\x20"), "broken FIT"),
+    "fit without a place": (fit_file(((0, 0x7FFFFFFF, 0x7FFFFFFF),)), "no place that can be read"),
+    "binary": (b"PK\0\0", "binary but no FIT"),
     "entities": (b'<!DOCTYPE gpx [<!ENTITY a "b">]><gpx>&a;</gpx>', "declares entities"),
     "cut": (GPX[:300], "broken XML"),
     "deep": (b"<gpx>" + b"<a>" * 100 + b"</a>" * 100 + b"</gpx>", "broken XML"),
@@ -157,6 +199,11 @@ def test_thinning_looks_at_times_only() -> None:
 @given(
     st.binary(max_size=300)
     | st.builds(lambda a, b: GPX[:a] + b + GPX[a:], st.integers(0, 600), st.binary(max_size=9))
+    | st.builds(
+        lambda a, b: b"\x0c\x10\x54\x08" + a.to_bytes(4, "little") + b".FIT" + b,
+        st.integers(0, 90),
+        st.binary(max_size=99),
+    )
 )
 def test_no_bytes_end_in_anything_but_a_trace_or_a_sentence(data: bytes) -> None:
     try:

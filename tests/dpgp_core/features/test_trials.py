@@ -15,6 +15,7 @@ from dpgp_core.spectral import (
     SharedReadings,
     Trial,
     exact_sums,
+    read_counts,
     simulated_probabilities,
 )  # fmt: skip
 from dpgp_core.spectral.model import PublicCounts
@@ -98,6 +99,27 @@ def test_shared_readings_are_the_trials_own_for_every_prior_of_the_field(kind: s
         rough = thinned.probabilities(totals, made.prior, 0.1, sign)
         assert float(np.mean((rough > 0.5) != (slow > 0.5))) < 0.02
         assert float(np.abs(rough - slow).mean()) < 0.02
+
+
+@pytest.mark.parametrize("kind", ["unknown", "reference"])
+def test_counts_in_single_precision_are_those_in_double(kind: str) -> None:
+    data, _ = records()
+    counts = np.zeros(CELLS)
+    counts[data.cell] = data.count
+    known = PublicCounts(kind, float(N), None if kind == "unknown" else counts)
+    made = model_on(RADIUS).prepare(plan_for(mu=1.0, density=N / CELLS))
+    assert made.noise.counts is not None
+    released = made.features.values.T @ counts + made.noise.counts * SimulationEntropy(2).normal(
+        made.features.size
+    )
+    prior = made.count_prior(known, released)
+    exact, rough = (
+        read_counts(prior, made.features, released, made.noise.counts, made.nodes, rough=rough)
+        for rough in (False, True)
+    )
+    assert float(np.abs(rough.mean - exact.mean).max()) < 1e-3 * float(exact.mean.mean())
+    assert float(np.abs(rough.error - exact.error).max()) < 1e-3 * float(np.abs(exact.error).max())
+    assert not np.array_equal(rough.mean, exact.mean)
 
 
 def test_impossible_public_counts_are_refused() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import shutil
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -88,6 +90,22 @@ def test_a_region_and_a_box_become_domains_or_a_sentence(example) -> None:
         domain_of("no-such-file.geojson", None, 6)
     with pytest.raises(WorkflowError):
         domain_of(None, (2.0, 95.0, 2.3, 96.0), 6)
+
+
+def test_a_file_that_somebody_put_on_the_shelf_has_its_title(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A zip alone, as it was sent; what is no zip, or holds no statement, stands under its own name."""
+    monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
+    shutil.copy(root / "static" / "tour" / "bundle.zip", tmp_path / "sent.zip")
+    (tmp_path / "broken.zip").write_bytes(b"no zip")
+    with ZipFile(tmp_path / "strange.zip", "w") as archive:
+        archive.writestr("a/b.txt", "x")
+    titles = {bundle.name: bundle.title for bundle in shelf()}
+    assert titles.pop("sent").startswith("Generated example of a change: flats above 450,000 pounds (20")
+    assert titles == {"broken": "broken", "strange": "strange"}
+    sent = next(bundle for bundle in shelf() if bundle.name == "sent")
+    assert open_bundle(sent.path).bundle.threshold == 450_000.0
 
 
 def test_the_shelf_of_a_new_home_is_empty_and_names_are_checked() -> None:

@@ -78,7 +78,7 @@ def numbers(text: str, kind: str) -> np.ndarray[Any, Any]:
 def test_the_page_answers_the_four_questions(contents: Contents) -> None:
     page = Page(contents["map.html"])
     assert "Flats above the stamp duty line, London 2018" in page.text
-    assert "Where is the price above £442,413?" in page.text
+    assert "Where do properties sell for more than £442,413?" in page.text
     assert "122 hexagons of about 0.667 km² each, 81.4 km² in all, around 51.51° N, 0.13° W." in page.text
     assert "How right this map is was not estimated before it was drawn." in page.text
     assert "One sale: its value and its place, among 30,123 sales." in page.text

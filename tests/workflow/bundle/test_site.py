@@ -36,7 +36,7 @@ def test_a_folder_of_bundles_becomes_a_site(
     there = out / "hx-20261121-7f3a"
     index = Page((out / "index.html").read_bytes())
     assert release.title in index.text
-    assert "Where is the price above £442,413?" in index.text
+    assert "Where do properties sell for more than £442,413?" in index.text
     links = [a["href"] for tag, a in index.tags if tag == "a"]
     assert len(links) == len(list(there.iterdir())) == 12
     for link in [*links, *(a["src"] for tag, a in index.tags if tag == "img")]:

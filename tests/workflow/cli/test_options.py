@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from geo.surroundings import Place
 from tests.town import Town
 from workflow.cli import main
 from workflow.cli.main import build_parser
 from workflow.cli.options import settings_from_options
+from workflow.errors import WorkflowError
 from workflow.ledger.places import home
 from workflow.settings import ReleaseSettings, SourceSettings, StatedFacts, catalogue, settings_to_toml
 from workflow.settings.catalogue import flag_of
@@ -187,3 +189,36 @@ def test_the_ledger_named_in_a_settings_file_is_the_one_that_is_used(town: Town,
     assert main(["release", "--config", str(file), "--out", str(tmp_path / "o")]) == 0
     assert place.exists()
     assert not (home() / "ledger.sqlite").exists()
+
+
+def test_a_place_stands_for_a_box(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {
+        "Suva@178.44,-18.14": Place("Suva", 178.44, -18.14, 77_366),
+        "Wien": Place("Wien", 16.4, 48.2, 2),
+    }
+    monkeypatch.setattr("workflow.cli.options.place_named", known.__getitem__)
+    words = [word for word in BASE if word != "--bbox"]
+    words = words[:8] + words[12:]  # without the box
+
+    def found(*more: str) -> ReleaseSettings:
+        return settings_from_options(build_parser().parse_args(["release", *words, "--out", "o", *more]))
+
+    vienna = found("--place", "Wien", "--reach", "5")
+    assert vienna.bbox == (16.3325, 48.155, 16.4675, 48.245)
+    assert vienna.crosses_date_line is None
+    assert found("--place", "Suva@178.44,-18.14", "--reach", "300").crosses_date_line is True
+    with pytest.raises(WorkflowError, match="--place and --reach together"):
+        found("--place", "Wien")
+    with pytest.raises(WorkflowError, match="Name the public geography once"):
+        parsed("--place", "Wien", "--reach", "5")
+
+
+def test_parts_of_a_file_and_layers_are_options() -> None:
+    found = parsed("--layers", "a.geojson", "b.gpkg", "--label-column", "NAME", "")
+    assert found.layers == ("a.geojson", "b.gpkg")
+    assert found.label_columns == ("NAME", "")
+    words = [*BASE[:8], *BASE[13:], "--region", "r.geojson", "--feature", "Camden", "Barnet"]
+    found = settings_from_options(
+        build_parser().parse_args(["release", *words, "--out", "o", "--feature-column", "NAME"])
+    )
+    assert (found.features, found.feature_column) == (("Camden", "Barnet"), "NAME")

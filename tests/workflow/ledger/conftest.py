@@ -12,6 +12,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import URL
 from sqlalchemy.pool import NullPool
 
+from tests.workflow.ledger.damaged import fill
 from tests.workflow.ledger.places import BACKENDS, Place, postgres_server
 from workflow.ledger import Ledger
 
@@ -53,3 +54,9 @@ def ledger(place: Place) -> Ledger:
 @pytest.fixture
 def dataset(ledger: Ledger) -> str:
     return ledger.fingerprint(np.arange(5.0), np.ones(5), np.linspace(0, 1, 5))
+
+
+@pytest.fixture
+def filled(place: Place) -> Place:
+    """Rows of every kind but `orders`."""
+    return fill(place)

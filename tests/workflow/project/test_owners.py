@@ -13,7 +13,8 @@ from tests.data_loaders.workbooks import geopackage
 from tests.town import BOX, THRESHOLD, Town
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
-from workflow.project.load import build_domain, load_project, load_source
+from workflow.project.area import build_domain
+from workflow.project.load import load_project, load_source
 from workflow.release.transaction import GROUPS, groups_of, plan_release
 from workflow.search.choice import given_choice
 from workflow.settings.model import ReleaseSettings, SourceSettings

@@ -28,14 +28,3 @@ def test_an_unknown_executor_is_one_sentence() -> None:
         WorkflowError, match=r"There is no executor 'cluster': choose 'serial', 'processes' or 'dask'\."
     ):
         make_executor("cluster")
-
-
-@pytest.mark.parametrize(
-    ("change", "name"),
-    [({"cutoff": 0.4}, "cutoff")],
-)
-def test_a_choice_that_is_not_carried_out_is_refused(
-    town: Town, change: dict[str, object], name: str
-) -> None:
-    with pytest.raises(WorkflowError, match=f"`{name}` is known but not carried out in this version"):
-        load_project(town.settings(**change))

@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 from tests.town import BOX, THRESHOLD
+from workflow.bundle.errors import BundleError
+from workflow.bundle.read import read_bundle
+from workflow.bundle.schema_check import check_statement
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
 from workflow.project.load import load_project
-from workflow.project.trip import trip_note
+from workflow.project.trip import TripProtection, trip_protection
 from workflow.release.transaction import plan_release, publish
 from workflow.search.choice import given_choice
 from workflow.settings.model import ReleaseSettings, SourceSettings
@@ -67,31 +70,85 @@ def test_readings_count_in_their_likeliest_hexagon(tmp_path: Path) -> None:
     assert "known noise" not in " ".join(exact.sentences())
 
 
-def test_the_statement_carries_both_protections(tmp_path: Path) -> None:
-    project = load_project(mobile(tmp_path, trip=str(statement(tmp_path))))
-    (note,) = project.notes
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle whose places a sanitised trip tells."""
+    folder = tmp_path_factory.mktemp("map")
+    project = load_project(mobile(folder, trip=str(statement(folder))))
+    ledger = open_ledger(folder / "ledger.sqlite")
+    return publish(plan_release(project, given_choice(project), ledger), ledger, folder / "map").folder
+
+
+def test_the_statement_carries_both_protections(published: Path) -> None:
+    said = json.loads((published / "statement.json").read_text(encoding="utf-8"))
+    (note,) = said["release"]["notes"]
     assert "0123456789abcdef tells; 1 secret moment of it is hidden" in note
     assert "mu at most 1.235), which is not differential privacy" in note
-    ledger = open_ledger()
-    published = publish(plan_release(project, given_choice(project), ledger), ledger, tmp_path / "map")
-    said = json.loads((published.folder / "statement.json").read_text(encoding="utf-8"))
-    assert said["release"]["notes"] == [note]
+    assert said["trip"] == {
+        "protection": "conditional inferential privacy of a location trace",
+        "is_differential_privacy": False,
+        "unit_of_protection": "a secret moment of one trace, not a person's records in a map",
+        "release_id": "0123456789abcdef",
+        "secret_moments": 1,
+        "mu_at_most": 1.235,
+        "radius_m": 200.0,
+        "in_words": note,
+    }
     assert said["guarantee"]["unit_word"] == "reading"
+    assert read_bundle(published).statement["trip"] == said["trip"]
+    assert "0123456789abcdef" in (published / "map.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    "changes", [{"format": "other"}, {"mu": "1"}, {"mu": -1.0}, {"release_id": "<b>"}, {"secrets": 0}]
+    ("field", "value", "refused"),
+    [
+        ("mu_at_most", 0.5, "contradicts itself about the trip"),
+        ("radius_m", 900.0, "contradicts itself about the trip"),
+        ("secret_moments", 2, "contradicts itself about the trip"),
+        ("release_id", "f" * 16, "contradicts itself about the trip"),
+        ("mu_at_most", 0, "not valid at trip.mu_at_most"),
+        ("is_differential_privacy", True, "not valid at trip.is_differential_privacy"),
+        ("protection", "differential privacy", "not valid at trip.protection"),
+    ],
+)
+def test_a_reader_refuses_a_trip_that_promises_otherwise(
+    published: Path, field: str, value: object, refused: str
+) -> None:
+    said = json.loads((published / "statement.json").read_text(encoding="utf-8"))
+    assert check_statement(said) is said
+    said["trip"][field] = value
+    with pytest.raises(BundleError, match=refused):
+        check_statement(said)
+
+
+def test_a_reader_refuses_a_trip_whose_words_are_told_nowhere(published: Path) -> None:
+    said = json.loads((published / "statement.json").read_text(encoding="utf-8"))
+    said["release"]["notes"] = []
+    with pytest.raises(BundleError, match="contradicts itself about the trip"):
+        check_statement(said)
+
+
+def test_what_is_said_at_most_is_rounded_up(tmp_path: Path) -> None:
+    for mu, least in ((1.23401, 1.235), (12345.6, 12350.0), (0.07, 0.07), (1.235, 1.235)):
+        trip = trip_protection(statement(tmp_path, mu=mu))
+        assert trip.mu == least
+        assert TripProtection.of_block(trip.block()) == trip
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"format": "other"}, {"mu": "1"}, {"mu": -1.0}, {"release_id": "<b>"}, {"secrets": 0}, {"secrets": 1.5}],
 )
 def test_only_a_trips_statement_is_believed(tmp_path: Path, changes: dict[str, object]) -> None:
     with pytest.raises(WorkflowError, match="is no statement of a released trip"):
-        trip_note(statement(tmp_path, **changes))
+        trip_protection(statement(tmp_path, **changes))
 
 
 def test_what_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(WorkflowError, match="cannot be opened"):
-        trip_note(tmp_path / "none.json")
+        trip_protection(tmp_path / "none.json")
     (tmp_path / "bad.json").write_bytes(b"\xff{")
     with pytest.raises(WorkflowError, match="no statement"):
-        trip_note(tmp_path / "bad.json")
+        trip_protection(tmp_path / "bad.json")
     with pytest.raises(WorkflowError, match="`place_sd`"):
         mobile(tmp_path, place_sd=None, trip="statement.json")

@@ -264,6 +264,27 @@ def test_the_command_from_gpx_to_gpx(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "conditional inferential privacy" in capsys.readouterr().out
 
 
+def test_the_command_says_how_far_it_is_and_can_be_stopped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trip, out = str(write_trip(tmp_path)), str(tmp_path / "out")
+    wanted = (trip, "--stops", "5", "--error", "100", "--every", "120", "--out", out)
+    assert run(*wanted, "--dry-run") == 0
+    assert "Shaping the noise" not in capsys.readouterr().err  # no terminal, no progress
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert run(*wanted, "--dry-run") == 0
+    assert " %  Shaping the noise" in capsys.readouterr().err
+
+    def stop(fraction: float, text: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("workflow.cli.trace._progress", stop)
+    assert run(*wanted) == 2
+    assert "error: Stopped; nothing was released." in capsys.readouterr().err
+    assert not Path(out).exists()
+    assert [entry.kind for entry in open_ledger().entries()] == ["genesis"]
+
+
 BAD = {
     "no secret": (["--error", "100"], "no secret was named"),
     "bad window": (["--error", "100", "--secret", "noon"], "cannot be read"),
@@ -319,3 +340,12 @@ def test_a_fitted_lengthscale_is_warned_of(tmp_path: Path, capsys: pytest.Captur
     wanted = ["--stops", "5", "--error", "100", "--every", "60", "--lengthscale", "fit", "--dry-run"]
     assert run(str(write_trip(tmp_path)), "--out", str(tmp_path / "out"), *wanted) == 0
     assert "Warning: the lengthscale was fitted to the private trace" in capsys.readouterr().out
+
+
+def test_large_numbers_are_numbers_in_a_statement(trip: Trace) -> None:
+    """A trip with next to no noise: mu 80 and epsilon 3,000 have a thousands separator in words only."""
+    assert rounded_up(12_345.6) == 12_350.0
+    settings = TraceSettings(windows=(window(STOP),), every=60.0, metres=1.5, error=1.0)
+    published = release_trace(plan_trace(trip, settings), open_ledger())
+    assert published.statement["secret_moments"][0]["epsilon_at_most"] > 1000.0
+    assert published.statement["mu"] > 30.0

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from geo import MAX_CELLS, dissolve
-from geo.polygons import cell_polygon
+from geo.polygons import cell_polygons
 from workflow.bundle.errors import BundleError
 from workflow.bundle.exports.base import Export, Exported
 from workflow.bundle.exports.qgis import add_styles
@@ -29,7 +29,7 @@ def write(exported: Exported) -> bytes:
     regions = region_list(exported.products)
     layers = {
         "cells": geopandas.GeoDataFrame(
-            dict(exported.columns), geometry=[cell_polygon(cell) for cell in domain.cells], crs="EPSG:4326"
+            dict(exported.columns), geometry=cell_polygons(domain.cells), crs="EPSG:4326"
         ),
         "regions": geopandas.GeoDataFrame(
             [properties for properties, _ in regions],

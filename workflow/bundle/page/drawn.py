@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from dpgp_core.excursion.sets import agreed, vote_fraction
@@ -20,7 +21,7 @@ from geo.colours import colour, steps
 from geo.hexagons import boundary
 from geo.polygons import rings
 from geo.projection import project
-from geo.surroundings import Surroundings
+from geo.surroundings import Place, Surroundings
 from workflow import words
 from workflow.bundle.products import Floats
 from workflow.project.response import ResponseScale
@@ -32,6 +33,8 @@ OWN_CORNERS = 40_000  # above so many hexagons all share one outline: each is ha
 SPAN = 60_000  # whole numbers along the longer side of the map
 CORNERS = 6
 NAMES = 120  # places, the largest near the region first
+OWN_NAMES = 200  # besides: of the curator's own layers
+OWN_LINE_CORNERS = 8_000  # of these layers, together
 INSIDE = 128  # the bit that says: inside the set; the other seven hold the share in per cent
 
 
@@ -52,7 +55,9 @@ class Released:
     voted
         whether the set is cut from the paths although there are probabilities
     around
-        coast, borders and named places, drawn under and over the hexagons
+        coast, borders, named places and the curator's own layers, drawn under and over the hexagons
+    draws
+        (J, N) joint draws of the field, response units, where the paths are none themselves
     """
 
     statement: Mapping[str, Any]
@@ -61,6 +66,7 @@ class Released:
     field: tuple[Floats, Floats] | None
     voted: bool = False
     around: Surroundings = dataclasses.field(default_factory=Surroundings)
+    draws: Floats | None = None
 
 
 def drawing(released: Released) -> dict[str, Any]:
@@ -163,12 +169,32 @@ def _shape(domain: Domain, near: Surroundings) -> dict[str, Any]:
         "corners": _text(np.rint(around / step).astype(np.int8)),
         "step": step,
         "outline": [_whole(placed(ring)) for ring in outline],
+        "own": [_whole(placed(project(line, domain.crs))) for line in own_lines(near)],
+        "marks": [
+            _whole(placed(project(layer.points, domain.crs))) for layer in near.own if layer.points.size
+        ],
         "around": [_whole(placed(project(line, domain.crs))) for line in (*near.coast, *near.borders)],
         "names": [
             [one.name, *_whole(placed(project([(one.longitude, one.latitude)], domain.crs)))]
-            for one in near.places[:NAMES]
+            for one in _names(near)
         ],
     }
+
+
+def _names(near: Surroundings) -> tuple[Place, ...]:
+    own = near.named[: len(near.named) - len(near.places)]
+    return (*own[:OWN_NAMES], *near.places[:NAMES])
+
+
+def own_lines(near: Surroundings) -> list[Floats]:
+    """Outlines and lines of the curator's own layers, simplified to at most `OWN_LINE_CORNERS` corners."""
+    lines = [line for layer in near.own for line in layer.lines]
+    exact = 1e-5
+    made = lines
+    while sum(map(len, made)) > OWN_LINE_CORNERS and exact < 1.0:
+        made = [shapely.get_coordinates(shapely.simplify(shapely.LineString(line), exact)) for line in lines]
+        exact *= 1.6
+    return made
 
 
 def _six(ring: Floats) -> Floats:

@@ -14,6 +14,7 @@ from typing import Any
 from geo import geometry_dict
 from workflow import words
 from workflow.bundle.designs import design_line
+from workflow.bundle.page.boroughs import borough_table
 from workflow.bundle.page.drawn import Released, drawing
 from workflow.bundle.page.facts import Fact, answer, belief_of, place, three_facts, title_of
 from workflow.bundle.page.largest import LargeRegion, largest_regions
@@ -42,9 +43,13 @@ def map_html(
         the SVG that stands there until the script draws, where it was made already
     """
     statement, domain = released.statement, released.domain
-    title, question = title_of(statement), words.asked(statement["subject"])
+    title, question = (
+        title_of(statement),
+        words.asked(statement["subject"], statement["guarantee"]["unit_word"]),
+    )
     facts = three_facts(statement, products)
-    still = picture or picture_svg(domain.cells, geometry_dict(domain.region), products)
+    region = geometry_dict(domain.region)
+    still = picture or picture_svg(domain.cells, region, products, released.around.own)
     body = f"""<header>
 <h1>{escape(title)}</h1>
 <p class="question">{escape(question)}</p>
@@ -82,6 +87,7 @@ def map_html(
 <h2>Largest regions {escape(_side(statement))}</h2>
 {_table(largest_regions(domain, products.vote_set, places=released.around.places))}
 </section>
+{_boroughs(released, products)}
 <details>
 <summary>More about this release</summary>
 {_more(statement)}
@@ -160,6 +166,33 @@ def _table(regions: Sequence[LargeRegion]) -> str:
         '<table><thead><tr><th scope="col">Rank</th><th scope="col">Where on the map</th>'
         '<th scope="col">Hexagons</th><th scope="col">Area</th></tr></thead>'
         f"<tbody>\n{rows}</tbody></table>"
+    )
+
+
+def _boroughs(released: Released, products: Products) -> str:
+    """The section with the table of the map's own areas, where it has any."""
+    statement = released.statement
+    table = borough_table(
+        released.domain,
+        released.around.own,
+        products,
+        released.field,
+        released.paths if released.draws is None else released.draws,
+        statement["subject"]["threshold_response"],
+    )
+    if table is None:
+        return ""
+    heads = ("Area", "Share", "Interval", "Covered by hexagons")
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>'
+        + "".join(f'<td class="number">{escape(text)}</td>' for text in texts)
+        + "</tr>\n"
+        for name, *texts in table.rows
+    )
+    return (
+        f"<section>\n<h2>Areas: share {escape(_side(statement))}</h2>\n<p>{escape(table.note)}</p>\n"
+        f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table>\n</section>"
     )
 
 

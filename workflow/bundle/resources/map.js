@@ -101,6 +101,25 @@
     pen.lineWidth = window.devicePixelRatio || 1;
     pen.stroke();
     pen.globalAlpha = 1;
+    const ratio = window.devicePixelRatio || 1;
+    for (const [colour, width] of [[colours().ground, 2.6], [colours().line, 1.1]]) {
+      pen.beginPath();
+      data.own.forEach(line);
+      pen.strokeStyle = colour;
+      pen.lineWidth = width * ratio;
+      pen.stroke();
+    }
+    for (const marks of data.marks) {
+      for (let k = 0; k < marks.length; k += 2) {
+        const [x, y] = place(marks[k], marks[k + 1]);
+        pen.beginPath();
+        pen.arc(x, y, 3 * ratio, 0, 2 * Math.PI);
+        pen.fillStyle = colours().line;
+        pen.strokeStyle = colours().ground;
+        pen.fill();
+        pen.stroke();
+      }
+    }
     names();
     if (chosen >= 0) {
       pen.beginPath();

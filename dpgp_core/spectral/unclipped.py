@@ -1,0 +1,51 @@
+"""The field before clipping, from the posterior of the clipped one: paths, mean and deviation."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.spectral.clipped import ClippedPrior
+from dpgp_core.spectral.reading import FieldPosterior
+
+REACH = 3.0  # the released field is said within so many clip bounds of the centre
+STEPS = 6001
+GROUPS = 64  # of cells by how well they are known, in going back to the field before clipping
+NEAR = 0.02  # clip bounds: so near the centre the slope there is taken
+
+
+def unclipped(posterior: FieldPosterior, prior: ClippedPrior, paths: Floats) -> tuple[Floats, Floats, Floats]:
+    """Paths, mean and deviation of the field before clipping, from the posterior of the clipped one.
+
+    Parameters
+    ----------
+    paths
+        (L, N) posterior paths of the clipped field.
+
+    Returns
+    -------
+    tuple of ndarray
+        (L, N), (N,) and (N,), response units, within REACH of the centre.
+
+    Notes
+    -----
+    A value t of the field stands for the level `prior.level(t, share)` of the clipped one, where the share is
+    the cell's posterior over its prior deviation. It increases in t, so paths exceed t as often as
+    `exceedance` states. The deviation is that for which a normal law states the same probability at the
+    centre, 0.
+    """
+    field = np.linspace(-REACH, REACH, STEPS)
+    clipped, spread = posterior.mean(), posterior.deviation()
+    share = np.clip(spread / prior.deviation, 0.0, 1.0)
+    group = np.rint(share * GROUPS).astype(np.int64)
+    found, mean, slope = np.empty(paths.shape), np.empty(share.size), np.empty(share.size)
+    for number in np.unique(group):
+        cells = np.flatnonzero(group == number)
+        level = prior.level(field, number / GROUPS)
+        at_centre = float(prior.level(0.0, number / GROUPS))
+        found[:, cells] = np.interp(paths[:, cells], level, field)
+        mean[cells] = np.interp(clipped[cells], level, field)
+        apart, near = clipped[cells] - at_centre, np.abs(mean[cells]) < NEAR
+        there = np.gradient(level, field)[STEPS // 2]
+        slope[cells] = np.where(near, there, apart / np.where(near, 1.0, mean[cells]))
+    return found, mean, spread / np.maximum(slope, 1e-3)

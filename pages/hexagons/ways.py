@@ -1,0 +1,247 @@
+"""Ways to name a public area: a file and parts of it, a place, a box, an outline drawn on the map."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from geo import DomainError, region_from_geojson
+from geo.places import LEAST_KM, MOST_KM, box_around
+from geo.surroundings import Place, find_places, folder
+from pages.data.sources import remembered
+from pages.hexagons.mending import parts_of
+from pages.hexagons.places import Box, is_doubtful
+from pages.shared import linked_maps
+from pages.shared.glossary import tip
+from pages.shared.plain_text import plain
+from pages.shared.workspace import Workspace
+from workflow.project.example import EXAMPLE_REGION, example_folder
+
+OF_EXAMPLE = example_folder()
+FROM_EXAMPLE, UPLOAD, PATH, PLACE, BOX, DRAW = "example", "upload", "path", "place", "box", "draw"
+WAYS = {
+    FROM_EXAMPLE: "Region of the example",
+    UPLOAD: "Upload a file of the area",
+    PATH: "File on this machine",
+    PLACE: "Around a place",
+    BOX: "Bounding box",
+    DRAW: "Draw it on the map",
+}
+DRAWN = "drawn-area.geojson"
+MOST_CORNERS = 500  # of an outline that is drawn by hand
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An area as the settings name it."""
+
+    region: str | None = None
+    bbox: Box | None = None
+    features: tuple[str, ...] = ()
+    column: str | None = None
+    crosses: bool | None = None
+
+
+def known_way(work: Workspace) -> str | None:
+    """How the area in the choices was named; None while there is none."""
+    region = work.choices.get("region")
+    if region is None:
+        return BOX if work.choices.get("bbox") else None
+    if Path(region).is_relative_to(OF_EXAMPLE):
+        return FROM_EXAMPLE
+    if work.uploads.get("drawn") == region:
+        return DRAW
+    return UPLOAD if work.folder.holds(region) else PATH
+
+
+def asked_way(work: Workspace) -> str:
+    """The way that is chosen."""
+    now = known_way(work)
+    offered = {
+        FROM_EXAMPLE: work.kind == "example", PLACE: folder() is not None, DRAW: linked_maps.built()
+    }  # fmt: skip
+    ways = [way for way in WAYS if offered.get(way, True)]
+    return str(
+        st.radio(
+            "Public area",
+            ways,
+            index=ways.index(now) if now in ways else 0,
+            format_func=WAYS.__getitem__,
+            key=f"region_way_{work.mark}",
+            persist_state="session",
+            help=tip("domain"),
+        )
+    )
+
+
+def asked_area(way: str, work: Workspace) -> Asked | None:
+    """The area as settings name it, or None until one is named."""
+    if way == FROM_EXAMPLE:
+        return Asked(str(OF_EXAMPLE / EXAMPLE_REGION))
+    if way == UPLOAD:
+        return _of_file(
+            remembered(
+                "Polygon of the area (GeoJSON or GeoPackage)", ["geojson", "json", "gpkg"], "region", work
+            ),
+            work,
+        )
+    if way == PATH:
+        named = work.choices.get("region")
+        path = st.text_input(
+            "Path of the GeoJSON or GeoPackage file",
+            value=str(named) if known_way(work) == PATH else "",
+            key=f"region_path_{work.mark}",
+            persist_state="session",
+        ).strip()
+        return _of_file(path, work)
+    if way == PLACE:
+        return _around_place(work)
+    if way == DRAW:
+        return _drawn(work)
+    return _of_box(work)
+
+
+def take_outline(work: Workspace, sent: Any) -> None:
+    """Make an outline that a browser sent the area, or say what is wrong with it."""
+    try:
+        content = outline_file(sent)
+    except DomainError as error:
+        st.toast(plain(error), icon=":material/error:")
+        return
+    work.uploads["drawn"] = str(work.folder.keep(DRAWN, content))
+
+
+def outline_file(sent: Any) -> bytes:
+    """A drawn outline as the GeoJSON of one polygon.
+
+    Parameters
+    ----------
+    sent
+        What the browser sent: corners as [longitude, latitude] in degrees, in their order, not closed.
+
+    Raises
+    ------
+    DomainError
+        With one sentence, for anything else and for outlines that enclose nothing.
+    """
+    corners = sent if isinstance(sent, list) else []
+    if not 3 <= len(corners) <= MOST_CORNERS:
+        raise DomainError(f"an outline needs 3 to {MOST_CORNERS} corners: click once for each.")
+    ring = []
+    for corner in corners:
+        good = isinstance(corner, list) and len(corner) == 2
+        if not good or not all(isinstance(x, int | float) and math.isfinite(x) for x in corner):
+            raise DomainError("the outline holds something that is no corner: draw it again.")
+        ring.append([round((corner[0] + 180.0) % 360.0 - 180.0, 6), round(float(corner[1]), 6)])
+    polygon = {"type": "Polygon", "coordinates": [[*ring, ring[0]]]}
+    region_from_geojson(polygon)
+    return json.dumps(polygon).encode()
+
+
+def _of_file(path: str | None, work: Workspace) -> Asked | None:
+    if not path:
+        return None
+    features, column = parts_of(path, work)
+    return Asked(path, features=features, column=column)
+
+
+def _around_place(work: Workspace) -> Asked | None:
+    name = st.text_input(
+        "Place", placeholder="such as Leiden", key=f"place_name_{work.mark}", persist_state="session"
+    ).strip()
+    if not name:
+        return None
+    found = find_places(name)
+    if not found:
+        st.caption(f":material/search_off: No place of the world's larger ones begins with “{plain(name)}”.")
+        return None
+    place = st.selectbox(
+        "Which one",
+        found,
+        format_func=place_words,
+        key=f"place_{work.mark}_{name}",
+    )
+    reach = st.number_input(
+        "Kilometres to each side",
+        LEAST_KM,
+        MOST_KM,
+        10.0,
+        step=1.0,
+        key=f"place_reach_{work.mark}",
+        persist_state="session",
+    )
+    try:
+        box = box_around(place, float(reach))
+    except DomainError as error:
+        st.error(plain(error), icon=":material/error:")
+        return None
+    return Asked(bbox=box, crosses=True if box[0] > box[2] else None)
+
+
+def place_words(place: Place) -> str:
+    """A place among others of its name: where it lies and how many people it has."""
+    north = f"{abs(place.latitude):.2f}° {'N' if place.latitude >= 0 else 'S'}"
+    east = f"{abs(place.longitude):.2f}° {'E' if place.longitude >= 0 else 'W'}"
+    return plain(f"{place.name}, {north}, {east}, about {place.population:,} people")
+
+
+def _drawn(work: Workspace) -> Asked | None:
+    if work.domain is None:
+        st.caption(":material/info: First show the map of a place or of a box, then draw on it.")
+        return None
+    st.caption(
+        "Press the pencil on the map, then click once for each corner. A double click, Enter or the pencil "
+        "again closes the outline; Escape forgets it. The private rows are hidden meanwhile: an outline "
+        "drawn around them would tell where they lie. Without a mouse, give a bounding box."
+    )
+    path = work.uploads.get("drawn")
+    return Asked(path) if path else None
+
+
+def _of_box(work: Workspace) -> Asked | None:
+    box = work.choices.get("bbox")
+    st.caption("Of a place that anybody may know. Greater London, for example: -0.52, 51.28, 0.34, 51.70.")
+    columns = st.columns(2)
+    sides = [
+        columns[number // 2].number_input(
+            f"{plain(side)} (degrees)",
+            value=value,
+            format="%.4f",
+            step=0.01,
+            key=f"box_{side}_{work.mark}",
+            persist_state="session",
+        )
+        for number, (side, value) in enumerate(
+            zip(("West", "South", "East", "North"), box or (None,) * 4, strict=True)
+        )
+    ]
+    west, south, east, north = sides
+    if west is None or south is None or east is None or north is None:
+        return None
+    named = (west, south, east, north)
+    return Asked(bbox=named, crosses=_asked_crossing(named, work))
+
+
+def _asked_crossing(box: Box, work: Workspace) -> bool | None:
+    """Whether the box crosses the date line, as settings name it; None where that is no question."""
+    if not is_doubtful(box):
+        return None
+    answers = {"Yes": True, "No": False}
+    chosen = work.choices.get("crosses_date_line")
+    known = next((word for word, meant in answers.items() if meant is chosen), None)
+    answer = st.radio(
+        "Does the box cross the date line, at 180 degrees?",
+        ("Yes", "No"),
+        index=None if known is None else list(answers).index(known),
+        horizontal=True,
+        help="Its west lies east of its east, or it is more than half the globe wide: often two numbers are "
+        "exchanged.",
+        key=f"box_crosses_{work.mark}",
+        persist_state="session",
+    )
+    return None if answer is None else answers[answer]

@@ -1,0 +1,134 @@
+"""The question on a screen: which side of which threshold, and what the threshold is compared with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import streamlit as st
+
+from geo import GeoError
+from geo.zones import public_values
+from pages.data.sources import remembered
+from pages.privacy import reference_panel
+from pages.privacy.relative import Against, against_of, relative_unit, relative_words
+from pages.privacy.scales import uses_factors
+from pages.shared import access
+from pages.shared.glossary import tip
+from pages.shared.plain_text import plain
+from pages.shared.workspace import Workspace
+from workflow.errors import WorkflowError
+
+KEEP: Any = {"persist_state": "session"}
+WORDS: dict[Against, str] = {
+    "value": "One value for the whole map",
+    "limits": "Limits that differ by zone, from a file",
+    "change": "The public map: what has changed since",
+}
+
+
+def ask(work: Workspace) -> None:
+    """Threshold, side and what they are relative to, written into the workspace."""
+    name = work.choices.get("value_name") or "the value"
+    st.header("The question", anchor=False)
+    wanted = _wanted(work)
+    against = against_of(work)
+    if wanted != against:  # limits without a file that will do
+        work.choices.pop("threshold", None)
+        return
+    side, value = st.columns([2, 3])
+    sides = ["above", "below"]
+    direction = side.selectbox(
+        f"Where is {plain(name)} …",
+        sides,
+        index=sides.index(work.choices.get("direction", "above")),
+        key=f"direction_{work.mark}",
+        **KEEP,
+    )
+    unit = relative_unit(work) or str(work.choices.get("value_unit", ""))
+    threshold = value.number_input(
+        f"the threshold ({plain(unit)})" if unit else "the threshold",
+        value=_standing(work, against),
+        format="%g",
+        help=tip("threshold"),
+        key=f"threshold_{work.mark}" if against == "value" else f"threshold_{against}_{work.mark}",
+        **KEEP,
+    )
+    if threshold is None:
+        work.choices.pop("threshold", None)
+        st.caption(":material/info: Give the threshold in the data's own unit.")
+    else:
+        work.choose(threshold=float(threshold), direction=direction)
+    if against == "value":
+        reference_panel.show(work, threshold)
+    else:
+        st.caption(plain(relative_words(work, threshold)))
+
+
+def _wanted(work: Workspace) -> Against:
+    """What the threshold is to be compared with, as chosen on the screen."""
+    public = work.choices.get("reference") is not None and bool(work.choices.get("reference_public"))
+    offered: list[Against] = [each for each in get_args(Against) if each != "change" or public]
+    if work.choices.get("change") and not public:
+        work.choose(change=False)
+    wanted: Against = st.selectbox(
+        "The threshold is compared with",
+        offered,
+        index=offered.index(against_of(work)),
+        format_func=WORDS.__getitem__,
+        help="Limits by zone and the public map are public, and the bundle holds them. What has changed can "
+        "be asked where the reference data are published.",
+        on_change=lambda: work.choices.pop("threshold", None),
+        key=f"against_{work.mark}",
+        **KEEP,
+    )
+    work.choose(change=wanted == "change", limits=_limits(work) if wanted == "limits" else None)
+    if wanted == "change":
+        work.choose(prior_mean=None)  # change starts from the public map by itself
+    return wanted
+
+
+def _limits(work: Workspace) -> str | None:
+    """The file of limits in use, checked against the hexagons; None until there is one that will do."""
+    path = remembered(
+        "Public limits: GeoJSON areas with `value`, or a table of `h3` and `value`",
+        ["geojson", "json", "csv"],
+        "limits",
+        work,
+    )
+    path = path or work.choices.get("limits")
+    if path is None:
+        st.caption(":material/info: Upload the limits first; the threshold is then relative to them.")
+        return None
+    if not work.folder.holds(path):
+        st.caption(plain(f"In use: {Path(path).name}, from the settings."))
+    error = _checked(work, path)
+    if error is not None:
+        st.error(plain(f"The limits cannot be used: {error}"), icon=":material/error:")
+        return None
+    return str(path)
+
+
+def _checked(work: Workspace, path: str) -> str | None:
+    """What is wrong with a file of limits for these hexagons, looked at once; None where nothing is."""
+    key = f"limits_checked_{work.mark}"
+    known = st.session_state.get(key)
+    if known is None or known[0] != path or known[1] is not work.domain:
+        error = None
+        if work.domain is not None:
+            try:
+                access.reach_of(work.folder).check(path)
+                public_values(path, work.domain)
+            except (GeoError, WorkflowError) as found:
+                error = str(found)
+        known = st.session_state[key] = (path, work.domain, error)
+    said: str | None = known[2]
+    return said
+
+
+def _standing(work: Workspace, against: Against) -> float | None:
+    """The threshold so far; a relative one begins at no difference."""
+    given: float | None = work.choices.get("threshold")
+    if given is None and against_of(work) != "value":
+        return 1.0 if uses_factors(work.choices) else 0.0
+    return given

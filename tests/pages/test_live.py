@@ -1,0 +1,183 @@
+"""The panel follows the budget's slider; questions relative to limits or to the public map; the cutoff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dpgp_core.mechanisms.spectral_statistics import SpectralStatisticsDesign
+from pages.privacy import search_panel
+from pages.privacy.designs import search_job
+from pages.shared import workspace
+from pages.shared.jobs import Job
+from tests.pages.conftest import press, texts
+from tests.pages.test_privacy import at_privacy, key_of, work_of
+from tests.patience import HANG
+from workflow.project.load import load_project
+from workflow.settings import ReleaseSettings
+
+OpenApp = Callable[..., AppTest]
+SPECTRAL = {"mechanisms": ("spectral-statistics",), "prior_mean": False}
+
+
+@pytest.fixture(autouse=True)
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[ReleaseSettings]:
+    """Searches are over when the screen asks for them; their settings, in order."""
+    asked: list[ReleaseSettings] = []
+
+    def made(settings: ReleaseSettings, *more: Any) -> Job[Any]:
+        asked.append(settings)
+        job = search_job(settings, *more)
+        assert job.wait(HANG)
+        return job
+
+    monkeypatch.setattr(search_panel, "search_job", made)
+    return asked
+
+
+def found_of(app: AppTest) -> workspace.Found:
+    found = work_of(app).found
+    assert found is not None
+    return found
+
+
+def mu_of(app: AppTest) -> float:
+    design = found_of(app).choice.design
+    assert isinstance(design, SpectralStatisticsDesign)
+    return design.mu
+
+
+def told(app: AppTest) -> str:
+    """What the screen says of the design to release."""
+    return next(line for line in texts(app).splitlines() if line.startswith("**The design to release:**"))
+
+
+def slide(app: AppTest, epsilon: float) -> AppTest:
+    app.select_slider(key=key_of(app, "epsilon")).set_value(epsilon).run()
+    assert not app.exception
+    return app
+
+
+def test_a_moved_slider_changes_design_and_promise_without_another_search(
+    open_app: OpenApp, searches: list[ReleaseSettings]
+) -> None:
+    app = press(at_privacy(open_app, epsilon=1.0, **SPECTRAL), "Search for the best design")
+    said, mu = told(app), mu_of(app)
+    assert mu == pytest.approx(0.268051, rel=1e-5)  # delta 1e-5
+    slide(app, 0.1)
+    assert told(app) != said
+    assert mu_of(app) == pytest.approx(0.032521, rel=1e-4)
+    assert found_of(app).choice.expected is not None
+    least = found_of(app).choice.expected.agreement
+    slide(app, 10.0)
+    most = found_of(app).choice.expected.agreement
+    assert least < most
+    assert f"{most:.2f}" in told(app)
+    assert work_of(app).fits()
+    slide(app, 1.0)
+    assert told(app) == said
+    assert mu_of(app) == mu
+    assert len(searches) == 1
+
+
+def test_another_question_is_not_answered_by_the_same_search(
+    open_app: OpenApp, searches: list[ReleaseSettings]
+) -> None:
+    app = press(at_privacy(open_app, epsilon=1.0, **SPECTRAL), "Search for the best design")
+    app.selectbox(key=key_of(app, "direction")).set_value("below").run()
+    assert "The choices have changed since the last search." in texts(app)
+    slide(app, 3.0)
+    assert not work_of(app).fits()
+    assert len(searches) == 1
+
+
+def test_what_was_accepted_at_one_budget_is_asked_again_at_another(open_app: OpenApp) -> None:
+    app = press(at_privacy(open_app, epsilon=1.0, **SPECTRAL), "Search for the best design")
+    work_of(app).accept_low_agreement(True)
+    slide(app, 0.5)
+    assert not work_of(app).settings().accept_low_agreement
+    assert not found_of(app).project.settings.accept_low_agreement
+    assert found_of(app).project.settings.epsilon == 0.5
+
+
+def test_a_cutoff_is_chosen_on_the_screen_and_kept(open_app: OpenApp) -> None:
+    app = at_privacy(open_app, epsilon=1.0, **SPECTRAL)
+    assert work_of(app).settings().cutoff is None
+    app.selectbox(key=key_of(app, "cutoff")).set_value(0.4).run()
+    press(app, "Search for the best design")
+    assert found_of(app).choice.design.cutoff == 0.4
+    table = next(each.value for each in app.table if "area off by" in each.value.columns)
+    assert "0.4 (the design)" in list(table["inside from"])
+    assert all(str(entry).endswith("%") for entry in table["area off by"])
+
+
+def limits_of(app: AppTest, factor: float = 1.0, missing: int = 0) -> bytes:
+    domain = work_of(app).domain
+    assert domain is not None
+    rows = [f"{cell},{factor * (400_000 + number)}" for number, cell in enumerate(domain.cells[missing:])]
+    return "\n".join(["h3,value", *rows]).encode()
+
+
+def compared(app: AppTest, word: str) -> AppTest:
+    app.selectbox(key=key_of(app, "against")).set_value(word).run()
+    assert not app.exception
+    return app
+
+
+def given(app: AppTest, data: bytes) -> AppTest:
+    app.file_uploader(key="limits_upload").set_value(("limits.csv", data, "text/csv")).run()
+    assert not app.exception
+    return app
+
+
+def test_limits_by_zone_make_the_threshold_relative(open_app: OpenApp) -> None:
+    app = compared(at_privacy(open_app, **SPECTRAL), "limits")
+    assert "Upload the limits first" in texts(app)
+    assert "The threshold is missing" in texts(app)
+    given(app, limits_of(app))
+    number = app.number_input(key=key_of(app, "threshold_limits"))
+    assert (number.label, number.value) == ("the threshold (times the limit there)", 1.0)
+    number.set_value(1.1).run()
+    assert "A hexagon is inside where its value is above 1.1 times the limit of its zone." in texts(app)
+    settings = work_of(app).settings()
+    assert (settings.threshold, settings.change) == (1.1, False)
+    relative = load_project(settings).relative
+    assert relative is not None
+    assert relative.field[:2].tolist() == [400_000.0, 400_001.0]
+    press(app, "Search for the best design")
+    assert found_of(app).project.settings.limits == settings.limits
+    compared(app, "value")
+    assert work_of(app).choices["limits"] is None
+
+
+def test_limits_that_leave_hexagons_out_are_one_sentence(open_app: OpenApp) -> None:
+    app = compared(at_privacy(open_app, **SPECTRAL), "limits")
+    given(app, limits_of(app, missing=1))
+    assert "The limits cannot be used: 1 of" in texts(app)
+    assert work_of(app).choices["limits"] is None
+
+
+def test_change_is_asked_against_the_public_map(open_app: OpenApp) -> None:
+    app = compared(at_privacy(open_app, mechanisms=("spectral-statistics",), prior_mean=True), "change")
+    number = app.number_input(key=key_of(app, "threshold_change"))
+    assert (number.label, number.value) == ("the threshold (times the public map)", 1.0)
+    number.set_value(1.05).run()
+    assert "above 1.05 times what the public map says" in texts(app)
+    settings = work_of(app).settings()
+    assert (settings.change, settings.threshold, settings.prior_mean) == (True, 1.05, None)
+    press(app, "Search for the best design")
+    assert found_of(app).project.settings.change
+
+
+def test_change_is_not_offered_where_the_reference_is_not_published(open_app: OpenApp) -> None:
+    app = at_privacy(open_app, **SPECTRAL)
+    work_of(app).choose(reference_public=False, public_counts=None, change=True)
+    app.run()
+    assert app.selectbox(key=key_of(app, "against")).options == [
+        "One value for the whole map",
+        "Limits that differ by zone, from a file",
+    ]
+    assert work_of(app).choices["change"] is False

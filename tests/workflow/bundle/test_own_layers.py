@@ -1,0 +1,217 @@
+"""The curator's public layers in a bundle: written, read within limits, drawn everywhere, told apart."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from geo import Domain, rfc7946_findings
+from geo.own_layers import OwnLayer
+from geo.own_reading import own_layer
+from geo.surroundings import Surroundings
+from tests.workflow.bundle.bundle_samples import make_release
+from tests.workflow.bundle.test_areas import square
+from tests.workflow.bundle.test_exports import sealed
+from tests.workflow.bundle.test_map_page import Page
+from tests.workflow.lint.test_lint_bundles import zipped
+from workflow.bundle import BundleError
+from workflow.bundle.own_layers import layers_bytes, read_layers
+from workflow.bundle.page.boroughs import borough_table
+from workflow.bundle.page.drawn import Released, drawing
+from workflow.bundle.print_map import map_png
+from workflow.bundle.read import Bundle, bundle_from_contents
+from workflow.bundle.view import Viewer
+from workflow.bundle.write import bundle_contents
+from workflow.lint import lint_bundle
+
+Contents = dict[str, bytes]
+EVIL = "<b>West</b>"
+LAYER = {
+    "type": "FeatureCollection",
+    "features": [
+        square(-0.20, 51.47, -0.14, 51.54, name=EVIL),
+        square(-0.14, 51.47, -0.05, 51.54, name="East & more"),
+        {
+            "type": "Feature",
+            "properties": {"name": "Road"},
+            "geometry": {"type": "LineString", "coordinates": [[-0.2, 51.5], [-0.05, 51.52]]},
+        },
+        {
+            "type": "Feature",
+            "properties": {"name": "Station"},
+            "geometry": {"type": "Point", "coordinates": [-0.1, 51.5]},
+        },
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def layers(domain: Domain) -> tuple[OwnLayer, ...]:
+    return (own_layer(LAYER, domain, "boroughs"),)
+
+
+@pytest.fixture(scope="module")
+def contents(domain: Domain, layers: tuple[OwnLayer, ...]) -> Contents:
+    return bundle_contents(make_release(domain, layers=layers))
+
+
+@pytest.fixture(scope="module")
+def bundle(contents: Contents) -> Bundle:
+    return bundle_from_contents(contents)
+
+
+def test_layers_come_back_as_they_went(contents: Contents, bundle: Bundle) -> None:
+    written = json.loads(contents["layers.geojson"])
+    assert rfc7946_findings(written) == []
+    assert written["declared"].startswith("Public layers that the curator declared to be public.")
+    assert [one["properties"] for one in written["features"]] == [
+        {"layer": "boroughs", "label": label} for label in (EVIL, "East & more", "Road", "Station")
+    ]
+    assert read_layers(layers_bytes(bundle.layers)) == bundle.layers
+    [layer] = bundle.layers
+    assert [one.kind for one in layer.features] == ["area", "area", "line", "point"]
+
+
+def test_a_bundle_without_layers_has_no_such_file(release: Any) -> None:
+    assert "layers.geojson" not in bundle_contents(release)
+
+
+def edited(contents: Contents, edit: Callable[[Any], None]) -> Contents:
+    value = json.loads(contents["layers.geojson"])
+    edit(value)
+    return sealed({**contents, "layers.geojson": json.dumps(value).encode()})
+
+
+def _repeat(value: Any) -> None:
+    value["features"] *= 501
+
+
+def _point(coordinates: Any) -> Callable[[Any], None]:
+    def edit(value: Any) -> None:
+        value["features"][3]["geometry"]["coordinates"] = coordinates
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (_repeat, "1 to 2,000 features"),
+        (lambda value: value["features"].clear(), "1 to 2,000 features"),
+        (lambda value: value["features"][0]["properties"].update(price=7), "a layer and a label"),
+        (lambda value: value["features"][0]["properties"].update(label=7), "are texts"),
+        (lambda value: value["features"][0]["properties"].update(label="x" * 101), "too long"),
+        (lambda value: value["features"][0]["properties"].update(label="a\u202eb"), "cannot be shown"),
+        (lambda value: value["features"][0]["properties"].update(layer=""), "no name"),
+        (lambda value: value["features"][0].update(geometry=None), "without a shape"),
+        (_point([[1000.0, 51.5]]), "not degrees"),
+        (_point([["a", 51.5]]), "not GeoJSON"),
+        (_point([[-0.1 + k * 1e-6, 51.5] for k in range(20_001)]), "more than 20,000 corners"),
+        (
+            lambda value: (
+                [one["properties"].update(layer=f"layer {k}") for k, one in enumerate(value["features"] * 2)]
+                and value.update(
+                    features=[
+                        {**value["features"][3], "properties": {"layer": str(k), "label": ""}}
+                        for k in range(6)
+                    ]
+                )
+            ),
+            "6 layers are too many",
+        ),
+    ],
+)
+def test_what_no_release_writes_is_refused(
+    contents: Contents, edit: Callable[[Any], None], said: str
+) -> None:
+    with pytest.raises(BundleError, match=said):
+        bundle_from_contents(edited(contents, edit))
+
+
+def test_layers_are_checked_against_their_sum(contents: Contents) -> None:
+    with pytest.raises(BundleError, match=r"layers.geojson was changed"):
+        bundle_from_contents({**contents, "layers.geojson": contents["layers.geojson"] + b"\n"})
+
+
+def test_picture_label_and_page_show_lines_dots_and_names(contents: Contents, bundle: Bundle) -> None:
+    for name in ("label.html", "map.html"):
+        page = contents[name].decode()
+        assert "&lt;b&gt;West&lt;/b&gt;</text>" in page
+        assert "East &amp; more</text>" in page
+        assert EVIL not in page
+        assert page.count('r="5"') == 1
+    assert bundle.label_html == contents["label.html"].decode()
+    statement = dict(bundle.statement)
+    plain = map_png(statement, bundle.domain, bundle.published)
+    assert map_png(statement, bundle.domain, bundle.published, bundle.layers) == contents["map.png"] != plain
+
+
+def test_the_page_draws_the_layers_in_its_own_numbers(bundle: Bundle) -> None:
+    near = Surroundings(own=bundle.layers, middle=bundle.domain.middle[0])
+    data = drawing(Released(bundle.statement, bundle.domain, bundle.paths, bundle.field, False, near))
+    assert [len(line) for line in data["own"]] == [10, 10, 4]
+    [[x, y]] = data["marks"]
+    assert 0.6 < x / data["width"] < 0.75
+    assert 0.5 < y / data["height"] < 0.7
+    assert [name for name, _, _ in data["names"]] == ["Road", "East & more", EVIL, "Station"]
+
+
+def test_the_page_has_a_table_of_its_areas(contents: Contents, bundle: Bundle) -> None:
+    page = Page(contents["map.html"])
+    assert "Areas: share above £442,413" in page.text
+    assert "The interval holds it with 90 % confidence, given the release." in page.text
+    heads = [attrs for tag, attrs in page.tags if tag == "th" and attrs.get("scope") == "row"]
+    assert len(heads) >= 2
+    table = borough_table(
+        bundle.domain, bundle.layers, bundle.published, None, bundle.paths, Viewer(bundle).level(None)
+    )
+    assert table is not None
+    assert [row[0] for row in table.rows] == ["East & more", EVIL]
+    assert all(re.fullmatch(r"\d+ %", row[1]) for row in table.rows)
+    assert all(re.fullmatch(r"\d+ % to \d+ %", row[2]) for row in table.rows)
+    assert table.left_out == 0
+
+
+def test_shares_of_a_half_are_a_half(domain: Domain, layers: tuple[OwnLayer, ...], bundle: Bundle) -> None:
+    """Everything east of the border lies above: so does all of the one area, and nothing of the other."""
+    east = domain.centres_lonlat[:, 0] > -0.14
+    paths = np.where(east, 1.0, -1.0)[None, :]
+    products = replace(bundle.published, votes=east.astype(float), vote_set=east)
+    few = borough_table(domain, layers, products, None, paths, 0.0)
+    many = borough_table(domain, layers, products, None, np.repeat(paths, 10, axis=0), 0.0)
+    assert few is not None
+    assert many is not None
+    assert few.intervals is False
+    assert "too few draws of its field for intervals: that takes 10" in few.note
+    assert [row[2] for row in few.rows] == ["–", "–"]
+    assert [row[0] for row in few.rows] == ["East & more", EVIL]
+    shares = [int(row[1].removesuffix(" %")) for row in few.rows]
+    assert shares[0] >= 97
+    assert shares[1] <= 4
+    assert [row[1] for row in many.rows] == [row[1] for row in few.rows]
+    assert all(row[2] == f"{row[1]} to {row[1]}" for row in many.rows)
+
+
+def test_without_named_areas_there_is_no_table(domain: Domain, bundle: Bundle) -> None:
+    roads = own_layer({**LAYER, "features": LAYER["features"][2:]}, domain, "roads")  # type: ignore[index]
+    unnamed = own_layer(LAYER, domain, "boroughs", "")
+    for layer in (roads, unnamed):
+        assert borough_table(domain, (layer,), bundle.published, None, bundle.paths, 0.0) is None
+
+
+def test_the_lint_finds_the_papers_as_they_were_written(contents: Contents) -> None:
+    assert "paper-changed" not in {finding.code for finding in lint_bundle(zipped(contents))}
+    changed = {**contents, "map.html": contents["map.html"].replace(b"East &amp; more", b"East &amp; less")}
+    assert "paper-changed" in {finding.code for finding in lint_bundle(zipped(changed))}
+
+
+def test_what_the_file_is_stands_in_the_readme(contents: Contents, root: Path) -> None:
+    assert "layers.geojson" in contents["README.txt"].decode()
+    assert "`layers.geojson`" in (root / "docs" / "bundle.md").read_text()

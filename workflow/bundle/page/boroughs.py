@@ -1,0 +1,88 @@
+"""The table of a map's own areas: how much of each lies beyond the threshold, and how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from geo import Domain
+from geo.own_layers import OwnLayer
+from workflow.bundle.area_shares import CONFIDENCE, FEWEST, AreaAnswer, shares_of
+from workflow.bundle.own_layers import named_areas_of
+from workflow.bundle.products import Floats, Products
+
+MOST = 100
+
+
+@dataclass(frozen=True)
+class BoroughTable:
+    """The table.
+
+    Parameters
+    ----------
+    rows
+        name, share and interval in words, and how much of the area the hexagons cover; largest share first
+    left_out
+        areas that found no place in the table
+    intervals
+        whether the release has draws enough to say how surely
+    """
+
+    rows: tuple[tuple[str, str, str, str], ...]
+    left_out: int
+    intervals: bool
+
+    @property
+    def note(self) -> str:
+        """What the columns mean, and what is not in the table."""
+        said = "The share is that of the area's hexagons, by the part of them that lies in it."
+        if self.intervals:
+            said += f" The interval holds it with {CONFIDENCE * 100:.0f} % confidence, given the release."
+        else:
+            said += f" The release has too few draws of its field for intervals: that takes {FEWEST}."
+        if self.left_out:
+            said += f" {self.left_out:,} more areas: python -m workflow areas says them all."
+        return said
+
+
+def borough_table(
+    domain: Domain,
+    layers: Sequence[OwnLayer],
+    products: Products,
+    field: tuple[Floats, Floats] | None,
+    draws: Floats,
+    level: float,
+) -> BoroughTable | None:
+    """The table of the named areas in a map's own layers; None where there are none.
+
+    Parameters
+    ----------
+    products
+        at the threshold of the table
+    draws
+        (J, N) joint draws of the field, response units
+    level
+        that threshold, response units
+    """
+    areas = named_areas_of(layers, domain)
+    if areas is None:
+        return None
+    if draws.shape[0] >= FEWEST:
+        answers = shares_of(areas, field, draws, level, products.direction)
+    else:
+        chance = products.votes if products.probability is None else products.probability
+        shares = (areas.weights @ chance / areas.weights.sum(axis=1)).tolist()
+        each = zip(areas.names, shares, areas.covered.tolist(), strict=True)
+        answers = [AreaAnswer(name, share, None, None, CONFIDENCE, part) for name, share, part in each]
+    ordered = sorted(answers, key=lambda one: (-(one.share or 0.0), one.name))
+    rows = tuple(_row(one) for one in ordered[:MOST])
+    return BoroughTable(rows, max(0, len(ordered) - MOST), draws.shape[0] >= FEWEST)
+
+
+def _row(one: AreaAnswer) -> tuple[str, str, str, str]:
+    interval = "–" if one.low is None or one.high is None else f"{_part(one.low)} to {_part(one.high)}"
+    return one.name, _part(one.share or 0.0), interval, "all" if one.covered > 0.995 else _part(one.covered)
+
+
+def _part(share: float) -> str:
+    return f"{100.0 * share:.0f} %"
