@@ -78,14 +78,24 @@ class Surroundings:
     middle: float = 0.0
 
     @property
-    def named(self) -> tuple[Place, ...]:
-        """The names of the own layers and the places, the more important first."""
-        own = tuple(
+    def own_names(self) -> tuple[Place, ...]:
+        """The names of the own layers, those of each layer by its size."""
+        return tuple(
             Place(one.name, float(self._near(one.at[0])), one.at[1], OWN_SIZE)
             for layer in self.own
             for one in layer.labels
         )
-        return (*own, *self.places)
+
+    @property
+    def other_names(self) -> tuple[Place, ...]:
+        """The places that no own layer names: one name does not stand twice."""
+        own = {one.name.casefold() for one in self.own_names}
+        return tuple(one for one in self.places if one.name.casefold() not in own) if own else self.places
+
+    @property
+    def named(self) -> tuple[Place, ...]:
+        """The names of the own layers and the other places, the more important first."""
+        return (*self.own_names, *self.other_names)
 
     @property
     def source(self) -> str:
@@ -127,7 +137,7 @@ class Surroundings:
             "land": [_packed(line) for line in self.land],
             "borders": [_packed(line) for line in self.borders],
             "places": [
-                [p.name, round(p.longitude, 4), round(p.latitude, 4), p.population] for p in self.places
+                [p.name, round(p.longitude, 4), round(p.latitude, 4), p.population] for p in self.other_names
             ],
             "own": [
                 {

@@ -30,13 +30,12 @@ def own_areas(viewer: Viewer) -> None:
     side = "above" if viewer.direction == "above" else "at most"
     st.header(f"Areas: share {side} {plain(value)}", anchor=False)
     st.markdown(plain(table.note))
-    names, shares, intervals, covered = zip(*table.rows, strict=True)
     st.table(
         {
-            "Area": [plain(name) for name in names],
-            "Share": list(shares),
-            "Interval": list(intervals),
-            "Covered by hexagons": list(covered),
+            "Area": [plain(row[0]) for row in table.rows],
+            "Share": [plain(row[1]) for row in table.rows],
+            "Interval": [plain(row[2]) for row in table.rows],
+            "Covered by hexagons": [plain(row[3]) for row in table.rows],
         },
         hide_index=True,
         border="horizontal",

@@ -12,7 +12,7 @@ import shapely
 from geo import DomainError, domain_from_bbox
 from geo.own_layers import Feature, OwnLayer, clean, corners_of
 from geo.own_reading import fitted, label_columns, own_layer, shape_of
-from geo.surroundings import around
+from geo.surroundings import Place, Surroundings, around
 
 DOMAIN = domain_from_bbox(-0.2, 51.45, 0.0, 51.55, 7)
 
@@ -172,3 +172,12 @@ def test_own_names_come_before_the_places_of_the_world() -> None:
     assert packed[0]["points"] == [[-0.1, 51.5]]
     assert packed[0]["names"][1] == ["East", -0.05, 51.5, 60_000]
     json.dumps(packed, allow_nan=False)
+
+
+def test_a_place_that_a_layer_names_does_not_stand_twice() -> None:
+    layer = own_layer(MIXED, DOMAIN, "x")
+    places = (Place("east", -0.04, 51.49, 9), Place("Elsewhere", -0.1, 51.5, 8))
+    known = Surroundings(own=(layer,), places=places, middle=-0.1)
+    assert [one.name for one in known.named] == ["River", "East", "West", "Station", "Elsewhere"]
+    assert [name for name, *_ in known.packed()["places"]] == ["Elsewhere"]
+    assert Surroundings(places=places).named == places

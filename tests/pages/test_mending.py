@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from geo import named_parts
 from pages.data.previews import look_at
-from pages.hexagons.places import domain_of, facts_of, parts_of, stray
+from pages.hexagons.places import columns_of, domain_of, facts_of, stray
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
-from tests.pages.conftest import press, texts
+from tests.pages.conftest import press
 from tests.pages.test_privacy import work_of
 from workflow.project.example import example_folder
 from workflow.settings import ReleaseSettings
@@ -87,11 +85,16 @@ def test_a_named_part_of_a_file_becomes_the_area(open_app: OpenApp, example: Rel
     districts = example_folder() / "generated-demo-districts.geojson"
     app.radio(key=f"region_way_{work_of(app).mark}").set_value("path").run()
     app.text_input(key=f"region_path_{work_of(app).mark}").set_value(str(districts)).run()
-    [part] = [box for box in app.selectbox if box.label == "Part of the file"]
+    [part] = [box for box in app.multiselect if box.label == "Parts of the file"]
     assert len(part.options) == 12
     whole = work_of(app).domain.size
-    part.set_value("North Deep").run()
+    part.set_value(["North Deep"]).run()
     assert not app.exception
-    assert 0 < work_of(app).domain.size < whole / 4
-    assert json.loads(parts_of(str(districts))["North Deep"]) == named_parts(districts)["North Deep"]
-    assert "North Deep" in texts(app) + part.value
+    one = work_of(app).domain.size
+    assert 0 < one < whole / 4
+    assert work_of(app).choices["features"] == ("North Deep",)
+    assert work_of(app).choices["region"] == str(districts)
+    [part] = [box for box in app.multiselect if box.label == "Parts of the file"]
+    part.set_value(["North Deep", part.options[0]]).run()
+    assert one < work_of(app).domain.size < whole / 2
+    assert "North Deep" in next(iter(columns_of(str(districts)).values()))

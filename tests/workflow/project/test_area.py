@@ -116,7 +116,7 @@ def test_places_of_private_records_are_no_layer(town: Town, tmp_path: Path) -> N
     domain = build_domain(settings)
     rows = np.loadtxt(town.private, delimiter=",", skiprows=1)[:10, :2]
     apart = np.column_stack([np.linspace(10.01, 10.11, 40), np.full(40, 50.04)])
-    observations, _ = load_source(settings.data)
+    observations, _ = load_source(settings.data, "ug/m3")
     for name, places, refused in (
         ("all.geojson", rows, True),
         ("moved.geojson", rows + 2e-5, False),

@@ -182,8 +182,7 @@ def _shape(domain: Domain, near: Surroundings) -> dict[str, Any]:
 
 
 def _names(near: Surroundings) -> tuple[Place, ...]:
-    own = near.named[: len(near.named) - len(near.places)]
-    return (*own[:OWN_NAMES], *near.places[:NAMES])
+    return (*near.own_names[:OWN_NAMES], *near.other_names[:NAMES])
 
 
 def own_lines(near: Surroundings) -> list[Floats]:

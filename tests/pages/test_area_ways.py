@@ -1,0 +1,142 @@
+"""Naming the area on its screen: around a place, by an outline, and public layers over the map."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from geo import DomainError, region_from_geojson
+from geo.surroundings import Place
+from pages.hexagons import own_layers, ways
+from pages.hexagons.ways import outline_file, place_words, take_outline
+from pages.shared.steps import DATA, HEXAGONS
+from tests.pages.conftest import press, texts
+from tests.pages.test_privacy import work_of
+from tests.workflow.bundle.test_areas import square
+from workflow.project.example import example_folder
+
+OpenApp = Callable[..., AppTest]
+
+
+def at_hexagons(open_app: OpenApp) -> AppTest:
+    app = press(open_app(DATA.path), "Use the generated example")
+    app.switch_page(HEXAGONS.path).run()
+    assert not app.exception
+    return app
+
+
+def test_a_place_and_its_reach_become_a_box(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = [Place("Northby", 2.2, 54.8, 9_000), Place("Northby", -80.0, 40.0, 70)]
+    monkeypatch.setattr(ways, "find_places", lambda name: tuple(here) if name == "North" else ())
+    monkeypatch.setattr(ways, "folder", Path)
+    app = at_hexagons(open_app)
+    mark = work_of(app).mark
+    app.radio(key=f"region_way_{mark}").set_value("place").run()
+    app.text_input(key=f"place_name_{mark}").set_value("Nowhere").run()
+    assert "No place of the world" in texts(app)
+    app.text_input(key=f"place_name_{mark}").set_value("North").run()
+    assert not app.exception
+    assert work_of(app).choices["bbox"] == (2.044, 54.7101, 2.356, 54.8899)
+    assert work_of(app).choices["region"] is None
+    app.number_input(key=f"place_reach_{mark}").set_value(5.0).run()
+    assert work_of(app).choices["bbox"] == (2.122, 54.755, 2.278, 54.845)
+    assert place_words(here[0]).replace("\\", "") == "Northby, 54.80° N, 2.20° E, about 9,000 people"
+
+
+def test_an_outline_is_read_like_a_file_of_a_stranger() -> None:
+    content = outline_file([[0.0, 51.0], [1.0, 51.0], [1.0, 52.0]])
+    assert json.loads(content) == {
+        "type": "Polygon",
+        "coordinates": [[[0.0, 51.0], [1.0, 51.0], [1.0, 52.0], [0.0, 51.0]]],
+    }
+    assert region_from_geojson(outline_file([[179.5, 0], [179.9, 0], [179.7, 1]])).shape.area > 0
+    assert json.loads(outline_file([[365.0, 1], [366.0, 1], [366.0, 2]]))["coordinates"][0][0] == [5.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        (None, "needs 3 to 500 corners"),
+        ("text", "needs 3 to 500 corners"),
+        ([[0, 51], [1, 51]], "needs 3 to 500 corners"),
+        ([[0, 51]] * 501, "needs 3 to 500 corners"),
+        ([[0, 51], [1, 51], [1, "52"]], "no corner"),
+        ([[0, 51], [1, 51], [1, 52, 3]], "no corner"),
+        ([[0, 51], [1, 51], {"x": 1}], "no corner"),
+        ([[0, 51], [1, 51], [1, float("nan")]], "no corner"),
+        ([[0, 51], [1, 51], [2, 51]], "encloses no area"),
+        ([[0, 91], [1, 91], [1, 92]], "90 degrees|degrees"),
+        ([[179, 0], [-179, 0], [-179, 1]], "antimeridian"),
+    ],
+)
+def test_what_is_no_outline_is_refused(sent: object, said: str) -> None:
+    with pytest.raises(DomainError, match=said):
+        outline_file(sent)
+
+
+def test_an_outline_becomes_the_area_and_a_bad_one_changes_nothing(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ways.linked_maps, "built", lambda: True)
+    app = at_hexagons(open_app)
+    work = work_of(app)
+    west, south, east, north = work.domain.region.bounds
+    ring = [[west, south], [east, south], [east, (south + north) / 2], [west, (south + north) / 2]]
+    take_outline(work, ring)
+    app.radio(key=f"region_way_{work.mark}").set_value("draw").run()
+    assert work_of(app).choices["region"] == work.uploads["drawn"]
+    assert work_of(app).domain.region.bounds == pytest.approx(
+        (west, south, east, (south + north) / 2), abs=1e-5
+    )
+    before = work.uploads["drawn"]
+    take_outline(work, [[0, 0]])
+    assert work.uploads["drawn"] == before
+
+
+def test_layers_are_drawn_named_and_taken_away(open_app: OpenApp) -> None:
+    app = at_hexagons(open_app)
+    work = work_of(app)
+    west, south, east, north = work.domain.region.bounds
+    boroughs = {
+        "type": "FeatureCollection",
+        "features": [
+            square(west, south, (west + east) / 2, north, name="A-town", code="1"),
+            square((west + east) / 2, south, east, north, name="B-town", code="2"),
+        ],
+    }
+    path = str(work.folder.keep("boroughs.geojson", json.dumps(boroughs).encode()))
+    own_layers._show(work, [path], ["name"])
+    app.run()
+    assert not app.exception
+    assert work.choices["layers"] == (path,)
+    assert {one.name for one in work.layers[0].labels} == {"A-town", "B-town"}
+    [column] = [box for box in app.selectbox if box.label.startswith("Names of")]
+    assert column.options == ["name", "code", "no names"]
+    column.set_value("code").run()
+    assert [one.label for one in work_of(app).layers[0].features] == ["1", "2"]
+    assert work_of(app).choices["label_columns"] == ("code",)
+    assert "boroughs: 2 features, 2 names" in texts(app)
+    press(app, "Remove the layers")
+    assert work_of(app).layers == ()
+    assert work_of(app).choices["layers"] == ()
+
+
+def test_a_layer_of_elsewhere_is_left_out_with_a_reason(open_app: OpenApp) -> None:
+    app = at_hexagons(open_app)
+    work = work_of(app)
+    far = {"type": "FeatureCollection", "features": [square(100.0, 0.0, 101.0, 1.0, name="far")]}
+    path = str(work.folder.keep("far.geojson", json.dumps(far).encode()))
+    own_layers._show(work, [path], ["name"])
+    assert work.layers == ()
+    assert work.choices["layers"] == ()
+
+
+def test_the_districts_of_the_example_are_a_layer(open_app: OpenApp) -> None:
+    work = work_of(at_hexagons(open_app))
+    path = str(example_folder() / "generated-demo-districts.geojson")
+    own_layers._show(work, [path], ["name"])
+    assert len(work.layers[0].areas) == 12
