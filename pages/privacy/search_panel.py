@@ -170,9 +170,9 @@ def _cutoffs(found: Found) -> None:
         st.caption("From which probability on a hexagon is inside, and what that does; no privacy cost.")
         st.table(
             {
-                "inside from": [row.cutoff for row in rows],
-                "agreement (IoU)": [row.agreement for row in rows],
-                "area off by": [row.area for row in rows],
+                "inside from": [plain(row.cutoff) for row in rows],
+                "agreement (IoU)": [plain(row.agreement) for row in rows],
+                "area off by": [plain(row.area) for row in rows],
             },
             hide_index=True,
             border="horizontal",
