@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from itertools import count as forever
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -136,9 +137,23 @@ class Drawn(Generic[T]):
     highest: float
 
 
+class Stopping(Protocol):
+    """When a selection stops: after each draw with a probability, and at the latest after so many."""
+
+    @property
+    def stop(self) -> float:
+        """Probability of stopping after each draw."""
+        ...
+
+    @property
+    def draws(self) -> int | None:
+        """Most draws, None without such a number."""
+        ...
+
+
 def select_privately(
     draws: Sequence[Callable[[Entropy], Drawn[T]]],
-    budget: SelectionBudget,
+    budget: Stopping,
     entropy: Entropy,
     *,
     simulation: bool = False,
@@ -148,9 +163,9 @@ def select_privately(
     Parameters
     ----------
     draws : sequence of callables
-        One for each public candidate. Each call trains on one half of the records at the budget's epsilon and
-        delta, and scores on the other half at the same cost; the halves were split without looking at values.
-    budget : SelectionBudget
+        One for each public candidate. Each call trains on one half of the records at the budget's cost of a
+        draw, and scores on the other half at the same cost; the halves were split without looking at values.
+    budget : SelectionBudget or RepetitionBudget
     entropy : Entropy
 
     Notes
@@ -164,7 +179,7 @@ def select_privately(
     if not draws:
         raise InvalidValue("a selection needs at least one candidate.")
     best: tuple[int, Drawn[T]] | None = None
-    for _ in range(budget.draws):
+    for _ in forever() if budget.draws is None else range(budget.draws):
         chance = entropy.uniform((2,))
         index = min(int(chance[0] * len(draws)), len(draws) - 1)
         found = draws[index](entropy)

@@ -19,14 +19,14 @@ from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.excursion.sets import Bools, agreed
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Ask, Budget, Design, HeldOut, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.released import Released
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
 from dpgp_core.noise.rounded_normal import distance_of, rounded_normal
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.simulation.world import SEED, World
+from dpgp_core.simulation.world import SEED, HeldOut, World
 from dpgp_core.spectral.sums import GridRecords, SpectralSums, release_sums
 
 RIDGES = (0.5, 1.0, 2.0)  # scatter of a record in units of the field's deviation

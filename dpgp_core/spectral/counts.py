@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -179,13 +180,14 @@ def read_counts(
     """
     total, a = float(prior.mean.sum()), features.values
     mean, white, relative = prior.mean, prior.white, prior.relative
-    kind = np.float32 if rough else np.float64
+    kind: np.dtype[Any] = np.dtype(np.float32 if rough else np.float64)
     rows = a.astype(kind, copy=False)
+    common = None if relative is None else relative.astype(kind, copy=False)
     for step in range(prior.rounds + 1):
         half = np.sqrt(white).astype(kind)[:, None] * rows
         inner, shared = (half.T @ half).astype(np.float64), None
-        if relative is not None:
-            shared = ((mean[:, None] * relative).astype(kind).T @ rows).astype(np.float64)
+        if common is not None:
+            shared = ((mean.astype(kind)[:, None] * common).T @ rows).astype(np.float64)
             inner += shared.T @ shared
         noisy = inner.copy()
         noisy[np.diag_indices_from(noisy)] += noise**2

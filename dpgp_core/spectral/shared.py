@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class SharedReadings:
         self._made = made
         some, self._between = made.nodes.thinned(thin)
         a, basis = made.features.values, made.basis
-        kind = np.float32 if made.plan.rough else np.float64
+        kind: np.dtype[Any] = np.dtype(np.float32 if made.plan.rough else np.float64)
         rows, smooth = a.astype(kind, copy=False), basis.rows.astype(kind, copy=False)
         left = np.sqrt(basis.rest).astype(kind)[:, None]
         private = made.noise.counts is not None

@@ -24,7 +24,7 @@ def _budget(found: Found, scale: alt.Scale) -> alt.Chart:
     ring = alt.Chart(alt.Data(values=rows)).mark_point(
         size=320, strokeWidth=2.5, color="#c2410c", shape="circle"
     )
-    return ring.encode(
+    drawn: alt.Chart = ring.encode(
         x="epsilon:Q",
         y=alt.Y("agreement:Q", scale=scale),
         tooltip=[
@@ -32,6 +32,7 @@ def _budget(found: Found, scale: alt.Scale) -> alt.Chart:
             alt.Tooltip("agreement:Q", title="agreement (IoU)", format=".2f"),
         ],
     )
+    return drawn
 
 
 def show(found: Found, key: str) -> FrontierPoint | None:

@@ -10,7 +10,7 @@ import streamlit as st
 from dpgp_core.mechanisms.registry import MECHANISMS
 from pages.hexagons.places import domain_of_choices
 from pages.privacy import search_panel
-from pages.privacy.ask import BUDGETS
+from pages.privacy.designs import BUDGETS
 from pages.shared.plain_text import plain
 from pages.shared.steps import PRIVACY
 from pages.shared.workspace import Found, Workspace

@@ -156,8 +156,8 @@ NOTES = (
     "places); judged by another program's Gaussian process on the same records, or by the true field.",
     "Rows that hide different things stand in blocks of their own: equal epsilons promise different things, "
     "and no place in one block says anything about another.",
-    "On the large maps (the cities) the sparse process, cloaking and functional noise are searched coarsely: "
-    "fewer designs are tried for them, which serves them worse than the others, and the table says so.",
+    "A coarse search tries fewer designs, on one simulated field in place of five, and serves its mechanism "
+    "worse than a full one would; each row says which it was.",
     f"'{PLAIN}' is what a map scores that shows every hexagon; a mechanism below it draws no useful map.",
     "Adaptive grid and quadtree are rivals without a Gaussian process; they exist in this benchmark only.",
 )

@@ -15,9 +15,19 @@ from dpgp_core.mechanisms.released import draw_release
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from studies.leaderboard.adaptive_grid import AdaptiveGrid, AdaptiveGridDesign, parts
+from studies.leaderboard.parts import merged
 from studies.leaderboard.quadtree import Quadtree, QuadtreeDesign, Tree
-from studies.leaderboard.run import COLUMNS, LeaderboardSettings, entered, ranked, run, tables_of
+from studies.leaderboard.run import (
+    COLUMNS,
+    SECONDS_OF,
+    LeaderboardSettings,
+    entered,
+    ranked,
+    run,
+    tables_of,
+)
 from studies.leaderboard.squares import noisy_totals, square_of
+from studies.tables import StudyResult
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(6, padding=1)
@@ -136,3 +146,22 @@ def test_a_quick_leaderboard_ranks_the_plumes() -> None:
     assert set(table.column("mechanism")) == {"Noisy cell statistics", "Private quadtree", "everything shown"}
     assert set(table.column("hides")) == {"values and places"}
     assert max(float(each or 0.0) for each in table.column("IoU")) > 0.5
+
+
+def test_a_part_takes_the_place_of_its_older_self_and_leaves_the_others() -> None:
+    def part(data: str, iou: float, seconds: dict[str, float]) -> StudyResult:
+        rows = [{**row("high", iou, 0.01), "data": data}]
+        total, said = sum(seconds.values()), {"releases": 60, SECONDS_OF: seconds}
+        return StudyResult("leaderboard", "full", said, (60,), "60", total, tables_of(ranked(rows)), ("n",))
+
+    def best(result: StudyResult, name: str) -> object:
+        return result.table(name).column("IoU")[0]
+
+    stored = merged(part("London, 1", 0.5, {"London": 9.0}), part("Meuse lead", 0.7, {"Meuse lead": 2.0}))
+    assert [table.name for table in stored.tables] == ["meuse-lead", "london-1"]
+    again = merged(stored, part("London, 1", 0.6, {"London": 5.0}))
+    assert (best(again, "london-1"), best(again, "meuse-lead")) == (0.6, 0.7)
+    assert again.settings[SECONDS_OF] == {"London": 5.0, "Meuse lead": 2.0}
+    assert again.seconds == 7.0
+    old = StudyResult("leaderboard", "full", {}, (60,), "60", 600.0, stored.tables, ())
+    assert merged(old, part("Plumes", 0.6, {"plumes": 5.0})).seconds == 605.0

@@ -50,11 +50,12 @@ def beside_words(result: SearchResult) -> str:
 def cutoff_words(result: SearchResult) -> str:
     """From which cutoff on hexagons are inside, what one half would reach, and the area errors of both.
 
-    "" where the mechanism tried one cutoff only, or where one half is chosen.
+    "" where the mechanism tried one cutoff only, one half is chosen, or they are those of another design.
     """
     chosen = result.chosen
     half = next((each for each in result.cutoffs if each.design.cutoff == HALF), None)
-    if half is None or chosen.design.cutoff == HALF:
+    own = any(each.design == chosen.design for each in result.cutoffs)
+    if half is None or not own or chosen.design.cutoff == HALF:
         return ""
     return (
         f"A hexagon is inside from a probability of {significant(chosen.design.cutoff, 2)} on: the agreement "

@@ -45,10 +45,10 @@ def at_budget(tuned: Tuned, epsilon: float) -> FrontierPoint | None:
 def moved_to(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Project, Tuned]:
     """The project and the search's answer as if it had been asked for the budget of this point.
 
-    What was said of the design at the other budget alone is left out.
+    What was said of the design at the other budget alone is left out; its cutoffs are kept for a way back.
     """
     settled, choice = settle_on(project, tuned, point)
-    result = replace(tuned.result, chosen=point.scored, on_edge=(), cutoffs=())
+    result = replace(tuned.result, chosen=point.scored, on_edge=())
     yardsticks = tuned.choice.yardsticks
     return settled, replace(tuned, result=result, choice=replace(choice, yardsticks=yardsticks), starts="")
 

@@ -12,6 +12,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.inducing.moments import Moments, sensitivity, symmetric_noise
 from dpgp_core.inducing.norms import grid_norm
 from dpgp_core.inducing.posterior import InducingPosterior, private_posterior, regularisation_bound
+from dpgp_core.inducing.repetition import RepetitionBudget, selection_epsilon
 from dpgp_core.inducing.selection import (
     Drawn,
     SelectionBudget,
@@ -146,3 +147,55 @@ def test_the_best_of_a_random_number_of_draws_is_kept() -> None:
     assert np.mean(lengths) == pytest.approx((1 - 0.9**40) / 0.1, abs=1.8)
     with pytest.raises(ValueError, match="SystemEntropy"):
         select_privately(draws, budget, SimulationEntropy(3))
+
+
+def test_the_renyi_price_of_a_selection() -> None:
+    """By hand at order 25.9 and b 15.2; the sharper price leaves each draw five times the rho."""
+    assert selection_epsilon(0.02, 1e-5, 0.01) == pytest.approx(2.16902, abs=1e-4)
+    rare, b, a = math.log(100.0), math.sqrt(math.log(100.0) / 0.02), 25.9
+    renyi = 0.02 * a + 2.0 * (b - 1.0) * 0.02 + 2.0 * rare / b + rare / (a - 1.0)
+    by_hand = renyi + math.log(1.0 - 1.0 / a) - (math.log(1e-5) + math.log(a)) / (a - 1.0)
+    assert selection_epsilon(0.02, 1e-5, 0.01) <= by_hand * (1.0 + 1e-9) < 2.20
+    sharp, plain = RepetitionBudget.of(3.0, 1e-5), SelectionBudget.of(3.0, 1e-5)
+    assert sharp.rho == pytest.approx(0.0380927, rel=1e-4)
+    assert sharp.rho > 5.0 * zcdp_of(plain.epsilon, plain.delta)
+    assert selection_epsilon(sharp.rho, 1e-5, 0.01) <= 3.0
+    assert (sharp.draws, sharp.stop) == (None, 0.01)
+    assert selection_epsilon(1e-12, 1e-5, 0.01) > 0.0
+    with pytest.raises(InvalidValue, match="too small"):
+        RepetitionBudget.of(1e-6, 1e-5)
+
+
+def test_the_renyi_price_holds_for_two_answers() -> None:
+    """The exact law of the best of a geometric number of draws, where a draw's score is one of two answers.
+
+    With P(high) = p a draw, the best is low with probability `stop (1 - p)/(1 - (1 - stop)(1 - p))`.
+    """
+    stop, delta = 0.05, 1e-3
+    for bias in (0.02, 0.1, 0.3):
+        rho = 0.5 * bias**2  # pure bias-DP is bias^2/2-zCDP
+        low, high = 1.0 / (1.0 + math.exp(bias)), 1.0 / (1.0 + math.exp(-bias))
+        worst = selection_epsilon(rho, delta, stop)
+        for one, other in ((low, high), (high, low)):
+            missed = [stop * (1.0 - p) / (1.0 - (1.0 - stop) * (1.0 - p)) for p in (one, other)]
+            pairs = ((missed[0], missed[1]), (1.0 - missed[0], 1.0 - missed[1]))
+            excess = sum(max(0.0, a - math.exp(worst) * b) for a, b in pairs)
+            assert excess <= delta
+
+
+def test_a_selection_without_a_largest_number_stops_by_its_coin() -> None:
+    seen: list[int] = []
+
+    def draw(entropy: Entropy) -> Drawn[str]:
+        seen.append(1)
+        return Drawn("a", float(len(seen)), 1e9)
+
+    found = select_privately([draw], RepetitionBudget(0.1, 0.01), SimulationEntropy(4), simulation=True)
+    assert found is not None
+    assert found[1].score == len(seen)  # scores rise, so the last draw is the best
+    lengths = []
+    for seed in range(60):
+        seen.clear()
+        select_privately([draw], RepetitionBudget(0.1, 0.1), SimulationEntropy(seed), simulation=True)
+        lengths.append(len(seen))
+    assert 7.0 < float(np.mean(lengths)) < 14.0  # 10 on average

@@ -119,5 +119,6 @@ def test_a_cutoff_below_one_half_is_said_with_both_areas(tuned: Tuned) -> None:
     )
     assert cutoff_words(replace(result, chosen=half)) == ""
     assert cutoff_words(replace(result, cutoffs=())) == ""
+    assert cutoff_words(replace(result, cutoffs=(half,))) == ""  # those of another design
     blind = replace(result, cutoffs=(replace(half, utility=replace(half.utility, area_error=math.nan)), low))
     assert cutoff_words(blind).endswith("From one half on it would be 0.82.")

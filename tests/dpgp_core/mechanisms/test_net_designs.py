@@ -1,0 +1,89 @@
+"""Safety net: what mechanisms offer a search, in literal numbers, and which designs do not exist."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpgp_core.errors import DesignError
+from dpgp_core.mechanisms.base import Ask, Budget
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.path_reading import PathReader
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.spectral_statistics import SpectralStatisticsDesign
+from tests.dpgp_core.hexmap import disk
+
+LATTICE = disk(3, padding=1)
+PUBLIC = PublicFacts(LATTICE, 150, places_public=True)
+PRIVATE = PublicFacts(LATTICE, 150)
+ASK = Ask(("car",), paths=3)
+LABELS = ("bin-means", "cloaking", "functional")
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_a_given_model_of_public_places_has_the_middle_scale_and_private_places_have_none(name: str) -> None:
+    mechanism = MECHANISMS[name]
+    assert mechanism.given(PRIVATE, ASK, 1500.0, 2.0) is None
+    design = mechanism.given(PUBLIC, ASK, 1500.0, 2.0)
+    assert design is not None
+    model = (design.prior, design.lengthscale, design.ridge, design.scale)  # type: ignore[attr-defined]
+    assert model == ("car", 1500.0, 2.0, 0.6)
+
+
+def test_a_given_sparse_process_has_points_one_range_apart() -> None:
+    design = MECHANISMS["sparse-gp"].given(PRIVATE, ASK, 1500.0, 2.0)
+    assert design is not None
+    assert design.paths == 100
+    model = (design.prior, design.lengthscale, design.ridge, design.scale)  # type: ignore[attr-defined]
+    assert model == ("car", 1500.0, 2.0, 0.6)
+    assert (design.spacing, design.mu) == (1500.0, 1.0)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("name", "cutoffs"),
+    [
+        *((name, (0.5, 0.45, 0.4, 0.35)) for name in LABELS),
+        ("sparse-gp", (0.5, 0.45, 0.4, 0.35)),
+    ],
+)
+def test_the_cutoffs_that_cost_nothing_and_are_all_tried(name: str, cutoffs: tuple[float, ...]) -> None:
+    mechanism = MECHANISMS[name]
+    design = mechanism.given(PUBLIC, ASK, 1500.0, 2.0)
+    assert design is not None
+    tried = dict.fromkeys(each.cutoff for each in mechanism.variants(design, ASK))
+    assert tuple(tried) == cutoffs
+
+
+def test_the_cutoffs_of_spectral_statistics() -> None:
+    design = SpectralStatisticsDesign("water-filled", "car", 900.0, 0.5, 0.1, 0.6, 1.0, 1.2, 1.0)
+    variants = MECHANISMS["spectral-statistics"].variants(design, ASK)
+    assert tuple(each.cutoff for each in variants) == (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
+
+
+@pytest.mark.parametrize("name", ["cloaking", "functional", "sparse-gp"])
+def test_a_budget_is_met_from_below_by_a_part_in_a_million_million(name: str) -> None:
+    mechanism = MECHANISMS[name]
+    design = mechanism.given(PUBLIC, ASK, 1500.0, 2.0)
+    found = mechanism.calibrate(design, PUBLIC, Budget(1.0, 1e-5))
+    assert found is not None
+    exact = 0.26805112321129176  # of epsilon 1 at delta 1e-5
+    assert 5e-13 < 1.0 - found.mu / exact < 2e-12  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("change", [{"paths": 0}, {"cutoff": 0.0}, {"smoothing": -1}])
+def test_a_design_of_paths_keeps_the_laws_of_all_designs(change: dict[str, float]) -> None:
+    design = PosteriorSamplingDesign("car", 1500.0, 2.0, 0.5)
+    with pytest.raises(DesignError):
+        replace(design, **change)  # type: ignore[arg-type]
+
+
+def test_a_fifth_of_the_fields_variance_is_common_to_all_cells() -> None:
+    """Beside the constant stand the patterns and what they leave out, with the other four fifths."""
+    basis = PathReader(PosteriorSamplingDesign("car", 1500.0, 3.0, 0.3), PRIVATE)._basis(1.0)
+    rows = np.asarray(basis.rows)
+    assert rows[:, -1] ** 2 == pytest.approx(np.full(LATTICE.size, 0.2))
+    variance = (rows[:, :-1] ** 2).sum(axis=1) + basis.rest
+    assert variance == pytest.approx(np.full(LATTICE.size, 0.8), abs=0.02)
