@@ -181,3 +181,9 @@ def test_a_place_that_a_layer_names_does_not_stand_twice() -> None:
     assert [one.name for one in known.named] == ["River", "East", "West", "Station", "Elsewhere"]
     assert [name for name, *_ in known.packed()["places"]] == ["Elsewhere"]
     assert Surroundings(places=places).named == places
+
+
+def test_columns_that_are_called_a_name_come_first() -> None:
+    named = collection(feature(POINT, area="1", LAD_NM="x", name="y", zone="z"))
+    assert label_columns(named) == ("name", "LAD_NM", "area", "zone")
+    assert own_layer(named, DOMAIN, "x").features[0].label == "y"

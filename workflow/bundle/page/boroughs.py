@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from workflow.bundle.own_layers import named_areas_of
 from workflow.bundle.products import Floats, Products
 
 MOST = 100
+DUST = 1e-9  # what is nearer to a whole per cent than that is one
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,10 @@ def borough_table(
 
 
 def _row(one: AreaAnswer) -> tuple[str, str, str, str]:
-    interval = "–" if one.low is None or one.high is None else f"{_part(one.low)} to {_part(one.high)}"
+    interval = "–"
+    if one.low is not None and one.high is not None:  # rounded outwards: it still holds what it held
+        low, high = math.floor(100.0 * one.low + DUST), math.ceil(100.0 * one.high - DUST)
+        interval = f"{low} % to {high} %"
     return one.name, _part(one.share or 0.0), interval, "all" if one.covered > 0.995 else _part(one.covered)
 
 
