@@ -122,6 +122,7 @@ def contests(choosing: int, judged: int) -> Iterator[str]:
     half = Window.of(lattice.centres, lattice.spacing).half
     for epsilon in EPSILONS:
         mu = float(gaussian_mu(epsilon, DELTA)) * (1.0 - 2.0**-40)
+        judged_of: dict[Kind, list[list[Score]]] = {kind: [] for kind in SHOWN}
         for name, designs in _designs(half, mu).items():
             mechanism = ConvCnp() if name == "convcnp" else SpectralStatistics()
             found: dict[Kind, list[list[Score]]] = {kind: [] for kind in SHOWN}
@@ -137,6 +138,7 @@ def contests(choosing: int, judged: int) -> Iterator[str]:
             for kind in SHOWN:
                 best = max(found[kind], key=lambda row: np.mean([score.iou for score in row[:choosing]]))
                 kept = best[choosing:]
+                judged_of[kind].append(kept)
                 error = np.std([score.iou for score in kept], ddof=1) / np.sqrt(len(kept))
                 design = designs[found[kind].index(best)]
                 chosen = getattr(design, "width", getattr(design, "lengthscale", 0.0))
@@ -145,6 +147,14 @@ def contests(choosing: int, judged: int) -> Iterator[str]:
                     f"{np.mean([s.nll for s in kept]):6.3f}  {np.mean([s.held for s in kept]):.3f}  "
                     f"{chosen:6.0f}"
                 )
+        for kind, (ours, theirs) in judged_of.items():
+            gain = np.array([one.iou - other.iou for one, other in zip(ours, theirs, strict=True)])
+            nats = np.array([one.nll - other.nll for one, other in zip(ours, theirs, strict=True)])
+            root = np.sqrt(gain.size)
+            yield (
+                f"{kind:8}  {epsilon:7.1f}  difference on the same fields: IoU {gain.mean():+.3f} "
+                f"({gain.std(ddof=1) / root:.3f}), NLL {nats.mean():+.3f} ({nats.std(ddof=1) / root:.3f})"
+            )
 
 
 def coverage(tasks: int) -> Iterator[str]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from data_loaders.errors import DataError
 from data_loaders.observations import Observations, OwnerWord
+from data_loaders.spool import strides
 
 Rule: TypeAlias = Literal["earliest", "spread", "scattered"]
 
@@ -152,29 +153,39 @@ def one_record_per_owner(observations: Observations) -> BoundedContributions:
         raise DataError(
             "Rows can be joined only where a column names the sensor or person of each row: choose it."
         )
-    table = pd.DataFrame(
-        {"owner": owner, "x": observations.x, "y": observations.y, "value": observations.value}
-    )
-    if observations.time is not None:
-        table["time"] = observations.time
-    groups = table.groupby("owner", sort=False)
-    if (groups[["x", "y"]].nunique() > 1).to_numpy().any():
-        raise DataError(
-            f"Some {word} has rows at several places, so its rows have no common place: bound the number of "
-            "its rows instead."
-        )
-    first = groups[["x", "y"]].first()
+    numbers, first, back = np.unique(owner, return_index=True, return_inverse=True)
+    for places in (observations.x, observations.y):
+        if any((places[rows] != places[first[back[rows]]]).any() for rows in strides(owner.size)):
+            raise DataError(
+                f"Some {word} has rows at several places, so its rows have no common place: bound the number "
+                "of its rows instead."
+            )
+    count = np.bincount(back)
+    ordered = observations.value[np.lexsort((observations.value, back))]
+    start = np.cumsum(count) - count
+    median = (ordered[start + (count - 1) // 2] + ordered[start + count // 2]) / 2.0
+    shown = np.argsort(first)  # owners in order of first appearance
     made = replace(
         observations,
-        x=first["x"].to_numpy(),
-        y=first["y"].to_numpy(),
-        value=groups["value"].median().to_numpy(),
-        owner=first.index.to_numpy(),
+        x=observations.x[first[shown]],
+        y=observations.y[first[shown]],
+        value=median[shown],
+        owner=numbers[shown],
         identifier=None,
-        time=None if observations.time is None else groups["time"].max().to_numpy(),
+        time=None if observations.time is None else _latest(observations.time, back, count.size)[shown],
+        place_sd=None if observations.place_sd is None else observations.place_sd[first[shown]],
     )
-    several = int((groups.size() > 1).sum())
+    several = int(np.count_nonzero(count > 1))
     return BoundedContributions(made, 1, made.size, owner.size - made.size, made.size, several, word)
+
+
+def _latest(time: NDArray[np.datetime64], group: NDArray[np.int64], groups: int) -> NDArray[np.datetime64]:
+    """(groups,) the latest known time of each group, NaT where none is known."""
+    nothing = np.iinfo(np.int64).min  # what NaT is as a number
+    latest = np.full(groups, nothing)
+    for rows in strides(time.size):
+        np.maximum.at(latest, group[rows], time[rows].astype("M8[s]").view(np.int64))
+    return latest.view("M8[s]")
 
 
 def _in_order(observations: Observations, owner: NDArray[np.int64], rule: Rule) -> NDArray[np.int64]:

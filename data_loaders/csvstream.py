@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from data_loaders.encoding import Utf8Stream
 from data_loaders.errors import DataError
+from data_loaders.guarded import tell_how_far
 from data_loaders.sources import Table
 
 BLOCK = 4 << 20  # bytes parsed at a time; a single row cannot be longer
@@ -162,6 +163,7 @@ def blocks(
                 taken += batch.num_rows
                 block = Block(columns, batch.num_rows, malformed)
                 malformed = 0
+                tell_how_far(table.stream)
                 yield block
     except DataError:
         raise

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from data_loaders.guarded import HEAD, Pieces
 
 Encoding: TypeAlias = Literal["utf-8", "utf-8-sig", "latin-1"]
-_CHUNK = 1 << 20
+_CHUNK = 4 << 20  # as much as the parser takes at a time: it works on what one read gives it
 
 
 def _as_latin1(error: UnicodeError) -> tuple[str, int]:

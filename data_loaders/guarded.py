@@ -7,9 +7,11 @@ import lzma
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from data_loaders.errors import DataError
 
@@ -86,6 +88,40 @@ class Meter:
             )
 
 
+Tell: TypeAlias = "Callable[[int], None]"
+_TELL: ContextVar[Tell | None] = ContextVar("told how far reading is", default=None)
+
+
+@contextmanager
+def reading(tell: Tell) -> Iterator[None]:
+    """Be told how far files are read while this holds, in this thread.
+
+    Parameters
+    ----------
+    tell : callable
+        Told after every few megabytes how many bytes of a file, as it lies there, were read; what it raises
+        ends the reading.
+    """
+    token = _TELL.set(tell)
+    try:
+        yield
+    finally:
+        _TELL.reset(token)
+
+
+def tell_how_far(stream: io.RawIOBase) -> None:
+    """Tell whoever wants to know how far a stream is read.
+
+    Parameters
+    ----------
+    stream : GuardedStream
+        Nothing is told of any other.
+    """
+    tell = _TELL.get()
+    if tell is not None and isinstance(stream, GuardedStream):
+        tell(stream.position)
+
+
 class Pieces(io.RawIOBase):
     """A byte stream that delivers what `_take` finds, piece by piece."""
 
@@ -152,6 +188,11 @@ class GuardedStream(Pieces):
             self._meter.add(self._name, len(data), self._seen, self._packed() if self._packed else None)
             return data
         raise failure  # outside the handler, so that no damaged bytes travel with the error
+
+    @property
+    def position(self) -> int:
+        """Bytes read so far of the file as it lies there, packed or not."""
+        return self._packed() if self._packed else self._seen
 
     def head(self) -> bytes:
         """Look at the first bytes, which a later read delivers again.

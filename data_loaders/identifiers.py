@@ -51,25 +51,54 @@ def as_bytes(names: Any) -> NDArray[np.bytes_]:
     (n,) bytes
         Letters of ASCII.
     """
-    return np.array([name.encode() for name in names.to_pylist()], dtype="S")
+    binary = names.cast(pa.binary())
+    widths = pc.unique(pc.binary_length(binary)).to_pylist()
+    if len(widths) == 1 and widths[0] > 0:  # as most files have it
+        whole = binary.cast(pa.binary(widths[0]))
+        letters = np.frombuffer(whole.buffers()[1], dtype=f"S{widths[0]}")
+        return letters[whole.offset : whole.offset + len(whole)]
+    return np.array(binary.to_pylist(), dtype="S")
 
 
 def _hashed(name: str) -> str:
     return hashlib.blake2b(name.encode(), digest_size=LONGEST // 2).hexdigest()
 
 
-def owner_numbers(column: Any) -> NDArray[np.int64]:
-    """Number the owners that a column names.
+class OwnerNumbers:
+    """Numbers the owners that a column names, block by block, from 0 in order of first appearance."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+
+    def of(self, column: Any) -> NDArray[np.int64]:
+        """Number the owners of one block.
+
+        Parameters
+        ----------
+        column : Arrow array of n strings without nulls
+
+        Returns
+        -------
+        (n,) int64
+            Equal numbers for equal names, over all blocks: blanks around a name do not count, capitals do.
+        """
+        encoded = pc.utf8_trim_whitespace(column).dictionary_encode()
+        names = encoded.dictionary.to_pylist()
+        numbers = np.array([self._known.setdefault(name, len(self._known)) for name in names], dtype=np.int64)
+        return np.asarray(numbers[np.asarray(encoded.indices.to_numpy(zero_copy_only=False))])
+
+
+def numbered_again(owner: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number owners without gaps where some have lost all their rows.
 
     Parameters
     ----------
-    column : Arrow array of n strings without nulls
+    owner : (n,) int64
 
     Returns
     -------
     (n,) int64
-        Equal numbers for equal names (blanks around a name do not count, capitals do), counted from 0 in
-        order of first appearance.
+        From 0 in order of first appearance.
     """
-    encoded = pc.utf8_trim_whitespace(column).dictionary_encode()
-    return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+    _, first, back = np.unique(owner, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[back], dtype=np.int64)

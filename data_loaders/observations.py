@@ -47,9 +47,15 @@ def crs_name(crs: str | int) -> str:
 
 
 def _column(values: Any, kind: str) -> NDArray[Any]:
+    if isinstance(values, np.memmap) and values.mode == "r" and values.dtype == _read(kind, values):
+        return values  # a long column on disk, which nobody can write to
     column = np.array(values, dtype=kind)  # a copy: nobody else may hold a writable view
     column.setflags(write=False)
     return column
+
+
+def _read(kind: str, values: NDArray[Any]) -> np.dtype[Any]:
+    return values.dtype if kind == "S" and values.dtype.kind == "S" else np.dtype(kind)
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,8 +65,12 @@ def postcode_keys(column: Any) -> NDArray[np.int64]:
         Equal for equal postcodes, -1 where an entry is none. Blanks and punctuation are removed and letters
         capitalised, so "E1  0AA", "e1 0aa" and "E10AA" agree.
     """
-    bare = pc.replace_substring_regex(pc.ascii_upper(column), r"[^A-Z0-9]", "")
+    capitals = pc.ascii_upper(column)
+    bare = pc.replace_substring(capitals, " ", "")
     good = mask(pc.match_substring_regex(bare, _SHAPE))
+    if not good.all():  # seldom: blanks of other kinds and punctuation, one entry at a time
+        bare = pc.replace_substring_regex(capitals, r"[^A-Z0-9]", "")
+        good = mask(pc.match_substring_regex(bare, _SHAPE))
     keys = np.full(len(good), -1, dtype=np.int64)
     if good.any():
         letters = np.asarray(bare.filter(pa.array(good)).to_numpy(zero_copy_only=False), dtype="S7")
@@ -135,6 +139,8 @@ class PostcodeTable:
             Positions in `x`, `y`; UNLOCATED or UNKNOWN (negative) where there is none.
         """
         place = _find(self.keys, keys, UNKNOWN)
+        if not self.unlocated.size:
+            return place
         without = (place == UNKNOWN) & (_find(self.unlocated, keys, UNKNOWN) >= 0)
         return np.where(without, UNLOCATED, place)
 
@@ -142,7 +148,8 @@ class PostcodeTable:
 def _find(ordered: NDArray[np.int64], keys: NDArray[np.int64], absent: int) -> NDArray[np.int64]:
     if ordered.size == 0:
         return np.full(keys.shape, absent, dtype=np.int64)
-    place = np.minimum(np.searchsorted(ordered, keys), ordered.size - 1)
+    different, back = np.unique(keys, return_inverse=True)  # in order: neighbours lie in one part of memory
+    place = np.minimum(np.searchsorted(ordered, different)[back], ordered.size - 1)
     return np.where(ordered[place] == keys, place, absent)
 
 

@@ -31,6 +31,7 @@ from data_loaders.price_paid import GENERATED_ID, layout_of
 from data_loaders.report import LoadReport, Tally
 from data_loaders.segments import SalesFilter, sales_filter
 from data_loaders.sources import Source, as_sources, open_tables, source_name
+from data_loaders.spool import STRIDE, Spool, chosen, strides
 from data_loaders.times import parse_times
 
 UNIT = "GBP"
@@ -47,19 +48,16 @@ _REPLACED = "replaced or deleted by a later row with the same transaction identi
 
 @dataclass
 class _Found:
-    """What is remembered of the rows met: 70 bytes for each that passed the filters, nothing of the others.
+    """What is remembered of the rows met: 64 bytes for each that passed the filters, nothing of the others.
 
-    Rows with record status C or D are remembered even when they are not kept (place < 0), since they
-    replace or delete an earlier row. Identifiers are held as 64-bit hashes: for the 30 million rows of the
-    complete file the probability that any two agree by chance is below 3e-5. Their names, 36 bytes each,
-    stay beside them: the ledger needs to know a record again.
+    All of it goes to disk where it is long (`Spool`). Rows with record status C or D are remembered even when
+    they are not kept (place < 0), since they replace or delete an earlier row. Rows are told apart by 64-bit
+    hashes of their identifiers: for the 30 million rows of the complete file the probability that any two
+    agree by chance is below 3e-5. The names, 36 bytes each, stay beside them: the ledger needs to know a
+    record again.
     """
 
-    identifier: list[NDArray[np.uint64]] = field(default_factory=list)
-    name: list[NDArray[np.bytes_]] = field(default_factory=list)
-    time: list[NDArray[np.datetime64]] = field(default_factory=list)
-    place: list[NDArray[np.int64]] = field(default_factory=list)
-    price: list[NDArray[np.float64]] = field(default_factory=list)
+    rows: Spool = field(default_factory=Spool)
     anonymous: int = 0
     generated: int = 0
     grouped: int = 0
@@ -135,30 +133,30 @@ def load_sales(
             formats.add(layout.words)
             for block in blocks(part, layout.width, layout.columns, header=layout.header):
                 _take(block, wanted, table, tally, found)
-    identifier, place, price = _joined(found.identifier), _joined(found.place), _joined(found.price)
-    last = _last_of_each(identifier)
-    located = place >= 0
+    last = last_of_each(found.rows.array("identifier", "u8"))
+    located = np.asarray(found.rows.array("place", "i4") >= 0)
     tally.drop(_REPLACED, int(np.count_nonzero(located & ~last)))
     kept = located & last
     if not kept.any():
         raise _nothing_left(name, wanted, tally, found)
-    where = place[kept]
     generated = found.generated > 0
     if generated and found.generated < int(np.count_nonzero(located)):
         raise DataError(f"{name} mixes generated and real sales: load them separately.")
+    columns = chosen({each: found.rows.array(each) for each in ("place", "price", "name", "time")}, kept)
+    x, y = _coordinates(columns["place"], table)
     observations = Observations(
-        x=table.x[where],
-        y=table.y[where],
+        x=x,
+        y=y,
         crs=table.crs,
-        value=price[kept],
+        value=columns["price"],
         unit=UNIT,
         kind="sale",
         title=("Generated sales (not real): " if generated else "HM Land Registry Price Paid: ")
         + wanted.title,
         generated=generated or table.generated,
         attribution=(GENERATED,) if generated else (LAND_REGISTRY, *table.attribution),
-        identifier=_joined(found.name)[kept],
-        time=_joined(found.time)[kept],
+        identifier=columns["name"],
+        time=columns["time"],
     )
     return observations, tally.report(name, observations.size, _notes(formats, wanted, table, found))
 
@@ -181,12 +179,12 @@ def _take(block: Block, wanted: SalesFilter, table: PostcodeTable, tally: Tally,
     price = np.full(block.rows, np.nan)
     rows = np.flatnonzero(alive)
     if rows.size:
-        chosen = pa.array(rows)
-        money = pc.utf8_ltrim(columns["price"].take(chosen), characters="£ ")
+        picked = pa.array(rows)
+        money = pc.utf8_ltrim(columns["price"].take(picked), characters="£ ")
         numbers = parse_numbers(money)
         found.grouped += numbers.grouped
         price[rows] = numbers.value
-        keys = postcode_keys(columns["postcode"].take(chosen))
+        keys = postcode_keys(columns["postcode"].take(picked))
         place[rows] = table.locate(keys)
         malformed = np.zeros(block.rows, dtype=bool)
         malformed[rows] = keys < 0
@@ -199,14 +197,16 @@ def _take(block: Block, wanted: SalesFilter, table: PostcodeTable, tally: Tally,
     keep = alive | deletes | changes
     if not keep.any():
         return
-    chosen = pa.array(np.flatnonzero(keep))
-    names = record_names(columns["id"].take(chosen))
+    left = pa.array(np.flatnonzero(keep))
+    names = record_names(columns["id"].take(left))
     found.generated += int(np.count_nonzero(mask(pc.starts_with(names, GENERATED_ID)) & alive[keep]))
-    found.identifier.append(_hashes(names, found))
-    found.name.append(as_bytes(names))
-    found.time.append(parse_times(columns["date"].take(chosen), day_first=True).time)
-    found.place.append(np.where(alive, place, UNKNOWN)[keep])
-    found.price.append(price[keep])
+    found.rows.add(
+        identifier=_hashes(names, found),
+        name=as_bytes(names),
+        time=parse_times(columns["date"].take(left), day_first=True).time,
+        place=np.where(alive, place, UNKNOWN)[keep].astype(np.int32),
+        price=price[keep],
+    )
 
 
 def _hashes(names: Any, found: _Found) -> NDArray[np.uint64]:
@@ -221,16 +221,40 @@ def _hashes(names: Any, found: _Found) -> NDArray[np.uint64]:
     return hashed
 
 
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    return np.concatenate(parts) if parts else np.empty(0, np.int64)
+def _coordinates(place: NDArray[np.int32], table: PostcodeTable) -> tuple[NDArray[Any], NDArray[Any]]:
+    """(k,) x and y of postcodes, a stride of rows at a time."""
+    spool = Spool()
+    for rows in strides(place.size):
+        spool.add(x=table.x[place[rows]], y=table.y[place[rows]])
+    return spool.array("x"), spool.array("y")
 
 
-def _last_of_each(identifier: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """True at the last row of every identifier."""
-    order = np.argsort(identifier, kind="stable")
-    ordered = identifier[order]
+def last_of_each(identifier: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Find the last row of every identifier, in memory for a part of the rows at a time.
+
+    Parameters
+    ----------
+    identifier : (n,) uint64
+        Hashes: as evenly spread as if drawn.
+
+    Returns
+    -------
+    (n,) bool
+        True at the last row of each.
+    """
     last = np.ones(identifier.size, dtype=bool)
-    last[order[:-1]] = ordered[:-1] != ordered[1:]
+    parts = max(1, -(-identifier.size // (4 * STRIDE)))
+    for part in range(parts):
+        at = np.concatenate(
+            [rows.start + np.flatnonzero(identifier[rows] % parts == part) for rows in strides(last.size)]
+            or [np.empty(0, np.int64)]
+        )
+        mine = np.asarray(identifier[at])
+        order = np.argsort(mine, kind="stable")
+        ordered = mine[order]
+        latest = np.ones(mine.size, dtype=bool)
+        latest[order[:-1]] = ordered[:-1] != ordered[1:]
+        last[at] = latest
     return last
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from data_loaders.csvstream import DELIMITERS, Block, Delimiter, blocks, mask, text
 from data_loaders.errors import DataError
 from data_loaders.guarded import LIMITS, Limits
-from data_loaders.identifiers import as_bytes, owner_numbers, record_names
+from data_loaders.identifiers import OwnerNumbers, as_bytes, numbered_again, record_names
 from data_loaders.layers import POINT_X, POINT_Y
 from data_loaders.numbers import Decimal, Numbers, parse_numbers
 from data_loaders.observations import Observations, OwnerWord
@@ -22,7 +22,9 @@ from data_loaders.places import WGS84, check_named, check_places, in_range, syst
 from data_loaders.report import LoadReport, Tally
 from data_loaders.sensortable import Shape, decimal_mark, shape_of
 from data_loaders.sources import Source, Table, open_tables, source_name
-from data_loaders.times import parse_times
+from data_loaders.spool import Column, strides
+from data_loaders.spool import chosen as kept_rows
+from data_loaders.times import DateOrder, read_times
 
 Wanted: TypeAlias = "str | int | float | Iterable[str | int | float]"
 _DELIMITER_WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -54,23 +56,35 @@ class _Columns:
 
 @dataclass
 class _Found:
-    """Columns kept so far, and how the tables were written."""
+    """Columns kept so far, on disk where they are long, and how the tables were written.
 
-    numbers: dict[str, list[NDArray[np.float64]]] = field(default_factory=dict)
-    texts: dict[str, list[Any]] = field(default_factory=dict)
+    Dates such as 3/4/2018 are kept as read with the day first and with the month first: which of the two is
+    meant may show in a later row.
+    """
+
+    numbers: dict[str, Column] = field(default_factory=dict)
+    names: Column = field(default_factory=Column)
+    owners: Column = field(default_factory=Column)
+    numbered: OwnerNumbers = field(default_factory=OwnerNumbers)
+    times: tuple[Column, Column] = field(default_factory=lambda: (Column(), Column()))
+    order: DateOrder = field(default_factory=DateOrder)
     systems: set[str] = field(default_factory=set)
     grouped: int = 0
     written: set[str] = field(default_factory=set)
     unmatched: set[str] = field(default_factory=set)
 
     def number(self, name: str) -> NDArray[np.float64]:
-        parts = self.numbers.get(name, [])
-        return np.concatenate(parts) if parts else np.empty(0)
+        return self.numbers.get(name, Column()).array()
 
-    def text(self, name: str, rows: NDArray[np.bool_]) -> Any:
-        """One Arrow column of the rows chosen."""
-        joined = pa.chunked_array(self.texts[name], pa.string()).combine_chunks()
-        return joined.filter(pa.array(rows))
+    def time(self) -> NDArray[np.datetime64]:
+        """When each row was measured, as its dates are meant."""
+        return self.times[int(self.order.month_comes_first())].array("M8[s]")
+
+    def add_times(self, column: Any) -> None:
+        read = read_times(column)
+        self.times[0].add(read.as_day_first)
+        self.times[1].add(read.as_month_first)
+        self.order = self.order.with_(read.order)
 
 
 def load_sensors(
@@ -167,24 +181,35 @@ def load_sensors(
     tally.drop("coordinates outside the range of longitude and latitude", int(np.count_nonzero(~inside)))
     if not inside.any():
         raise _nothing_left(name, value, tally, found)
-    times = parse_times(found.text(time, inside)) if time is not None else None
+    columns: dict[str, NDArray[Any]] = dict(x=places[0], y=places[1], value=found.number(chosen.value))
+    if identifier is not None:
+        columns["identifier"] = found.names.array("S1")
+    if time is not None:
+        columns["time"] = found.time()
+    if chosen.owner is not None:
+        columns["owner"] = found.owners.array("i8")
+    if place_sd is not None:
+        columns["place_sd"] = found.number(place_sd)
+    columns = kept_rows(columns, inside)
+    if chosen.owner is not None and not inside.all():
+        columns["owner"] = numbered_again(columns["owner"])
     observations = Observations(
-        x=places[0][inside],
-        y=places[1][inside],
+        x=columns["x"],
+        y=columns["y"],
         crs=system,
-        value=found.number(chosen.value)[inside],
+        value=columns["value"],
         unit=unit.strip(),
         kind="reading",
         title=kind_title.strip() or f"{value} ({unit.strip()})",
         attribution=tuple(attribution),
-        identifier=None if identifier is None else as_bytes(record_names(found.text(identifier, inside))),
-        time=None if times is None else times.time,
-        owner=None if chosen.owner is None else owner_numbers(found.text(chosen.owner, inside)),
+        identifier=columns.get("identifier"),
+        time=columns.get("time"),
+        owner=columns.get("owner"),
         owner_word=chosen.owner_word,
-        place_sd=None if chosen.place_sd is None else found.number(chosen.place_sd)[inside],
+        place_sd=columns.get("place_sd"),
     )
     said = _notes(found, observations, chosen)
-    if times is not None and times.day_first:
+    if found.order.slashed and not found.order.month_comes_first():
         said.append(f"Dates such as 3/4/2018 in column {time!r} were read with the day first.")
     return observations, tally.report(name, observations.size, tuple(said))
 
@@ -296,9 +321,14 @@ def _take(block: Block, chosen: _Columns, mark: Decimal, grouping: bool, tally: 
         alive = tally.drop_where(f"{chosen.owner_word} not named", nobody, alive)
     found.grouped += value.grouped + x.grouped + y.grouped
     for column, numbers in zip(chosen.numeric, read, strict=True):
-        found.numbers.setdefault(column, []).append(numbers.value[alive])
-    for name, column_text in texts.items():
-        found.texts.setdefault(name, []).append(column_text.filter(pa.array(alive)))
+        found.numbers.setdefault(column, Column()).add(numbers.value[alive])
+    texts = {name: column_text.filter(pa.array(alive)) for name, column_text in texts.items()}
+    if chosen.identifier is not None:
+        found.names.add(as_bytes(record_names(texts[chosen.identifier])))
+    if chosen.time is not None:
+        found.add_times(texts[chosen.time])
+    if chosen.owner is not None:
+        found.owners.add(found.numbered.of(texts[chosen.owner]))
 
 
 def _unreadable(numbers: Numbers) -> NDArray[np.bool_]:
@@ -327,13 +357,21 @@ def _nothing_left(name: str, value: str, tally: Tally, found: _Found) -> DataErr
     )
 
 
+def _places(made: Observations) -> int:
+    """How many different places the rows have."""
+    known = np.empty(0, dtype=np.complex128)
+    for rows in strides(made.size):
+        known = np.unique(np.concatenate([known, made.x[rows] + 1j * made.y[rows]]))
+    return int(known.size)
+
+
 def _notes(found: _Found, made: Observations, chosen: _Columns) -> list[str]:
     said = [f"Read with {written}." for written in sorted(found.written)]
     if found.grouped:
         said.append(f"{found.grouped:,} numbers were written with thousands separators.")
     if made.owners is not None:
         said.append(f"The readings belong to {made.owners:,} {chosen.owner_word}s.")
-    places = np.unique(made.x + 1j * made.y).size
+    places = _places(made)
     if places < made.size:
         advice = "" if chosen.conditions else "; filter by species or year if the table holds several"
         said.append(f"{made.size - places:,} rows share their coordinates with another row{advice}.")

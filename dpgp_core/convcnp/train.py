@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import math
 import time
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import save_file
 
 from dpgp_core.convcnp.inputs import network_inputs
 from dpgp_core.convcnp.network import LEAST_SD, shapes
@@ -21,12 +23,11 @@ RATE, WARM = 1.5e-3, 100
 
 def _torch() -> Any:
     try:
-        import torch
+        return importlib.import_module("torch")  # an extra of its own: nothing else may come to need it
     except ImportError as error:
         raise InvalidValue(
             "training needs PyTorch: pip install 'hexcursion[convcnp]'. A release does not need it."
         ) from error
-    return torch
 
 
 def fresh_weights(torch: Any, seed: int, device: str) -> dict[str, Any]:
@@ -94,8 +95,6 @@ def tensors(torch: Any, tasks: Tasks, device: str) -> tuple[Any, ...]:
 def train(out: Path, seconds: float, batch: int, seed: int, threads: int) -> None:
     """Train for a time and write weights, averaged over the last steps, and the log beside them."""
     torch = _torch()
-    from safetensors.numpy import save_file
-
     torch.set_num_threads(threads)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     weights = fresh_weights(torch, seed, device)

@@ -7,8 +7,10 @@ cancels, when the session is forgotten, and when the server is killed.
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
+import resource
 import shutil
 import signal
 import subprocess
@@ -16,10 +18,13 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pages.shared.jobs import whose
+from pages.shared.turns import Turns, at_once
 from pages.shared.uploads import PrivateFolder
 from workflow.errors import WorkflowError
 from workflow.progress import Report
@@ -30,6 +35,13 @@ HEARS = 0.1  # seconds between two looks at whether the person has cancelled
 MOST_WORKERS = 4  # of one search: other sessions search too
 ROOT = Path(__file__).resolve().parents[2]
 _SCRATCH = "TMPDIR"
+MEMORY = "HEXCURSION_MEMORY_GB"
+"""Environment variable: memory that one process of a computation may take; without it as much as there is."""
+
+TOO_LARGE = (
+    "The computation needs more memory than one may have here: take coarser hexagons, a smaller area or "
+    "fewer rows."
+)
 
 
 class Lost(WorkflowError):
@@ -37,7 +49,7 @@ class Lost(WorkflowError):
 
 
 def apart(report: Report, work: Callable[..., Result], *arguments: Any) -> Result:
-    """`work(report, *arguments)` in a process of its own; its result, or what it raised.
+    """`work(report, *arguments)` in a process of its own, when it is its turn; its result, or what it raised.
 
     Parameters
     ----------
@@ -51,6 +63,11 @@ def apart(report: Report, work: Callable[..., Result], *arguments: Any) -> Resul
     Lost
         Where the process ended without an answer.
     """
+    with _turns().turn(whose(), lambda why: report(0.0, why)):
+        return _in_a_process(report, work, arguments)
+
+
+def _in_a_process(report: Report, work: Callable[..., Result], arguments: tuple[Any, ...]) -> Result:
     scratch = PrivateFolder()
     ours, theirs = Pipe()
     child = subprocess.Popen(
@@ -88,6 +105,32 @@ def workers() -> int:
     return max(1, min(MOST_WORKERS, (os.cpu_count() or 1) - 1))
 
 
+@cache
+def _turns() -> Turns:
+    """The line of this server: one, whatever session asks."""
+    return Turns(at_once(os.cpu_count() or 1, workers()))
+
+
+def most_memory() -> int | None:
+    """Bytes that one process of a computation may take, of the environment; None for no limit.
+
+    Raises
+    ------
+    WorkflowError
+        Where the environment says something else than a number of gigabytes above 0.
+    """
+    said = os.environ.get(MEMORY, "").strip()
+    if not said:
+        return None
+    try:
+        bound = float(said) * 1e9
+    except ValueError:
+        bound = math.nan
+    if not 0.0 < bound < math.inf:
+        raise WorkflowError(f"{MEMORY} is a number of gigabytes above 0, not {said[:20]!r}.")
+    return int(bound)
+
+
 def _followed(connection: Connection, report: Report) -> Any:
     told: tuple[float, str] = (0.0, "Starting")
     while True:
@@ -106,6 +149,9 @@ def _followed(connection: Connection, report: Report) -> Any:
 def _child(handle: int) -> None:
     """What the process does: it hears what to do, tells how far it is, and answers once."""
     os.nice(NICER)
+    bound = most_memory()
+    if bound is not None:  # its worker processes have the same
+        resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
     connection = Connection(handle)
     work, arguments = connection.recv()
     threading.Thread(target=_end_with_server, args=(connection,), daemon=True).start()
@@ -115,6 +161,8 @@ def _child(handle: int) -> None:
 
     try:
         answer = ("done", work(tell, *arguments))
+    except MemoryError:
+        answer = ("failed", WorkflowError(TOO_LARGE))
     except Exception as error:
         answer = ("failed", _travelling(error))
     connection.send(answer)

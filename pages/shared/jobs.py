@@ -15,6 +15,22 @@ Report = Callable[[float, str], None]
 Stage = Literal["running", "done", "failed", "cancelled"]
 
 
+_THREAD = threading.local()
+
+
+def whose() -> str | None:
+    """The session whose job this thread runs; None in any other thread, and for a job of no session."""
+    return getattr(_THREAD, "session", None)
+
+
+def _session() -> str | None:
+    """The session whose screen is being run in this thread; None where there is no screen."""
+    from streamlit.runtime.scriptrunner import get_script_run_ctx  # not for a process apart, which has none
+
+    context = get_script_run_ctx(suppress_warning=True)
+    return None if context is None else context.session_id
+
+
 LEAST_SECONDS, LEAST_FRACTION, STEADY = 3.0, 0.1, 1.4
 Mark = tuple[float, float]  # seconds since the start, fraction done
 
@@ -66,6 +82,7 @@ class Job(Generic[Result]):
         self._result: Result | None = None
         self._error: BaseException | None = None
         self._marks: list[Mark] = []
+        self._session = _session()
         self._started = time.monotonic()
         self._ended: float | None = None
         self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
@@ -82,6 +99,7 @@ class Job(Generic[Result]):
         result: Result | None = None
         error: BaseException | None = None
         outcome: Stage
+        _THREAD.session = self._session
         try:
             result = work(self._report)
             self._report(1.0, "Done")

@@ -13,11 +13,13 @@ import weakref
 from functools import cache
 from pathlib import Path
 
+from workflow.project.read_before import UPLOADS
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 80
 # A process's uploads lie in one folder, whose lock it holds while it lives: the operating system lets go of
 # the lock however the process ends, and whoever starts next takes the folder away.
-_PREFIX, _BEGINNING, _LOCK = "hexcursion-uploads-", "hexcursion-beginning-", "lock"
+_PREFIX, _BEGINNING, _LOCK = UPLOADS, "hexcursion-beginning-", "lock"
 
 
 def sweep_uploads() -> int:

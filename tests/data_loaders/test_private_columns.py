@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from data_loaders import DataError, Observations, guess_columns, load_postcodes, load_sales, load_sensors
-from data_loaders.identifiers import as_bytes, owner_numbers, record_names
+from data_loaders.identifiers import OwnerNumbers, as_bytes, numbered_again, record_names
 from data_loaders.times import parse_times
 from tests.data_loaders.material import CANARY_PRICE, POSTCODES, reasons, refused, sale, sales_file
 
@@ -158,7 +158,11 @@ def test_identifiers_are_bounded_and_never_cut() -> None:
 
 
 def test_owners_are_numbered_by_first_appearance() -> None:
-    assert owner_numbers(pa.array(["b", " a", "b ", "A"])).tolist() == [0, 1, 0, 2]
+    numbers = OwnerNumbers()
+    assert numbers.of(pa.array(["b", " a", "b ", "A"])).tolist() == [0, 1, 0, 2]
+    assert numbers.of(pa.array(["A", "c", "a"])).tolist() == [2, 3, 1]  # the next block of the same table
+    assert numbers.of(pa.array([], pa.string())).tolist() == []
+    assert numbered_again(np.array([2, 5, 2, 0])).tolist() == [0, 1, 0, 2]
 
 
 def test_nothing_private_is_printed() -> None:

@@ -71,9 +71,36 @@ def test_only_the_proxy_reaches_the_composed_app() -> None:
     assert sorted(proxy["ports"]) == ["443:443", "80:80"]
 
 
+def test_an_office_keeps_ledger_search_and_readers_apart() -> None:
+    composed = yaml.safe_load((DEPLOY / "compose.office.yaml").read_text())
+    services = composed["services"]
+    assert sorted(services) == ["app", "ledger", "proxy", "scheduler", "viewer", "worker"]
+    reached = {name: set(service["networks"]) for name, service in services.items()}
+    assert reached["ledger"] == {"ledger"}
+    assert reached["scheduler"] == reached["worker"] == {"search"}
+    assert reached["viewer"] == {"inside"}
+    assert reached["app"] == {"inside", "ledger", "search"}
+    assert [name for name, service in services.items() if "ports" in service] == ["proxy"]
+    assert all(composed["networks"][name]["internal"] for name in ("inside", "ledger", "search"))
+    assert [volume.split(":")[0] for volume in services["viewer"]["volumes"]] == ["bundles"]
+    assert services["viewer"]["volumes"][0].endswith(":ro")
+    assert services["viewer"]["command"] == ["--viewer"]
+    for name in ("app", "viewer", "scheduler", "worker"):
+        assert services[name]["read_only"] is True
+        assert services[name]["cap_drop"] == ["ALL"]
+    assert services["app"]["environment"]["HEXCURSION_LEDGER"].startswith("postgresql+psycopg://")
+    said = set(services["app"]["environment"]) | set(services["viewer"]["environment"])
+    text = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in text for name in said if name.startswith("HEXCURSION_"))
+
+
 @pytest.mark.parametrize(
-    "variable", [MODE, HOSTS, IDLE, "HEXCURSION_DATA", "HEXCURSION_HOME", "HEXCURSION_LEDGER"]
-)
+    "variable",
+    [
+        MODE, HOSTS, IDLE, "HEXCURSION_DATA", "HEXCURSION_HOME", "HEXCURSION_LEDGER", "HEXCURSION_AT_ONCE",
+        "HEXCURSION_MEMORY_GB", "HEXCURSION_READ_BEFORE",
+    ],
+)  # fmt: skip
 def test_every_variable_is_documented(variable: str) -> None:
     assert f"`{variable}`" in (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from data_loaders import LoadReport, Observations, bound_contributions
+from data_loaders.guarded import reading
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice
@@ -18,6 +20,7 @@ from geo.own_layers import OwnLayer
 from workflow.errors import WorkflowError
 from workflow.project.area import build_domain, load_layers, refuse_private_layers
 from workflow.project.overlap import refuse_overlap
+from workflow.project.read_before import read_or_remembered
 from workflow.project.records import PlacedObservations, cell_medians, located, place, public_n
 from workflow.project.relative import Relative, relative_field
 from workflow.project.response import ResponseScale
@@ -156,7 +159,8 @@ def load_source(
     DataError, CrsError, WorkflowError
         One sentence each.
     """
-    return source.read_by.read(replace(source, crs=crs_by_name(source.crs)), unit, owner)
+    named = replace(source, crs=crs_by_name(source.crs))
+    return read_or_remembered(named, unit, owner, lambda: named.read_by.read(named, unit, owner))
 
 
 def place_private(
@@ -207,7 +211,8 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
     domain = build_domain(settings, lambda share, text: report(0.2 * share, text))
     layers = load_layers(settings.layers, settings.label_columns, domain)
     report(0.2, "Reading the private data")
-    observations, private_report = load_source(settings.data, settings.value_unit, settings.owner)
+    with reading(_read_words(settings.data, lambda share, text: report(0.2 + 0.39 * share, text))):
+        observations, private_report = load_source(settings.data, settings.value_unit, settings.owner)
     refuse_private_layers(layers, observations, places_public=settings.places_public)
     private = place_private(observations, private_report, domain, settings.records_per_owner)
     lattice = build_lattice(domain)
@@ -244,6 +249,18 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
         settings, domain, lattice, response, private, reference, kind, reference_report,
         tuple(dict.fromkeys(attribution)), generated, trip=trip, relative=relative, layers=layers,
     )  # fmt: skip
+
+
+def _read_words(source: SourceSettings, report: Progress) -> Callable[[int], None]:
+    """Say how much of a source is read: of its file alone, not of its postcodes."""
+    path = Path(source.path)
+    whole = path.stat().st_size if path.is_file() else 0
+
+    def tell(done: int) -> None:
+        share = min(done / whole, 1.0) if whole else 0.0
+        report(share, f"Reading the private data, {done / 1e6:,.0f} MB of {whole / 1e6:,.0f} MB")
+
+    return tell
 
 
 def _stand_in(

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_loaders import Observations
+from data_loaders.spool import Column, chosen, strides
 from dpgp_core.mechanisms.base import Unit
 from dpgp_core.posterior.records import CollapsedRecords
 from geo import Domain, outside_reason, to_lonlat
 from workflow.errors import WorkflowError
+from workflow.project.read_before import cells_or_remembered
 from workflow.project.response import ResponseScale
 
 Floats = NDArray[np.float64]
@@ -63,10 +65,21 @@ class BinnedRecords:
 
 def located(observations: Observations, domain: Domain) -> tuple[NDArray[np.int64], Floats | None]:
     """The cell of each observation, -1 outside; where noise is known the likeliest, with its probability."""
-    longitude, latitude = to_lonlat(observations.x, observations.y, observations.crs)
     if observations.place_sd is None:
-        return domain.locate(longitude, latitude), None
+        return cells_or_remembered(observations, domain, lambda: _cells(observations, domain)), None
+    longitude, latitude = to_lonlat(observations.x, observations.y, observations.crs)
     return domain.locate_uncertain(longitude, latitude, observations.place_sd)
+
+
+def _cells(observations: Observations, domain: Domain) -> NDArray[np.int64]:
+    """(n,) the cell of each observation, -1 outside: each place of a stride of rows is looked up once."""
+    index = Column()
+    for rows in strides(observations.size):
+        places = observations.x[rows] + 1j * observations.y[rows]
+        places, back = np.unique(places, return_inverse=True)  # many rows have one postcode or sensor
+        lonlat = to_lonlat(places.real, places.imag, observations.crs)
+        index.add(domain.locate(*lonlat)[back])
+    return index.array("i8")
 
 
 def place(observations: Observations, domain: Domain) -> PlacedObservations:
@@ -77,13 +90,14 @@ def place(observations: Observations, domain: Domain) -> PlacedObservations:
     Raises `WorkflowError` when none is inside, and says whether swapped coordinates explain it.
     """
     index, sure = located(observations, domain)
-    inside = index >= 0
+    inside = np.asarray(index >= 0)
     if not inside.any():
         reason = outside_reason(observations.x, observations.y, observations.crs, domain)
         raise WorkflowError(f"All observations lie outside the domain. {reason}")
+    kept = chosen({"index": index, "value": observations.value}, inside)
     return PlacedObservations(
-        index[inside],
-        np.asarray(observations.value, dtype=np.float64)[inside],
+        kept["index"],
+        kept["value"],
         int(index.size),
         int((~inside).sum()),
         _years(observations, inside),
@@ -92,10 +106,15 @@ def place(observations: Observations, domain: Domain) -> PlacedObservations:
 
 
 def _years(observations: Observations, inside: NDArray[np.bool_]) -> NDArray[np.int64] | None:
-    if observations.time is None or np.isnat(observations.time[inside]).any():
+    if observations.time is None:
         return None
-    year = observations.time[inside].astype("datetime64[Y]").astype(np.int64) + 1970
-    return np.asarray(year, dtype=np.int64)
+    years = Column()
+    for rows in strides(inside.size):
+        time = observations.time[rows][inside[rows]]
+        if np.isnat(time).any():
+            return None
+        years.add(time.astype("datetime64[Y]").astype(np.int64) + 1970)
+    return years.array("i8")
 
 
 def bin_records(

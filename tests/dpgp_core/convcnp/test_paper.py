@@ -23,7 +23,7 @@ def kernel(first: np.ndarray, second: np.ndarray, width: float) -> np.ndarray:
 def lower_bound(lengthscale: float, number: int, noise: float) -> float:
     """Mean NLL of targets given the signal channel at the records' known places, field and scatter known.
 
-    Observed is `G y + noise e`, e of covariance G: the channel without clipping and density noise (spec, 5.4).
+    Seen is `G y + noise e`, e of covariance G: the channel without clipping or density noise (spec, 5.4).
     """
     generator, found = np.random.default_rng(4), []
     for _ in range(TASKS):

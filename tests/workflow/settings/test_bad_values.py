@@ -135,7 +135,7 @@ def refusal(**changes: object) -> str:
         (
             {"unit": "cell", "mechanisms": ("noisy-cell-statistics",)},
             "noisy-cell-statistics cannot protect records of unit 'cell' under the relation 'replace-one': "
-            "choose unit 'point' or posterior-sampling or spectral-statistics or sparse-gp.",
+            "choose unit 'point' or posterior-sampling or spectral-statistics or sparse-gp or convcnp.",
         ),
     ],
 )

@@ -1,0 +1,194 @@
+"""Columns that grow block by block: in memory while they are short, in a file without a name beyond that."""
+
+from __future__ import annotations
+
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data_loaders.errors import DataError
+
+IN_MEMORY = 16 << 20
+"""Bytes of one column that stay in memory; longer ones go to disk."""
+
+STRIDE = 1 << 20
+"""Rows that are worked on at a time wherever a whole column is gone through."""
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One block of a column that was written out: where it begins, and what it is."""
+
+    start: int
+    kind: np.dtype[Any]
+    rows: int
+
+
+class Column:
+    """One column as it grows.
+
+    What is written out lies in the folder for temporary files ($TMPDIR), in a file that has no name there:
+    nobody else can open it, and the operating system takes it back with the last array made of it, also
+    where the process is killed.
+    """
+
+    def __init__(self, in_memory: int = IN_MEMORY) -> None:
+        self._limit = in_memory
+        self._held: list[NDArray[Any]] = []
+        self._bytes = 0
+        self._file: IO[bytes] | None = None
+        self._parts: list[_Part] = []
+
+    def add(self, block: NDArray[Any]) -> None:
+        """Append a block.
+
+        Parameters
+        ----------
+        block : (n,) array
+            Of numbers, times or bytes; bytes may be wider than those before.
+
+        Raises
+        ------
+        DataError
+            Where the disk is full.
+        """
+        self._held.append(block)
+        self._bytes += block.nbytes
+        if self._file is not None or self._bytes > self._limit:
+            self._write_out()
+
+    def array(self, kind: str = "f8") -> NDArray[Any]:
+        """The whole column.
+
+        Parameters
+        ----------
+        kind : str
+            Its type where nothing was added.
+
+        Returns
+        -------
+        (n,) array, read-only
+        """
+        if self._file is None:
+            whole = np.concatenate(self._held) if self._held else np.empty(0, kind)
+            whole.setflags(write=False)
+            return whole
+        widest = max((part.kind for part in self._parts), key=lambda each: each.itemsize)
+        if any(part.kind != widest for part in self._parts):
+            again = Column(self._limit)
+            for block in self._blocks():
+                again.add(block.astype(widest))
+            return again.array(kind)
+        self._file.flush()
+        return np.memmap(self._file, dtype=widest, mode="r")
+
+    def _blocks(self) -> Iterator[NDArray[Any]]:
+        assert self._file is not None
+        for part in self._parts:
+            self._file.seek(part.start)
+            yield np.frombuffer(self._file.read(part.kind.itemsize * part.rows), part.kind)
+
+    def _write_out(self) -> None:
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile()  # noqa: SIM115
+                weakref.finalize(self, self._file.close)  # arrays made of it live on
+            self._file.seek(0, 2)
+            for block in self._held:
+                if block.size:
+                    self._parts.append(_Part(self._file.tell(), block.dtype, block.size))
+                    self._file.write(np.ascontiguousarray(block).view(np.uint8).data)
+        except OSError as error:
+            failure = _full(error)
+        else:
+            self._held = []
+            return
+        raise failure
+
+
+class Spool:
+    """Several columns of equally many rows that grow together.
+
+    Parameters
+    ----------
+    in_memory : int
+        Bytes of each column that stay in memory.
+    """
+
+    def __init__(self, in_memory: int = IN_MEMORY) -> None:
+        self._in_memory = in_memory
+        self._columns: dict[str, Column] = {}
+
+    def add(self, **blocks: NDArray[Any]) -> None:
+        """Append a block of rows.
+
+        Parameters
+        ----------
+        **blocks : (n,) arrays
+            One for each column, the same names every time.
+        """
+        for name, block in blocks.items():
+            self._columns.setdefault(name, Column(self._in_memory)).add(block)
+
+    def array(self, name: str, kind: str = "f8") -> NDArray[Any]:
+        """The whole column of a name; read-only, empty and of type `kind` where there is none.
+
+        Parameters
+        ----------
+        name : str
+        kind : str
+
+        Returns
+        -------
+        (n,) array
+        """
+        return self._columns.get(name, Column()).array(kind)
+
+
+def strides(size: int) -> Iterator[slice]:
+    """Cut a number of rows into pieces that are worked on one at a time.
+
+    Parameters
+    ----------
+    size : int
+
+    Yields
+    ------
+    slice
+        Of at most `STRIDE` rows.
+    """
+    for start in range(0, size, STRIDE):
+        yield slice(start, min(start + STRIDE, size))
+
+
+def chosen(columns: Mapping[str, NDArray[Any]], kept: NDArray[np.bool_]) -> dict[str, NDArray[Any]]:
+    """Choose rows of columns without holding both in memory.
+
+    Parameters
+    ----------
+    columns : mapping of str to (n,) array
+    kept : (n,) bool
+
+    Returns
+    -------
+    dict of str to (k,) array
+        Read-only.
+    """
+    if kept.all():
+        return dict(columns)
+    spool = Spool()
+    for rows in strides(kept.size):
+        spool.add(**{name: column[rows][kept[rows]] for name, column in columns.items()})
+    return {name: spool.array(name, column.dtype.str) for name, column in columns.items()}
+
+
+def _full(error: OSError) -> DataError:
+    return DataError(
+        f"There is no room for the rows of this file in the folder for temporary files ({error.strerror}): "
+        "free some, or name another folder by TMPDIR."
+    )
