@@ -46,6 +46,8 @@ def one(name: str, cells: int, public: bool) -> str:
     try:
         started = time.process_time()
         grid = mechanism.grid(facts, Ask(("car",), quick=True, thorough=False))
+        if not grid:
+            return "takes no map of so many cells"
         design = mechanism.calibrate(grid[len(grid) // 2], facts, BUDGET)
         if design is None:
             return "no design of the grid can be had at this budget"
