@@ -10,11 +10,6 @@ from pages.shared.plain_text import Markdown, plain
 
 KEEP: Any = {"persist_state": "session"}
 MADE_BY_TRACE = "sd_m"  # what the trace command calls it in the tables that it writes
-TRIP: tuple[Markdown, Markdown] = (
-    "Statement of the sanitised trip (statement.json, optional)",
-    "Where the places come from a trip that was released under Traces: the map's own statement then says "
-    "how the trip's secret moments are protected, beside its guarantee of the values.",
-)
 
 
 def at(columns: list[str], name: str | None) -> int | None:

@@ -132,8 +132,14 @@ def ask_sensors(work: Workspace) -> Sources | None:
         place_sd = row_columns.place_noise(columns, path)
         trip = None
         if place_sd is not None:
-            label, told = row_columns.TRIP
-            trip = _file(label, where, "sensors_trip", work, help=told)
+            trip = _file(
+                "Statement of the sanitised trip (statement.json, optional)",
+                where,
+                "sensors_trip",
+                work,
+                help="Where the places come from a trip that was released under Traces: the map's own statement "
+                "then says how the trip's secret moments are protected, beside its guarantee of the values.",
+            )
         filters = dict(guess.choices)
         if filters:
             st.caption("Does the table mix several quantities or years? Then keep the rows of one.")

@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.harness import LINKED, PATIENCE, needs_linked_maps, running_script, settle, visit
 
 pytestmark = needs_linked_maps
+LONG = PATIENCE * 1000  # milliseconds
 SCRIPT = """
 import streamlit as st
 from geo import domain_from_bbox
@@ -57,7 +58,7 @@ def click(page: Page, right: float, down: float, times: int = 1) -> None:
 
 def sent(page: Page) -> list[list[float]]:
     code = page.get_by_test_id("stCode")
-    expect(code).not_to_have_text("None", timeout=PATIENCE * 1000)
+    expect(code).not_to_have_text("None", timeout=LONG)
     found: list[list[float]] = json.loads(code.inner_text())
     return found
 
@@ -67,12 +68,14 @@ def test_clicks_make_an_outline_that_a_double_click_closes(opened: Page) -> None
     click(opened, 0.3, 0.3)
     assert chart.get_attribute("data-corners") is None  # nothing is drawn before the pencil is pressed
     opened.get_by_role("button", name="Draw the area").click()
-    expect(opened.get_by_role("button", name="Close the outline")).to_have_attribute("aria-pressed", "true")
-    expect(chart.get_by_text("Click once for each corner")).to_be_visible()
+    expect(opened.get_by_role("button", name="Close the outline")).to_have_attribute(
+        "aria-pressed", "true", timeout=LONG
+    )
+    expect(chart.get_by_text("Click once for each corner")).to_be_visible(timeout=LONG)
     before = chart.get_attribute("data-view")
     for number, (right, down) in enumerate(((0.4, 0.3), (0.6, 0.3), (0.6, 0.7)), 1):
         click(opened, right, down)
-        expect(chart).to_have_attribute("data-corners", str(number))
+        expect(chart).to_have_attribute("data-corners", str(number), timeout=LONG)
     click(opened, 0.4, 0.7, times=2)
     corners = sent(opened)
     assert len(corners) == 4
@@ -88,24 +91,26 @@ def test_escape_forgets_and_backspace_takes_back(opened: Page) -> None:
     opened.get_by_role("button", name="Draw the area").click()
     for right in (0.4, 0.5):
         click(opened, right, 0.4)
-    expect(chart).to_have_attribute("data-corners", "2")
+    expect(chart).to_have_attribute("data-corners", "2", timeout=LONG)
     opened.keyboard.press("Backspace")
-    expect(chart).to_have_attribute("data-corners", "1")
+    expect(chart).to_have_attribute("data-corners", "1", timeout=LONG)
     opened.get_by_role("button", name="Close the outline").click()
-    expect(chart.get_by_text("needs three corners at least")).to_be_visible()
+    expect(chart.get_by_text("needs three corners at least")).to_be_visible(timeout=LONG)
     opened.keyboard.press("Escape")
-    expect(chart).to_have_attribute("data-corners", "0")
-    expect(opened.get_by_role("button", name="Draw the area")).to_have_attribute("aria-pressed", "false")
+    expect(chart).to_have_attribute("data-corners", "0", timeout=LONG)
+    expect(opened.get_by_role("button", name="Draw the area")).to_have_attribute(
+        "aria-pressed", "false", timeout=LONG
+    )
 
 
 def test_the_search_finds_a_name_of_an_own_layer(opened: Page) -> None:
     chart = opened.locator(LINKED)
-    expect(chart.locator(".place", has_text="Ownborough")).to_have_count(1)
+    expect(chart.locator(".place", has_text="Ownborough")).to_have_count(1, timeout=LONG)
     opened.get_by_role("button", name="Find a place").click()
     field = opened.get_by_role("combobox", name="Place to show")
     field.fill("ownb")
     field.press("Enter")
-    expect(chart).to_have_attribute("data-found", "Ownborough")
+    expect(chart).to_have_attribute("data-found", "Ownborough", timeout=LONG)
     settle(opened)
     view = json.loads(chart.get_attribute("data-view") or "{}")
     assert (view["longitude"], view["latitude"]) == pytest.approx((-0.15, 51.5), abs=0.001)
