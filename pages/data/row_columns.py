@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared.plain_text import Markdown, plain
+from pages.shared.plain_text import plain
 
 KEEP: Any = {"persist_state": "session"}
 MADE_BY_TRACE = "sd_m"  # what the trace command calls it in the tables that it writes
