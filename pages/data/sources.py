@@ -138,7 +138,8 @@ def ask_sensors(work: Workspace) -> Sources | None:
                 "sensors_trip",
                 work,
                 help="Where the places come from a trip that was released under Traces: the map's own "
-                "statement then says how the trip's secret moments are protected, beside its guarantee of the values.",
+                "statement then says how the trip's secret moments are protected, "
+                "beside its guarantee of the values.",
             )
         filters = dict(guess.choices)
         if filters:
