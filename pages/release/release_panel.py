@@ -91,7 +91,7 @@ def _form(work: Workspace, found: Found, budget: BudgetState) -> None:
             total = st.number_input(
                 "Budget of these data: total ε of all releases, ever",
                 min_value=budget.asked,
-                value=max(budget.asked, 2.0),
+                value=max(budget.asked, found.project.settings.budget or 2.0),
                 format="%.4g",
                 help="The ledger will refuse any later release that would exceed it.",
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,14 @@ class BudgetState:
 
 def plan(project: Project, choice: Choice) -> Plan:
     """What a release would say and cost; nothing is drawn and nothing charged."""
-    return plan_release(project, stated(project, choice), open_ledger(project.settings.ledger))
+    return plan_release(
+        _without_budget(project), stated(project, choice), open_ledger(project.settings.ledger)
+    )
+
+
+def _without_budget(project: Project) -> Project:
+    """On a screen the budget is the ledger's, or what the form says: a settings file proposes one at most."""
+    return replace(project, settings=project.settings.with_changes(budget=None))
 
 
 def budget_state(planned: Plan) -> BudgetState:
@@ -75,6 +82,7 @@ def release(project: Project, choice: Choice, budget: float | None = None, sessi
     plan is released once in a `session` from `new_session`: a second click raises `RequestTaken`.
     """
     ledger, choice = open_ledger(project.settings.ledger), stated(project, choice)
+    project = _without_budget(project)
     planned = plan_release(project, choice, ledger)
     if budget is not None and planned.preview.budget is None:
         charge = planned.charge

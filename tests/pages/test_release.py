@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.release import confirm
+from pages.release.releasing import budget_state, plan, release
 from pages.release.stop_panel import remedies
 from pages.shared.steps import PRIVACY, PUBLISH, RELEASE
 from pages.shared.workspace import Workspace
@@ -24,6 +25,8 @@ from workflow.bundle import read_bundle
 from workflow.bundle.shelf import shelf
 from workflow.ledger import open_ledger
 from workflow.ledger.unreleased import Unreleased
+from workflow.project.load import Project
+from workflow.search.tuning import Tuned
 
 OpenApp = Callable[..., AppTest]
 __all__ = ["small_search"]
@@ -191,3 +194,15 @@ def test_looked_is_ticked_once_the_baseline_was_shown_and_the_design_changed(
     assert app.checkbox(key=f"looked_{mark}").disabled
     assert "the map without privacy had been shown before the design was changed" in texts(app)
     assert "NOT ACCOUNTED" in texts(app)
+
+
+def test_the_budget_of_a_settings_file_is_a_proposal_that_the_form_may_change(
+    hamlet: Project, hamlet_tuned: Tuned
+) -> None:
+    """It used to set the budget twice, and the second time was a raise that nobody had given a reason for."""
+    wished = replace(hamlet, settings=hamlet.settings.with_changes(budget=1000.0))
+    assert budget_state(plan(wished, hamlet_tuned.choice)).total is None
+    release(wished, hamlet_tuned.choice, 50.0)
+    stands = budget_state(plan(wished, hamlet_tuned.choice))
+    assert (stands.total, stands.before) == ("50", "2")
+    assert [entry.kind for entry in open_ledger().entries()].count("budget") == 1
