@@ -98,7 +98,7 @@ def _strength(work: Workspace) -> None:
         planning(work).wanted = float(wanted)
         st.caption("The search then solves for the smallest ε that is expected to reach it.")
     _slack_and_paths(work)
-    epsilon, delta = float(work.choices.get("epsilon", 1.0)), float(work.choices.get("delta") or USUAL_DELTA)
+    epsilon, delta = float(work.choices.get("epsilon", 1.0)), _slack_of(work)
     protected = "cell" if work.choices.get("unit") == "cell" else work.record_word
     relation = work.choices.get("relation", "replace-one")
     n = None if work.private is None or protected == "cell" else work.private.size
@@ -164,6 +164,14 @@ def _large_slack(work: Workspace, delta: float | None) -> None:
         key=f"large_delta_{work.mark}",
     )
     work.choose(accept_large_delta=bool(agreed))
+
+
+def _slack_of(work: Workspace) -> float:
+    """The slack as chosen; the usual one is that of the searched records, and before a search its largest."""
+    chosen = work.choices.get("delta")
+    if chosen:
+        return float(chosen)
+    return USUAL_DELTA if work.found is None else work.found.project.delta
 
 
 def _slack_words(delta: float | None) -> str:

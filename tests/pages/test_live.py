@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatisticsDesign
-from pages.privacy import search_panel
+from pages.privacy import ask, search_panel
 from pages.privacy.designs import search_job
 from pages.shared import workspace
 from pages.shared.jobs import Job
@@ -184,3 +185,12 @@ def test_change_is_not_offered_where_the_reference_is_not_published(open_app: Op
         "Limits that differ by zone, from a file",
     ]
     assert work_of(app).choices["change"] is False
+
+
+def test_the_usual_slack_is_that_of_the_searched_records() -> None:
+    work = workspace.Workspace()
+    assert ask._slack_of(work) == 1e-5
+    work.found = SimpleNamespace(project=SimpleNamespace(delta=1e-6))  # type: ignore[assignment]
+    assert ask._slack_of(work) == 1e-6
+    work.choices["delta"] = 1e-8
+    assert ask._slack_of(work) == 1e-8
