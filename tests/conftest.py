@@ -53,6 +53,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherInAF
     return TogetherInAFile(config, log)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What drives a browser may try once more, and is counted as tried again: a browser can lose a click."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ledgers and bundles of a test go to a folder of its own, never to the user's."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-HANG = 1200.0
+HANG = 600.0
 """Seconds after which something that has not come never will: a limit for what hangs, no claim about speed.
 
 It stays below pytest's own limit, so that a test that hangs says what it was waiting for.

@@ -18,7 +18,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name == "browser":
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.flaky(reruns=1))  # a browser can lose a key press
             if item.path.stem not in EVERYDAY:
                 item.add_marker(pytest.mark.slow)
 

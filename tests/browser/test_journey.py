@@ -31,6 +31,7 @@ from tests.browser.harness import (
     press,
     running_app,
     settle,
+    visit,
     wait_for_colour,
 )
 from workflow.ledger import open_ledger
@@ -177,7 +178,7 @@ def test_a_reload_shows_the_same_release_and_draws_nothing(
     assert released.release_id in address
     again = new_page()
     for _ in range(2):
-        again.goto(address)
+        visit(again, address)
         heading(again, "nothing new was drawn")
         wait_for_colour(again.locator(MAP).first, INSIDE, MANY)
     assert ledger_entries(app) == before

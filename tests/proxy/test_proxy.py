@@ -10,7 +10,7 @@ import pytest
 import streamlit
 from playwright.sync_api import Browser
 
-from tests.browser.harness import HANDSHAKE, PATIENCE, settle
+from tests.browser.harness import HANDSHAKE, PATIENCE, appear, settle, visit
 from tests.proxy.harness import PROXIES, Proxy, echo_server, running_proxy
 
 ROWS = 60_000  # a table of about 1.2 MB: more than a proxy takes by default
@@ -82,9 +82,9 @@ def test_an_upload_and_the_whole_page_go_through(proxy: Proxy, browser: Browser)
         page.on(
             "console", lambda said: refused.append(said.text) if "Content Security" in said.text else None
         )
-        page.goto(f"{proxy.url}/data")
-        settle(page)
+        visit(page, f"{proxy.url}/data")
         page.get_by_role("radio", name="Sensor table").click()
+        appear(page.get_by_text("Sensor table (.csv").first)
         settle(page)
         assert page.get_by_role("heading", level=1).inner_text() == "Data"
         page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(
