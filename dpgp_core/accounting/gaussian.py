@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from scipy.special import erfcx, log_ndtr
 
@@ -91,3 +92,15 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
     if low <= 0.0:
         raise InvalidValue("no positive mu reaches this epsilon and delta: ask for a larger delta.")
     return low
+
+
+@lru_cache(256)
+def allowed_mu(epsilon: float, delta: float) -> float:
+    """`gaussian_mu`, less a share of 2^-40: room for the distance of exactly rounded noise to the ideal.
+
+    Examples
+    --------
+    >>> round(allowed_mu(1.0, 1e-5), 4)
+    0.2681
+    """
+    return gaussian_mu(epsilon, delta) * (1.0 - 2.0**-40)

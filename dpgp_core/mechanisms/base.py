@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.gaussian import allowed_mu
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
 from dpgp_core.excursion.sets import Bools
@@ -156,6 +157,11 @@ class Budget:
     epsilon: float
     delta: float
     bound: str | None = None
+
+    @property
+    def mu(self) -> float:
+        """Gaussian-DP parameter that it allows, with room for the exact samplers' distance to the ideal."""
+        return allowed_mu(self.epsilon, self.delta)
 
 
 @dataclass(frozen=True)

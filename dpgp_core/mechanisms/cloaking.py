@@ -10,7 +10,6 @@ from typing import ClassVar, get_args
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
 from dpgp_core.labels.cloak import Criterion
@@ -33,7 +32,6 @@ from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 
 BLURS = (2.0, 8.0, 32.0)
-_DOWN = 1.0 - 2.0**-40
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ class GaussianLabelSums(LabelSums):
     ) -> GaussianLabelDesign | None:
         if not self.protection.holds(facts):
             return None
-        return replace(design, mu=float(gaussian_mu(budget.epsilon, budget.delta)) * _DOWN)
+        return replace(design, mu=budget.mu)
 
     def unpriced(self, design: GaussianLabelDesign) -> GaussianLabelDesign:
         return replace(design, mu=1.0)

@@ -9,7 +9,6 @@ from typing import ClassVar, get_args
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.convcnp.lattice import Window
 from dpgp_core.convcnp.plan import NARROWEST, WIDEST, Accounting, EncoderPlan, priced
@@ -22,12 +21,12 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.released import Released
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
-from dpgp_core.noise.rounded_normal import distance_of, rounded_normal
+from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.simulation.world import SEED, HeldOut, World
-from dpgp_core.spectral.sums import GridRecords, SpectralSums, release_sums
+from dpgp_core.spectral.sums import ExactNoise, GridRecords, SpectralSums, release_sums
 
 RIDGES = (0.5, 1.0, 2.0)  # scatter of a record in units of the field's deviation
 AMPLITUDES = (1.0, 1.6)  # of the public spread, which plumes and steps exceed
@@ -35,7 +34,6 @@ CUTOFFS = (0.5, 0.45, 0.4, 0.35, 0.3)
 STEP = 1.4  # of the local stage, up and down from there
 RELEASES = 12
 PATHS = 100  # paths drawn after the noise cost nothing
-_DOWN = 1.0 - 2.0**-40
 
 
 @dataclass(frozen=True)
@@ -89,14 +87,12 @@ class ConvCnpDesign(Design):
 
 
 @dataclass(frozen=True)
-class _Noise:
-    """Rounded normal noise: exactly from the operating system's words, in floating point in a simulation."""
+class _SimulatedNoise:
+    """The same law in floating point, which is quicker: for simulations only."""
 
-    source: Entropy
+    source: SimulationEntropy
 
     def rounded_normal(self, scale: float, size: int) -> np.ndarray:
-        if isinstance(self.source, SystemEntropy):
-            return rounded_normal(scale, size, self.source)
         return np.rint(scale * self.source.normal((size,))).astype(np.int64)
 
 
@@ -112,7 +108,8 @@ class _PreparedSums:
         """Draw both channels once."""
         held = GridRecords(self.records.index, self.records.count, self.records.units)
         noise = self.plan.noise(self.design.mu, self.design.accounting)
-        return release_sums(self.plan.features, self.plan.nodes, held, noise, _Noise(entropy))
+        source = _SimulatedNoise(entropy) if isinstance(entropy, SimulationEntropy) else ExactNoise(entropy)
+        return release_sums(self.plan.features, self.plan.nodes, held, noise, source)
 
     def fields(self, released: Sequence[SpectralSums]) -> tuple[Floats, Floats]:
         """(R, N) means and deviations that the network reads from R releases."""
@@ -168,7 +165,7 @@ class ConvCnp(Mechanism):
     def calibrate(self, design: ConvCnpDesign, facts: PublicFacts, budget: Budget) -> ConvCnpDesign | None:
         if not self.protection.holds(facts):
             return None
-        return replace(design, mu=float(gaussian_mu(budget.epsilon, budget.delta)) * _DOWN)
+        return replace(design, mu=budget.mu)
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[ConvCnpDesign, ...]:
         """The widths of the training; middle and spread of the field are those of a world: `fitted`."""

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.excursion.sets import Bools, agreed
@@ -46,7 +45,6 @@ SCALES = (0.3, 0.6)
 CUTOFFS = (0.5, 0.45, 0.4, 0.35)
 SPACINGS = (1.0, 1.5)  # of the inducing points, in ranges of the prior
 RELEASES, PATHS = 12, 100
-_DOWN = 1.0 - 2.0**-40
 _UP = 1.0 + 2.0**-40
 
 
@@ -251,7 +249,7 @@ class SparseGp(Mechanism):
     def calibrate(self, design: SparseGpDesign, facts: PublicFacts, budget: Budget) -> SparseGpDesign | None:
         if not self.protection.holds(facts):
             return None
-        return replace(design, mu=float(gaussian_mu(budget.epsilon, budget.delta)) * _DOWN)
+        return replace(design, mu=budget.mu)
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[SparseGpDesign, ...]:
         """Ranges whose inducing points are few enough; both readings of each release are free."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError, InvalidValue
 from dpgp_core.excursion.sets import Bools, agreed
@@ -30,7 +28,7 @@ from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.released import Released
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
-from dpgp_core.noise.rounded_normal import distance_of, rounded_normal
+from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.simulation.world import SEED, HeldOut, World
@@ -39,7 +37,7 @@ from dpgp_core.spectral.cost import Relation, release_mu
 from dpgp_core.spectral.model import Prepared as PreparedPlan
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.shared import SharedReadings
-from dpgp_core.spectral.sums import RESPONSE_BITS, GridRecords, release_sums
+from dpgp_core.spectral.sums import RESPONSE_BITS, ExactNoise, GridRecords, release_sums
 from dpgp_core.spectral.unclipped import unclipped
 
 STRATEGY = "water-filled"
@@ -110,16 +108,6 @@ class SpectralStatisticsDesign(Design):
             raise DesignError("spectral statistics are read by a smooth model: leave smoothing at 0.")
 
 
-@dataclass(frozen=True)
-class _Noise:
-    """Exactly rounded normal noise from a source of words."""
-
-    source: Entropy
-
-    def rounded_normal(self, scale: float, size: int) -> np.ndarray:
-        return rounded_normal(scale, size, self.source)
-
-
 @dataclass(frozen=True, eq=False)
 class _PreparedSums:
     """The exact integer sums' makers, ready for the noise."""
@@ -131,7 +119,7 @@ class _PreparedSums:
 
     def draw(self, entropy: Entropy) -> Released:
         released = release_sums(
-            self.plan.features, self.plan.nodes, self.records, self.plan.noise, _Noise(entropy)
+            self.plan.features, self.plan.nodes, self.records, self.plan.noise, ExactNoise(entropy)
         )
         posterior = self.plan.read(released, self.known)
         raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
@@ -179,7 +167,7 @@ class SpectralStatistics(Mechanism):
     def calibrate(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget
     ) -> SpectralStatisticsDesign:
-        return replace(design, mu=_least_private(budget.epsilon, budget.delta))
+        return replace(design, mu=budget.mu)
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[SpectralStatisticsDesign, ...]:
         """Mean and spread of the field are those of a world: `fitted` fills them in."""
@@ -274,7 +262,7 @@ class SpectralStatistics(Mechanism):
         entropy: Entropy,
     ) -> Floats:
         """The released sums and counts themselves, which are the same wherever an attack looks."""
-        plan, exact, noise = self._plan(design, facts), _grid_records(records), _Noise(entropy)
+        plan, exact, noise = self._plan(design, facts), _grid_records(records), ExactNoise(entropy)
         rows = []
         for _ in range(releases):
             found = release_sums(plan.features, plan.nodes, exact, plan.noise, noise)
@@ -332,12 +320,6 @@ class SpectralStatistics(Mechanism):
                 facts.n / facts.lattice.size, _relation(facts), design.signal, rough,
             )
         )  # fmt: skip
-
-
-@lru_cache(256)
-def _least_private(epsilon: float, delta: float) -> float:
-    """The largest mu that meets a budget, with room for the sampler's own distance to the ideal."""
-    return float(gaussian_mu(epsilon, delta)) * (1.0 - 2.0**-40)
 
 
 def _per_cell(records: CollapsedRecords, facts: PublicFacts) -> tuple[Floats, Floats]:

@@ -23,6 +23,7 @@ from dpgp_core.spectral.reading import FieldPosterior, FieldReader
 from dpgp_core.spectral.shared import SharedReadings
 from dpgp_core.spectral.sums import (
     RESPONSE_BITS,
+    ExactNoise,
     GridRecords,
     RoundedNoise,
     SpectralSums,
@@ -37,6 +38,7 @@ __all__ = [
     "ClippedPrior",
     "CountPrior",
     "CutoffScore",
+    "ExactNoise",
     "FieldBasis",
     "FieldPosterior",
     "FieldReader",

@@ -12,6 +12,8 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.features.gridded import GRID_BITS, Features
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg.numerics import Floats
+from dpgp_core.noise.digits import WordSource
+from dpgp_core.noise.rounded_normal import rounded_normal
 from dpgp_core.spectral.cost import SpectralNoise
 
 RESPONSE_BITS = 10
@@ -31,6 +33,17 @@ class RoundedNoise(Protocol):
     def rounded_normal(self, scale: float, size: int) -> Ints:
         """(size,) integers."""
         ...
+
+
+@dataclass(frozen=True)
+class ExactNoise:
+    """Exactly rounded normal noise from a source of words: what a release adds."""
+
+    source: WordSource
+
+    def rounded_normal(self, scale: float, size: int) -> Ints:
+        """(size,) integers."""
+        return rounded_normal(scale, size, self.source)
 
 
 @dataclass(frozen=True, eq=False)

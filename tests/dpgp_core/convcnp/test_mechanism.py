@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 import pytest
@@ -155,3 +156,19 @@ def test_the_shipped_network_was_trained() -> None:
     assert nll < 1.2  # a unit normal has 1.42 or more here
     within = [np.mean(np.abs(each[at]) < ndtri(0.95)) for each, at in zip(apart, inside, strict=True)]
     assert 0.86 < float(np.mean(within)) < 0.95
+
+
+def test_only_a_simulation_gets_noise_in_floating_point() -> None:
+    """Any other source is asked for its words, which alone make exactly rounded noise."""
+
+    class Words:
+        words = staticmethod(SystemEntropy().words)
+
+        def normal(self, shape: int | tuple[int, ...]) -> NoReturn:
+            raise AssertionError("noise in floating point")
+
+        uniform = normal
+
+    prepared = CNP.prepare(DESIGN, FACTS, records())
+    released = prepared.release(Words())
+    assert released.sums.size == CNP.plan(DESIGN, FACTS).features.size
