@@ -17,6 +17,7 @@ from dpgp_core.mechanisms.released import GRID
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.noise.entropy import SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.spectral.sums import ExactNoise
 from tests.dpgp_core.hexmap import disk
 
 Floats = np.ndarray
@@ -81,3 +82,11 @@ def test_the_distance_to_the_ideal_is_charged_and_is_nothing() -> None:
     assert MECHANISMS["noisy-cell-statistics"].exact_on_a_computer
     assert SpectralStatistics.exact_on_a_computer
     assert not MECHANISMS["posterior-sampling"].exact_on_a_computer
+
+
+def test_what_spectral_releases_add_has_the_declared_deviation() -> None:
+    """Of 40,000 numbers within 3 %, eight standard errors; half of it, or twice, is far outside."""
+    drawn = ExactNoise(SystemEntropy()).rounded_normal(1_000.0, 40_000)
+    assert drawn.dtype == np.int64
+    assert 970.0 < float(drawn.std()) < 1_030.0
+    assert abs(float(drawn.mean())) < 40.0
