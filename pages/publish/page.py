@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import finished_list, released_view, saving, workspace
-from pages.shared.bundles import embedded_label
+from pages.shared import finished_list
 from pages.shared.plain_text import plain
-from workflow.bundle.shelf import bundle_files, find_bundle
+from pages.shared.released import released_view
+from pages.shared.released.bundles import embedded_label
+from pages.shared.session import saving, workspace
+from workflow.bundle.published.shelf import bundle_files, find_bundle
 from workflow.errors import WorkflowError
 
 work = workspace.current()

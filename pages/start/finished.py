@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from pages.privacy.designs import load_and_tune
 from pages.release.releasing import budget_state, plan, release
-from pages.shared.apart import apart
-from pages.shared.jobs import Job
-from workflow.bundle.shelf import open_bundle, shelf
+from pages.shared.computing.apart import apart
+from pages.shared.computing.jobs import Job
+from workflow.bundle.published.shelf import open_bundle, shelf
 from workflow.project.example import example_settings
 from workflow.project.load import Project
 from workflow.search.tuning import Tuned

@@ -10,7 +10,7 @@ import pytest
 from pages.privacy.designs import dots, report_rows, search_job
 from pages.start import finished
 from tests.patience import HANG
-from workflow.bundle.shelf import shelf
+from workflow.bundle.published.shelf import shelf
 from workflow.ledger import open_ledger
 from workflow.project.example import example_settings
 from workflow.release.transaction import plan_release
