@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+_AROUND = " \t\r\n{}"
 LONGEST = 64  # bytes of an identifier; a longer one is replaced by its hash, in as many hexadecimal digits
 
 
@@ -29,8 +30,13 @@ def record_names(column: Any) -> Any:
         At most 64 letters of ASCII, "" for a blank. A name that is longer or holds other letters becomes
         the 64 hexadecimal digits of its BLAKE2b hash, so that one long entry cannot widen all rows.
     """
-    names = pc.utf8_trim(pc.utf8_upper(column), characters=" \t\r\n{}")
-    plain_text = pc.and_(pc.string_is_ascii(names), pc.invert(pc.match_substring(names, "\0")))
+    plain = pc.string_is_ascii(column)
+    if pc.all(plain).as_py():  # ASCII alone is worked on several times as fast
+        names = pc.ascii_trim(pc.ascii_upper(column), characters=_AROUND)
+    else:
+        names = pc.utf8_trim(pc.utf8_upper(column), characters=_AROUND)
+        plain = pc.string_is_ascii(names)
+    plain_text = pc.and_(plain, pc.invert(pc.match_substring(names, "\0")))
     odd = pc.or_(pc.greater(pc.binary_length(names), LONGEST), pc.invert(plain_text))
     if pc.any(odd).as_py():
         pairs = zip(names.to_pylist(), odd.to_pylist(), strict=True)

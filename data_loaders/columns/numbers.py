@@ -16,6 +16,7 @@ from data_loaders.files.csvstream import mask
 Decimal: TypeAlias = Literal[".", ","]
 MISSING = ("", "na", "n/a", "nan", "null", "none", "nil", "-", "--", "#n/a", "-999", "-9999", "-99999")
 _PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
+_SIMPLE = r"^-?[0-9]+(\.[0-9]+)?$"
 _GROUPED = {
     ".": r"^[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?$|^[+-]?[0-9]{1,3}([ '’  ][0-9]{3})+(\.[0-9]+)?$",
     ",": r"^[+-]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?$|^[+-]?[0-9]{1,3}([ '’  ][0-9]{3})+(,[0-9]+)?$",
@@ -65,6 +66,8 @@ def parse_numbers(
         Anything else that is not a plain number, and anything not finite, is NaN.
     """
     absent = pc.is_in(pc.utf8_lower(column), value_set=pa.array(missing, pa.string()))
+    if decimal == "." and _all_simple(column):  # as most files have it: nothing to find out about any entry
+        return Numbers(_values(pc.if_else(absent, pa.scalar(None, pa.string()), column)), mask(absent), 0)
     grouped = pc.match_substring_regex(column, _GROUPED[decimal])
     count = (pc.sum(grouped).as_py() or 0) if grouping else 0
     plain = column
@@ -76,9 +79,19 @@ def parse_numbers(
         plain = pc.replace_substring(pc.replace_substring(plain, ".", "?"), ",", ".")
     readable = pc.and_(pc.match_substring_regex(plain, _PLAIN), pc.invert(absent))
     digits = pc.if_else(readable, pc.utf8_ltrim(plain, characters="+"), pa.scalar(None, pa.string()))
+    return Numbers(_values(digits), mask(absent), int(count))
+
+
+def _all_simple(column: Any) -> bool:
+    """Whether every entry is digits, with a minus and a decimal point at most."""
+    whole = pc.all(pc.ascii_is_decimal(column)).as_py()
+    return bool(whole or pc.all(pc.match_substring_regex(column, _SIMPLE)).as_py())
+
+
+def _values(digits: Any) -> NDArray[np.float64]:
+    """(n,) numbers of Arrow strings; NaN for null and for what is not finite."""
     value = np.asarray(pc.cast(digits, pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
-    value = np.where(np.isfinite(value), value, np.nan)
-    return Numbers(value, mask(absent), int(count))
+    return np.where(np.isfinite(value), value, np.nan)
 
 
 def sniff_decimal(values: list[str]) -> Decimal | None:

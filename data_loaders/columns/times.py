@@ -159,15 +159,22 @@ def read_times(column: Any) -> TimesRead:
 
 def _all_plain(text: Any) -> NDArray[np.datetime64] | None:
     """(n,) times where every entry is "2018-03-01", or with "12:30" or "12:30:59" behind it; else None."""
-    if not pc.all(pc.match_substring_regex(text, _PLAIN)).as_py():
+    width = pc.min_max(pc.binary_length(text)).as_py()
+    # Of sixteen letters Arrow reads the wanted form alone: no time zone, which it would not leave out.
+    minutes = width == {"min": 16, "max": 16}
+    if not minutes and not pc.all(pc.match_substring_regex(text, _PLAIN)).as_py():
         return None
     try:
-        whole = pc.if_else(
-            pc.greater(pc.binary_length(text), 10), text, pc.binary_join_element_wise(text, "00:00", " ")
-        )
+        whole = text if minutes else _with_clock(text)
         return np.asarray(pc.cast(whole, pa.timestamp("s")).to_numpy(zero_copy_only=False), dtype="M8[s]")
     except pa.ArrowInvalid:  # no 31st of June
         return None
+
+
+def _with_clock(text: Any) -> Any:
+    return pc.if_else(
+        pc.greater(pc.binary_length(text), 10), text, pc.binary_join_element_wise(text, "00:00", " ")
+    )
 
 
 def _moments(

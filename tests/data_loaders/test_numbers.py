@@ -84,3 +84,14 @@ def test_the_decimal_mark_is_told_or_left_open(written: list[str], mark: str | N
 def test_what_looks_like_a_number() -> None:
     assert all(looks_numeric(entry) for entry in ("1", "-1.5", "1,234", "1e5", " 2 "))
     assert not any(looks_numeric(entry) for entry in ("", "E1 0AA", "no2", "1a", "-"))
+
+
+def test_a_column_of_plain_numbers_reads_as_one_with_odd_entries_does() -> None:
+    entries = ["12", "-999", "-0.25", "007", "442413", "3.5"]
+    plain, odd = (parse_numbers(pa.array(more, pa.string())) for more in (entries, [*entries, "1,234", "x"]))
+    assert plain.missing.tolist() == [False, True, False, False, False, False]
+    assert plain.value[[0, 2, 3, 4, 5]].tolist() == [12.0, -0.25, 7.0, 442413.0, 3.5]
+    assert np.isnan(plain.value[1])
+    assert odd.missing[:6].tolist() == plain.missing.tolist()
+    np.testing.assert_array_equal(odd.value[:6], plain.value)
+    assert math.isnan(parsed("9" * 400))

@@ -253,3 +253,23 @@ def test_identifier_and_time_are_guessed() -> None:
     assert (guess.identifier, guess.time, guess.owner) == ("sample_id", "when", "person")
     repeated = READINGS.replace(b"s2,", b"s1,")
     assert guess_columns(repeated).identifier is None, "a name that two rows share names neither"
+
+
+@pytest.mark.parametrize(
+    ("entries", "seconds"),
+    [
+        (["1970-01-02 00:01", "1970-01-01 00:00"], [86_460, 0]),
+        (["1970-01-02 00:01", "1970-01-01"], [86_460, 0]),
+        (["1970-01-02 00:01", "1970-01-01T01+02"], [86_460, 0]),  # no clock that is known: the day alone
+        (["1970-01-02 00:01", "1970-01-01 00:61"], [86_460, None]),
+    ],
+)
+def test_times_of_sixteen_letters_read_as_others_do(entries: list[str], seconds: list[int | None]) -> None:
+    found = parse_times(pa.array(entries, pa.string()), day_first=True).time
+    assert [None if np.isnat(time) else int(time.astype(np.int64)) for time in found] == seconds
+
+
+def test_a_name_of_ascii_is_the_same_beside_one_that_is_not() -> None:
+    plain = record_names(pa.array([" {a-1}\n", "b", ""], pa.string())).to_pylist()
+    assert plain == ["A-1", "B", ""]
+    assert record_names(pa.array([" {a-1}\n", "b", "", "\u00e9"], pa.string())).to_pylist()[:3] == plain

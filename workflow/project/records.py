@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from data_loaders import Observations
@@ -17,6 +19,10 @@ from workflow.project.read_before import cells_or_remembered
 from workflow.project.response import ResponseScale
 
 Floats = NDArray[np.float64]
+KNOWN_PLACES = 4 << 20
+"""Different places whose cells are remembered while a column of rows is gone through."""
+GROUP = 4 << 20
+"""Rows whose medians are taken at a time."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +78,24 @@ def located(observations: Observations, domain: Domain) -> tuple[NDArray[np.int6
 
 
 def _cells(observations: Observations, domain: Domain) -> NDArray[np.int64]:
-    """(n,) the cell of each observation, -1 outside: each place of a stride of rows is looked up once."""
+    """(n,) the cell of each observation, -1 outside: each place is looked up once, or once a stride."""
     index = Column()
+    known: NDArray[Any] = np.empty(0, np.complex128)
+    cells: NDArray[Any] = np.empty(0, np.int64)
     for rows in strides(observations.size):
         places = observations.x[rows] + 1j * observations.y[rows]
         places, back = np.unique(places, return_inverse=True)  # many rows have one postcode or sensor
-        lonlat = to_lonlat(places.real, places.imag, observations.crs)
-        index.add(domain.locate(*lonlat)[back])
+        at = np.searchsorted(known, places)
+        new = np.ones(places.size, dtype=bool)
+        inside = at < known.size
+        new[inside] = known[at[inside]] != places[inside]
+        found = np.empty(places.size, np.int64)
+        found[~new] = cells[at[~new]]
+        lonlat = to_lonlat(places[new].real, places[new].imag, observations.crs)
+        found[new] = domain.locate(*lonlat)
+        index.add(found[back])
+        if known.size < KNOWN_PLACES:
+            known, cells = np.insert(known, at[new], places[new]), np.insert(cells, at[new], found[new])
     return index.array("i8")
 
 
@@ -142,10 +159,26 @@ def public_n(placed: PlacedObservations, unit: Unit) -> int:
 
 
 def cell_medians(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
-    """Non-empty cells (sorted) and the median value in each, in the data's own unit."""
-    order = np.lexsort((placed.value, placed.index))
-    index, value = placed.index[order], placed.value[order]
-    cells, start, count = np.unique(index, return_index=True, return_counts=True)
-    low = value[start + (count - 1) // 2]
-    high = value[start + count // 2]
-    return cells, (low + high) / 2.0
+    """Non-empty cells (sorted) and the median value in each, in the data's own unit.
+
+    Of so many whole cells at a time as have `GROUP` rows together: more only where one cell has.
+    """
+    size = 1 + int(max((placed.index[rows].max() for rows in strides(placed.index.size)), default=-1))
+    count = np.zeros(size, dtype=np.int64)
+    for rows in strides(placed.index.size):
+        count += np.bincount(placed.index[rows], minlength=size)
+    group = np.cumsum(count) // GROUP
+    medians = [np.empty(0)]
+    for number in np.unique(group[count > 0]):
+        first, end = np.searchsorted(group, [number, number + 1])
+        chosen = [
+            (placed.index[rows] >= first) & (placed.index[rows] < end) for rows in strides(placed.index.size)
+        ]
+        index, value = (
+            np.concatenate(
+                [column[rows][mine] for rows, mine in zip(strides(column.size), chosen, strict=True)]
+            )
+            for column in (placed.index, placed.value)
+        )
+        medians.append(pd.Series(value).groupby(index).median().to_numpy())
+    return np.flatnonzero(count), np.concatenate(medians)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from data_loaders import Observations
+from data_loaders import Observations, spool
 from geo import Domain, domain_from_bbox
 from tests.town import BOX, Town
 from workflow.errors import WorkflowError
+from workflow.project import records
 from workflow.project.load import (
     build_domain,
     build_lattice,
@@ -68,6 +70,45 @@ def test_cell_records_are_medians_with_count_one() -> None:
     assert binned.n == 2
     assert binned.records.count.tolist() == [1, 1]
     np.testing.assert_allclose(binned.records.mean, [0.375, 0.25])
+
+
+def test_medians_are_the_same_in_small_groups_of_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "GROUP", 7)
+    monkeypatch.setattr(spool, "STRIDE", 5)
+    generator = np.random.default_rng(3)
+    index, value = generator.integers(0, 9, 60), generator.normal(size=60)
+    index[:20] = 4  # one cell has more rows than a group
+    cells, medians = cell_medians(PlacedObservations(index, value, 60, 0))
+    assert cells.tolist() == sorted(set(index.tolist()))
+    assert medians.tolist() == [float(np.median(value[index == cell])) for cell in cells]
+
+
+def test_no_rows_have_no_medians() -> None:
+    cells, medians = cell_medians(PlacedObservations(np.empty(0, np.int64), np.empty(0), 0, 0))
+    assert (cells.size, medians.size) == (0, 0)
+
+
+@pytest.mark.parametrize(("known", "looked_up"), [(100, 4), (0, 8)])
+def test_a_place_is_looked_up_once(
+    domain: Domain, monkeypatch: pytest.MonkeyPatch, known: int, looked_up: int
+) -> None:
+    """Four places in ten rows, three rows at a time; without a memory once in each part where it stands."""
+    monkeypatch.setattr(records, "KNOWN_PLACES", known)
+    monkeypatch.setattr(spool, "STRIDE", 3)
+    asked: list[float] = []
+    locate = Domain.locate
+
+    def counted(self: Domain, lon: NDArray[np.float64], lat: NDArray[np.float64]) -> NDArray[np.int64]:
+        asked.extend(lon.tolist())
+        return locate(self, lon, lat)
+
+    monkeypatch.setattr(Domain, "locate", counted)
+    lon, lat = [10.05, 10.01, 10.05, 10.05, 11.0, 10.05, 10.05, 9.99, 10.01, 10.05], [50.04] * 10
+    placed = place(observations(lon, lat, list(range(10))), domain)
+    expected = locate(domain, np.array(lon), np.array(lat))
+    assert placed.index.tolist() == [cell for cell in expected.tolist() if cell >= 0]
+    assert placed.value.tolist() == [float(row) for row, cell in enumerate(expected.tolist()) if cell >= 0]
+    assert len(asked) == looked_up
 
 
 def test_a_public_prior_mean_is_subtracted_before_clipping() -> None:
