@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from scipy.stats import beta
-
 from dpgp_core._checks import open_unit, whole
 from dpgp_core.errors import InvalidValue
 
@@ -37,6 +35,8 @@ class ErrorCounts:
 
 def rate_below(successes: int, trials: int, failure: float) -> float:
     """Lower confidence limit of a probability: wrong with probability at most `failure` (Clopper-Pearson)."""
+    from scipy.stats import beta  # half a second to import, for audits alone
+
     successes, trials = int(successes), whole("trials", trials)
     return 0.0 if successes == 0 else float(beta.ppf(failure, successes, trials - successes + 1))
 

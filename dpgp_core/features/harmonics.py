@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.sparse.linalg import ArpackError, eigsh
 
 from dpgp_core._checks import whole
-from dpgp_core.errors import InvalidValue
+from dpgp_core.errors import InvalidValue, NumericalFailure
 from dpgp_core.excursion.smoothing import domain_adjacency
 from dpgp_core.features.eigen import Eigenpairs, signed
 from dpgp_core.features.store import EigenStore
@@ -19,34 +20,45 @@ from dpgp_core.priors.car import HEXAGON_FACTOR
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior
 
-VERSION = 1
+VERSION = 2
 """Part of every key: raise it when the numbers a key stands for change."""
+
+DENSE_NODES = 1_200
+"""Above this many nodes the smoothest patterns are found by Lanczos iteration: a few of many."""
+
+SHIFT = -0.01
+"""Just below the smallest eigenvalue of the graph Laplacian, which is 0; the largest is about 12."""
 
 
 @dataclass(frozen=True, eq=False)
 class Harmonics:
-    """Eigenpairs of `-Laplace` on the M nodes of a domain, with reflecting edges.
+    """The Q smoothest eigenpairs of `-Laplace` on the M nodes of a domain, with reflecting edges.
 
     Parameters
     ----------
-    values : ndarray, shape (M,)
-        All eigenvalues, squared wave numbers in 1/m^2, >= 0, not decreasing.
+    values : ndarray, shape (Q,)
+        Smallest eigenvalues, squared wave numbers in 1/m^2, >= 0, not decreasing.
     vectors : ndarray, shape (M, Q)
-        Orthonormal columns of the Q smallest.
+        Orthonormal columns, one for each.
     """
 
     values: Floats
     vectors: Floats
 
     def __post_init__(self) -> None:
-        if self.values.ndim != 1 or self.vectors.ndim != 2 or self.vectors.shape[0] != self.values.size:
+        if self.values.ndim != 1 or self.vectors.ndim != 2 or self.vectors.shape[1] != self.values.size:
             raise InvalidValue("eigenvalues and eigenvectors do not fit together.")
-        if not 1 <= self.vectors.shape[1] <= self.values.size:
+        if not 1 <= self.values.size <= self.size:
             raise InvalidValue("between one and all eigenvectors are kept.")
         if not (np.all(np.isfinite(self.values)) and np.all(np.isfinite(self.vectors))):
             raise InvalidValue("eigenvalues and eigenvectors must be finite.")
         if np.any(self.values < 0) or np.any(np.diff(self.values) < 0):
             raise InvalidValue("squared wave numbers must not be negative or decrease.")
+
+    @property
+    def size(self) -> int:
+        """Number M of nodes."""
+        return int(self.vectors.shape[0])
 
     @cached_property
     def left_out(self) -> Floats:
@@ -68,7 +80,7 @@ class Harmonics:
         """
         order = np.argsort(-spectrum, kind="stable")
         variance = np.square(self.vectors) @ spectrum
-        rest = max(self.values.size - float(spectrum.sum()), 0.0)
+        rest = max(self.size - float(spectrum.sum()), 0.0)
         if self.left_out.sum() > 0:
             variance = variance + rest * self.left_out / self.left_out.sum()
         return Eigenpairs(spectrum[order], self.vectors[:, order], np.asarray(variance))
@@ -90,22 +102,40 @@ def prior_spectrum(harmonics: Harmonics, prior: Prior) -> Floats:
 def domain_harmonics(lattice: Lattice, count: int, store: EigenStore | None = None) -> Harmonics:
     """The `count` smoothest harmonics of a domain, from the store where they are kept.
 
-    Public geography alone decides them; one decomposition serves every prior and lengthscale. Dense, so meant
-    for the few thousand nodes of `Nodes`.
+    Public geography alone decides them; one decomposition serves every prior and lengthscale. Meant for the
+    few thousand nodes of `Nodes`: dense up to DENSE_NODES, by shift-and-invert Lanczos iteration above.
     """
     count = min(whole("count", count), lattice.size)
     graph = sparse.csr_matrix(domain_adjacency(lattice))
     key = _key(lattice, graph, count)
-    if store is not None and (found := _kept(store, key)) is not None and found.values.size == lattice.size:
+    found = None if store is None else _kept(store, key)
+    if found is not None and found.vectors.shape == (lattice.size, count):
         return found
-    laplacian = -graph.toarray()
-    laplacian[np.diag_indices_from(laplacian)] += np.asarray(graph.sum(axis=1)).ravel()
-    values, vectors = linalg.eigh(laplacian, driver="evd", check_finite=False, overwrite_a=True)
+    laplacian = sparse.csc_matrix(sparse.diags(np.asarray(graph.sum(axis=1)).ravel()) - graph)
+    values, vectors = _smoothest(laplacian, count)
     values = np.maximum.accumulate(np.maximum(values, 0.0)) / (HEXAGON_FACTOR * lattice.spacing**2)
-    made = Harmonics(values, signed(vectors[:, :count]))
+    made = Harmonics(values, signed(vectors))
     if store is not None:
         store.put_arrays(key, {"values": made.values, "vectors": made.vectors})
     return made
+
+
+def _smoothest(laplacian: sparse.csc_matrix, count: int) -> tuple[Floats, Floats]:
+    """The `count` smallest eigenvalues of a graph Laplacian, increasing, with their eigenvectors."""
+    size = laplacian.shape[0]
+    if size <= DENSE_NODES or 2 * count > size:
+        values, vectors = linalg.eigh(laplacian.toarray(), subset_by_index=(0, count - 1), check_finite=False)
+        return np.asarray(values), np.asarray(vectors)
+    # Any start that is not symmetric: on a symmetric domain a symmetric one would miss half of the vectors.
+    start = np.sin(np.square(np.arange(1.0, size + 1.0)))
+    try:
+        values, vectors = eigsh(laplacian, k=count, sigma=SHIFT, v0=start, ncv=min(size, count + 128))
+    except ArpackError as error:
+        raise NumericalFailure(
+            f"the smooth patterns of the domain were not found ({error}); use a coarser resolution."
+        ) from error
+    order = np.argsort(values, kind="stable")
+    return np.asarray(values[order]), np.asarray(vectors[:, order])
 
 
 def _kept(store: EigenStore, key: str) -> Harmonics | None:

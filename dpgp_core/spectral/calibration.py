@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
-from scipy.stats import gamma
+from scipy.special import gammaincinv
 
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue
@@ -133,7 +133,7 @@ def _simulated_counts(made: Prepared, known: PublicCounts, entropy: Entropy) -> 
         mean = mean * np.exp(shape - 0.5 * log)
         mean *= prior.mean.sum() / mean.sum()
     scale = np.maximum(prior.white / prior.mean, 1e-6)
-    drawn = gamma.ppf(entropy.uniform(mean.size), mean / scale, scale=scale)
+    drawn = scale * gammaincinv(mean / scale, entropy.uniform(mean.size))
     if known.single:
         drawn = (entropy.uniform(mean.size) < mean / nodes.cells_per_node).astype(np.float64)
     if drawn.sum() <= 0:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import poisson
+from scipy.special import pdtr, pdtrik
 
 from dpgp_core._checks import whole
 from dpgp_core.linalg.numerics import Floats
@@ -95,5 +95,12 @@ def drawn_anew(known: PublicCounts, n: float, same: bool, entropy: Entropy) -> P
     if known.single:
         cells = np.where(chance < REPEATED, known.cells, 0.0)
     else:
-        cells = np.where(known.cells > 0, poisson.ppf(chance, np.maximum(known.cells, 1e-9)), 0.0)
+        cells = np.where(known.cells > 0, _poisson_quantile(chance, np.maximum(known.cells, 1e-9)), 0.0)
     return replace(known, cells=cells if cells.sum() > 0 else known.cells)
+
+
+def _poisson_quantile(chance: Floats, mean: Floats) -> Floats:
+    """Smallest counts whose distribution function reaches `chance`."""
+    above = np.ceil(pdtrik(chance, mean))
+    below = np.maximum(above - 1.0, 0.0)
+    return np.asarray(np.where(pdtr(below, mean) >= chance, below, above))

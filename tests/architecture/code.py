@@ -10,13 +10,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("app", "pages", "studies", "workflow", "dpgp_core", "geo", "data_loaders")
 
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """The syntax of a file, read once for all laws that look at it; nobody may change it."""
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
 
 
 @dataclass
@@ -79,7 +85,7 @@ class Code:
         parts = path.relative_to(root).with_suffix("").parts
         package = parts[-1] == "__init__"
         name = ".".join(parts[:-1] if package else parts)
-        module = Module(name, ast.parse(path.read_text(encoding="utf-8"), filename=str(path)))
+        module = Module(name, tree_of(path))
         self.modules[name] = module
         for node in ast.walk(module.tree):
             if isinstance(node, ast.Import):

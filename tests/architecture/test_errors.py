@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpgp_core.errors import CoreError, HexcursionError, InvalidValue, NumericalFailure, PriorError
+from tests.architecture.code import tree_of
 from tests.architecture.test_rooms import name_of, sources
 from workflow.errors import Cancelled, WorkflowError
 
@@ -18,7 +19,7 @@ BARE = {"Exception", "ValueError", "ArithmeticError", "RuntimeError"}
 def test_core_and_workflow_raise_nothing_outside_of_the_tree(path: Path) -> None:
     raised = [
         f"{node.lineno}: {node.exc.func.id}"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Raise)
         and isinstance(node.exc, ast.Call)
         and isinstance(node.exc.func, ast.Name)

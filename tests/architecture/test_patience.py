@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.code import tree_of
 from tests.architecture.test_rooms import name_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +30,7 @@ WAITS = set(
 
 @cache
 def calls(path: Path) -> list[ast.Call]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 

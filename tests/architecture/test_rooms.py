@@ -6,10 +6,12 @@ import ast
 import importlib
 import re
 import subprocess
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from tests.architecture.code import tree_of
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("pages", "workflow", "dpgp_core", "geo", "data_loaders")
@@ -59,18 +61,19 @@ def room_of(path: Path) -> str:
     return path.relative_to(ROOT).parts[0]
 
 
-def imported(path: Path) -> Iterator[tuple[int, str]]:
+@cache
+def imported(path: Path) -> list[tuple[int, str]]:
     """(line, dotted name) of every import anywhere in a module; `from a import b` gives `a.b`."""
     package = path.relative_to(ROOT).with_suffix("").parts[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
+    found: list[tuple[int, str]] = []
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield node.lineno, alias.name
+            found += [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = list(package[: len(package) - node.level + 1]) if node.level else []
             stem = ".".join([*base, node.module] if node.module else base)
-            for alias in node.names:
-                yield node.lineno, f"{stem}.{alias.name}"
+            found += [(node.lineno, f"{stem}.{alias.name}") for alias in node.names]
+    return found
 
 
 def under(name: str, prefix: str) -> bool:
@@ -128,7 +131,7 @@ def test_randomness_has_one_owner(path: Path) -> None:
     """`os.urandom`, `np.random` and the `random` module stand where `OWNERS` allows and nowhere else."""
     if name_of(path).startswith((*OWNERS["numpy.random"], *OWNERS["secrets"])):
         return
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     calls = [
         f"{name_of(path)}:{node.lineno} uses {node.value.id}.{node.attr}"
         for node in ast.walk(tree)
@@ -149,7 +152,7 @@ def test_a_module_has_a_duty_and_a_length(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     lines = text.count("\n")
     assert lines <= LONGEST, f"{name_of(path)} has {lines} lines: does it still have one duty?"
-    assert not text.strip() or ast.get_docstring(ast.parse(text)), f"{name_of(path)} does not say its duty"
+    assert not text.strip() or ast.get_docstring(tree_of(path)), f"{name_of(path)} does not say its duty"
 
 
 def isort_style(name: str) -> tuple[int, str]:
@@ -182,7 +185,7 @@ def test_pages_lie_one_level_down() -> None:
 @pytest.mark.parametrize("path", [*sources("pages"), ROOT / "app.py"], ids=name_of)
 def test_nothing_private_is_cached_for_everybody(path: Path) -> None:
     """Streamlit's caches are shared by all users unless their scope is the session."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     scoped = {
         id(node.func)
         for node in ast.walk(tree)

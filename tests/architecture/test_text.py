@@ -13,9 +13,12 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 
 import pytest
+
+from tests.architecture.code import tree_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "pages").rglob("*.py"))
@@ -38,7 +41,7 @@ VALUES = frozenset({"metric"})  # whose second argument is Markdown, too
 NUMBER = re.compile(r"[-+ ,._#0-9]*[,_bdeEfFgGn%]$")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Place:
     """One module with what is needed to judge an expression in it."""
 
@@ -47,20 +50,23 @@ class Place:
     passing: dict[str, list[str]]
     answering: frozenset[str] = ANSWERING
 
+    @cached_property
+    def scopes(self) -> dict[ast.AST, ast.AST]:
+        """The innermost function around every node in one: inner functions are walked later."""
+        functions = [node for node in ast.walk(self.tree) if isinstance(node, ast.FunctionDef)]
+        return {child: function for function in functions for child in ast.walk(function)}
+
     def scope_of(self, node: ast.AST) -> ast.AST:
         """The innermost function around a node, else the module."""
-        around: ast.AST = self.tree
-        for function in ast.walk(self.tree):
-            if isinstance(function, ast.FunctionDef) and any(child is node for child in ast.walk(function)):
-                around = function
-        return around
+        return self.scopes.get(node, self.tree)
 
 
+@cache
 def passing_parameters() -> dict[str, list[str]]:
     """Names of all parameters, in order, of functions that have one of type `Markdown`; others as ""."""
     found: dict[str, list[str]] = {}
     for path in PAGES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.FunctionDef):
                 arguments = [*node.args.args, *node.args.kwonlyargs]
                 names = [one.arg if _is_markdown(one.annotation) else "" for one in arguments]
@@ -69,12 +75,13 @@ def passing_parameters() -> dict[str, list[str]]:
     return found
 
 
+@cache
 def answering_functions() -> frozenset[str]:
     """Names of all functions that give `Markdown`; their own returns are looked at, too."""
     return ANSWERING | {
         node.name
         for path in PAGES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef) and _is_markdown(node.returns)
     }
 
@@ -224,8 +231,7 @@ def judged(place: Place) -> list[str]:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_markdown_is_ours_or_plain(path: Path) -> None:
     """What fails here is to be wrapped in `plain` (pages/shared/plain_text.py)."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert judged(Place(path, tree, passing_parameters(), answering_functions())) == []
+    assert judged(Place(path, tree_of(path), passing_parameters(), answering_functions())) == []
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
