@@ -21,7 +21,7 @@ from dpgp_core.inducing.posterior import (
 from dpgp_core.labels.bins import bin_of, means_of_sums, read_bins
 from dpgp_core.labels.cloak import make_cloak
 from dpgp_core.labels.regression import posterior_weights
-from dpgp_core.labels.validation import Fold, choose_candidate
+from dpgp_core.labels.validation import Fold, ValueSums, choose_candidate
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.kernels import squared_exponential
 from studies.fields import Floats
@@ -256,10 +256,10 @@ def selected(
 ) -> tuple[list[float], float]:
     """RMSEs with the range chosen by the exponential mechanism at `selection`, and the mean chosen range."""
     candidates = [folds(heights, length, epsilon) for length in RANGES]
-    values = heights.scaled + WIDTH / SPREAD / 2.0
+    sums = ValueSums.of(heights.scaled + WIDTH / SPREAD / 2.0, WIDTH / SPREAD)
     errors, lengths = [], []
     for _ in range(repeats):
-        chosen = choose_candidate(candidates, values, WIDTH / SPREAD, selection, entropy, simulation=True)
+        chosen = choose_candidate(candidates, sums, selection, entropy, simulation=True)
         lengths.append(RANGES[chosen.index])
     for length in sorted(set(lengths)):
         errors += cloaked(heights, length, epsilon, lengths.count(length), entropy)
@@ -275,6 +275,6 @@ def folds(heights: Heights, length: float, epsilon: float, parts: int = 4) -> li
         at, to = heights.age[train], heights.age[test]
         weights = posterior_weights(kernel(at, at, length), kernel(to, at, length), NOISE)
         cloak = make_cloak(weights, "mean-square", tolerance=1e-1, rank_tolerance=1e-2)
-        noise = np.trace(cloak.covariance(WIDTH / SPREAD, gaussian_mu(epsilon, DELTA_HEIGHTS)))
+        noise = np.trace(cloak.covariance(1.0, gaussian_mu(epsilon, DELTA_HEIGHTS)))  # widths squared
         made.append(Fold(train, test, weights, float(noise)))
     return made

@@ -50,11 +50,11 @@ def discrete_laplace(scale: float, size: int, source: WordSource) -> NDArray[np.
     exact = Fraction(positive("scale", scale))
     if exact >= _MOST:
         raise InvalidValue("the noise does not fit the grid: use a coarser grid or a larger epsilon.")
-    bits = _Bits(source)
+    bits = FairBits(source)
     return np.array([_one(exact, bits) for _ in range(whole("size", size))], dtype=np.int64)
 
 
-class _Bits:
+class FairBits:
     """Uniform whole numbers below any bound, from words."""
 
     def __init__(self, source: WordSource) -> None:
@@ -79,24 +79,31 @@ class _Bits:
         return self.below(bottom) < top
 
 
-def _exponential_coin(top: int, bottom: int, bits: _Bits) -> bool:
-    """True with probability exp(-top/bottom), top <= bottom: a run of coins top/(bottom k) ends at odd k."""
+def exponential_coin(top: int, bottom: int, bits: FairBits) -> bool:
+    """True with probability exp(-top/bottom), whole numbers top >= 0 and bottom >= 1, exactly.
+
+    A whole unit at a time by coins of exp(-1); for the rest a run of coins rest/(bottom k) ends at odd k.
+    """
+    while top > bottom:
+        if not exponential_coin(1, 1, bits):
+            return False
+        top -= bottom
     k = 1
     while bits.coin(top, bottom * k):
         k += 1
     return k % 2 == 1
 
 
-def _one(scale: Fraction, bits: _Bits) -> int:
+def _one(scale: Fraction, bits: FairBits) -> int:
     top, bottom = scale.numerator, scale.denominator
     common = math.gcd(top, bottom)
     top, bottom = top // common, bottom // common
     while True:
         fraction = bits.below(top)
-        if not _exponential_coin(fraction, top, bits):
+        if not exponential_coin(fraction, top, bits):
             continue
         multiple = 0
-        while _exponential_coin(1, 1, bits):
+        while exponential_coin(1, 1, bits):
             multiple += 1
         size = (fraction + top * multiple) // bottom
         negative = bits.coin(1, 2)

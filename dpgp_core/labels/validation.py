@@ -4,17 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core._checks import positive
 from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.selection import selection_curve
 from dpgp_core.errors import InvalidValue
+from dpgp_core.labels.exponential import exponential_choice
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import Entropy, SystemEntropy
 
-_UP = 1.0 + 2.0**-40
+Whole = NDArray[np.int64]
+
+STEPS = 1 << 10
+"""Values are whole multiples of this part of their unit."""
+
+_FINE = 40  # weights are multiples of 2^-40, errors of 2^-80 squared steps
+_COARSE = 20  # a sensitivity is added up in multiples of 2^-20, each rounded upwards
+_MOST = 2.0**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,16 +34,18 @@ class Fold:
     Parameters
     ----------
     train, test : ndarray of int, shapes (k,) and (m,)
-        Positions of the values that predict and of those that are predicted; any public structure will do.
+        Places that predict and places that are predicted; any public structure will do.
     weights : ndarray, shape (m, k)
-        The predictions are `weights @ values[train]`, then clipped to the public interval.
+        Of the total of the values at each training place. The predictions are then clipped to the public
+        interval. Rounded to multiples of 2^-40: a prediction is what the rounded weights say, exactly.
     noise : float
-        Sum over the test places of the variance of the noise that the release would add there: it depends on
-        no value, so counting it costs nothing and makes the choice aware of the noise.
+        Sum over the tested values of the variance of the noise that the release would add there, in squared
+        units of value: it depends on no value, so counting it costs nothing and makes the choice aware of
+        the noise.
     """
 
-    train: NDArray[np.int64]
-    test: NDArray[np.int64]
+    train: Whole
+    test: Whole
     weights: Floats
     noise: float = 0.0
 
@@ -43,33 +55,75 @@ class Fold:
         if np.intersect1d(self.train, self.test).size:
             raise InvalidValue("a fold cannot test what it was trained on: keep the two sets apart.")
 
+    @cached_property
+    def whole(self) -> Whole:
+        """The weights in units of 2^-40."""
+        if not np.all(np.abs(self.weights) < 2.0**20):
+            raise InvalidValue("the weights of a prediction must be finite numbers below 2^20.")
+        return np.rint(self.weights * 2.0**_FINE).astype(np.int64)
 
-def squared_error(folds: Sequence[Fold], values: Floats, width: float) -> float:
-    """Sum over folds of squared errors with values and predictions clipped to [0, width]. PRIVATE.
+
+@dataclass(frozen=True, eq=False)
+class ValueSums:
+    """Values in a public interval, added up by place: whole numbers of steps of `1/STEPS`. PRIVATE.
 
     Parameters
     ----------
-    values : ndarray, shape (n,)
-        Less the lower end of their public interval.
-    width : float
-        Length d of that interval.
+    totals : ndarray of int64, shape (n,)
+        Sum of the values at each place.
+    counts : ndarray of int64, shape (n,)
+        Values at each place, >= 1: public.
+    low, high : int
+        Ends of the public interval of every single value.
     """
-    clipped, total = np.clip(values, 0.0, positive("width", width)), 0.0
-    for fold in folds:
-        predicted = np.clip(fold.weights @ clipped[fold.train], 0.0, width)
-        total += float(np.sum((predicted - clipped[fold.test]) ** 2)) + fold.noise
-    return total
+
+    totals: Whole
+    counts: Whole
+    low: int = -STEPS
+    high: int = STEPS
+
+    @classmethod
+    def of(cls, values: Floats, width: float) -> ValueSums:
+        """Single values, less the lower end of a public interval of this width, and clipped to it."""
+        if not np.all(np.isfinite(values)):
+            raise InvalidValue("a choice needs finite values.")
+        steps = np.rint(np.clip(values / positive("width", width), 0.0, 1.0) * STEPS).astype(np.int64)
+        return cls(steps, np.ones(steps.size, dtype=np.int64), 0, STEPS)
 
 
-def error_sensitivity(folds: Sequence[Fold], size: int, width: float) -> float:
-    """How far one changed value can move `squared_error`, rounded upwards.
+def squared_error(folds: Sequence[Fold], sums: ValueSums) -> int:
+    """Sum over folds of squared errors, less the sum of the tested values' squares, exactly. PRIVATE.
 
     Returns
     -------
-    float
-        `max over values j of the sum over folds of s_jf`: d^2 where fold f tests j;
-        `min(2 d^2 |w_j|_1, m d^2)` where j trains it, w_j being j's column of weights and m the
-        number of test places; 0 elsewhere.
+    int
+        `sum n_t p_t^2 - 2 p_t S_t` plus the noise, in units of 2^-80 squared steps; p_t is the prediction at
+        a tested place, clipped to the interval, S_t the total there. What is left out is the same for all
+        candidates that are tested on the same places, so no choice among them depends on it.
+    """
+    total = 0
+    for fold in folds:
+        reach = np.abs(fold.whole.astype(np.float64)) @ (sums.counts[fold.train] * float(STEPS))
+        if np.any(reach >= _MOST):
+            raise InvalidValue("the weights of a prediction are too large for whole numbers.")
+        predicted = np.clip(
+            fold.whole @ sums.totals[fold.train], sums.low << _FINE, sums.high << _FINE
+        ).astype(object)
+        at, count = sums.totals[fold.test].astype(object), sums.counts[fold.test].astype(object)
+        total += int(np.sum(predicted * (count * predicted - (at << (_FINE + 1)))))
+        total += int(fold.noise * STEPS**2 * 2.0**_COARSE) << (2 * _FINE - _COARSE)
+    return total
+
+
+def error_sensitivity(folds: Sequence[Fold], sums: ValueSums) -> int:
+    """How far one changed value can move the sum of squared errors: of `sums` only what is public enters.
+
+    Returns
+    -------
+    int
+        `max over places j of the sum over folds of s_jf`: d^2 where fold f tests j;
+        `sum over tests t of n_t min(2 d^2 |w_tj|, d^2)` where j trains it; 0 elsewhere. In the units of
+        `squared_error`, rounded upwards.
 
     Notes
     -----
@@ -77,13 +131,12 @@ def error_sensitivity(folds: Sequence[Fold], size: int, width: float) -> float:
     rho in a residual R moves its square by `2 R rho + rho^2`, at most `2 d |rho|` as long as both ends lie in
     [-d, d]; Smith et al. 2018 count `rho^2` alone, which is too little, and let each value be tested once.
     """
-    squares = positive("width", width) ** 2
-    moved = np.zeros(size)
+    span, moved = sums.high - sums.low, np.zeros(sums.counts.size, dtype=np.int64)
     for fold in folds:
-        moved[fold.test] += squares
-        reach = 2.0 * np.abs(fold.weights).sum(axis=0)
-        moved[fold.train] += squares * np.minimum(reach, fold.test.size)
-    return float(moved.max()) * _UP
+        moved[fold.test] += 1 << _COARSE
+        reach = np.minimum(-((-2 * np.abs(fold.whole)) >> (_FINE - _COARSE)), 1 << _COARSE)
+        moved[fold.train] += sums.counts[fold.test] @ reach
+    return int(moved.max()) * span**2 << (2 * _FINE - _COARSE)
 
 
 @dataclass(frozen=True)
@@ -103,8 +156,13 @@ class Choice:
 
     @property
     def cost(self) -> Cost:
-        """For the ledger and the receipt: a pure epsilon-DP mechanism."""
-        return Cost.pure(self.epsilon)
+        """For the ledger and the receipt: a pure epsilon-DP mechanism of bounded range."""
+        return choice_cost(self.epsilon)
+
+
+def choice_cost(epsilon: float) -> Cost:
+    """What an exponential mechanism costs: pure epsilon, and the curve of its bounded range."""
+    return Cost.pure(epsilon, selection_curve(epsilon))
 
 
 def choice_probabilities(errors: Floats, sensitivity: float, epsilon: float) -> Floats:
@@ -115,10 +173,19 @@ def choice_probabilities(errors: Floats, sensitivity: float, epsilon: float) -> 
     return np.asarray(share / share.sum())
 
 
+def largest_sensitivity(candidates: Sequence[Sequence[Fold]], sums: ValueSums) -> int:
+    """The largest `error_sensitivity` of any candidate, all of them tested on the same places."""
+    if not candidates:
+        raise InvalidValue("a choice needs at least one candidate.")
+    tested = [np.sort(np.concatenate([fold.test for fold in folds])) for folds in candidates]
+    if not all(np.array_equal(each, tested[0]) for each in tested):
+        raise InvalidValue("all candidates must be tested on the same places, equally often.")
+    return max(error_sensitivity(folds, sums) for folds in candidates)
+
+
 def choose_candidate(
     candidates: Sequence[Sequence[Fold]],
-    values: Floats,
-    width: float,
+    sums: ValueSums,
     epsilon: float,
     entropy: Entropy,
     *,
@@ -130,10 +197,8 @@ def choose_candidate(
     ----------
     candidates : sequence of sequences of Fold
         The folds of each candidate's hyperparameters; public, fixed before the values are touched.
-    values : ndarray, shape (n,)
-        Values less the lower end of their public interval. PRIVATE.
-    width : float
-        Length of that interval; values are clipped to it.
+    sums : ValueSums
+        PRIVATE.
     epsilon : float
         What the choice may cost.
     entropy : Entropy
@@ -141,16 +206,13 @@ def choose_candidate(
 
     Notes
     -----
-    McSherry and Talwar 2007, with the largest sensitivity of all candidates; drawn by the Gumbel-max rule.
+    McSherry and Talwar 2007, with the largest sensitivity of all candidates. Errors are whole numbers and the
+    draw is exact, so the guarantee holds for the numbers as a computer has them.
     """
     if type(entropy) is not SystemEntropy and not simulation:
         raise InvalidValue(
             "a private selection must draw from SystemEntropy; a seed is for simulations only."
         )
-    if not candidates or not np.all(np.isfinite(values)):
-        raise InvalidValue("a choice needs at least one candidate, and finite values.")
-    sensitivity = max(error_sensitivity(folds, values.size, width) for folds in candidates)
-    errors = np.array([squared_error(folds, values, width) for folds in candidates])
-    gumbel = -np.log(-np.log(entropy.uniform(errors.size)))
-    score = -errors * positive("epsilon", epsilon) / (2.0 * sensitivity) + gumbel
-    return Choice(int(np.argmax(score)), float(epsilon))
+    sensitivity = largest_sensitivity(candidates, sums)
+    errors = [squared_error(folds, sums) for folds in candidates]
+    return Choice(exponential_choice(errors, sensitivity, epsilon, entropy), float(epsilon))

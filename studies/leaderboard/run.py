@@ -33,8 +33,8 @@ from workflow.search.task import Scored
 from workflow.search.tuning import search_task
 
 HIDING_PLACES = (
-    "posterior-sampling", "noisy-cell-statistics", "spectral-statistics", "sparse-gp", "adaptive-grid",
-    "quadtree",
+    "posterior-sampling", "noisy-cell-statistics", "spectral-statistics", "sparse-gp", "convcnp",
+    "adaptive-grid", "quadtree",
 )  # fmt: skip
 SHOWING_PLACES = ("spectral-statistics", "cloaking", "functional", "bin-means")
 COLUMNS = (
@@ -56,6 +56,7 @@ class LeaderboardSettings:
     epsilons  budgets;  delta  of all;  releases  simulated per design;  most_seconds  of them, for one design
     mechanisms  names; empty for all;  data  beginnings of titles; empty for all
     coarse  slow mechanisms, whose grids are coarse on large maps;  coarse_maps  beginnings of their titles
+    coarse_simulated  mechanisms whose grids are coarse where designs are judged by simulated fields
     """
 
     folder: str = ""
@@ -67,6 +68,7 @@ class LeaderboardSettings:
     data: tuple[str, ...] = ()
     quick_search: bool = False
     coarse: tuple[str, ...] = ("sparse-gp", "cloaking", "functional")
+    coarse_simulated: tuple[str, ...] = ("convcnp",)
     coarse_maps: tuple[str, ...] = ("Generated", "London")
     seed: int = 60
     preset: str = "full"
@@ -236,7 +238,9 @@ def _row(
     free: Scored | None,
 ) -> tuple[dict[str, Cell], Scored | None]:  # fmt: skip
     """One mechanism at one budget; the baseline's design is handed on."""
-    slow = name in settings.coarse and title.startswith(settings.coarse_maps)
+    slow = (name in settings.coarse and title.startswith(settings.coarse_maps)) or (
+        name in settings.coarse_simulated and project.reference_kind == "simulated"
+    )
     coarse = project.settings.quick or settings.quick_search or slow
     asked = project.settings.with_changes(epsilon=epsilon, mechanisms=(name,), quick=coarse)
     made = replace(project, settings=asked)

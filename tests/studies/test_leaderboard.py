@@ -27,7 +27,7 @@ from studies.leaderboard.run import (
     tables_of,
 )
 from studies.leaderboard.squares import noisy_totals, square_of
-from studies.tables import StudyResult
+from studies.tables import Cell, StudyResult
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(6, padding=1)
@@ -165,3 +165,18 @@ def test_a_part_takes_the_place_of_its_older_self_and_leaves_the_others() -> Non
     assert again.seconds == 7.0
     old = StudyResult("leaderboard", "full", {}, (60,), "60", 600.0, stored.tables, ())
     assert merged(old, part("Plumes", 0.6, {"plumes": 5.0})).seconds == 605.0
+
+
+def test_one_mechanism_run_again_leaves_the_rows_of_the_others_and_is_ranked_among_them() -> None:
+    def part(rows: list[dict[str, Cell]], mechanisms: tuple[str, ...]) -> StudyResult:
+        said = {"mechanisms": mechanisms, SECONDS_OF: {"London": 4.0}}
+        return StudyResult("leaderboard", "full", said, (60,), "60", 4.0, tables_of(ranked(rows)), ("n",))
+
+    whole = part([row("high", 0.5, 0.01), row("low", 0.3, 0.01), row("other", 0.2, 0.01)], ())
+    again = merged(whole, part([row("low", 0.9, 0.01), row("new", 0.4, 0.01)], ("low", "new")))
+    (table,) = again.tables
+    assert table.column("mechanism") == ("low", "high", "new", "other")
+    assert table.column("IoU") == (0.9, 0.5, 0.4, 0.2)
+    assert table.column("place") == (1, 2, 3, 4)
+    assert again.settings[SECONDS_OF] == {"London": 4.0, "London: low, new": 4.0}
+    assert again.seconds == 8.0
