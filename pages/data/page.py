@@ -16,8 +16,9 @@ from pages.shared import access, workspace
 from pages.shared.glossary import tip
 from pages.shared.kept import give_back
 from pages.shared.plain_text import Markdown, plain
+from pages.start.finished import CITY
 from workflow.errors import WorkflowError
-from workflow.project.example import example_settings
+from workflow.project.example import changed_settings
 
 KINDS = {
     "example": "Generated example",
@@ -29,7 +30,7 @@ work = workspace.current()
 
 def use_example() -> None:
     """Take the generated example with everything that belongs to it."""
-    settings = example_settings()
+    settings = changed_settings(files=CITY)
     fresh = workspace.start_over()
     fresh.adopt(settings)
     fresh.asked_domain = None  # the region is proposed on the next screen
