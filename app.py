@@ -9,7 +9,8 @@ import sys
 
 from streamlit.starlette import App
 
-from pages.shared import access, frame, serve
+from pages.shared import frame
+from pages.shared.server import access, serve
 
 if serve.running():
     frame.configure()

@@ -18,8 +18,8 @@ from statistics import median
 from streamlit.testing.v1 import AppTest
 
 from pages.release.releasing import release
-from pages.shared.exploring import threshold_stops
-from pages.shared.workspace import KEY, Found, Workspace
+from pages.shared.released.exploring import threshold_stops
+from pages.shared.session.workspace import KEY, Found, Workspace
 from workflow.project.example import example_settings
 from workflow.project.load import load_project
 from workflow.search.tuning import tune
@@ -32,7 +32,7 @@ WAYS = {"beside": "Side by side", "difference": "Difference", "lines": "Boundary
 def screen() -> None:
     """The Release screen after a release, and nothing else."""
     from pages.release import result_panel
-    from pages.shared import workspace
+    from pages.shared.session import workspace
 
     work = workspace.current()
     assert work.found is not None and work.release_id is not None  # noqa: PT018

@@ -1,29 +1,34 @@
 """Reads what users bring: sales, postcodes, sensor tables, generated demo data; each with a report."""
 
+from data_loaders.columns.guess import ColumnGuess, guess_columns
+from data_loaders.columns.guess_names import owner_word_of
 from data_loaders.contributions import (
     BoundedContributions,
     Rule,
     bound_contributions,
     one_record_per_owner,
 )
-from data_loaders.demo import DEMO_SEED, DEMO_YEARS, DemoFiles, write_demo
-from data_loaders.demo_city import DemoField
-from data_loaders.download import Progress, fetch
+from data_loaders.demo_data.city import DemoField
+from data_loaders.demo_data.writing import DEMO_SEED, DEMO_YEARS, DemoFiles, write_demo
 from data_loaders.errors import DataError
-from data_loaders.guarded import LIMITS, Limits
-from data_loaders.guess import ColumnGuess, guess_columns
-from data_loaders.guess_names import owner_word_of
-from data_loaders.layers import POINT_SUFFIXES, POINT_X, POINT_Y
+from data_loaders.files.guarded import LIMITS, Limits
+from data_loaders.files.layers import POINT_SUFFIXES, POINT_X, POINT_Y
+from data_loaders.files.shapes import is_geopackage, shapes_of
+from data_loaders.files.sources import Source
+from data_loaders.house_prices.download import Progress, fetch
+from data_loaders.house_prices.postcodes import PostcodeTable, load_postcodes
+from data_loaders.house_prices.public_files import (
+    CODE_POINT_OPEN,
+    ONSPD_INSTRUCTIONS,
+    PublicFile,
+    price_paid_file,
+)
+from data_loaders.house_prices.sales import load_sales
+from data_loaders.house_prices.segments import SEGMENTS, Segment
 from data_loaders.observations import Kind, Observations, OwnerWord
-from data_loaders.postcodes import PostcodeTable, load_postcodes
-from data_loaders.public_files import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, PublicFile, price_paid_file
 from data_loaders.registry import LOADERS, Loader, loader_of
 from data_loaders.report import LoadReport
-from data_loaders.sales import load_sales
-from data_loaders.segments import SEGMENTS, Segment
 from data_loaders.sensors import load_sensors
-from data_loaders.shapes import is_geopackage, shapes_of
-from data_loaders.sources import Source
 
 __all__ = [
     "CODE_POINT_OPEN",

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from data_loaders.errors import DataError
+from data_loaders.files.spool import strides
 from data_loaders.observations import Observations, OwnerWord
-from data_loaders.spool import strides
 
 Rule: TypeAlias = Literal["earliest", "spread", "scattered"]
 

@@ -15,7 +15,7 @@ Kind: TypeAlias = Literal["sale", "reading"]
 OwnerWord: TypeAlias = Literal["sensor", "person"]
 
 # Coordinate systems whose unit is the degree and whose ranges this room may check. What a code means is
-# not known here: only geo/projection.py knows coordinate reference systems.
+# not known here: only geo/coordinates/projection.py knows coordinate reference systems.
 DEGREES = frozenset({"EPSG:4326", "EPSG:4258", "EPSG:4269", "OGC:CRS84"})
 _CRS = re.compile(r"^(EPSG|ESRI|OGC):[A-Z0-9]{1,12}$")
 

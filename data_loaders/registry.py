@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from data_loaders.columns.guess_names import owner_word_of
 from data_loaders.errors import DataError
-from data_loaders.guess_names import owner_word_of
-from data_loaders.layers import POINT_SUFFIXES
+from data_loaders.files.layers import POINT_SUFFIXES
+from data_loaders.house_prices.sales import load_sales
 from data_loaders.observations import Kind, Observations
 from data_loaders.report import LoadReport
-from data_loaders.sales import load_sales
 from data_loaders.sensors import load_sensors
 
 

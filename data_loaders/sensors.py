@@ -11,20 +11,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data_loaders.csvstream import DELIMITERS, Block, Delimiter, blocks, mask, text
+from data_loaders.columns.identifiers import OwnerNumbers, as_bytes, numbered_again, record_names
+from data_loaders.columns.numbers import Decimal, Numbers, parse_numbers
+from data_loaders.columns.places import WGS84, check_named, check_places, in_range, system_of
+from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
+from data_loaders.columns.times import DateOrder, read_times
 from data_loaders.errors import DataError
-from data_loaders.guarded import LIMITS, Limits
-from data_loaders.identifiers import OwnerNumbers, as_bytes, numbered_again, record_names
-from data_loaders.layers import POINT_X, POINT_Y
-from data_loaders.numbers import Decimal, Numbers, parse_numbers
+from data_loaders.files.csvstream import DELIMITERS, Block, Delimiter, blocks, mask, text
+from data_loaders.files.guarded import LIMITS, Limits
+from data_loaders.files.layers import POINT_X, POINT_Y
+from data_loaders.files.sources import Source, Table, open_tables, source_name
+from data_loaders.files.spool import Column, strides
+from data_loaders.files.spool import chosen as kept_rows
 from data_loaders.observations import Observations, OwnerWord
-from data_loaders.places import WGS84, check_named, check_places, in_range, system_of
 from data_loaders.report import LoadReport, Tally
-from data_loaders.sensortable import Shape, decimal_mark, shape_of
-from data_loaders.sources import Source, Table, open_tables, source_name
-from data_loaders.spool import Column, strides
-from data_loaders.spool import chosen as kept_rows
-from data_loaders.times import DateOrder, read_times
 
 Wanted: TypeAlias = "str | int | float | Iterable[str | int | float]"
 _DELIMITER_WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}

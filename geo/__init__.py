@@ -1,29 +1,29 @@
 """Public geography: domains of H3 cells, projections, polygons, GeoJSON and maps.
 
-Maps are imported from their own modules, since their libraries are slow to load: `geo.layers` for the
-screen, `geo.static_map` for paper.
+Maps are imported from their own modules, since their libraries are slow to load: `geo.maps.layers` for the
+screen, `geo.maps.static_map` for paper.
 """
 
 from __future__ import annotations
 
-from geo.crs_names import CrsCandidate, crs_by_name, crs_candidates
-from geo.diagnosis import looks_like_degrees, looks_projected, looks_swapped, outside_reason
-from geo.domain import MAX_CELLS, Domain, domain_from_bbox, domain_from_cells, domain_from_geojson
+from geo.coordinates.crs_names import CrsCandidate, crs_by_name, crs_candidates
+from geo.coordinates.projection import accuracy_note, is_lonlat, parse_crs, project, to_lonlat
+from geo.domains.diagnosis import looks_like_degrees, looks_projected, looks_swapped, outside_reason
+from geo.domains.domain import MAX_CELLS, Domain, domain_from_bbox, domain_from_cells, domain_from_geojson
+from geo.domains.polygons import cell_polygon, dissolve, geometry_dict
 from geo.errors import CrsError, DomainError, GeoError, GeoJsonError
-from geo.geojson import (
+from geo.export.geojson import (
     cells_collection,
     collection_bytes,
     decimals_for,
     regions_collection,
     write_geojson,
 )
+from geo.export.rfc7946 import rfc7946_findings
 from geo.measures import currency_sign, never_negative
-from geo.outlines import chosen_parts, exchanged, part_columns, part_names
-from geo.polygons import cell_polygon, dissolve, geometry_dict
 from geo.progress import Progress
-from geo.projection import accuracy_note, is_lonlat, parse_crs, project, to_lonlat
-from geo.region import MAX_VERTICES, Region, region_from_bbox, region_from_geojson
-from geo.rfc7946 import rfc7946_findings
+from geo.regions.outlines import chosen_parts, exchanged, part_columns, part_names
+from geo.regions.region import MAX_VERTICES, Region, region_from_bbox, region_from_geojson
 
 __all__ = [
     "MAX_CELLS",

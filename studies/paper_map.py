@@ -11,7 +11,7 @@ import numpy as np
 
 from dpgp_core.excursion.scores import iou
 from geo import Domain, dissolve, domain_from_cells
-from geo.polygons import interface, rings
+from geo.domains.polygons import interface, rings
 from studies.fields import Bools, Floats
 from studies.tables import StudyResult, StudyTable
 

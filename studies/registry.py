@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from pages.shared.apart import apart
-from pages.shared.jobs import Job
+from pages.shared.computing.apart import apart
+from pages.shared.computing.jobs import Job
 from studies import design_audit, line_excursions, london, membership, one_dimension, plane_excursions
 from studies.design_audit import AuditSettings
 from studies.leaderboard import run as leaderboard

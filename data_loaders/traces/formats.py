@@ -8,9 +8,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from data_loaders.csvstream import sniff_delimiter
-from data_loaders.encoding import decode
 from data_loaders.errors import DataError
+from data_loaders.files.csvstream import sniff_delimiter
+from data_loaders.files.encoding import decode
 from data_loaders.traces.model import Fix
 
 _HEADER_LINES = 6  # of a GeoLife file

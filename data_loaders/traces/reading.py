@@ -8,11 +8,11 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from data_loaders.content import GEOJSON_TYPE
 from data_loaders.errors import DataError
-from data_loaders.guarded import GuardedStream, Limits, Meter
+from data_loaders.files.content import GEOJSON_TYPE
+from data_loaders.files.guarded import GuardedStream, Limits, Meter
+from data_loaders.files.sources import Source, source_name
 from data_loaders.report import LoadReport, Tally
-from data_loaders.sources import Source, source_name
 from data_loaders.traces.fit import fit_fixes, is_fit
 from data_loaders.traces.formats import geojson_fixes, plt_fixes, table_fixes
 from data_loaders.traces.markup import markup_fixes

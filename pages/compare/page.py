@@ -5,14 +5,15 @@ from __future__ import annotations
 import streamlit as st
 
 from dpgp_core.mechanisms.registry import mechanism_named
-from geo.linked import Pane
-from geo.painting import legend, paint_set
+from geo.maps.linked import Pane
+from geo.maps.painting import legend, paint_set
 from pages.compare import chart
 from pages.compare.view import MEASURES, compare_job, table
 from pages.privacy.ask import threshold_words
-from pages.shared import aside, linked_maps, maps, workspace
+from pages.shared import linked_maps, maps
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Workspace
+from pages.shared.session import aside, workspace
+from pages.shared.session.workspace import Workspace
 from workflow.compare.report import csv_text, svg_text
 from workflow.compare.run import EPSILONS, Comparison, comparable_under
 from workflow.errors import WorkflowError

@@ -10,8 +10,8 @@ from typing import Any
 
 from dpgp_core.mechanisms.base import Protects
 from pages.privacy.designs import describe
-from pages.shared.apart import apart, workers
-from pages.shared.jobs import Job
+from pages.shared.computing.apart import apart, workers
+from pages.shared.computing.jobs import Job
 from workflow.compare.run import Comparison, Row, comparable, compare_mechanisms
 from workflow.progress import Report
 from workflow.project.load import Project, load_project

@@ -12,10 +12,11 @@ from pages.data.previews import look_at
 from pages.data.sources import Sources, ask_sales, ask_sensors, refill
 from pages.data.tables import places_chart, report_lines, rows_table
 from pages.hexagons.places import domain_of_choices, layers_of
-from pages.shared import access, workspace
 from pages.shared.glossary import tip
-from pages.shared.kept import give_back
 from pages.shared.plain_text import Markdown, plain
+from pages.shared.server import access
+from pages.shared.session import workspace
+from pages.shared.session.kept import give_back
 from pages.start.finished import CITY
 from workflow.errors import WorkflowError
 from workflow.project.example import changed_settings

@@ -8,9 +8,9 @@ import streamlit as st
 
 from pages.data.public_files import Fetched, Offer, by_hand, download_job, public_folder, public_offers
 from pages.data.sources import show_paths
+from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import Markdown, plain
-from pages.shared.progress import show_progress
-from pages.shared.workspace import Workspace
+from pages.shared.session.workspace import Workspace
 from workflow.errors import Cancelled, WorkflowError
 
 FIRST_YEAR = 1995

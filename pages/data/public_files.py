@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, DataError, PublicFile, fetch, price_paid_file
-from pages.shared.jobs import Job, Report
+from pages.shared.computing.jobs import Job, Report
 from workflow.errors import WorkflowError
 from workflow.ledger.places import home
 

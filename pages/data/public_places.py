@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared.plain_text import Markdown
-from pages.shared.workspace import Workspace
+from pages.shared.session.workspace import Workspace
 
 HIDDEN, PUBLIC = "hidden", "public"
 ANSWERS = {

@@ -10,7 +10,7 @@ from pages.privacy.relative import relative_unit
 from pages.privacy.scales import stated_scale, stated_values, uses_factors
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Workspace
+from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
 
 KEEP: Any = {"persist_state": "session"}

@@ -12,10 +12,10 @@ from pages.data import row_columns
 from pages.data.previews import propose_columns
 from pages.data.row_columns import KEEP, at
 from pages.data.segments import SEGMENT_TITLES
-from pages.shared import access
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
-from pages.shared.workspace import Workspace
+from pages.shared.server import access
+from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
 from workflow.settings.model import SourceSettings
 

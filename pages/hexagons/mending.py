@@ -10,9 +10,9 @@ import streamlit as st
 from pages.data.previews import look_at
 from pages.data.sources import refill
 from pages.hexagons.places import Box, Stray, columns_of, turned
-from pages.shared import access
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Workspace
+from pages.shared.server import access
+from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
 
 KNOWN = "area_parts"

@@ -8,11 +8,11 @@ import streamlit as st
 
 from data_loaders import DataError
 from geo import GeoError
-from geo.own_layers import MOST_LAYERS
-from geo.own_reading import label_columns
+from geo.context.own_layers import MOST_LAYERS
+from geo.context.own_reading import label_columns
 from pages.hexagons.places import layers_of
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Workspace
+from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
 from workflow.project.area import document_of
 from workflow.words import plural

@@ -7,15 +7,17 @@ from functools import partial
 import streamlit as st
 
 from geo import Domain
-from geo.linked import Pane
-from geo.painting import paint_cells
+from geo.maps.linked import Pane
+from geo.maps.painting import paint_cells
 from pages.hexagons import own_layers
 from pages.hexagons.mending import offer_exchange, stop
 from pages.hexagons.places import domain_of, facts_of
 from pages.hexagons.ways import DRAW, Asked, asked_area, asked_way, take_outline
-from pages.shared import access, linked_maps, workspace
+from pages.shared import linked_maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
+from pages.shared.server import access
+from pages.shared.session import workspace
 from workflow.errors import WorkflowError
 
 work = workspace.current()

@@ -21,7 +21,7 @@ from geo import (
     part_columns,
     part_names,
 )
-from geo.own_layers import OwnLayer
+from geo.context.own_layers import OwnLayer
 from pages.data.previews import Preview
 from workflow.errors import WorkflowError
 from workflow.project.area import document_of, fill_region, load_layers

@@ -11,15 +11,15 @@ from typing import Any
 import streamlit as st
 
 from geo import DomainError, region_from_geojson
-from geo.places import LEAST_KM, MOST_KM, box_around
-from geo.surroundings import Place, find_places, folder
+from geo.context.places import LEAST_KM, MOST_KM, box_around
+from geo.context.surroundings import Place, find_places, folder
 from pages.data.sources import remembered
 from pages.hexagons.mending import parts_of
 from pages.hexagons.places import Box, is_doubtful
 from pages.shared import linked_maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Workspace
+from pages.shared.session.workspace import Workspace
 from workflow.project.example import EXAMPLE_REGION, of_example
 
 FROM_EXAMPLE, UPLOAD, PATH, PLACE, BOX, DRAW = "example", "upload", "path", "place", "box", "draw"

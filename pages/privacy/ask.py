@@ -9,14 +9,14 @@ import streamlit as st
 from data_loaders import owner_word_of
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.registry import PRIORS
-from geo.painting import format_value
+from geo.maps.painting import format_value
 from pages.data import public_scale
 from pages.privacy import odds_panel, pilot_panel, question
 from pages.privacy.designs import BUDGETS, FAMILIES
-from pages.shared.aside import planning
 from pages.shared.glossary import label, tip
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Workspace
+from pages.shared.session.aside import planning
+from pages.shared.session.workspace import Workspace
 from workflow import words
 from workflow.settings.defaults import DEFAULT_MECHANISMS, USUAL_DELTA
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.privacy.trials import coverage_job, coverage_sentences, covers
-from pages.shared import aside
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Found, Workspace
+from pages.shared.session import aside
+from pages.shared.session.workspace import Found, Workspace
 from workflow.search.task import Scored
 
 

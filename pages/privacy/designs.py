@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from dpgp_core.mechanisms.base import Design
 from dpgp_core.mechanisms.registry import mechanism_of
-from pages.shared.apart import apart, workers
-from pages.shared.jobs import Job
+from pages.shared.computing.apart import apart, workers
+from pages.shared.computing.jobs import Job
 from workflow.progress import Report
 from workflow.project.load import Project, load_project
 from workflow.search.executors import make_executor

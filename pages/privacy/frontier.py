@@ -10,7 +10,7 @@ import streamlit as st
 from pages.privacy import settling
 from pages.privacy.designs import dots
 from pages.shared.glossary import tip
-from pages.shared.workspace import Found
+from pages.shared.session.workspace import Found
 from workflow.search.task import FrontierPoint
 
 PICK = "picked"

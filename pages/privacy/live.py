@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pages.shared.workspace import Found, Workspace
+from pages.shared.session.workspace import Found, Workspace
 from workflow.errors import WorkflowError
 from workflow.search.settle import at_budget, moved_to
 

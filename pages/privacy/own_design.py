@@ -20,10 +20,10 @@ from pages.privacy.trials import (
     typed_design,
     typed_job,
 )
-from pages.shared import aside
 from pages.shared.glossary import label, tip
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Found, Workspace
+from pages.shared.session import aside
+from pages.shared.session.workspace import Found, Workspace
 from workflow import words
 from workflow.search.facts import private_n
 from workflow.search.task import Scored, family_of

@@ -6,8 +6,8 @@ import streamlit as st
 
 from pages.privacy import coverage_panel, own_design, search_panel, vary_panel
 from pages.privacy.ask import ask_privacy
-from pages.shared import workspace
 from pages.shared.plain_text import plain
+from pages.shared.session import workspace
 from workflow.errors import WorkflowError
 
 work = workspace.current()

@@ -7,9 +7,9 @@ from typing import Any
 import streamlit as st
 
 from pages.privacy.piloting import pilot_job, pilot_serves, pilot_words
-from pages.shared import aside
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Workspace
+from pages.shared.session import aside
+from pages.shared.session.workspace import Workspace
 from workflow.project.load import Project
 from workflow.settings.model import ReleaseSettings
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pages.shared.apart import Lost, apart
-from pages.shared.jobs import Job
+from pages.shared.computing.apart import Lost, apart
+from pages.shared.computing.jobs import Job
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
 from workflow.progress import Report

@@ -8,15 +8,15 @@ from typing import Any, get_args
 import streamlit as st
 
 from geo import GeoError
-from geo.zones import public_values
+from geo.domains.zones import public_values
 from pages.data.sources import remembered
 from pages.privacy import reference_panel
 from pages.privacy.relative import Against, against_of, relative_unit, relative_words
 from pages.privacy.scales import uses_factors
-from pages.shared import access
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Workspace
+from pages.shared.server import access
+from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
 
 KEEP: Any = {"persist_state": "session"}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import altair as alt
 import streamlit as st
 
-from geo.colours import colour
+from geo.maps.colours import colour
 from pages.privacy.reference_values import bars, sentences
 from pages.shared import maps
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Workspace
+from pages.shared.session.workspace import Workspace
 
 
 def show(work: Workspace, threshold: float | None) -> None:

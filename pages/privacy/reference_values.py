@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from geo.painting import format_value
+from geo.maps.painting import format_value
 from pages.data.previews import Preview
 from workflow.words import significant
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from pages.privacy.scales import uses_factors
-from pages.shared.workspace import Workspace
+from pages.shared.session.workspace import Workspace
 
 Against = Literal["value", "limits", "change"]
 

@@ -9,12 +9,12 @@ from pages.privacy import frontier, live, pilot_panel, settling, simulated_panel
 from pages.privacy.designs import cutoff_rows, report_rows, search_job
 from pages.privacy.trials import achieved_words
 from pages.privacy.verdict import verdict
-from pages.shared import aside
+from pages.shared.computing.jobs import Job
+from pages.shared.computing.progress import show_progress
 from pages.shared.glossary import TERMS, tip
-from pages.shared.jobs import Job
 from pages.shared.plain_text import plain
-from pages.shared.progress import show_progress
-from pages.shared.workspace import Found, Workspace
+from pages.shared.session import aside
+from pages.shared.session.workspace import Found, Workspace
 from workflow.errors import WorkflowError
 from workflow.project.load import Project
 from workflow.search.task import FrontierPoint, Scored

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared.workspace import Found, Workspace
+from pages.shared.session.workspace import Found, Workspace
 from workflow.project.load import Project
 from workflow.search.choice import Choice
 from workflow.search.settle import settle_on, settle_on_typed

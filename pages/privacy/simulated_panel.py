@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from geo.linked import Pane
-from geo.painting import legend, paint_set
+from geo.maps.linked import Pane
+from geo.maps.painting import legend, paint_set
 from pages.privacy.ask import threshold_words
 from pages.privacy.designs import describe, family
 from pages.shared import linked_maps, maps
-from pages.shared.aside import planning, same
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Found, Workspace
+from pages.shared.session.aside import planning, same
+from pages.shared.session.workspace import Found, Workspace
 from workflow.search.simulated import SimulatedRelease, simulated_release
 from workflow.search.task import Scored
 from workflow.words import agreement_words

@@ -6,9 +6,9 @@ import streamlit as st
 
 from pages.privacy import settling
 from pages.privacy.trials import achieved_words, best_reached, cost, most_epsilon, solve_job
-from pages.shared import aside
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Found, Workspace
+from pages.shared.session import aside
+from pages.shared.session.workspace import Found, Workspace
 from workflow import words
 from workflow.search.facts import private_n
 from workflow.search.task import FrontierPoint

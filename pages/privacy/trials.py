@@ -11,8 +11,8 @@ from dpgp_core.mechanisms.base import Ask, Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from pages.privacy.designs import family
 from pages.privacy.utility import expected_words
-from pages.shared.apart import apart
-from pages.shared.jobs import Job
+from pages.shared.computing.apart import apart
+from pages.shared.computing.jobs import Job
 from workflow.errors import WorkflowError
 from workflow.progress import Report
 from workflow.project.load import Project

@@ -9,10 +9,10 @@ import altair as alt
 import streamlit as st
 
 from pages.privacy.trials import VariationView, cost_scale, sweep_job
-from pages.shared import aside
 from pages.shared.glossary import TERMS, label, tip
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Found, Workspace
+from pages.shared.session import aside
+from pages.shared.session.workspace import Found, Workspace
 from workflow.search.task import Scored
 
 GROUND = "#7b8a90"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.shared.workspace import Found
+from pages.shared.session.workspace import Found
 from workflow.release.worth import objections
 from workflow.words import agreement_words
 

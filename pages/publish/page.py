@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import finished_list, released_view, saving, workspace
-from pages.shared.bundles import embedded_label
+from pages.shared import finished_list
 from pages.shared.plain_text import plain
+from pages.shared.released import released_view
+from pages.shared.released.bundles import embedded_label
+from pages.shared.session import saving, workspace
 from pages.shared.steps import VIEWER
 from pages.tour.view import is_shipped, tour, viewer_of
-from workflow.bundle.shelf import bundle_files
+from workflow.bundle.published.shelf import bundle_files
 from workflow.errors import WorkflowError
 
 work = workspace.current()

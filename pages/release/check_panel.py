@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Found, Workspace
+from pages.shared.session.workspace import Found, Workspace
 from workflow import words
 from workflow.lint import LEAK, lint, plan_from_settings
 from workflow.lint.checks import Finding

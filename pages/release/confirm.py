@@ -9,8 +9,8 @@ import streamlit as st
 from pages.privacy.utility import expected_words
 from pages.release.releasing import BudgetState, budget_state, new_session, plan, release, released_as
 from pages.shared.plain_text import plain
+from pages.shared.session.workspace import Found, Workspace
 from pages.shared.steps import LEDGER, VIEWER
-from pages.shared.workspace import Found, Workspace
 from workflow import words
 from workflow.errors import WorkflowError
 from workflow.ledger import RequestTaken

@@ -9,8 +9,8 @@ from pages.release.releasing import BudgetState, budget_state, plan
 from pages.shared import finished_list
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
-from pages.shared.receipt import receipt_lines
-from pages.shared.workspace import Found, Workspace
+from pages.shared.released.receipt import receipt_lines
+from pages.shared.session.workspace import Found, Workspace
 from workflow.errors import WorkflowError
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion.sets import excursion
 from dpgp_core.noise.entropy import random_name
-from pages.shared.apart import apart
+from pages.shared.computing.apart import apart
 from workflow.ledger import open_ledger
 from workflow.progress import Report
 from workflow.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline

@@ -6,18 +6,19 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from geo.layers import boundaries_legend
-from geo.linked import Mode, Pane, boundary_lines
-from geo.painting import LegendEntry, Painting, format_value, legend, paint_difference, paint_set
+from geo.maps.layers import boundaries_legend
+from geo.maps.linked import Mode, Pane, boundary_lines
+from geo.maps.painting import LegendEntry, Painting, format_value, legend, paint_difference, paint_set
 from pages.release.releasing import Bools, agreement, baseline_at, curators_baseline
-from pages.shared import linked_maps, maps, released_view
-from pages.shared.exploring import paint
+from pages.shared import linked_maps, maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
-from pages.shared.workspace import Explored, Found, Workspace
+from pages.shared.released import released_view
+from pages.shared.released.exploring import paint
+from pages.shared.session.workspace import Explored, Found, Workspace
 from pages.tour.view import is_shipped, viewer_of
 from workflow.bundle import Products
-from workflow.bundle.view import Viewer
+from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
 from workflow.words import agreement_words
 

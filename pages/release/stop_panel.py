@@ -12,8 +12,8 @@ from pages.hexagons.places import domain_of_choices
 from pages.privacy import search_panel
 from pages.privacy.designs import BUDGETS
 from pages.shared.plain_text import plain
+from pages.shared.session.workspace import Found, Workspace
 from pages.shared.steps import PRIVACY
-from pages.shared.workspace import Found, Workspace
 from workflow.release.worth import objections
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.serving import that_can_serve

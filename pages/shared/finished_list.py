@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.shared.plain_text import plain
 from pages.shared.steps import PUBLISH, VIEWER
-from workflow.bundle.shelf import shelf
+from workflow.bundle.published.shelf import shelf
 
 MOST = 20
 

@@ -8,8 +8,9 @@ from typing import Any
 import streamlit as st
 
 from pages.data import public_places
-from pages.shared import access, saving, visit, workspace
 from pages.shared.plain_text import plain
+from pages.shared.server import access
+from pages.shared.session import saving, visit, workspace
 from pages.shared.steps import (
     COMPARE,
     DATA,

@@ -12,10 +12,10 @@ from typing import Any
 import streamlit as st
 
 from geo import Domain
-from geo.layers import pane_deck
-from geo.linked import Mode, Pane, linked_scene
-from geo.own_layers import OwnLayer
-from geo.painting import LegendEntry
+from geo.context.own_layers import OwnLayer
+from geo.maps.layers import pane_deck
+from geo.maps.linked import Mode, Pane, linked_scene
+from geo.maps.painting import LegendEntry
 from pages.shared import maps
 from pages.shared.plain_text import plain
 

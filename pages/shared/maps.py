@@ -8,9 +8,9 @@ from typing import Any
 
 import streamlit as st
 
-from geo.colours import Theme
-from geo.layers import Look
-from geo.painting import LegendEntry
+from geo.maps.colours import Theme
+from geo.maps.layers import Look
+from geo.maps.painting import LegendEntry
 
 HEIGHT = 460
 

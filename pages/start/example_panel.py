@@ -6,11 +6,11 @@ import streamlit as st
 
 from pages.data.previews import look_at
 from pages.release.releasing import curators_baseline
-from pages.shared import workspace
+from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import plain
-from pages.shared.progress import show_progress
+from pages.shared.session import workspace
+from pages.shared.session.workspace import Explored, Found, Workspace
 from pages.shared.steps import RELEASE
-from pages.shared.workspace import Explored, Found, Workspace
 from pages.start.finished import CHARGED, Finished, example_job
 from workflow.errors import Cancelled, WorkflowError
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pages.shared.jobs import Job
+from pages.shared.computing.jobs import Job
 from pages.tour.view import FILES, tour
-from workflow.bundle.view import Viewer
+from workflow.bundle.published.view import Viewer
 from workflow.project.example import changed_settings
 from workflow.project.load import Project, load_project
 from workflow.search.stored import tuned_from

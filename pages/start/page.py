@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared import workspace
+from pages.shared.session import workspace
 from pages.shared.steps import DATA, HELP, TOUR, VIEWER
 from pages.start import example_panel
 

@@ -7,13 +7,14 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from geo.colours import colour
-from geo.layers import boundaries_deck, boundaries_legend, preview_deck
-from geo.painting import LegendEntry
-from pages.shared import maps, workspace
-from pages.shared.jobs import Job
+from geo.maps.colours import colour
+from geo.maps.layers import boundaries_deck, boundaries_legend, preview_deck
+from geo.maps.painting import LegendEntry
+from pages.shared import maps
+from pages.shared.computing.jobs import Job
+from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import Markdown, plain
-from pages.shared.progress import show_progress
+from pages.shared.session import workspace
 from studies.figures import COLOURS, DARK_COLOURS, FIGURES, Figure, points, svg
 from studies.findings import finding
 from studies.paper_map import PaperMap, map_svg, paper_maps

@@ -7,13 +7,14 @@ from dataclasses import replace
 import altair as alt
 import streamlit as st
 
-from geo.colours import colour
-from geo.linked import Mode
-from geo.painting import legend
-from pages.shared import access, linked_maps, maps
+from geo.maps.colours import colour
+from geo.maps.linked import Mode
+from geo.maps.painting import legend
+from pages.shared import linked_maps, maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
-from pages.shared.released_view import in_words
+from pages.shared.released.released_view import in_words
+from pages.shared.server import access
 from pages.shared.steps import DATA, VIEWER
 from pages.tour.view import Shown, Tour, tour
 from workflow.errors import WorkflowError

@@ -12,10 +12,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from geo.linked import Line, Pane
-from geo.painting import Painting, format_value, paint_set
-from workflow.bundle.shelf import ShelvedBundle, find_bundle, open_bundle
-from workflow.bundle.view import Viewer
+from geo.maps.linked import Line, Pane
+from geo.maps.painting import Painting, format_value, paint_set
+from workflow.bundle.published.shelf import ShelvedBundle, find_bundle, open_bundle
+from workflow.bundle.published.view import Viewer
 
 Bools = NDArray[np.bool_]
 FILES = Path(__file__).resolve().parents[2] / "static" / "tour"

@@ -11,8 +11,8 @@ import streamlit as st
 from data_loaders.traces import Trace
 from dpgp_core.traces.secret import MOVES
 from pages.shared import maps
+from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import plain
-from pages.shared.progress import show_progress
 from pages.traces.desk import Desk
 from pages.traces.maps import recorded_deck
 from pages.traces.picking import (

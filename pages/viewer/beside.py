@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from geo.linked import Pane
-from geo.painting import LegendEntry, format_value, legend
+from geo.maps.linked import Pane
+from geo.maps.painting import LegendEntry, format_value, legend
 from pages.shared import linked_maps, maps
-from pages.shared.exploring import paint, products_of
 from pages.shared.plain_text import plain
-from workflow.bundle.shelf import ShelvedBundle, open_bundle, shelf
-from workflow.bundle.view import Viewer
+from pages.shared.released.exploring import paint, products_of
+from workflow.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
+from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
 
 MOST = 3  # others: four maps stand side by side

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import released_view
-from pages.shared.area_answers import ask_areas, own_areas
-from pages.shared.bundles import anything_chosen, ask_bundle, embedded_label
 from pages.shared.plain_text import plain
-from pages.shared.receipt import receipt_lines
+from pages.shared.released import released_view
+from pages.shared.released.area_answers import ask_areas, own_areas
+from pages.shared.released.bundles import anything_chosen, ask_bundle, embedded_label
+from pages.shared.released.receipt import receipt_lines
 from pages.shared.steps import VIEWER
 from pages.tour.view import tour
 from pages.viewer import reading, taking

@@ -6,12 +6,12 @@ import math
 
 import streamlit as st
 
-from geo.surroundings import around
+from geo.context.surroundings import around
 from pages.shared.plain_text import Markdown, plain
 from workflow import words
 from workflow.bundle.page.facts import answer, belief_of, place, three_facts, title_of
 from workflow.bundle.page.largest import largest_regions
-from workflow.bundle.view import Viewer
+from workflow.bundle.published.view import Viewer
 
 
 def heading(viewer: Viewer) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared.bundles import Opened
 from pages.shared.plain_text import plain
-from workflow.bundle.offers import offers, slug
+from pages.shared.released.bundles import Opened
+from workflow.bundle.published.offers import offers, slug
 
 COLUMNS = 3
 

@@ -27,9 +27,9 @@ ALLOWED = {
 # One owner per foreign idea: the path prefixes whose modules may name it.
 OWNERS = {
     "h3": ("geo/", "workflow/bundle/"),
-    "pyproj": ("geo/projection.py", "geo/crs_names.py"),
-    "pyogrio": ("data_loaders/layers.py",),
-    "pydeck": ("geo/layers.py", "geo/decks/"),
+    "pyproj": ("geo/coordinates/projection.py", "geo/coordinates/crs_names.py"),
+    "pyogrio": ("data_loaders/files/layers.py",),
+    "pydeck": ("geo/maps/layers.py", "geo/maps/decks/"),
     "numpy.random": (
         "dpgp_core/noise/entropy.py",
         "data_loaders/",

@@ -105,7 +105,7 @@ def publish(task: Task) -> None: ...
 
 def test_rooms_on_one_floor_know_nothing_of_each_other() -> None:
     assert structure.Arrow("dpgp_core", "geo", "dpgp_core.priors:3", "geo.Domain").climbs
-    assert structure.Arrow("geo", "workflow", "geo.domain:3", "workflow.words").climbs
+    assert structure.Arrow("geo", "workflow", "geo.domains.domain:3", "workflow.words").climbs
     assert not structure.Arrow("workflow", "geo", "workflow.words:3", "geo.Domain").climbs
     assert not structure.Arrow("app", "pages", "app:3", "pages.shared").climbs
 
@@ -139,7 +139,7 @@ def test_the_paper_s_experiments_are_reached_from_their_own_page_only(tmp_path: 
     assert not arrow.climbs
     assert structure.Arrow("pages", "studies", "pages.start.page:3", "studies.registry").climbs
     assert structure.Arrow("workflow", "studies", "workflow.words:3", "studies.registry").climbs
-    assert not structure.Arrow("studies", "pages", "studies.london:3", "pages.shared.jobs").climbs
+    assert not structure.Arrow("studies", "pages", "studies.london:3", "pages.shared.computing.jobs").climbs
 
 
 def test_calls_are_followed_through_packages_fields_properties_and_overriding_methods(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ needs_linked_maps = pytest.mark.skipif(
 # What every Python process of a running app does first: while the file is there, a search stops at its start.
 BRAKE = """
 import os, pathlib, signal, sys
-if "pages.shared.apart" in sys.orig_argv and (pathlib.Path(__file__).parent / "pulled").exists():
+if "pages.shared.computing.apart" in sys.orig_argv and (pathlib.Path(__file__).parent / "pulled").exists():
     os.kill(os.getpid(), signal.SIGSTOP)
 """
 IDLE = '[data-testid="stApp"][data-test-script-state="notRunning"]'

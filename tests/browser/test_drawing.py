@@ -15,9 +15,9 @@ LONG = PATIENCE * 1000  # milliseconds
 SCRIPT = """
 import streamlit as st
 from geo import domain_from_bbox
-from geo.linked import Pane
-from geo.own_reading import own_layer
-from geo.painting import paint_cells
+from geo.maps.linked import Pane
+from geo.context.own_reading import own_layer
+from geo.maps.painting import paint_cells
 from pages.shared import linked_maps
 
 domain = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from geo.colours import rgb
+from geo.maps.colours import rgb
 from tests.browser.harness import (
     CHART,
     LINKED,
@@ -31,7 +31,9 @@ SCRIPT = f"""
 import numpy as np
 import streamlit as st
 from geo import domain_from_bbox
-from geo import layers as maps, linked, painting
+from geo.maps import layers as maps
+from geo.maps import linked
+from geo.maps import painting
 from pages.shared import linked_maps
 
 domain = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data_loaders.csvstream import MAX_COLUMNS, blocks, sniff_delimiter, text
-from data_loaders.encoding import Utf8Stream, decode
-from data_loaders.guarded import HEAD
-from data_loaders.sources import open_tables
+from data_loaders.files.csvstream import MAX_COLUMNS, blocks, sniff_delimiter, text
+from data_loaders.files.encoding import Utf8Stream, decode
+from data_loaders.files.guarded import HEAD
+from data_loaders.files.sources import open_tables
 from tests.data_loaders.material import refused
 
 

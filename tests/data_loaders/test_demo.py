@@ -13,8 +13,8 @@ import pytest
 from shapely.geometry import Point, shape
 
 from data_loaders import DEMO_YEARS, DemoFiles, load_postcodes, load_sales, write_demo
-from data_loaders.demo import NOISE
-from data_loaders.demo_city import WARDS, inside, river_north, to_km, to_lonlat
+from data_loaders.demo_data.city import WARDS, inside, river_north, to_km, to_lonlat
+from data_loaders.demo_data.writing import NOISE
 
 
 @pytest.fixture(scope="module")

@@ -13,15 +13,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from data_loaders import (
-    CODE_POINT_OPEN,
-    ONSPD_INSTRUCTIONS,
-    DataError,
-    PublicFile,
-    download,
-    fetch,
-    price_paid_file,
-)
+from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, DataError, PublicFile, fetch, price_paid_file
+from data_loaders.house_prices import download
 from tests.data_loaders.material import refused
 from tests.patience import HANG
 

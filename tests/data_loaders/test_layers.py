@@ -19,8 +19,8 @@ from data_loaders import (
     load_sales,
     load_sensors,
 )
-from data_loaders.guarded import Limits
-from data_loaders.sources import open_tables
+from data_loaders.files.guarded import Limits
+from data_loaders.files.sources import open_tables
 from tests.data_loaders.material import POSTCODES, packed_zip, reasons, refused
 from tests.data_loaders.workbooks import geojson, geopackage, workbook
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data_loaders.numbers import looks_numeric, parse_numbers, sniff_decimal
+from data_loaders.columns.numbers import looks_numeric, parse_numbers, sniff_decimal
 
 
 def parsed(entry: str, decimal: str = ".") -> float:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data_loaders import PostcodeTable, load_postcodes
-from data_loaders.postcodes import UNKNOWN, UNLOCATED, postcode_keys
+from data_loaders.house_prices.postcodes import UNKNOWN, UNLOCATED, postcode_keys
 from tests.data_loaders.material import POSTCODES, packed_tar, packed_zip, reasons, refused
 
 CODE_POINT = (

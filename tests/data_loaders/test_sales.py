@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from data_loaders import SEGMENTS, load_postcodes, load_sales
-from data_loaders.segments import sales_filter
+from data_loaders.house_prices.segments import sales_filter
 from tests.data_loaders.material import (
     CANARY_POSTCODE,
     CANARY_PRICE,

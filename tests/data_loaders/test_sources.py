@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from data_loaders.guarded import Limits
-from data_loaders.sources import as_sources, open_tables, source_name
+from data_loaders.files.guarded import Limits
+from data_loaders.files.sources import as_sources, open_tables, source_name
 from tests.data_loaders.material import packed, packed_tar, packed_zip, refused
 
 TEXT = b"a,b\n1,2\n"

@@ -9,9 +9,10 @@ import tempfile
 import numpy as np
 import pytest
 
-from data_loaders import DataError, Observations, spool
-from data_loaders.sales import last_of_each
-from data_loaders.spool import Column, Spool, chosen, strides
+from data_loaders import DataError, Observations
+from data_loaders.files import spool
+from data_loaders.files.spool import Column, Spool, chosen, strides
+from data_loaders.house_prices.sales import last_of_each
 
 
 def test_a_short_column_stays_in_memory_and_a_long_one_leaves_it() -> None:
@@ -92,6 +93,6 @@ def test_the_last_row_of_every_name_is_found_in_parts(monkeypatch: pytest.Monkey
     last = [False, False, False, True, True, True, True, True]
     assert last_of_each(names).tolist() == last
     monkeypatch.setattr(spool, "STRIDE", 2)
-    monkeypatch.setattr("data_loaders.sales.STRIDE", 1)  # two parts of four rows at most
+    monkeypatch.setattr("data_loaders.house_prices.sales.STRIDE", 1)  # two parts of four rows at most
     assert last_of_each(names).tolist() == last
     assert last_of_each(np.empty(0, np.uint64)).tolist() == []

@@ -25,9 +25,9 @@ from tests.dpgp_core.hexmap import disk
 from tests.workflow.bundle.bundle_samples import make_release, small_domain
 from workflow.bundle import BundleError
 from workflow.bundle.exports.registry import EXPORTS
-from workflow.bundle.layout import sums_text
-from workflow.bundle.read import bundle_from_contents
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.files.layout import sums_text
+from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.writing.write import bundle_contents
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "contributing"
 WORKED = ("mechanism", "prior", "loader", "page", "format")

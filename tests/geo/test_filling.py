@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Polygon
 
-import geo.filling as filling
-from geo import DomainError, domain_from_bbox, domain_from_geojson, hexagons
-from geo.filling import box_cells, cells_inside
-from geo.polygons import multipolygon
+import geo.domains.filling as filling
+from geo import DomainError, domain_from_bbox, domain_from_geojson
+from geo.domains import hexagons
+from geo.domains.filling import box_cells, cells_inside
+from geo.domains.polygons import multipolygon
 
 
 def star(spikes: int, depth: float = 0.35, seed: int = 1) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from geo.colours import CLASSES, Theme, rgb
+from geo.maps.colours import CLASSES, Theme, rgb
 from tests.browser.harness import CHART, PATIENCE, count_colour, running_script, wait_for_colour
 
 pytestmark = pytest.mark.browser
@@ -15,7 +15,9 @@ SCRIPT = """
 import numpy as np
 import streamlit as st
 from geo import domain_from_bbox
-from geo import layers as maps, linked, painting
+from geo.maps import layers as maps
+from geo.maps import linked
+from geo.maps import painting
 
 look = {"theme": st.query_params["theme"], "width": 600, "height": 400}
 domain = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from geo.painting import (
+from geo.maps.painting import (
     CLASSES_OF_A_FIELD,
     Entry,
     Painting,

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from geo import DomainError, places, surroundings
-from geo.places import box_around, place_named
-from geo.surroundings import Place
+from geo import DomainError
+from geo.context import places, surroundings
+from geo.context.places import box_around, place_named
+from geo.context.surroundings import Place
 
 ROWS = [
     "London\t-0.1257\t51.5085\t8961989",

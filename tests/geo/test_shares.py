@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from geo.shares import paint_shares
+from geo.maps.shares import paint_shares
 
 
 def test_classes_and_tooltips_of_shares() -> None:

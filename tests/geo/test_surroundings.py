@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from geo import domain_from_bbox, surroundings
-from geo.surroundings import Place, Surroundings, around, find_places
+from geo import domain_from_bbox
+from geo.context import surroundings
+from geo.context.surroundings import Place, Surroundings, around, find_places
 
 DOMAIN = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)
 PLACES = ["Far\t3.0\t51.5\t900000", "Middleton\t-0.1\t51.5\t5000", "Midway\t-0.2\t51.45\t70"]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from geo import domain_from_bbox
+from geo.domains.uncertain import cell_shares, likeliest
 from geo.errors import DomainError
-from geo.uncertain import cell_shares, likeliest
 
 
 def test_an_uncertain_place_is_shared_among_hexagons() -> None:

@@ -22,7 +22,7 @@ from tests.guest.guests import SHARED, StripesDesign
 from tests.town import BOX, THRESHOLD
 from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.exports.registry import EXPORTS
-from workflow.bundle.view import Viewer
+from workflow.bundle.published.view import Viewer
 from workflow.cli import main
 from workflow.errors import WorkflowError
 from workflow.lint import LEAK, lint_bundle

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import workspace
+from pages.shared.session import workspace
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import press, texts
 from workflow.settings import ReleaseSettings

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from pages.shared.access_rules import Access, Locked, Secrets, decide, is_loopback, parse_secrets, unloosened
+from pages.shared.server.access_rules import (
+    Access,
+    Locked,
+    Secrets,
+    decide,
+    is_loopback,
+    parse_secrets,
+    unloosened,
+)
 
 SECRET = "0123456789abcdef0123456789abcdef"
 AUTH = f"""

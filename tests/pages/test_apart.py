@@ -20,10 +20,10 @@ from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
 from pages.privacy.designs import load_and_tune
 from pages.privacy.piloting import pilot_job
 from pages.release.releasing import curators_baseline
-from pages.shared.apart import Lost, apart
-from pages.shared.jobs import Job
+from pages.shared.computing.apart import Lost, apart
+from pages.shared.computing.jobs import Job
+from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, HELP
-from pages.shared.workspace import Workspace
 from tests.pages.conftest import texts
 from tests.patience import HANG
 from tests.town import Town
@@ -134,7 +134,7 @@ def test_a_forgotten_session_takes_its_computation_with_it(tmp_path: Path) -> No
 def test_a_killed_server_takes_its_computations_with_it(tmp_path: Path) -> None:
     note = tmp_path / "note"
     script = (
-        "from pages.shared.apart import apart\nfrom tests.pages.test_apart import endless, quiet\n"
+        "from pages.shared.computing.apart import apart\nfrom tests.pages.test_apart import endless, quiet\n"
         f"apart(quiet, endless, {str(note)!r})"
     )
     server = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": os.getcwd()})

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from geo import DomainError, region_from_geojson
-from geo.surroundings import Place
+from geo.context.surroundings import Place
 from pages.hexagons import own_layers, ways
 from pages.hexagons.ways import outline_file, place_words, take_outline
 from pages.shared.steps import DATA, HEXAGONS

@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.compare import view
-from pages.shared import workspace
+from pages.shared.session import workspace
 from pages.shared.steps import COMPARE
 from tests.pages.conftest import press, texts
 from tests.pages.test_path import at_hexagons

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.data import public_data
 from pages.data.public_files import Fetched, public_folder
-from pages.shared.jobs import Job
+from pages.shared.computing.jobs import Job
 from pages.shared.steps import DATA
 from tests.pages.conftest import press, texts
 from tests.pages.data_steps import OpenApp, errors, kind, work_of

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import access
+from pages.shared.server import access
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import press, texts
 from tests.pages.data_steps import (

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from pages.shared.gate import Gate, host_allowed, origin_allowed
-from pages.shared.headers import Headers, security_headers, security_policy
-from pages.shared.unsaid import Unsaid, without_place
+from pages.shared.server.gate import Gate, host_allowed, origin_allowed
+from pages.shared.server.headers import Headers, security_headers, security_policy
+from pages.shared.server.unsaid import Unsaid, without_place
 from tests.finished import finished
 
 Message = MutableMapping[str, Any]

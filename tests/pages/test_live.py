@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatisticsDesign
 from pages.privacy import ask, search_panel
 from pages.privacy.designs import search_job
-from pages.shared import workspace
-from pages.shared.jobs import Job
+from pages.shared.computing.jobs import Job
+from pages.shared.session import workspace
 from tests.pages.conftest import press, texts
 from tests.pages.test_privacy import at_privacy, key_of, work_of
 from tests.patience import HANG

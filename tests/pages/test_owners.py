@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
+from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
-from pages.shared.workspace import Workspace
 from tests.data_loaders.workbooks import workbook
 from tests.pages.conftest import press, texts
 

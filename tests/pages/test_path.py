@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 from pages.privacy import search_panel
 from pages.privacy.designs import search_job
 from pages.release import confirm
-from pages.shared.exploring import threshold_stops
 from pages.shared.glossary import TERMS, label, tip
+from pages.shared.released.exploring import threshold_stops
 from pages.shared.steps import (
     DATA,
     HELP,
@@ -26,7 +26,7 @@ from pages.shared.steps import (
 )
 from tests.pages.conftest import press, texts
 from tests.patience import HANG
-from workflow.bundle.shelf import find_bundle
+from workflow.bundle.published.shelf import find_bundle
 from workflow.ledger import open_ledger
 from workflow.settings.model import ReleaseSettings
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.reach import Reach, files_of
+from pages.shared.server.reach import Reach, files_of
 from tests.pages.conftest import press
 from tests.pages.test_owners import of, with_table, work_of
 from workflow.errors import WorkflowError

@@ -15,8 +15,8 @@ from pages.privacy.designs import search_job
 from pages.privacy.odds import attack_odds
 from pages.privacy.piloting import pilot_job
 from pages.privacy.trials import coverage_job, solve_job, sweep_job, typed_job
-from pages.shared import aside, workspace
-from pages.shared.jobs import Job
+from pages.shared.computing.jobs import Job
+from pages.shared.session import aside, workspace
 from pages.shared.steps import DATA, PRIVACY, RELEASE
 from tests.pages.conftest import press, texts
 from tests.pages.data_steps import kind, upload

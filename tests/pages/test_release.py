@@ -14,15 +14,15 @@ from streamlit.testing.v1 import AppTest
 from pages.release import confirm
 from pages.release.releasing import budget_state, plan, release
 from pages.release.stop_panel import remedies
+from pages.shared.session.workspace import Workspace
 from pages.shared.steps import PRIVACY, PUBLISH, RELEASE
-from pages.shared.workspace import Workspace
 from tests.pages.conftest import press, texts
 from tests.pages.test_path import at_release, release_now, small_search
 from tests.pages.test_privacy import work_of
 from tests.patience import HANG
 from tests.town import Town
 from workflow.bundle import read_bundle
-from workflow.bundle.shelf import shelf
+from workflow.bundle.published.shelf import shelf
 from workflow.ledger import open_ledger
 from workflow.ledger.unreleased import Unreleased
 from workflow.project.load import Project

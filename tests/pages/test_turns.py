@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from pages.shared import apart as apart_module
-from pages.shared.jobs import Job, whose
-from pages.shared.turns import Turns, at_once
+from pages.shared.computing import apart as apart_module
+from pages.shared.computing.jobs import Job, whose
+from pages.shared.computing.turns import Turns, at_once
 from tests.patience import HANG
 from workflow.errors import Cancelled, WorkflowError
 
@@ -174,7 +174,7 @@ def test_a_job_says_that_it_waits_and_can_be_cancelled_there(monkeypatch: pytest
 
 
 def test_a_job_knows_whose_it_is_and_nobody_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pages.shared.jobs._session", lambda: "Ann")
+    monkeypatch.setattr("pages.shared.computing.jobs._session", lambda: "Ann")
     job = Job(lambda report: whose())
     assert job.wait(HANG)
     assert job.result() == "Ann"

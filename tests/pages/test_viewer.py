@@ -12,8 +12,8 @@ from pages.shared.steps import VIEWER
 from tests.pages.conftest import texts
 from tests.workflow.bundle.bundle_samples import make_release, small_domain
 from workflow.bundle import write_bundle
-from workflow.bundle.offers import media_of, offers, slug
-from workflow.bundle.read import read_bundle
+from workflow.bundle.published.offers import media_of, offers, slug
+from workflow.bundle.reading.read import read_bundle
 from workflow.release.record import Expected
 
 

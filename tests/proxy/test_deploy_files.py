@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pages.shared.access_rules import HOSTS, IDLE, MODE, Locked, Secrets, decide, parse_secrets
+from pages.shared.server.access_rules import HOSTS, IDLE, MODE, Locked, Secrets, decide, parse_secrets
 from tests.browser.harness import ROOT
 
 DEPLOY = ROOT / "deploy"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from workflow.bundle.errors import BundleError
-from workflow.bundle.products import CONFIDENCE, Products, products_at, supports
-from workflow.bundle.read import Bundle, read_bundle
-from workflow.bundle.text import neutral_cell
-from workflow.bundle.write import BundlePaths, rehearse_bundle, write_bundle
+from workflow.bundle.products.at_threshold import CONFIDENCE, Products, products_at, supports
+from workflow.bundle.reading.read import Bundle, read_bundle
+from workflow.bundle.untrusted.text import neutral_cell
+from workflow.bundle.writing.write import BundlePaths, rehearse_bundle, write_bundle
 
 __all__ = [
     "CONFIDENCE",

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from geo import geometry_dict
-from geo.areas import Areas
+from geo.domains.areas import Areas
 from workflow.bundle import BundleError, read_bundle
-from workflow.bundle.area_shares import AreaAnswer
-from workflow.bundle.areas import answers_from, question_words
-from workflow.bundle.text import neutral_cell
-from workflow.bundle.view import Viewer
+from workflow.bundle.products.area_shares import AreaAnswer
+from workflow.bundle.published.areas import answers_from, question_words
+from workflow.bundle.published.view import Viewer
+from workflow.bundle.untrusted.text import neutral_cell
 from workflow.settings import field
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from geo.places import box_around, place_named
+from geo.context.places import box_around, place_named
 from workflow.errors import WorkflowError
 from workflow.settings.catalogue import TABLES, catalogue, flag_of, group_of
 from workflow.settings.describe import default_words, help_words, value_words

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from workflow.bundle import BundleError, read_bundle
-from workflow.bundle.view import Viewer
+from workflow.bundle.published.view import Viewer
 from workflow.cli.options import settings_from_options
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from workflow.bundle.site import INDEX, write_site
+from workflow.bundle.published.site import INDEX, write_site
 
 
 def add_site_command(commands: Any) -> None:

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from geo import GeoError, domain_from_geojson, geometry_dict, rfc7946_findings
-from workflow.bundle import Bundle, layout
-from workflow.bundle.archive import contents_of
-from workflow.bundle.layers import facts_of, properties_of
-from workflow.bundle.offers import page_of
-from workflow.bundle.papers import attribution_text, readme_text
-from workflow.bundle.read import bundle_from_contents
-from workflow.bundle.registry import registry_yaml
-from workflow.bundle.strict import strict_json
+from workflow.bundle import Bundle
+from workflow.bundle.documents.papers import attribution_text, readme_text
+from workflow.bundle.documents.registry import registry_yaml
+from workflow.bundle.files import layout
+from workflow.bundle.files.archive import contents_of
+from workflow.bundle.published.offers import page_of
+from workflow.bundle.reading.layers import facts_of, properties_of
+from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.untrusted.strict import strict_json
 from workflow.lint.checks import LEAK, NOTE, SEVERITIES, WARNING, Finding, lint
 from workflow.lint.plan import CHOICES, NOT_STATED, UNSEEN, Cells, Origin, PlannedRelease
 from workflow.version import NAME, VERSION

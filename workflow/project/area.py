@@ -11,8 +11,8 @@ from scipy.spatial import cKDTree
 
 from data_loaders import Observations, is_geopackage, shapes_of
 from geo import Domain, chosen_parts, domain_from_bbox, domain_from_geojson, to_lonlat
-from geo.own_layers import OwnLayer
-from geo.own_reading import fitted, own_layer
+from geo.context.own_layers import OwnLayer
+from geo.context.own_reading import fitted, own_layer
 from geo.progress import Progress, silent
 from workflow.errors import WorkflowError
 from workflow.settings.model import ReleaseSettings

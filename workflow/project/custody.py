@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from data_loaders.spool import STRIDE, Spool, strides
+from data_loaders.files.spool import STRIDE, Spool, strides
 from workflow.ledger.errors import LedgerError
 from workflow.ledger.key import LedgerKey, create_key, private_directory, read_key
 from workflow.ledger.places import home

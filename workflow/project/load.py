@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_loaders import LoadReport, Observations, bound_contributions
-from data_loaders.guarded import reading
+from data_loaders.files.guarded import reading
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import can_make, make_prior
 from geo import Domain, crs_by_name
-from geo.own_layers import OwnLayer
+from geo.context.own_layers import OwnLayer
 from workflow.errors import WorkflowError
 from workflow.project.area import build_domain, load_layers, refuse_private_layers
 from workflow.project.overlap import refuse_overlap

@@ -13,7 +13,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import make_prior
 from geo import Domain, GeoError
-from geo.zones import public_values
+from geo.domains.zones import public_values
 from workflow.errors import WorkflowError
 from workflow.project.records import PlacedObservations, cell_medians
 from workflow.project.response import ResponseScale

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workflow.bundle.recovery import Pending, note_pending, read_note, recover
-from workflow.bundle.workplace import Workplace
-from workflow.bundle.write import BundlePaths, Staged, stage_bundle
+from workflow.bundle.writing.recovery import Pending, note_pending, read_note, recover
+from workflow.bundle.writing.workplace import Workplace
+from workflow.bundle.writing.write import BundlePaths, Staged, stage_bundle
 from workflow.errors import WorkflowError
 from workflow.ledger import Charge, Ledger, LedgerError, Reservation
 from workflow.ledger.unreleased import Unreleased, charge_stands

@@ -11,7 +11,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.excursion.sets import Direction
 from dpgp_core.mechanisms.base import Design, Protects, Unit
 from dpgp_core.mechanisms.facts import Relation
-from geo.own_layers import OwnLayer
+from geo.context.own_layers import OwnLayer
 from workflow.errors import WorkflowError
 from workflow.project.relative import Relative
 from workflow.project.response import ResponseScale

@@ -17,8 +17,8 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.released import Prepared, Released, draw_release
 from dpgp_core.noise.entropy import SystemEntropy, random_name
 from geo import geometry_dict
-from workflow.bundle.rehearsal import rehearse_writing
-from workflow.bundle.write import bundle_contents, targets
+from workflow.bundle.writing.rehearsal import rehearse_writing
+from workflow.bundle.writing.write import bundle_contents, targets
 from workflow.errors import WorkflowError
 from workflow.ledger import Charge, Ledger, Preview, Reservation
 from workflow.ledger.places import home

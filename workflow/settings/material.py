@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from geo.own_layers import MOST_LAYERS
+from geo.context.own_layers import MOST_LAYERS
 from workflow.settings.checked import Checked
 from workflow.settings.field import Setting
 from workflow.settings.source import SourceSettings

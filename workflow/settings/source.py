@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from data_loaders import Loader, loader_of
-from data_loaders.segments import FIRST_YEAR, LAST_YEAR
+from data_loaders.house_prices.segments import FIRST_YEAR, LAST_YEAR
 from workflow.errors import WorkflowError
 from workflow.settings.checked import Checked
 from workflow.settings.field import Setting

@@ -14,8 +14,8 @@ from dpgp_core.errors import CoreError
 from dpgp_core.traces.posterior import concentrated_noise, interval, uniform_noise
 from dpgp_core.traces.secret import Secret
 from dpgp_core.traces.windows import Standing, TraceNoise, design_noise, standing
+from geo.coordinates.projection import local_crs, project, to_lonlat
 from geo.errors import CrsError
-from geo.projection import local_crs, project, to_lonlat
 from workflow.errors import WorkflowError
 from workflow.traces.settings import TraceSettings
 from workflow.traces.stops import chosen_secrets

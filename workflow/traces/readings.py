@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data_loaders.traces.model import instant
-from geo.hexagons import check_resolution
-from geo.uncertain import cell_shares, likeliest
+from geo.domains.hexagons import check_resolution
+from geo.domains.uncertain import cell_shares, likeliest
 from workflow.errors import WorkflowError
 
 _MOST = 100_000

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from data_loaders import DataError
-from data_loaders.guarded import Limits
+from data_loaders.files.guarded import Limits
 from data_loaders.traces import Trace, load_traces
 
 START = 1_224_730_384.0  # 2008-10-23 02:53:04 UTC

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pages.viewer import beside
-from workflow.bundle.shelf import open_bundle
-from workflow.bundle.view import Viewer
+from workflow.bundle.published.shelf import open_bundle
+from workflow.bundle.published.view import Viewer
 
 BUNDLES = Path(__file__).parents[2] / "fixtures" / "bundles"
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from pages.data.previews import look_at, propose_columns
 from pages.hexagons.places import domain_of, facts_of
-from pages.shared.uploads import PrivateFolder
-from workflow.bundle.shelf import find_bundle, open_bundle, shelf
+from pages.shared.server.uploads import PrivateFolder
+from workflow.bundle.published.shelf import find_bundle, open_bundle, shelf
 from workflow.errors import WorkflowError
 from workflow.project.example import example_settings
 from workflow.settings.model import SourceSettings

@@ -15,7 +15,7 @@ from pages.privacy.designs import BUDGETS
 from pages.start.finished import CITY, SEARCH, Finished, example_job
 from pages.tour.view import BUNDLE, FILES, is_shipped, tour, viewer_of
 from tests.patience import HANG
-from workflow.bundle.shelf import shelf
+from workflow.bundle.published.shelf import shelf
 from workflow.errors import WorkflowError
 from workflow.ledger import LedgerError, open_ledger
 from workflow.ledger.places import home

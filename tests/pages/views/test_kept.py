@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from pages.shared.kept import give_back, read, text_of, words_of
-from pages.shared.workspace import Workspace
+from pages.shared.session.kept import give_back, read, text_of, words_of
+from pages.shared.session.workspace import Workspace
 from tests.town import BOX, Town
 from workflow.settings.model import ReleaseSettings
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from data_loaders import download
+from data_loaders.house_prices import download
 from pages.data import public_files as public_data
 from pages.data.public_files import by_hand, download_job, public_folder, public_offers
-from pages.shared.jobs import Job
+from pages.shared.computing.jobs import Job
 from tests.pages.views.public_server import BODY, FIRST_PART, Server, place_files_at
 from tests.patience import HANG
 from workflow.errors import Cancelled, WorkflowError

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from pages.shared.jobs import seconds_left
-from pages.shared.progress import duration
+from pages.shared.computing.jobs import seconds_left
+from pages.shared.computing.progress import duration
 
 
 def forecasts(pace: Callable[[float], float], whole: float) -> dict[float, float]:

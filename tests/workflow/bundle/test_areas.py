@@ -12,13 +12,13 @@ import pytest
 from dpgp_core.excursion.joint import joint_excursions
 from dpgp_core.noise.entropy import SimulationEntropy
 from geo import Domain
-from geo.areas import named_areas
+from geo.domains.areas import named_areas
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import BundleError, write_bundle
-from workflow.bundle.areas import answers_from
-from workflow.bundle.read import bundle_from_contents
-from workflow.bundle.view import Viewer
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.published.areas import answers_from
+from workflow.bundle.published.view import Viewer
+from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.writing.write import bundle_contents
 from workflow.cli import main
 
 

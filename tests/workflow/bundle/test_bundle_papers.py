@@ -17,9 +17,9 @@ from geo import Domain
 from tests.patience import HANG
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import neutral_cell, write_bundle
-from workflow.bundle.registry import FILL_IN, SCHEMA_COMMIT, SCHEMA_DATE
-from workflow.bundle.text import FORMULA_STARTS, clean
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.documents.registry import FILL_IN, SCHEMA_COMMIT, SCHEMA_DATE
+from workflow.bundle.untrusted.text import FORMULA_STARTS, clean
+from workflow.bundle.writing.write import bundle_contents
 from workflow.release.record import Release, Tuning
 
 CHROMIUM = Path("/usr/bin/chromium")

@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 
 from dpgp_core.mechanisms.released import GRID
 from workflow.bundle import BundleError, read_bundle
-from workflow.bundle.layout import REQUIRED, sums_text
-from workflow.bundle.read import bundle_from_contents
+from workflow.bundle.files.layout import REQUIRED, sums_text
+from workflow.bundle.reading.read import bundle_from_contents
 
 Contents = dict[str, bytes]
 

@@ -17,13 +17,13 @@ import pytest
 
 from dpgp_core.mechanisms.released import GRID
 from geo import Domain
-from geo.rfc7946 import rfc7946_findings
+from geo.export.rfc7946 import rfc7946_findings
 from tests.patience import HANG
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import BundleError, read_bundle, rehearse_bundle, write_bundle
-from workflow.bundle import write as write_module
-from workflow.bundle.layout import REQUIRED
-from workflow.bundle.products import MEANINGS
+from workflow.bundle.files.layout import REQUIRED
+from workflow.bundle.products.at_threshold import MEANINGS
+from workflow.bundle.writing import write as write_module
 from workflow.release.record import Release
 
 

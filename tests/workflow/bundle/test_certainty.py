@@ -11,11 +11,11 @@ import pytest
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import BundleError
-from workflow.bundle.certainty import certainty
-from workflow.bundle.layout import SUMS, sums_text
-from workflow.bundle.read import bundle_from_contents
-from workflow.bundle.view import Viewer
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.files.layout import SUMS, sums_text
+from workflow.bundle.products.certainty import certainty
+from workflow.bundle.published.view import Viewer
+from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.writing.write import bundle_contents
 from workflow.release.record import Release
 
 # Four cells, ten draws: the third cell lies inside in nine of them, the fourth in five of these.

@@ -12,10 +12,10 @@ import yaml
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import BundleError, read_bundle
-from workflow.bundle.read import bundle_from_contents
-from workflow.bundle.schema_check import check_statement
-from workflow.bundle.statement import build_statement
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.statement.build import build_statement
+from workflow.bundle.statement.schema_check import check_statement
+from workflow.bundle.writing.write import bundle_contents
 from workflow.settings.stated import StatedFacts
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "bundles"

@@ -11,11 +11,11 @@ import pytest
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import BundleError
-from workflow.bundle.expected import NOT_KNOWN, expected_block, expected_words
-from workflow.bundle.read import bundle_from_contents
-from workflow.bundle.schema_check import check_statement
-from workflow.bundle.view import Viewer
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.published.view import Viewer
+from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.statement.expected import NOT_KNOWN, expected_block, expected_words
+from workflow.bundle.statement.schema_check import check_statement
+from workflow.bundle.writing.write import bundle_contents
 from workflow.release.record import Expected
 
 SAID = (

@@ -20,9 +20,9 @@ from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import BundleError
 from workflow.bundle.exports.base import Export, Exported
 from workflow.bundle.exports.registry import EXPORTS
-from workflow.bundle.layout import sums_text
-from workflow.bundle.read import bundle_from_contents
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.files.layout import sums_text
+from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.writing.write import bundle_contents
 from workflow.release.record import Release
 
 Contents = dict[str, bytes]

@@ -25,14 +25,14 @@ from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import guarded, make_release
 from workflow.bundle import BundleError, read_bundle
-from workflow.bundle.evaluation import following as evaluated
-from workflow.bundle.guarantee import with_words
-from workflow.bundle.layout import sums_text
-from workflow.bundle.paths import read_paths
-from workflow.bundle.read import bundle_from_contents
-from workflow.bundle.schema_check import check_statement
-from workflow.bundle.statement import build_statement
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.files.layout import sums_text
+from workflow.bundle.files.paths import read_paths
+from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.statement.build import build_statement
+from workflow.bundle.statement.evaluation import following as evaluated
+from workflow.bundle.statement.guarantee import with_words
+from workflow.bundle.statement.schema_check import check_statement
+from workflow.bundle.writing.write import bundle_contents
 from workflow.release.record import Guarded
 
 Contents = dict[str, bytes]

@@ -20,10 +20,10 @@ from dpgp_core.mechanisms.spectral_statistics import SpectralStatisticsDesign
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import guarded, make_release
 from workflow.bundle import BundleError, read_bundle
-from workflow.bundle.designs import variant
-from workflow.bundle.read import bundle_from_contents
-from workflow.bundle.view import Viewer
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.published.view import Viewer
+from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.statement.designs import variant
+from workflow.bundle.writing.write import bundle_contents
 from workflow.release.record import Expected, Release
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "bundles"

@@ -17,11 +17,12 @@ from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.orders import ORDERS
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import guarded, make_release
-from workflow.bundle import BundleError, parquet_bounds
-from workflow.bundle.guarantee import with_words
-from workflow.bundle.layers import _same
-from workflow.bundle.recomputed import check_guarantee, stated_cost
-from workflow.bundle.statement import build_statement
+from workflow.bundle import BundleError
+from workflow.bundle.reading.layers import _same
+from workflow.bundle.statement.build import build_statement
+from workflow.bundle.statement.guarantee import with_words
+from workflow.bundle.statement.recomputed import check_guarantee, stated_cost
+from workflow.bundle.untrusted import parquet_bounds
 
 MU = 0.5
 AT_FIVE = gaussian_epsilon(5 * MU, 1e-5)  # five records of one person: a Gaussian mechanism of 5 mu

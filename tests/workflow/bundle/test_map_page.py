@@ -15,21 +15,21 @@ import numpy as np
 import pytest
 
 from geo import Domain
-from geo.surroundings import Place, Surroundings
+from geo.context.surroundings import Place, Surroundings
 from tests.workflow.bundle.bundle_samples import make_release
 from tests.workflow.bundle.test_exports import sealed
 from workflow.bundle import Bundle
-from workflow.bundle.archive import zip_bytes_to
-from workflow.bundle.guarantee import with_words
-from workflow.bundle.offers import page_of
+from workflow.bundle.files.archive import zip_bytes_to
 from workflow.bundle.page import drawn
 from workflow.bundle.page.drawn import Released, cube, drawing, thresholds
 from workflow.bundle.page.facts import belief_of, coordinates, place, three_facts
 from workflow.bundle.page.html import belief_svg, map_html
 from workflow.bundle.page.largest import largest_regions
-from workflow.bundle.read import bundle_from_contents
-from workflow.bundle.view import Viewer
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.published.offers import page_of
+from workflow.bundle.published.view import Viewer
+from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.statement.guarantee import with_words
+from workflow.bundle.writing.write import bundle_contents
 from workflow.lint.bundle import lint_bundle
 from workflow.release.record import Expected, Release
 

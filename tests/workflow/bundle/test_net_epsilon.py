@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from workflow.bundle import BundleError
-from workflow.bundle.evaluation import following as evaluated
-from workflow.bundle.guarantee import with_words
-from workflow.bundle.schema_check import check_statement
+from workflow.bundle.statement.evaluation import following as evaluated
+from workflow.bundle.statement.guarantee import with_words
+from workflow.bundle.statement.schema_check import check_statement
 
 
 def claiming(contents: dict[str, bytes], epsilon: float) -> dict[str, Any]:

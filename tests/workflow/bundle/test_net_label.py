@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import make_release
-from workflow.bundle.label import label_html
-from workflow.bundle.read import published_products
-from workflow.bundle.statement import build_statement
+from workflow.bundle.documents.label import label_html
+from workflow.bundle.reading.read import published_products
+from workflow.bundle.statement.build import build_statement
 from workflow.release.record import ReceiptLine, Release
 
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import make_release
-from workflow.bundle.layout import MAX_BYTES
-from workflow.bundle.papers import readme_text
-from workflow.bundle.picture import picture_svg
-from workflow.bundle.read import published_products
-from workflow.bundle.statement import build_statement
+from workflow.bundle.documents.papers import readme_text
+from workflow.bundle.documents.picture import picture_svg
+from workflow.bundle.files.layout import MAX_BYTES
+from workflow.bundle.reading.read import published_products
+from workflow.bundle.statement.build import build_statement
 
 
 def test_the_picture_draws_the_domain_the_set_and_the_boundary(domain: Domain) -> None:

@@ -13,24 +13,24 @@ import numpy as np
 import pytest
 
 from geo import Domain, rfc7946_findings
-from geo.own_layers import OwnLayer
-from geo.own_reading import own_layer
-from geo.surroundings import Surroundings
+from geo.context.own_layers import OwnLayer
+from geo.context.own_reading import own_layer
+from geo.context.surroundings import Surroundings
 from tests.workflow.bundle.bundle_samples import make_release
 from tests.workflow.bundle.test_areas import square
 from tests.workflow.bundle.test_exports import sealed
 from tests.workflow.bundle.test_map_page import Page
 from tests.workflow.lint.test_lint_bundles import zipped
 from workflow.bundle import BundleError
-from workflow.bundle.area_shares import AreaAnswer
-from workflow.bundle.own_layers import layers_bytes, read_layers
+from workflow.bundle.files.own_layers import layers_bytes, read_layers
 from workflow.bundle.page import boroughs
 from workflow.bundle.page.boroughs import borough_table
 from workflow.bundle.page.drawn import Released, drawing
-from workflow.bundle.print_map import map_png
-from workflow.bundle.read import Bundle, bundle_from_contents
-from workflow.bundle.view import Viewer
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.page.print_map import map_png
+from workflow.bundle.products.area_shares import AreaAnswer
+from workflow.bundle.published.view import Viewer
+from workflow.bundle.reading.read import Bundle, bundle_from_contents
+from workflow.bundle.writing.write import bundle_contents
 from workflow.lint import lint_bundle
 
 Contents = dict[str, bytes]

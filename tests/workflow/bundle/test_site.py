@@ -15,8 +15,8 @@ import pytest
 from tests.workflow.bundle.test_exports import sealed
 from tests.workflow.bundle.test_map_page import EVIL, Page, zipped
 from workflow.bundle import BundleError, read_bundle, write_bundle
-from workflow.bundle.shelf import bundle_files, shelf
-from workflow.bundle.site import find_bundles, write_site
+from workflow.bundle.published.shelf import bundle_files, shelf
+from workflow.bundle.published.site import find_bundles, write_site
 from workflow.cli.main import main
 from workflow.release.record import Release
 

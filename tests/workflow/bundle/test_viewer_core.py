@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import Bundle, read_bundle
-from workflow.bundle.archive import zip_bytes_to
-from workflow.bundle.read import bundle_from_contents
-from workflow.bundle.view import Viewer
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.files.archive import zip_bytes_to
+from workflow.bundle.published.view import Viewer
+from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.writing.write import bundle_contents
 from workflow.errors import WorkflowError
 from workflow.project.response import ResponseScale
 

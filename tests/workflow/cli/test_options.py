@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from geo.surroundings import Place
+from geo.context.surroundings import Place
 from tests.town import Town
 from workflow.cli import main
 from workflow.cli.main import build_parser

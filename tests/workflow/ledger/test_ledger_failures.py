@@ -21,9 +21,10 @@ from dpgp_core.priors.registry import make_prior
 from tests.dpgp_core.drawing import draw_paths
 from tests.town import Town
 from tests.workflow.ledger.test_ledger_crash import start
-from workflow.bundle import BundleError, rehearsal, write_bundle
-from workflow.bundle.rehearsal import rehearse_writing
-from workflow.bundle.shelf import find_bundle, shelf
+from workflow.bundle import BundleError, write_bundle
+from workflow.bundle.published.shelf import find_bundle, shelf
+from workflow.bundle.writing import rehearsal
+from workflow.bundle.writing.rehearsal import rehearse_writing
 from workflow.errors import WorkflowError
 from workflow.ledger import Ledger, LedgerError, RequestTaken, open_ledger
 from workflow.ledger.unreleased import Unreleased

@@ -13,10 +13,10 @@ import pytest
 from geo import domain_from_cells, geometry_dict
 from tests.workflow.bundle.bundle_samples import make_release, small_domain
 from workflow.bundle import BundleError
-from workflow.bundle.archive import zip_bytes_to
-from workflow.bundle.layout import sums_text
-from workflow.bundle.read import bundle_from_contents
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.files.archive import zip_bytes_to
+from workflow.bundle.files.layout import sums_text
+from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.writing.write import bundle_contents
 from workflow.lint import LEAK, lint_bundle
 from workflow.lint.bundle import plan_from_bundle
 from workflow.release.record import Tuning

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from data_loaders import csvstream, encoding
+from data_loaders.files import csvstream, encoding
 from workflow.errors import Cancelled
 from workflow.project.load import load_project
 from workflow.settings.model import ReleaseSettings, SourceSettings

@@ -11,13 +11,13 @@ import pytest
 
 from dpgp_core.priors.lattice import Lattice
 from geo import Domain, DomainError, domain_from_bbox
-from geo.zones import public_values
+from geo.domains.zones import public_values
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import BundleError
-from workflow.bundle.layout import SUMS, sums_text
-from workflow.bundle.read import bundle_from_contents
-from workflow.bundle.view import Viewer
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.files.layout import SUMS, sums_text
+from workflow.bundle.published.view import Viewer
+from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.writing.write import bundle_contents
 from workflow.errors import WorkflowError
 from workflow.project.load import build_lattice
 from workflow.project.records import PlacedObservations

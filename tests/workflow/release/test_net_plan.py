@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import workflow.release.transaction as release_module
-from workflow.bundle.write import bundle_contents
+from workflow.bundle.writing.write import bundle_contents
 from workflow.ledger import open_ledger
 from workflow.project.load import Project
 from workflow.release.record import Release

@@ -8,7 +8,7 @@ import pytest
 
 from tests.town import Town
 from workflow.bundle import read_bundle
-from workflow.bundle.view import Viewer
+from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
 from workflow.project.load import load_project

@@ -22,7 +22,7 @@ from tests.dpgp_core.drawing import draw_paths
 from tests.town import Town
 from tests.workflow.bundle.scan import scan_for
 from workflow.bundle import BundleError, read_bundle
-from workflow.bundle.strict import strict_json
+from workflow.bundle.untrusted.strict import strict_json
 from workflow.ledger import BudgetExceeded, Ledger, open_ledger
 from workflow.ledger.unreleased import Unreleased
 from workflow.project.baseline import compare, fit_baseline, free_map

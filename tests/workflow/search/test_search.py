@@ -11,7 +11,7 @@ import pytest
 
 from dpgp_core.mechanisms.posterior_sampling import path_guarantee
 from dpgp_core.priors.registry import make_prior
-from pages.shared.jobs import Job
+from pages.shared.computing.jobs import Job
 from tests.patience import HANG
 from tests.town import Town
 from workflow.errors import Cancelled, WorkflowError

@@ -11,8 +11,8 @@ import pytest
 
 from tests.town import BOX, THRESHOLD
 from workflow.bundle.errors import BundleError
-from workflow.bundle.read import read_bundle
-from workflow.bundle.schema_check import check_statement
+from workflow.bundle.reading.read import read_bundle
+from workflow.bundle.statement.schema_check import check_statement
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
 from workflow.project.load import load_project

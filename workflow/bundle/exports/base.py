@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from geo import Domain
-from workflow.bundle.products import Products
+from workflow.bundle.products.at_threshold import Products
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from geo import MAX_CELLS, dissolve
-from geo.polygons import cell_polygons
+from geo.domains.polygons import cell_polygons
 from workflow.bundle.errors import BundleError
 from workflow.bundle.exports.base import Export, Exported
 from workflow.bundle.exports.qgis import add_styles
-from workflow.bundle.regions import region_list
+from workflow.bundle.products.regions import region_list
 
 NAME = "release.gpkg"
 _START = b"SQLite format 3\x00"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from geo.polygons import cell_polygons
+from geo.domains.polygons import cell_polygons
 from workflow.bundle.errors import BundleError
 from workflow.bundle.exports.base import Export, Exported
-from workflow.bundle.parquet_bounds import checked_parquet
+from workflow.bundle.untrusted.parquet_bounds import checked_parquet
 
 NAME = "cells.parquet"
 GEOMETRY = "geometry"

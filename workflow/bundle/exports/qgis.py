@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from xml.sax.saxutils import quoteattr
 
-from geo.colours import rgb, steps
+from geo.maps.colours import rgb, steps
 
 TABLE = "layer_styles"
 _LIMITS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)

@@ -9,7 +9,7 @@ from typing import Any
 
 from workflow.bundle.errors import BundleError
 from workflow.bundle.exports.base import Export, Exported
-from workflow.bundle.text import neutral_cell
+from workflow.bundle.untrusted.text import neutral_cell
 
 NAME = "cells.csv"
 ALIAS = "hex_id"  # what Kepler.gl, CARTO and Unfolded look for

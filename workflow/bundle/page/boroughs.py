@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from geo import Domain
-from geo.own_layers import OwnLayer
-from workflow.bundle.area_shares import CONFIDENCE, FEWEST, AreaAnswer, shares_of
-from workflow.bundle.own_layers import named_areas_of
-from workflow.bundle.products import Floats, Products
+from geo.context.own_layers import OwnLayer
+from workflow.bundle.files.own_layers import named_areas_of
+from workflow.bundle.products.area_shares import CONFIDENCE, FEWEST, AreaAnswer, shares_of
+from workflow.bundle.products.at_threshold import Floats, Products
 
 MOST = 100
 DUST = 1e-9  # what is nearer to a whole per cent than that is one

@@ -17,13 +17,13 @@ from dpgp_core.excursion.sets import agreed, vote_fraction
 from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.mechanisms.released import exceedance_probability
 from geo import Domain
-from geo.colours import colour, steps
-from geo.hexagons import boundary
-from geo.polygons import rings
-from geo.projection import project
-from geo.surroundings import Place, Surroundings
+from geo.context.surroundings import Place, Surroundings
+from geo.coordinates.projection import project
+from geo.domains.hexagons import boundary
+from geo.domains.polygons import rings
+from geo.maps.colours import colour, steps
 from workflow import words
-from workflow.bundle.products import Floats
+from workflow.bundle.products.at_threshold import Floats
 from workflow.project.response import ResponseScale
 
 # Bytes before base64 that the hexagons and their shares may take: the whole page stays below 3 MB.

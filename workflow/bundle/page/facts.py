@@ -11,10 +11,10 @@ import numpy as np
 
 from dpgp_core.accounting.power import surest_guess
 from geo import Domain
-from geo.surroundings import Place
+from geo.context.surroundings import Place
 from workflow import words
-from workflow.bundle.expected import BASES
-from workflow.bundle.products import Products
+from workflow.bundle.products.at_threshold import Products
+from workflow.bundle.statement.expected import BASES
 
 # A hexagon whose share lies between these is a close call.
 CLOSE = (0.2, 0.8)

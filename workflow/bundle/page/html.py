@@ -13,13 +13,13 @@ from typing import Any
 
 from geo import geometry_dict
 from workflow import words
-from workflow.bundle.designs import design_line
+from workflow.bundle.documents.picture import picture_svg
 from workflow.bundle.page.boroughs import borough_table
 from workflow.bundle.page.drawn import Released, drawing
 from workflow.bundle.page.facts import Fact, answer, belief_of, place, three_facts, title_of
 from workflow.bundle.page.largest import LargeRegion, largest_regions
-from workflow.bundle.picture import picture_svg
-from workflow.bundle.products import Products
+from workflow.bundle.products.at_threshold import Products
+from workflow.bundle.statement.designs import design_line
 
 RESOURCES = Path(__file__).parents[1] / "resources"
 PICTURE = "map.png"  # beside the page, for who makes a card of its address

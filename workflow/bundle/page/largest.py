@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from geo import Domain
-from geo.projection import project
-from geo.surroundings import Place
+from geo.context.surroundings import Place
+from geo.coordinates.projection import project
 from workflow.bundle.page.facts import area, coordinates, hexagon_area
 
 MOST = 8

@@ -1,0 +1,256 @@
+"""Guesses which columns of a table are coordinates and value, for a person to confirm."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from data_loaders.columns.guess_names import (
+    LONGEST_NAME,
+    guess_identifier,
+    guess_owner,
+    guess_time,
+    owner_question,
+)
+from data_loaders.columns.numbers import Decimal, looks_numeric, parse_numbers, sniff_decimal
+from data_loaders.columns.places import LATITUDE, LONGITUDE
+from data_loaders.columns.sensortable import Shape, shape_of
+from data_loaders.errors import DataError
+from data_loaders.files.csvstream import Delimiter
+from data_loaders.files.encoding import Encoding
+from data_loaders.files.guarded import LIMITS, Limits
+from data_loaders.files.layers import POINT_X, POINT_Y
+from data_loaders.files.sources import Source, Table, open_tables
+from data_loaders.observations import OwnerWord
+
+_EAST = ("easting", "eastings", "east", "oseast1m", "x", "xloc", "x_coord", "xcoord", "coord_x", "utm_x")
+_NORTH = ("northing", "northings", "north", "osnrth1m", "y", "yloc", "y_coord", "ycoord", "coord_y", "utm_y")
+_GRID = ("easting", "eastings", "oseast1m")
+_NO_VALUE = re.compile(
+    r"(^|[^a-z])(id|code|year|month|day|date|hour|hours|time|count|rows?|index|capture|fid|objectid|n|sd|probability)($|[^a-z])"
+)
+_VALUE = re.compile(r"value|mean|average|conc|reading|measure|level|result|ug_?m3|mg_?kg|µg|ppb|ppm")
+_UNITS = (
+    (re.compile(r"[(\[]\s*([^)\]]{1,20}?)\s*[)\]]"), None),
+    (re.compile(r"[uµμ]g[_/ ]?m-?[3³]"), "ug/m3"),
+    (re.compile(r"mg[_/ ]?m-?[3³]"), "mg/m3"),
+    (re.compile(r"mg[_/ ]?kg"), "mg/kg"),
+    (re.compile(r"ppb"), "ppb"),
+    (re.compile(r"ppm"), "ppm"),
+)
+MAX_CHOICES = 30
+
+
+@dataclass(frozen=True)
+class ColumnGuess:
+    """A proposal; a person confirms or changes it. Made from the first 64 KB only.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        All column names.
+    numeric : tuple of str
+        Those whose sampled entries are numbers.
+    x, y, crs, value, unit : str or None
+        What the table seems to say, None where a person must choose.
+    choices : tuple of (str, tuple of str)
+        Column and entries met, for columns that may serve as a row filter.
+    delimiter : {",", ";", tab, "|"}
+    encoding : {"utf-8", "utf-8-sig", "latin-1"}
+    decimal : {".", ","} or None
+        None where the sample leaves it open.
+    rows_seen : int
+    reasons : tuple of str
+        One sentence per guess.
+    owner : str or None
+        Column that seems to name the sensor or person whom a row belongs to.
+    owner_word : {"sensor", "person"} or None
+        Which of the two; None where `owner` is None.
+    question : str
+        What a person must answer about owners: without an answer each reading is protected on its own.
+    identifier : str or None
+        Column that seems to name each row for good.
+    time : str or None
+        Column that seems to hold the time of a reading.
+    layers : tuple of str
+        Sheets of a workbook or layers of a GeoPackage; the guess is about the first unless one was named.
+    """
+
+    columns: tuple[str, ...]
+    numeric: tuple[str, ...]
+    x: str | None
+    y: str | None
+    crs: str | None
+    value: str | None
+    unit: str | None
+    choices: tuple[tuple[str, tuple[str, ...]], ...]
+    delimiter: Delimiter
+    encoding: Encoding
+    decimal: Decimal | None
+    rows_seen: int
+    reasons: tuple[str, ...]
+    owner: str | None = None
+    owner_word: OwnerWord | None = None
+    question: str = ""
+    identifier: str | None = None
+    time: str | None = None
+    layers: tuple[str, ...] = ()
+
+
+def guess_columns(source: Source, *, layer: str | None = None, limits: Limits = LIMITS) -> ColumnGuess:
+    """Propose columns for `load_sensors` from the first rows of a table.
+
+    Parameters
+    ----------
+    source : Source
+    layer : str, optional
+        Sheet of a workbook or layer of a GeoPackage; the first without it.
+    limits : Limits
+        What may be unpacked.
+
+    Returns
+    -------
+    ColumnGuess
+
+    Raises
+    ------
+    DataError
+        As `load_sensors` does for unusable tables.
+    """
+    with closing(open_tables(source, limits, layer=layer, ask=False)) as tables:
+        table = next(tables)
+        shape = shape_of(table)
+    if not shape.sample:
+        raise DataError(f"{table.name} has no rows below its header: choose a file with readings.")
+    numbers = [entry for row in shape.sample for entry in row if looks_numeric(entry)]
+    decimal = "." if table.typed else sniff_decimal(numbers)
+    sampled = _Sample(shape, decimal or ".")
+    reasons: list[str] = []
+    x, y, crs = _places(table, sampled, reasons)
+    value = _value(sampled, (x, y))
+    unit = _unit(value) if value else None
+    if value:
+        reasons.append(f"Column {value!r} is numeric and no coordinate.")
+    if unit is None:
+        reasons.append("The unit of the value is not in its name: state it.")
+    if decimal is None:
+        reasons.append("Commas may mark decimals or thousands: state the decimal mark.")
+    if len(table.layers) > 1:
+        reasons.append("The file has several sheets or layers: choose one.")
+    owner, word = guess_owner(shape, (x, y, value))
+    taken = (x, y, value, owner)
+    return ColumnGuess(
+        columns=shape.names,
+        numeric=sampled.numeric,
+        x=x,
+        y=y,
+        crs=crs,
+        value=value,
+        unit=unit,
+        choices=_choices(shape, (x, y, value)),
+        delimiter=shape.delimiter,
+        encoding=shape.encoding,
+        decimal=decimal,
+        rows_seen=len(shape.sample),
+        reasons=tuple(reasons),
+        owner=owner,
+        owner_word=word,
+        question=owner_question(shape, owner, word),
+        identifier=guess_identifier(shape, taken),
+        time=guess_time(shape, taken),
+        layers=tuple(one for one in table.layers if one),
+    )
+
+
+class _Sample:
+    """The sampled rows as numbers, column by column."""
+
+    def __init__(self, shape: Shape, decimal: Decimal) -> None:
+        self.names = shape.names
+        self.numbers: dict[str, np.ndarray] = {}
+        for position, name in enumerate(shape.names):
+            parsed = parse_numbers(pa.array(shape.column(position), pa.string()), decimal)
+            given = parsed.value[~parsed.missing]
+            if given.size and np.count_nonzero(np.isfinite(given)) >= 0.8 * given.size:
+                self.numbers.setdefault(name, given[np.isfinite(given)])
+        self.numeric = tuple(self.numbers)
+
+    def first(self, fits: Callable[[str], bool]) -> str | None:
+        return next((name for name in self.numeric if fits(name.strip().lower())), None)
+
+    def within(self, name: str, low: float, high: float) -> bool:
+        """Whether nearly all entries lie between the bounds; a stray one must not hide a column."""
+        values = self.numbers[name]
+        return bool(np.mean((values >= low) & (values <= high)) >= 0.8)
+
+
+def _named(words: Sequence[str]) -> Callable[[str], bool]:
+    return lambda name: name in words
+
+
+def _ends(words: Sequence[str]) -> Callable[[str], bool]:
+    return lambda name: bool(set(re.split(r"[^a-z]+", name)) & set(words))
+
+
+def _places(table: Table, sample: _Sample, reasons: list[str]) -> tuple[str | None, str | None, str | None]:
+    if table.points:
+        stated = f", in {table.crs}" if table.crs else "; state their coordinate system"
+        reasons.append(f"The file holds points{stated}.")
+        return POINT_X, POINT_Y, table.crs or None
+    for rule in (_named, _ends):
+        x, y = sample.first(rule(LONGITUDE)), sample.first(rule(LATITUDE))
+        if x and y and sample.within(x, -180, 180) and sample.within(y, -90, 90):
+            reasons.append(f"Columns {x!r} and {y!r} are named as longitude and latitude and hold degrees.")
+            return x, y, "EPSG:4326"
+    x, y = sample.first(_named(_EAST)), sample.first(_named(_NORTH))
+    if not (x and y):
+        reasons.append("No pair of columns looks like coordinates: choose them.")
+        return None, None, None
+    if sample.within(x, -180, 180) and sample.within(y, -90, 90):
+        reasons.append(
+            f"Columns {x!r} and {y!r} are in the range of degrees: confirm EPSG:4326 or choose a system."
+        )
+        return x, y, None
+    if x.lower() in _GRID and sample.within(x, 0, 700_000) and sample.within(y, 0, 1_300_000):
+        reasons.append(f"Columns {x!r} and {y!r} fit the British National Grid: confirm EPSG:27700.")
+        return x, y, "EPSG:27700"
+    reasons.append(f"Columns {x!r} and {y!r} are projected coordinates: state their EPSG code.")
+    return x, y, None
+
+
+def _value(sample: _Sample, used: tuple[str | None, ...]) -> str | None:
+    coordinate = {*LATITUDE, *LONGITUDE, *_EAST, *_NORTH}
+    free = [
+        name
+        for name in sample.numeric
+        if name not in used
+        and name.strip().lower() not in coordinate
+        and not _NO_VALUE.search(name[:LONGEST_NAME].strip().lower())
+    ]
+    named = [name for name in free if _VALUE.search(name.lower())]
+    return next(iter(named or free), None)
+
+
+def _unit(name: str) -> str | None:
+    for pattern, unit in _UNITS:
+        short = name[:LONGEST_NAME]
+        match = pattern.search(short.lower()) if unit else pattern.search(short)
+        if match:
+            return unit or match.group(1)
+    return None
+
+
+def _choices(shape: Shape, used: tuple[str | None, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Columns with few distinct entries (species, year, type), which a person may want to filter by."""
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for position, name in enumerate(shape.names):
+        entries = {entry for entry in shape.column(position) if entry}
+        whole = all(re.fullmatch(r"[^.,]*", entry) for entry in entries)
+        if name not in used and whole and 1 <= len(entries) <= min(MAX_CHOICES, len(shape.sample) // 4):
+            found.append((name, tuple(sorted(entries))))
+    return tuple(found)

@@ -1,0 +1,145 @@
+"""Guesses which columns of a table name the owner, the record and the time of a row."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pyarrow as pa
+
+from data_loaders.columns.sensortable import Shape
+from data_loaders.columns.times import parse_times
+from data_loaders.observations import OwnerWord
+
+LONGEST_NAME = 120  # characters of a column's name that are searched for meaning
+_OWNERS: dict[OwnerWord, tuple[str, ...]] = {
+    "person": ("person", "participant", "respondent", "patient", "subject", "user", "household", "individual",
+               "owner", "customer", "client"),
+    "sensor": ("sensor", "station", "site", "device", "logger", "monitor", "probe", "instrument", "node",
+               "location", "place", "well", "borehole"),
+}  # fmt: skip
+_NAMING = ("", "id", "code", "name", "number", "no", "nr", "key", "uuid", "ref")
+_RECORD = ("id", "uuid", "guid", "fid", "objectid", "key", "index")
+_RECORD_OF = ("record", "reading", "sample", "measurement", "observation", "row", "transaction", "unique")
+_TIME = ("time", "date", "datetime", "timestamp", "when", "day", "sampled", "measured", "year")
+
+
+def guess_owner(shape: Shape, used: tuple[str | None, ...]) -> tuple[str | None, OwnerWord | None]:
+    """Guess the column that names the sensor or person whom a row belongs to.
+
+    Parameters
+    ----------
+    shape : Shape
+    used : tuple of str or None
+        Columns that serve for something else.
+
+    Returns
+    -------
+    str or None
+        The first column with such a name (station, site code, device id, participant), persons first.
+    {"sensor", "person"} or None
+        What it names.
+    """
+    for word, nouns in _OWNERS.items():
+        spellings = {f"{noun}{naming}" for noun in nouns for naming in _NAMING}
+        for name in shape.names:
+            if name not in used and _bare(name) in spellings:
+                return name, word
+    return None, None
+
+
+def owner_word_of(column: str) -> OwnerWord:
+    """Tell from its name whether a column of owners names sensors or persons.
+
+    Parameters
+    ----------
+    column : str
+
+    Returns
+    -------
+    {"sensor", "person"}
+        "person" where the name says so, "sensor" otherwise.
+    """
+    words = re.findall(r"[a-z]+", column[:LONGEST_NAME].lower())
+    people = any(word.rstrip("s") in _OWNERS["person"] for word in words) or _bare(column) in {
+        f"{noun}{naming}" for noun in _OWNERS["person"] for naming in _NAMING
+    }
+    return "person" if people else "sensor"
+
+
+def owner_question(shape: Shape, owner: str | None, word: OwnerWord | None) -> str:
+    """Word the question about owners that a person must answer.
+
+    Parameters
+    ----------
+    shape : Shape
+    owner, word
+        As guessed by `guess_owner`.
+
+    Returns
+    -------
+    str
+        A question, and what follows from the answer.
+    """
+    if owner is None:
+        return (
+            "Does a column name the sensor or the person that a row belongs to? Without one each reading is "
+            "protected on its own, and somebody with several readings less."
+        )
+    named = len({entry for entry in shape.column(shape.names.index(owner)) if entry})
+    return (
+        f"Does column {owner!r} name the {word} that a row belongs to ({named:,} different in the first "
+        f"{len(shape.sample):,} rows)? Then a {word} with several readings can be protected as a whole; "
+        "without it each reading is protected on its own."
+    )
+
+
+def guess_identifier(shape: Shape, used: tuple[str | None, ...]) -> str | None:
+    """Guess the column that names each row for good.
+
+    Parameters
+    ----------
+    shape : Shape
+    used : tuple of str or None
+        Columns that serve for something else.
+
+    Returns
+    -------
+    str or None
+        A column called id, sample number or the like whose sampled entries are all given and all different.
+    """
+    spellings = {*_RECORD, *(f"{noun}{naming}" for noun in _RECORD_OF for naming in _NAMING[1:])}
+    for position, name in enumerate(shape.names):
+        if name not in used and _bare(name) in spellings:
+            entries = shape.column(position)
+            if all(entries) and len(set(entries)) == len(entries):
+                return name
+    return None
+
+
+def guess_time(shape: Shape, used: tuple[str | None, ...]) -> str | None:
+    """Guess the column that holds the time of a reading.
+
+    Parameters
+    ----------
+    shape : Shape
+    used : tuple of str or None
+        Columns that serve for something else.
+
+    Returns
+    -------
+    str or None
+        A column called date, timestamp or the like of which at least 4 in 5 sampled entries can be read.
+    """
+    for position, name in enumerate(shape.names):
+        words = re.split(r"[^a-z]+", name[:LONGEST_NAME].lower())
+        if name in used or not set(words) & set(_TIME):
+            continue
+        times = parse_times(pa.array(shape.column(position), pa.string())).time
+        if np.mean(np.isnat(times)) < 0.2:
+            return name
+    return None
+
+
+def _bare(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name[:LONGEST_NAME].lower())

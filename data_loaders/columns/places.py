@@ -1,0 +1,139 @@
+"""Checks coordinates against the system they are said to be in: a whole column, not a stray row, decides."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data_loaders.errors import DataError
+from data_loaders.files.layers import POINT_X
+from data_loaders.files.sources import Table
+from data_loaders.observations import DEGREES, crs_name
+
+LATITUDE = ("lat", "latitude", "y_lat", "lat_wgs84", "latitude_wgs84")
+LONGITUDE = ("lon", "long", "lng", "longitude", "x_long", "lon_wgs84", "longitude_wgs84")
+WGS84 = "EPSG:4326"
+
+
+def check_named(x_name: str, y_name: str, system: str) -> None:
+    """Refuse columns that are named for the wrong coordinate.
+
+    Parameters
+    ----------
+    x_name, y_name : str
+        Columns of longitude or easting, and of latitude or northing.
+    system : str
+        "AUTHORITY:CODE".
+
+    Raises
+    ------
+    DataError
+        Where both are one column, or the two are exchanged by their names.
+    """
+    if x_name == y_name:
+        raise DataError(
+            f"Column {x_name!r} is named for both coordinates: choose one for x and another for y."
+        )
+    if system in DEGREES and x_name.strip().lower() in LATITUDE and y_name.strip().lower() in LONGITUDE:
+        raise DataError(f"Longitude is x and latitude is y: exchange the columns {x_name!r} and {y_name!r}.")
+
+
+def system_of(table: Table, x_name: str, asked: str | int) -> str:
+    """Find the coordinate system of a table's places.
+
+    Parameters
+    ----------
+    table : Table
+    x_name : str
+        Column of the x coordinate: only the points of a file have a system that the file states.
+    asked : str or int
+        The system as a person gives it; "EPSG:4326" counts as not given where a file states another.
+
+    Returns
+    -------
+    str
+        "AUTHORITY:CODE".
+
+    Raises
+    ------
+    DataError
+        Where file and person name different systems. GeoJSON that says nothing is read in the system asked
+        for, since many a file holds metres against its standard.
+    """
+    given = crs_name(asked)
+    if x_name != POINT_X or not table.points or not table.crs:
+        return given
+    stated = crs_name(table.crs)
+    if given in (stated, WGS84):
+        return stated
+    if stated == WGS84 and table.layers == ("",):
+        return given
+    raise DataError(
+        f"{table.name} states {stated} for its points, but {given} was given: leave the coordinate system "
+        "out, or export the points again."
+    )
+
+
+def in_range(system: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether places lie within the range of their system.
+
+    Parameters
+    ----------
+    system : str
+        "AUTHORITY:CODE".
+    x, y : (n,) float64
+        In that system's unit of measure.
+
+    Returns
+    -------
+    (n,) bool
+        Always True for systems that are not of degrees: their range is not known here.
+    """
+    if system not in DEGREES:
+        return np.ones(x.shape, dtype=bool)
+    return (np.abs(x) <= 180) & (np.abs(y) <= 90)
+
+
+def check_places(
+    name: str, system: str, x_name: str, y_name: str, x: NDArray[np.float64], y: NDArray[np.float64]
+) -> None:
+    """Refuse a coordinate system that the numbers contradict.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the source.
+    system : str
+        "AUTHORITY:CODE".
+    x_name, y_name : str
+        Column names, for the message.
+    x, y : (n,) float64
+        Finite coordinates.
+
+    Raises
+    ------
+    DataError
+        For metres said to be degrees, degrees said to be metres, and exchanged columns.
+    """
+    if x.size == 0:
+        return
+    small = (np.abs(x) <= 180) & (np.abs(y) <= 90)
+    if system in DEGREES:
+        if np.count_nonzero(small) * 2 >= x.size:
+            return
+        swapped = (np.abs(y) <= 180) & (np.abs(x) <= 90)
+        if np.all(swapped):
+            raise DataError(
+                f"{name} has values beyond 90 degrees in its latitude column {y_name!r}: "
+                f"exchange the columns {x_name!r} and {y_name!r}."
+            )
+        raise DataError(
+            f"{name} has values in {x_name!r} and {y_name!r} that are not degrees but projected coordinates: "
+            "set the EPSG code of their coordinate system, such as EPSG:27700 for the British National Grid."
+        )
+    # Geographic systems have EPSG codes from 4000 to 4999; any other is taken to be in metres or feet.
+    if np.count_nonzero(small) * 2 > x.size and not system.startswith("EPSG:4"):
+        raise DataError(
+            f"{name} has values in {x_name!r} and {y_name!r} that look like degrees, not like {system}: "
+            "set the EPSG code to EPSG:4326, or give the coordinates in the units of that system."
+        )

@@ -1,0 +1,149 @@
+"""The shape of a sensor table: its delimiter, encoding, header and decimal mark, from its first bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from data_loaders.columns.numbers import Decimal, looks_numeric, sniff_decimal
+from data_loaders.errors import DataError, closest
+from data_loaders.files.csvstream import MAX_COLUMNS, Delimiter, first_rows, sniff_delimiter
+from data_loaders.files.encoding import Encoding, decode
+from data_loaders.files.guarded import HEAD
+from data_loaders.files.sources import Table
+
+SAMPLE_ROWS = 1000
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a table is written.
+
+    Parameters
+    ----------
+    names : tuple of str
+        The header, in order.
+    delimiter : {",", ";", tab, "|"}
+    encoding : {"utf-8", "utf-8-sig", "latin-1"}
+    sample : tuple of tuple of str
+        Up to SAMPLE_ROWS data rows as text, of the header's width.
+    """
+
+    names: tuple[str, ...]
+    delimiter: Delimiter
+    encoding: Encoding
+    sample: tuple[tuple[str, ...], ...]
+
+    def position(self, name: str, where: str) -> int:
+        """Find a column.
+
+        Parameters
+        ----------
+        name : str
+            Its name, exact or in other capitals.
+        where : str
+            What messages call the table.
+
+        Returns
+        -------
+        int
+            Its position, counted from 0.
+
+        Raises
+        ------
+        DataError
+            Where there is none (naming the closest) or more than one.
+        """
+        exact = [i for i, known in enumerate(self.names) if known == name]
+        loose = [i for i, known in enumerate(self.names) if known.lower() == name.strip().lower()]
+        found = exact or loose
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise DataError(f"{where} has more than one column {name!r}: rename them so that one is meant.")
+        # Only a near miss is quoted: the first row of a file without a header would be private.
+        raise DataError(f"{where} has no column {name!r}{closest(name, self.names) or '.'}")
+
+    def column(self, position: int) -> list[str]:
+        """List the sample's entries of one column.
+
+        Parameters
+        ----------
+        position : int
+
+        Returns
+        -------
+        list of str
+        """
+        return [row[position] for row in self.sample]
+
+
+def shape_of(table: Table, delimiter: Delimiter | None = None) -> Shape:
+    """Sniff how a table is written.
+
+    Parameters
+    ----------
+    table : Table
+    delimiter : {",", ";", tab, "|"}, optional
+        Where a person states it.
+
+    Returns
+    -------
+    Shape
+
+    Raises
+    ------
+    DataError
+        Where there is no header, only one column, or more columns than are read.
+    """
+    text, encoding = decode(table.head)
+    mark = "," if table.typed else delimiter or sniff_delimiter(text)
+    rows = first_rows(text, mark, SAMPLE_ROWS + 1)
+    header = tuple(rows[0]) if rows else ()
+    if len(header) < 2:
+        raise DataError(
+            f"{table.name} has a single column: separate the columns by comma, semicolon, tab or bar."
+        )
+    if len(header) > MAX_COLUMNS:
+        raise DataError(
+            f"{table.name} has more than {MAX_COLUMNS} columns: keep the columns that are needed."
+        )
+    if len(header) == 16 and header[0].startswith("{"):
+        raise DataError(f"{table.name} looks like Price Paid Data: load it as sales, not as sensors.")
+    if sum(looks_numeric(name) for name in header) >= 2:
+        raise DataError(f"{table.name} has numbers in its first row: add a header that names the columns.")
+    # A full head may end inside its last row.
+    whole = rows[1:-1] if len(table.head) >= HEAD else rows[1:]
+    sample = tuple(tuple(row) for row in whole if len(row) == len(header))
+    return Shape(header, mark, encoding, sample)
+
+
+def decimal_mark(shape: Shape, positions: dict[str, int], where: str) -> Decimal:
+    """Find the decimal mark of some columns.
+
+    Parameters
+    ----------
+    shape : Shape
+    positions : dict of str to int
+        Name and position of the columns of numbers.
+    where : str
+        What messages call the table.
+
+    Returns
+    -------
+    "." or ","
+
+    Raises
+    ------
+    DataError
+        Where the sample leaves it open.
+    """
+    written: list[str] = []
+    for position in positions.values():
+        written += shape.column(position)
+    found = sniff_decimal([entry for entry in written if looks_numeric(entry)])
+    if found is None:
+        raise DataError(
+            f"{where} writes numbers in columns {', '.join(map(repr, positions))} whose comma may mark "
+            "decimals or thousands: state the decimal mark, '.' or ','."
+        )
+    return found

@@ -1,0 +1,1 @@
+"""Files as strangers hand them in: recognised, opened within limits, streamed as text."""

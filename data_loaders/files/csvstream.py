@@ -1,0 +1,214 @@
+"""Reads one CSV table in blocks of bounded memory, as the few columns a loader asks for."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+from numpy.typing import NDArray
+
+from data_loaders.errors import DataError
+from data_loaders.files.encoding import Utf8Stream
+from data_loaders.files.guarded import tell_how_far
+from data_loaders.files.sources import Table
+
+BLOCK = 4 << 20  # bytes parsed at a time; a single row cannot be longer
+MAX_COLUMNS = 1000
+Delimiter: TypeAlias = Literal[",", ";", "\t", "|"]
+DELIMITERS: tuple[Delimiter, ...] = (",", ";", "\t", "|")
+
+
+def first_rows(text: str, delimiter: Delimiter, rows: int) -> list[list[str]]:
+    """Split the beginning of a text into rows.
+
+    Parameters
+    ----------
+    text : str
+    delimiter : {",", ";", tab, "|"}
+    rows : int
+        Most rows returned.
+
+    Returns
+    -------
+    list of list of str
+        Non-empty rows, fields without blanks around them; the last may be cut short.
+    """
+    found: list[list[str]] = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+            if row:
+                found.append([field.strip() for field in row])
+            if len(found) >= rows:
+                break
+    except csv.Error:
+        pass  # a field beyond csv's own limit: what was found so far must do
+    return found
+
+
+def sniff_delimiter(text: str) -> Delimiter:
+    """Find the delimiter of a text.
+
+    Parameters
+    ----------
+    text : str
+        The beginning of a table.
+
+    Returns
+    -------
+    {",", ";", tab, "|"}
+        The one that splits the first rows most evenly.
+    """
+
+    def evenness(delimiter: Delimiter) -> tuple[float, int]:
+        widths = [len(row) for row in first_rows(text, delimiter, 50)]
+        if not widths or widths[0] < 2:
+            return (0.0, 0)
+        return (sum(width == widths[0] for width in widths) / len(widths), widths[0])
+
+    return max(DELIMITERS, key=evenness)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive rows of a table.
+
+    Parameters
+    ----------
+    columns : mapping of str to Arrow array
+        The wanted columns as text without nulls.
+    rows : int
+        Number of rows.
+    malformed : int
+        Rows beside them that had a wrong number of columns and were left out.
+    """
+
+    columns: Mapping[str, Any]
+    rows: int
+    malformed: int
+
+
+def blocks(
+    table: Table,
+    width: int,
+    wanted: Mapping[str, int],
+    *,
+    header: Sequence[str] | None,
+    delimiter: Delimiter = ",",
+) -> Iterator[Block]:
+    """Read a table block by block.
+
+    Parameters
+    ----------
+    table : Table
+    width : int
+        Number of columns; rows with another number are left out and counted. Empty lines are no rows.
+    wanted : mapping of str to int
+        Position of each wanted column, by the name it gets in the blocks.
+    header : sequence of str or None
+        The table's first row as sniffed, which is not data; None where the first row is data.
+    delimiter : {",", ";", tab, "|"}
+
+    Yields
+    ------
+    Block
+        Of at most `BLOCK` bytes of text.
+
+    Raises
+    ------
+    DataError
+        Where the table has too many columns or cannot be parsed; the sentence names no value.
+    """
+    if width > MAX_COLUMNS:
+        raise DataError(
+            f"{table.name} has more than {MAX_COLUMNS} columns: keep the columns that are needed."
+        )
+    names = [f"c{position}" for position in range(width)]
+    positions = list(dict.fromkeys(wanted.values()))
+    malformed = 0
+
+    def skip(_row: Any) -> str:
+        nonlocal malformed
+        malformed += 1
+        return "skip"
+
+    taken = 0
+    pending = header
+    failed = False
+    try:
+        reader = pacsv.open_csv(
+            Utf8Stream(table.stream),
+            read_options=pacsv.ReadOptions(column_names=names, block_size=BLOCK, use_threads=False),
+            parse_options=pacsv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
+            ),
+            convert_options=pacsv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                include_columns=[names[position] for position in positions],
+                strings_can_be_null=False,
+            ),
+        )
+        with reader:
+            for batch in reader:
+                if pending is not None and batch.num_rows:
+                    _check_header(table.name, pending, batch, positions)
+                    batch, pending = batch.slice(1), None
+                columns = {name: batch.column(positions.index(at)) for name, at in wanted.items()}
+                taken += batch.num_rows
+                block = Block(columns, batch.num_rows, malformed)
+                malformed = 0
+                tell_how_far(table.stream)
+                yield block
+    except DataError:
+        raise
+    except (pa.ArrowException, ValueError, OverflowError, MemoryError):
+        failed = True
+    if failed:  # outside the handler: Arrow's own messages quote the row
+        raise DataError(
+            f"{table.name} cannot be read as CSV after row {taken:,}: look there for a quote "
+            "or a line that never ends."
+        )
+    if malformed:
+        empty = {name: pa.array([], pa.string()) for name in wanted}
+        yield Block(empty, 0, malformed)
+
+
+def _check_header(name: str, header: Sequence[str], batch: Any, positions: list[int]) -> None:
+    """Two parsers read the header, one to find the columns and one to stream them: they must agree."""
+    for index, position in enumerate(positions):
+        if text(batch.column(index).slice(0, 1))[0].as_py() != header[position]:
+            raise DataError(f"{name} has a header with stray quotes or line breaks: clean its first row.")
+
+
+def text(column: Any) -> Any:
+    """Drop the blanks around the entries of a column.
+
+    Parameters
+    ----------
+    column : Arrow array of n strings
+
+    Returns
+    -------
+    Arrow array of n strings
+    """
+    return pc.utf8_trim_whitespace(column)
+
+
+def mask(column: Any) -> NDArray[np.bool_]:
+    """Make a column of truth values into a mask.
+
+    Parameters
+    ----------
+    column : Arrow array of n booleans without nulls
+
+    Returns
+    -------
+    (n,) bool
+    """
+    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)

@@ -1,0 +1,352 @@
+"""Reads sheets of Excel workbooks and points of GeoPackage and GeoJSON files, through GDAL, as CSV text."""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+import re
+import shutil
+import tempfile
+import threading
+import warnings
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pacsv
+import pyogrio
+import shapely
+from numpy.typing import NDArray
+
+from data_loaders.errors import DataError, closest
+from data_loaders.files import geopackage
+from data_loaders.files.content import GEOJSON_TYPE
+from data_loaders.files.guarded import DAMAGE, GuardedStream, Limits, Meter, damage_sentence
+
+Format: TypeAlias = Literal["XLSX", "GPKG", "GeoJSON"]
+POINT_X, POINT_Y = "point x", "point y"
+POINT_SUFFIXES = (".gpkg", ".geojson", ".json")
+MOST_BYTES: dict[Format, int] = {"XLSX": 256 << 20, "GPKG": 1 << 30, "GeoJSON": 256 << 20}
+_WORDS: dict[Format, str] = {"XLSX": "Excel workbook", "GPKG": "GeoPackage", "GeoJSON": "GeoJSON file"}
+_PART: dict[Format, str] = {"XLSX": "sheet", "GPKG": "layer", "GeoJSON": "layer"}
+_SUFFIX: dict[Format, str] = {"XLSX": ".xlsx", "GPKG": ".gpkg", "GeoJSON": ".geojson"}
+_OPTIONS: dict[Format, dict[str, str]] = {
+    "XLSX": {},
+    "GPKG": {"IMMUTABLE": "YES"},  # nothing is written beside the file
+    "GeoJSON": {"DATE_AS_STRING": "YES", "ARRAY_AS_STRING": "YES"},
+}
+# All rows of a sheet are rows, and text. As options of the file GDAL forgets them from the second sheet on.
+_OF_SHEETS = {"OGR_XLSX_HEADERS": "DISABLE", "OGR_XLSX_FIELD_TYPES": "STRING"}
+_EPSG = re.compile(r"(EPSG|ESRI|OGC):[A-Z0-9]{1,12}")
+_ROWS = 65_536  # rows written as CSV at a time
+# Warning filters and GDAL's options are one for all threads: two reads at once would restore each other's.
+_ONE_AT_A_TIME = threading.Lock()
+
+
+class Layer:
+    """One sheet or layer as read.
+
+    Attributes
+    ----------
+    layers : tuple of str
+        Names of all sheets or layers of the file that may hold rows.
+    crs : str
+        The coordinate system that the file states for its points, as "AUTHORITY:CODE"; "" where it has no
+        points or states none.
+    points : bool
+        Whether the first two columns are the coordinates of points, named `POINT_X` and `POINT_Y`.
+    stream : io.RawIOBase
+        The rows as CSV text in UTF-8, delimited by commas; numbers are written with a decimal point.
+    """
+
+    def __init__(self, layers: tuple[str, ...], crs: str, points: bool, stream: io.RawIOBase) -> None:
+        self.layers, self.crs, self.points, self.stream = layers, crs, points, stream
+
+
+def format_of(head: bytes) -> Format | None:
+    """Recognise a file that is read through GDAL.
+
+    Parameters
+    ----------
+    head : bytes
+        The first bytes of a file that is not packed.
+
+    Returns
+    -------
+    "GPKG", "GeoJSON" or None
+        A workbook is a zip file and known by its members (`is_workbook`).
+    """
+    if head.startswith(geopackage.MAGIC):
+        return "GPKG"
+    return "GeoJSON" if GEOJSON_TYPE.match(head) else None
+
+
+def is_workbook(members: list[zipfile.ZipInfo]) -> bool:
+    """Tell whether a zip file is an Excel workbook.
+
+    Parameters
+    ----------
+    members : list of ZipInfo
+
+    Returns
+    -------
+    bool
+        True for .xlsx and .xlsm, by what they hold and not by their names.
+    """
+    return any(member.filename.lower() == "xl/workbook.xml" for member in members)
+
+
+def read_layer(
+    kind: Format, name: str, path: Path | None, handle: Any, layer: str | None, ask: bool, limits: Limits
+) -> Layer:
+    """Read one sheet or layer of a file.
+
+    Parameters
+    ----------
+    kind : {"XLSX", "GPKG", "GeoJSON"}
+        The only format in which the file may be read: GDAL, left to itself, would also take a file for a
+        processing recipe or a web service.
+    name : str
+        What messages call the file.
+    path : Path or None
+        Where the file lies, if it does; it is then read in place.
+    handle : binary file
+        The open file; written to a temporary file of its owner's where there is no `path`.
+    layer : str or None
+        Name of the sheet or layer; None for the only one.
+    ask : bool
+        Whether several layers without a chosen one are refused; otherwise the first is taken.
+    limits : Limits
+        `max_bytes` and `max_ratio` bound what is unpacked, besides `MOST_BYTES`.
+
+    Returns
+    -------
+    Layer
+
+    Raises
+    ------
+    DataError
+        With the remedy, where the file is damaged, too large, holds no points, or leaves open which of its
+        layers is meant.
+    """
+    layers, crs, geometry, table = read_table(kind, name, path, handle, layer, ask, limits)
+    points = kind != "XLSX"
+    table = _with_points(name, table, geometry) if points else _without_blanks(table)
+    return Layer(layers, crs, points, _CsvText(table, header=points))
+
+
+def read_table(
+    kind: Format, name: str, path: Path | None, handle: Any, layer: str | None, ask: bool, limits: Limits
+) -> tuple[tuple[str, ...], str, str, pa.Table]:
+    """Read one sheet or layer with its geometries as they are; parameters and errors as for `read_layer`.
+
+    Returns
+    -------
+    layers : tuple of str
+        Names of all sheets or layers.
+    crs : str
+        As "AUTHORITY:CODE", or "".
+    geometry : str
+        The column with the geometries, as WKB.
+    table : pyarrow.Table
+    """
+    if kind == "XLSX":
+        _check_unpacked(name, handle, limits)
+    with _at_a_safe_name(kind, name, path, handle, limits) as place:
+        layers = _layers(kind, name, place)
+        chosen = _chosen(kind, name, layers, layer, ask)
+        meta, table = _read(kind, name, place, chosen)
+    geometry = str(meta.get("geometry_name") or "wkb_geometry")
+    return layers, _stated(kind, name, meta.get("crs")), geometry, table
+
+
+@contextmanager
+def _at_a_safe_name(
+    kind: Format, name: str, path: Path | None, handle: Any, limits: Limits
+) -> Iterator[Path]:
+    """The file under a plain name: GDAL reads colons, question marks and suffixes of a path as orders."""
+    with tempfile.TemporaryDirectory(prefix="hexcursion-read-") as folder:
+        place = Path(folder) / f"table{_SUFFIX[kind]}"
+        try:
+            size = os.path.getsize(path) if path is not None else _size(handle)
+            if size > min(MOST_BYTES[kind], limits.max_bytes):
+                raise DataError(
+                    f"{name} is larger than {min(MOST_BYTES[kind], limits.max_bytes) >> 20:,} MiB, the most "
+                    f"that is read of a {_WORDS[kind]}: export it as CSV."
+                )
+            if path is not None:
+                try:
+                    place.symlink_to(path.absolute())
+                except OSError:  # a system without links
+                    shutil.copyfile(path, place)
+            else:
+                handle.seek(0)
+                with place.open("wb") as copy:
+                    shutil.copyfileobj(handle, copy)
+        except OSError:
+            failure = DataError(f"{name} cannot be read: check that the file exists and may be read.")
+        else:
+            yield place
+            return
+        raise failure
+
+
+def _size(handle: Any) -> int:
+    return int(handle.seek(0, os.SEEK_END))
+
+
+def _check_unpacked(name: str, handle: Any, limits: Limits) -> None:
+    """Unpack all members into nothing and count: a workbook's directory may lie about its sizes."""
+    meter = Meter(Limits(min(limits.max_bytes, MOST_BYTES["XLSX"]), limits.max_ratio, limits.free_bytes))
+    failure: DataError | None = None
+    try:
+        with zipfile.ZipFile(handle) as archive:
+            members = archive.infolist()
+            if len(members) > limits.max_members:
+                raise DataError(f"{name} holds too many parts for a workbook: save the sheet as CSV.")
+            for member in members:
+                with archive.open(member) as part:
+                    stream = GuardedStream(name, part, meter, lambda size=member.compress_size: size)  # type: ignore[misc]
+                    while stream.read(1 << 20):
+                        pass
+    except DataError:
+        raise
+    except DAMAGE as error:
+        failure = damage_sentence(name, error)
+    if failure is not None:
+        raise failure
+
+
+def _layers(kind: Format, name: str, place: Path) -> tuple[str, ...]:
+    if kind == "GPKG":
+        return geopackage.layers_of(place, name)
+    if kind == "GeoJSON":
+        return ("",)
+    found = _quietly(kind, name, lambda: pyogrio.list_layers(f"XLSX:{place}"))
+    return tuple(str(row[0]) for row in found)
+
+
+def _chosen(kind: Format, name: str, layers: tuple[str, ...], layer: str | None, ask: bool) -> str:
+    if not layers:
+        raise DataError(f"{name} holds no {_PART[kind]} with rows: export the one that is meant.")
+    if layer is None:
+        if len(layers) > 1 and ask:
+            listed = ", ".join(repr(one) for one in layers[:8])
+            raise DataError(
+                f"{name} holds {len(layers)} {_PART[kind]}s: name the one that is meant, "
+                f"{'among others ' if len(layers) > 8 else ''}{listed}."
+            )
+        return layers[0]
+    if layer not in layers:
+        raise DataError(f"{name} has no {_PART[kind]} {layer!r}{closest(layer, layers) or '.'}")
+    return layer
+
+
+def _read(kind: Format, name: str, place: Path, layer: str) -> tuple[dict[str, Any], pa.Table]:
+    def read() -> Any:
+        return pyogrio.read_arrow(f"{kind}:{place}", layer=layer or None, **_OPTIONS[kind])
+
+    meta, table = _quietly(kind, name, read)
+    return meta, table
+
+
+def _quietly(kind: Format, name: str, call: Any) -> Any:
+    """Call GDAL; its warnings and errors may quote rows, so they become one sentence of ours."""
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pyogrio.set_gdal_config_options(_OF_SHEETS)
+        try:
+            return call()
+        except Exception:  # pyogrio raises a dozen kinds, and pyarrow its own
+            pass
+        finally:
+            pyogrio.set_gdal_config_options(dict.fromkeys(_OF_SHEETS))
+    raise DataError(f"{name} is damaged or not the {_WORDS[kind]} it claims to be: save or export it again.")
+
+
+def _stated(kind: Format, name: str, crs: Any) -> str:
+    if kind == "XLSX" or not crs or "Undefined " in str(crs):  # GDAL's words for a GeoPackage's -1 and 0
+        return ""
+    if not _EPSG.fullmatch(str(crs)):
+        raise DataError(
+            f"{name} states a coordinate system without an EPSG code: export the layer in one that has a "
+            "code, such as EPSG:4326."
+        )
+    return str(crs)
+
+
+def _with_points(name: str, table: pa.Table, geometry: str) -> pa.Table:
+    """The table with its points' coordinates as first two columns; other geometries count as missing."""
+    if geometry not in table.column_names:
+        raise DataError(f"{name} holds a table without points: export it as CSV.")
+    at = table.column_names.index(geometry)
+    shapes = shapely.from_wkb(np.asarray(table.column(at).to_pandas(), dtype=object), on_invalid="ignore")
+    several = shapely.get_num_geometries(shapes) != 1
+    shapes = shapely.get_geometry(shapes, 0)  # a multipoint of one point is one
+    shapes[several | (shapely.get_type_id(shapes) != 0)] = None
+    if not np.any(shapely.is_geometry(shapes)):
+        raise DataError(f"{name} holds no points: each row needs a point, as a sensor or a sale has.")
+    rest = table.remove_column(at)
+    columns = [_coordinate(shapely.get_x(shapes)), _coordinate(shapely.get_y(shapes)), *rest.columns]
+    # Two columns of one name would be unusable, so the places win over properties called the same.
+    taken = (POINT_X, POINT_Y)
+    names = [*taken, *(f"{one} (property)" if one in taken else one for one in rest.column_names)]
+    return pa.Table.from_arrays(columns, names=names)
+
+
+def _without_blanks(table: pa.Table) -> pa.Table:
+    """A sheet of text without the blank columns to its right and without blank rows."""
+    if table.num_columns == 0:
+        return table
+    given = [pc.not_equal(pc.fill_null(column, ""), "") for column in table.columns]
+    last = max((at for at, column in enumerate(given) if pc.any(column).as_py()), default=-1)
+    kept = table.select(range(last + 1))
+    return kept.filter(functools.reduce(pc.or_, given[: last + 1])) if last >= 0 else kept
+
+
+def _coordinate(values: NDArray[np.float64]) -> pa.Array:
+    return pa.array(values, from_pandas=True)
+
+
+class _CsvText(io.RawIOBase):
+    """A table as CSV text, made while it is read."""
+
+    def __init__(self, table: pa.Table, header: bool) -> None:
+        super().__init__()
+        self._batches = iter(table.to_batches(max_chunksize=_ROWS))
+        self._ready = _csv([pa.array([name], pa.string()) for name in table.column_names]) if header else b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            batch = next(self._batches, None)
+            if batch is None:
+                return 0
+            self._ready = _csv([_as_text(column) for column in batch.columns])
+        part, self._ready = self._ready[: len(buffer)], self._ready[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def _csv(columns: list[pa.Array]) -> bytes:
+    held = io.BytesIO()
+    names = [f"c{position}" for position in range(len(columns))]
+    options = pacsv.WriteOptions(include_header=False, quoting_style="needed")
+    pacsv.write_csv(pa.Table.from_arrays(columns, names=names), held, options)
+    return held.getvalue()
+
+
+def _as_text(column: pa.Array) -> pa.Array:
+    """A column as text; what has no plain text (pictures, lists) is left blank."""
+    kind = column.type
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_nested(kind):
+        return pa.array([""] * len(column), pa.string())
+    return pc.fill_null(pc.cast(column, pa.string()), "")

@@ -1,0 +1,306 @@
+"""Opens whatever a user hands in as one or many bounded streams of CSV text, and refuses the rest."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+import zipfile
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, TypeAlias
+
+from data_loaders.errors import DataError
+from data_loaders.files.content import refusal
+from data_loaders.files.guarded import DAMAGE, LIMITS, GuardedStream, Limits, Meter, damage_sentence
+from data_loaders.files.layers import Format, format_of, is_workbook, read_layer
+
+Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes]"
+_SUFFIXES = (".csv", ".txt", ".tsv")
+
+
+@dataclass(frozen=True)
+class Table:
+    """One CSV text, or a sheet or layer that was made into one.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    head : bytes
+        Its first bytes, at most `guarded.HEAD`.
+    stream : io.RawIOBase
+        Delivers it from the beginning.
+    folder : str
+        Where in an archive it lies, "" elsewhere.
+    typed : bool
+        True for sheets and layers: their numbers are numbers, written here with a decimal point and commas
+        between columns, so nothing about the text needs to be guessed.
+    layers : tuple of str
+        All sheets or layers of its file; () for CSV.
+    points : bool
+        Whether it holds coordinates of points, in the columns `layers.POINT_X` and `layers.POINT_Y`.
+    crs : str
+        The system that the file states for its points, "" where it states none.
+    """
+
+    name: str
+    head: bytes
+    stream: io.RawIOBase
+    folder: str = ""
+    typed: bool = False
+    layers: tuple[str, ...] = ()
+    points: bool = False
+    crs: str = ""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Which sheet or layer is wanted, and what a load may unpack."""
+
+    layer: str | None
+    ask: bool
+    meter: Meter
+    path: Path | None = None
+
+
+def source_name(source: Source) -> str:
+    """Name a source for messages.
+
+    Parameters
+    ----------
+    source : Source
+
+    Returns
+    -------
+    str
+        The file's own name without its folder, or "the uploaded data".
+    """
+    if isinstance(source, (str, os.PathLike)):
+        return Path(source).name or str(source)
+    name = getattr(source, "name", None)
+    return Path(name).name if isinstance(name, str) and name else "the uploaded data"
+
+
+def as_sources(source: Source | Sequence[Source]) -> tuple[Source, ...]:
+    """Make one source or several into a tuple.
+
+    Parameters
+    ----------
+    source : Source or sequence of Source
+
+    Returns
+    -------
+    tuple of Source
+
+    Raises
+    ------
+    DataError
+        Where there is none.
+    """
+    if isinstance(source, (str, os.PathLike, bytes, bytearray, memoryview)) or hasattr(source, "read"):
+        return (source,)  # type: ignore[return-value]
+    try:
+        many = tuple(source)
+    except TypeError:
+        raise DataError("Give a file path, bytes or an open binary file.") from None
+    if not many:
+        raise DataError("No file was given: choose at least one.")
+    return many
+
+
+def open_tables(
+    source: Source, limits: Limits = LIMITS, *, layer: str | None = None, ask: bool = True
+) -> Generator[Table, None, None]:
+    """Open the tables in a source one after another; each must be read before the next is asked for.
+
+    Parameters
+    ----------
+    source : path, bytes or open binary file
+        A file or a folder of CSV files. CSV may be plain or packed (.gz, .zip, .tar.gz); an Excel workbook,
+        a GeoPackage or GeoJSON points give one table. All are recognised by content and not by name.
+    limits : Limits
+        What may be unpacked.
+    layer : str, optional
+        The sheet of a workbook or the layer of a GeoPackage; not needed where there is only one.
+    ask : bool
+        Whether a file with several sheets or layers is refused while `layer` is None; otherwise its first
+        one is opened.
+
+    Yields
+    ------
+    Table
+
+    Raises
+    ------
+    DataError
+        For anything else.
+    """
+    asked = _Asked(layer, ask, Meter(limits))
+    name = source_name(source)
+    if isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        try:
+            if path.is_dir():
+                yield from _folder(path, asked.meter)
+                return
+            handle = path.open("rb")
+        except (OSError, ValueError):
+            raise DataError(f"{name} cannot be opened: check that the file exists and may be read.") from None
+        with handle:
+            yield from _file(name, handle, replace(asked, path=path))
+    elif isinstance(source, (bytes, bytearray, memoryview)):
+        yield from _file(name, io.BytesIO(source), asked)
+    elif hasattr(source, "read"):
+        yield from _file(name, _rewound(name, source, asked.meter), asked)
+    else:
+        raise DataError("Give a file path, bytes or an open binary file.")
+
+
+def _rewound(name: str, source: Any, meter: Meter) -> Any:
+    """`source` at its beginning; one that cannot seek is read into memory, since zip files need it."""
+    try:
+        if source.seekable():
+            source.seek(0)
+            return source
+    except (AttributeError, OSError, ValueError):
+        pass
+    stream = GuardedStream(name, source, meter)
+    held = io.BytesIO(stream.read())
+    meter.total = 0
+    return held
+
+
+def _folder(path: Path, meter: Meter) -> Iterator[Table]:
+    files = sorted(item for item in path.rglob("*") if item.suffix.lower() in _SUFFIXES and item.is_file())
+    _check_members(path.name, len(files), meter)
+    for item in files:
+        with item.open("rb") as handle:
+            yield _table(item.name, handle, meter)
+
+
+def _check_members(name: str, count: int, meter: Meter) -> None:
+    if count == 0:
+        raise DataError(f"{name} holds no CSV file: choose the file with the table.")
+    if count > meter.limits.max_members:
+        raise DataError(
+            f"{name} holds more than {meter.limits.max_members:,} files: choose the one with the table."
+        )
+
+
+def _file(name: str, handle: Any, asked: _Asked) -> Iterator[Table]:
+    start = GuardedStream(name, handle, Meter(asked.meter.limits)).head()
+    handle.seek(0)
+    kind = format_of(start)
+    if kind is not None:
+        yield _layer(kind, name, handle, asked)
+        return
+    zipped = start[:4] in (b"PK\x03\x04", b"PK\x05\x06")
+    if zipped and is_workbook(_members(name, handle)[1]):
+        yield _layer("XLSX", name, handle, asked)
+        return
+    if asked.layer is not None:
+        raise DataError(f"{name} has neither sheets nor layers: leave the name of one out.")
+    if start[:2] == b"\x1f\x8b":
+        yield from _gzip(name, handle, asked.meter)
+    elif zipped:
+        yield from _zip(name, handle, asked.meter)
+    elif start[257:262] == b"ustar":
+        yield from _tar(name, handle, asked.meter)
+    else:
+        yield _table(name, handle, asked.meter)
+
+
+def _layer(kind: Format, name: str, handle: Any, asked: _Asked) -> Table:
+    limits = asked.meter.limits
+    found = read_layer(kind, name, asked.path, handle, asked.layer, asked.ask, limits)
+    stream = GuardedStream(name, found.stream, asked.meter)
+    head = stream.head()
+    if not head.strip(b",\n"):
+        raise DataError(f"{name} holds an empty sheet or layer: choose one with rows.")
+    return Table(name, head, stream, typed=True, layers=found.layers, points=found.points, crs=found.crs)
+
+
+def _gzip(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
+    with gzip.GzipFile(fileobj=handle, mode="rb") as unpacked:
+        stream = GuardedStream(name, unpacked, meter, handle.tell)
+        if stream.head()[257:262] == b"ustar":
+            yield from _tar(name, stream, meter)
+        else:
+            yield _checked(name, stream)
+
+
+def _tar(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
+    # The bytes of a packed archive are metered by the stream below; the members need no meter of their own.
+    inner = Meter(meter.limits)
+    found = 0
+    try:
+        with tarfile.open(fileobj=handle, mode="r|") as archive:
+            for member in archive:
+                if not member.isfile() or not _wanted(member.name):
+                    continue
+                found += 1
+                _check_members(name, found, meter)
+                stream = archive.extractfile(member)
+                if stream is not None:
+                    yield _table(PurePosixPath(member.name).name, stream, inner)
+    except DataError:
+        raise
+    except DAMAGE as error:
+        failure = damage_sentence(name, error)
+    else:
+        _check_members(name, found, meter)
+        return
+    raise failure
+
+
+def _members(name: str, handle: Any) -> tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]:
+    try:
+        archive = zipfile.ZipFile(handle)
+        return archive, archive.infolist()
+    except DAMAGE as error:
+        failure = damage_sentence(name, error)
+    raise failure
+
+
+def _zip(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
+    archive, members = _members(name, handle)
+    if any(member.filename == "[Content_Types].xml" for member in members):
+        raise DataError(f"{name} is a Word file or a damaged Excel workbook: save the sheet as CSV.")
+    chosen = sorted((m for m in members if _wanted(m.filename)), key=lambda m: m.filename)
+    _check_members(name, len(chosen), meter)
+    for member in chosen:
+        yield _zip_member(name, archive, member, meter)
+
+
+def _zip_member(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo, meter: Meter) -> Table:
+    try:
+        unpacked = archive.open(member)
+    except DAMAGE as error:
+        failure = damage_sentence(name, error)
+    else:
+        path = PurePosixPath(member.filename)
+        stream = GuardedStream(path.name, unpacked, meter, lambda: member.compress_size)
+        return _checked(path.name, stream, str(path.parent))
+    raise failure
+
+
+def _wanted(path: str) -> bool:
+    """CSV files, but not folders, nor the hidden ones that some systems pack beside them."""
+    if path.endswith("/"):
+        return False
+    name = PurePosixPath(path).name.lower()
+    return name.endswith(_SUFFIXES) and not name.startswith(".") and "__MACOSX" not in path
+
+
+def _table(name: str, handle: Any, meter: Meter) -> Table:
+    return _checked(name, GuardedStream(name, handle, meter))
+
+
+def _checked(name: str, stream: GuardedStream, folder: str = "") -> Table:
+    head = stream.head()
+    if (words := refusal(head)) is not None:
+        raise DataError(f"{name} {words}")
+    return Table(name, head, stream, folder)

@@ -1,0 +1,248 @@
+"""Downloads public files: resumable, verified, with progress, and a plain sentence where there is no way."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import logging
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+import pooch
+import requests
+
+from data_loaders.errors import DataError
+from data_loaders.house_prices.public_files import PublicFile
+
+# Called with bytes done and bytes in total (None if unknown); returning False stops the download.
+Progress: TypeAlias = Callable[[int, int | None], bool | None]
+
+MAX_BYTES = 16 << 30
+ATTEMPTS = 4
+PAUSE = 1.0  # seconds before a second attempt, growing
+TURN = 0.2  # seconds between two looks at whether another download of the same file is over
+_TIMEOUT = (10.0, 60.0)
+_CHUNK = 1 << 16  # what a breaking connection may lose
+
+
+def fetch(
+    file: PublicFile,
+    directory: str | os.PathLike[str],
+    *,
+    progress: Progress | None = None,
+    refresh: bool = False,
+    max_bytes: int = MAX_BYTES,
+) -> Path:
+    """Download a public file; one that is already there is verified and kept.
+
+    Parameters
+    ----------
+    file : PublicFile
+    directory : path
+        Where it is put.
+    progress : callable, optional
+        Told bytes done and, where known, bytes in total; its answer False stops the download.
+    refresh : bool
+        Fetch again even so, because public files are corrected in place.
+    max_bytes : int
+        Most bytes accepted.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Raises
+    ------
+    DataError
+        No connection, not found, too large, no room, wrong checksum, stopped.
+
+    Notes
+    -----
+    An interrupted download keeps what it has in a ".part" file and goes on from there next time, unless the
+    file has changed at its source. The checksum is the known one, else the one noted after the first
+    download. Two downloads of one file take turns, in one process or in several.
+    """
+    folder = Path(directory)
+    path = folder / file.file_name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with _alone(path, progress):
+            _retrieve(file, path, progress, refresh, max_bytes)
+    except DataError:
+        raise
+    except requests.RequestException:
+        failure = _by_hand(file, folder)
+    except ValueError:
+        failure = DataError(
+            f"{file.title} has not the expected checksum and was thrown away: try again, and if it stays so "
+            f"compare with {file.page}."
+        )
+    except OSError:
+        failure = DataError(f"{folder.name} cannot be written to: choose another folder with room.")
+    else:
+        return path
+    raise failure
+
+
+def _retrieve(file: PublicFile, path: Path, progress: Progress | None, refresh: bool, max_bytes: int) -> None:
+    note = path.with_name(path.name + ".sha256")
+    known = file.sha256
+    if refresh or not _intact(path, known or _noted(note)):
+        path.unlink(missing_ok=True)
+    pooch.get_logger().setLevel(logging.WARNING)  # it would print the checksum of every file
+    pooch.retrieve(
+        file.address,
+        f"sha256:{known}" if known else None,
+        fname=path.name,
+        path=path.parent,
+        downloader=_Resuming(file, progress, max_bytes),
+    )
+    note.write_text(_digest(path))
+
+
+@contextlib.contextmanager
+def _alone(path: Path, progress: Progress | None) -> Iterator[None]:
+    """Hold the lock of one file; the system frees it when the process dies."""
+    with path.with_name(f".{path.name}.lock").open("wb") as handle:
+        while True:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                _go_on(progress, 0, None)
+                time.sleep(TURN)
+        yield
+
+
+def _go_on(progress: Progress | None, done: int, total: int | None) -> None:
+    if progress is not None and progress(done, total) is False:
+        raise DataError("The download was stopped; start it again and it goes on from there.")
+
+
+def _by_hand(file: PublicFile, folder: Path) -> DataError:
+    host = urlsplit(file.address).hostname
+    return DataError(
+        f"{host} cannot be reached from here: download {file.title!r} from {file.page} on a machine with "
+        f"internet, and put it into {folder} as {file.file_name}, or choose it as a file."
+    )
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _noted(note: Path) -> str | None:
+    return note.read_text().strip() if note.is_file() else None
+
+
+def _intact(path: Path, digest: str | None) -> bool:
+    """Whether a file is there and has the checksum it should have."""
+    return path.is_file() and (digest is None or _digest(path) == digest)
+
+
+class _Resuming:
+    """A downloader for pooch that continues where an earlier attempt stopped (RFC 9110, range requests)."""
+
+    def __init__(self, file: PublicFile, progress: Progress | None, max_bytes: int) -> None:
+        self._file, self._progress, self._max_bytes = file, progress, max_bytes
+        self._answered = False
+
+    def __call__(self, url: str, output_file: Any, _pooch: Any, check_only: bool = False) -> bool | None:
+        target = Path(output_file)
+        part = target.with_name(self._file.file_name + ".part")
+        for attempt in range(ATTEMPTS):
+            try:
+                self._continue(url, part)
+                break
+            except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError):
+                # Go on from the part file, unless nobody has ever answered.
+                if attempt == ATTEMPTS - 1 or not self._answered:
+                    raise
+                time.sleep(PAUSE * (attempt + 1))
+        os.replace(part, target)
+        _tag_of(part).unlink(missing_ok=True)
+        return None
+
+    def _continue(self, url: str, part: Path) -> None:
+        """Fetch what is missing of `part`; raises a connection error if it stays incomplete."""
+        held = part.stat().st_size if part.exists() else 0
+        tag = _read_tag(part)
+        headers = {"Accept-Encoding": "identity"}
+        if held and tag:
+            # If-Range: never join two editions of a file that is corrected in place.
+            headers |= {"Range": f"bytes={held}-", "If-Range": tag}
+        with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT) as answer:
+            self._answered = True
+            if answer.status_code == 416:  # nothing after what we hold: begin anew
+                part.unlink(missing_ok=True)
+                raise requests.ConnectionError
+            if answer.status_code in (404, 410):
+                raise DataError(
+                    f"{self._file.title} is not at its public address any more: "
+                    f"look for it at {self._file.page}."
+                )
+            answer.raise_for_status()
+            resumed = answer.status_code == 206 and _starts_at(answer, held)
+            start = held if resumed else 0
+            length = answer.headers.get("Content-Length", "")
+            total = start + int(length) if length.isdigit() else None
+            self._check_room(part, start, total)
+            _write_tag(part, answer)
+            done = start
+            with part.open("r+b" if resumed else "wb") as handle:
+                handle.seek(start)
+                for chunk in answer.iter_content(_CHUNK):
+                    handle.write(chunk)
+                    done += len(chunk)
+                    self._report(done, total)
+            if total is not None and done < total:
+                raise requests.ConnectionError
+
+    def _check_room(self, part: Path, start: int, total: int | None) -> None:
+        if total is None:
+            return
+        if total > self._max_bytes:
+            raise DataError(
+                f"{self._file.title} is larger than {self._max_bytes:,} bytes and was not fetched."
+            )
+        if total - start > shutil.disk_usage(part.parent).free:
+            raise DataError(
+                f"{self._file.title} needs {total - start:,} bytes of disk: choose a folder with room."
+            )
+
+    def _report(self, done: int, total: int | None) -> None:
+        if done > self._max_bytes:
+            raise DataError(
+                f"{self._file.title} is larger than {self._max_bytes:,} bytes: the download was ended."
+            )
+        _go_on(self._progress, done, total)
+
+
+def _starts_at(answer: requests.Response, held: int) -> bool:
+    return answer.headers.get("Content-Range", "").startswith(f"bytes {held}-")
+
+
+def _tag_of(part: Path) -> Path:
+    return part.with_name(part.name + ".json")
+
+
+def _write_tag(part: Path, answer: requests.Response) -> None:
+    """Note which edition the part file belongs to: its strong ETag, else its date."""
+    etag = answer.headers.get("ETag", "")
+    tag = etag if etag and not etag.startswith("W/") else answer.headers.get("Last-Modified", "")
+    _tag_of(part).write_text(json.dumps({"edition": tag}))
+
+
+def _read_tag(part: Path) -> str:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return str(json.loads(_tag_of(part).read_text()).get("edition", ""))
+    return ""

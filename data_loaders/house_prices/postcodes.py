@@ -1,0 +1,335 @@
+"""Postcode tables: where each postcode lies, from ONS or Ordnance Survey files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from data_loaders.columns.numbers import parse_numbers
+from data_loaders.errors import DataError
+from data_loaders.files.csvstream import blocks, first_rows, mask, text
+from data_loaders.files.encoding import decode
+from data_loaders.files.guarded import LIMITS, Limits
+from data_loaders.files.sources import Source, Table, as_sources, open_tables, source_name
+from data_loaders.observations import crs_name
+from data_loaders.report import LoadReport, Tally
+
+UNKNOWN, UNLOCATED = -1, -2
+TRIED = "'E1 0AA', 'E1  0AA', 'E10AA' and small letters"
+
+# Area, district, sector and unit once blanks are gone and letters are capital.
+_SHAPE = r"^[A-Z]{1,2}[0-9][A-Z0-9]?[0-9][A-Z]{2}$"
+_DIGIT = np.zeros(256, dtype=np.int64)
+_DIGIT[[*range(48, 58)]] = np.arange(1, 11)
+_DIGIT[[*range(65, 91)]] = np.arange(11, 37)
+_PLACE = 37 ** np.arange(6, -1, -1, dtype=np.int64)
+
+# Column names of ONSPD and NSPL in their editions (pcd/pcd2/pcds, since 2025 pcd7/pcd8; oseast1m, since 2025
+# east1m) and of common derived tables.
+_NAMES: dict[str, tuple[str, ...]] = {
+    "postcode": ("pcds", "pcd", "pcd2", "pcd7", "pcd8", "postcode"),
+    "lat": ("lat", "latitude"),
+    "long": ("long", "lon", "lng", "longitude"),
+    "east": ("oseast1m", "east1m", "easting", "eastings"),
+    "north": ("osnrth1m", "north1m", "northing", "northings"),
+    "quality": ("osgrdind", "gridind"),
+    "terminated": ("doterm",),
+}
+_CODE_POINT = {"postcode": 0, "quality": 1, "east": 2, "north": 3}
+_CODE_POINT_COLUMNS = 10
+ONS_ATTRIBUTION = (
+    "Contains OS data © Crown copyright and database right.",
+    "Contains Royal Mail data © Royal Mail copyright and database right.",
+    "Source: Office for National Statistics licensed under the Open Government Licence v.3.0.",
+)
+# No British postcode begins with Q; the generated demo's postcodes all do.
+_Q_FIRST = (int(_DIGIT[ord("Q")]) * int(_PLACE[0]), (int(_DIGIT[ord("Q")]) + 1) * int(_PLACE[0]))
+
+
+def postcode_keys(column: Any) -> NDArray[np.int64]:
+    """Make postcodes into exact numbers.
+
+    Parameters
+    ----------
+    column : Arrow array of n strings
+
+    Returns
+    -------
+    (n,) int64
+        Equal for equal postcodes, -1 where an entry is none. Blanks and punctuation are removed and letters
+        capitalised, so "E1  0AA", "e1 0aa" and "E10AA" agree.
+    """
+    capitals = pc.ascii_upper(column)
+    bare = pc.replace_substring(capitals, " ", "")
+    good = mask(pc.match_substring_regex(bare, _SHAPE))
+    if not good.all():  # seldom: blanks of other kinds and punctuation, one entry at a time
+        bare = pc.replace_substring_regex(capitals, r"[^A-Z0-9]", "")
+        good = mask(pc.match_substring_regex(bare, _SHAPE))
+    keys = np.full(len(good), -1, dtype=np.int64)
+    if good.any():
+        letters = np.asarray(bare.filter(pa.array(good)).to_numpy(zero_copy_only=False), dtype="S7")
+        keys[good] = _DIGIT[letters.view(np.uint8).reshape(-1, 7)] @ _PLACE
+    return keys
+
+
+@dataclass(frozen=True, eq=False)
+class PostcodeTable:
+    """Coordinates by postcode.
+
+    Parameters
+    ----------
+    keys : (P,) int64
+        Strictly increasing postcode keys with coordinates, P >= 1.
+    x, y : (P,) float64
+        Easting or longitude, northing or latitude, in `crs`.
+    crs : str
+        "AUTHORITY:CODE".
+    unlocated : (Q,) int64
+        Increasing keys of postcodes that the source lists without coordinates.
+    generated : bool
+        True for the demo's invented postcodes.
+    attribution : tuple of str
+        Sentences the data's licences ask for.
+
+    Raises
+    ------
+    DataError
+        Where there is no postcode.
+    ValueError
+        Where keys are not increasing.
+    """
+
+    keys: NDArray[np.int64]
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    crs: str
+    unlocated: NDArray[np.int64]
+    generated: bool = False
+    attribution: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "crs", crs_name(self.crs))
+        if not self.keys.shape == self.x.shape == self.y.shape or self.keys.size == 0:
+            raise DataError("A postcode table needs at least one postcode with coordinates.")
+        if np.any(np.diff(self.keys) <= 0) or np.any(np.diff(self.unlocated) <= 0):
+            raise ValueError("postcode keys must be strictly increasing.")
+
+    @property
+    def size(self) -> int:
+        """Number of postcodes with coordinates."""
+        return int(self.keys.size)
+
+    def locate(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Look up postcodes.
+
+        Parameters
+        ----------
+        keys : (n,) int64
+            As from `postcode_keys`.
+
+        Returns
+        -------
+        (n,) int64
+            Positions in `x`, `y`; UNLOCATED or UNKNOWN (negative) where there is none.
+        """
+        place = _find(self.keys, keys, UNKNOWN)
+        if not self.unlocated.size:
+            return place
+        without = (place == UNKNOWN) & (_find(self.unlocated, keys, UNKNOWN) >= 0)
+        return np.where(without, UNLOCATED, place)
+
+
+def _find(ordered: NDArray[np.int64], keys: NDArray[np.int64], absent: int) -> NDArray[np.int64]:
+    if ordered.size == 0:
+        return np.full(keys.shape, absent, dtype=np.int64)
+    different, back = np.unique(keys, return_inverse=True)  # in order: neighbours lie in one part of memory
+    place = np.minimum(np.searchsorted(ordered, different)[back], ordered.size - 1)
+    return np.where(ordered[place] == keys, place, absent)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where the columns of one postcode file are: Code-Point Open has no header, everything else has one."""
+
+    columns: dict[str, int]
+    width: int
+    header: tuple[str, ...] | None
+    crs: str
+
+
+def _layout(table: Table) -> _Layout | None:
+    """The layout of `table`, or None where it is no postcode table."""
+    rows = first_rows(decode(table.head)[0], ",", 5)
+    if not rows:
+        return None
+    width = len(rows[0])
+    names = [name.lower() for name in rows[0]]
+    found: dict[str, int] = {}
+    for field, spellings in _NAMES.items():
+        for spelling in spellings:
+            if spelling in names:
+                found[field] = names.index(spelling)
+                break
+    if "postcode" in found:
+        # Latitude and longitude are preferred: ONS computed them with the exact transformation.
+        for pair, other, crs in (
+            (("lat", "long"), ("east", "north"), "EPSG:4326"),
+            (("east", "north"), ("lat", "long"), "EPSG:27700"),
+        ):
+            if all(name in found for name in pair):
+                return _Layout({k: v for k, v in found.items() if k not in other}, width, tuple(rows[0]), crs)
+        raise DataError(
+            f"{table.name} has postcodes but no coordinates: it needs columns lat and long, "
+            "or oseast1m and osnrth1m."
+        )
+    first = pa.array([row[0] if row else "" for row in rows], pa.string())
+    if width == _CODE_POINT_COLUMNS and np.any(postcode_keys(first) >= 0):
+        return _Layout(_CODE_POINT, width, None, "EPSG:27700")
+    return None
+
+
+def load_postcodes(
+    source: Source | Sequence[Source], *, limits: Limits = LIMITS
+) -> tuple[PostcodeTable, LoadReport]:
+    """Load one or several postcode files of one coordinate system.
+
+    Parameters
+    ----------
+    source : Source or sequence of Source
+        ONSPD or NSPL (any edition with a header), tables with postcode and latitude/longitude or
+        easting/northing, and header-less Code-Point Open (10 columns, EPSG:27700); as .csv, .gz, .zip,
+        .tar.gz, .xlsx or a folder.
+    limits : Limits
+        What may be unpacked.
+
+    Returns
+    -------
+    PostcodeTable
+        Terminated postcodes are kept, since past sales refer to them.
+    LoadReport
+
+    Raises
+    ------
+    DataError
+        With the remedy, where no postcode with coordinates is found or coordinates contradict their columns.
+    """
+    sources = as_sources(source)
+    name = ", ".join(source_name(item) for item in sources)
+    tally, notes = Tally(), _Notes()
+    parts: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]] = []
+    unlocated: list[NDArray[np.int64]] = []
+    crs = ""
+    for item in sources:
+        for table in open_tables(item, limits):
+            if crs and "multi_csv" in table.folder:
+                continue  # ONS packs per-area copies beside the whole table, which sorts first
+            layout = _layout(table)
+            if layout is None:
+                notes.ignored += 1
+                continue
+            if crs and layout.crs != crs:
+                raise DataError(
+                    f"{name} mixes {crs} and {layout.crs} coordinates: load files of one format at a time."
+                )
+            crs = layout.crs
+            _read(table, layout, tally, notes, parts, unlocated)
+    if not crs:
+        raise DataError(
+            f"{name} is no postcode table: a header with pcds, pcd or pcd2 and coordinates (ONSPD, NSPL) or "
+            "the 10 columns of Code-Point Open without a header were looked for."
+        )
+    keys, x, y = (np.concatenate([part[i] for part in parts]) if parts else np.empty(0) for i in range(3))
+    if keys.size == 0:
+        raise DataError(
+            f"{name} gives no postcode with coordinates; most rows were dropped as: {tally.main_reason}."
+        )
+    _check_ranges(name, crs, x, y)
+    unique, first = np.unique(keys, return_index=True)
+    tally.drop("the postcode was listed before", int(keys.size - unique.size))
+    bare = np.unique(np.concatenate(unlocated))
+    bare = bare[_find(unique, bare, UNKNOWN) == UNKNOWN]
+    is_generated = bool(_Q_FIRST[0] <= unique[0] and unique[-1] < _Q_FIRST[1])
+    attribution = ("Generated by Hexcursion; not real places.",) if is_generated else ONS_ATTRIBUTION
+    result = PostcodeTable(
+        unique.astype(np.int64), x[first], y[first], crs, bare.astype(np.int64), is_generated, attribution
+    )
+    return result, tally.report(name, result.size, notes.sentences(crs))
+
+
+class _Notes:
+    """What was met while reading and deserves a sentence."""
+
+    def __init__(self) -> None:
+        self.ignored = 0
+        self.terminated = 0
+        self.code_point = False
+
+    def sentences(self, crs: str) -> tuple[str, ...]:
+        said = [f"Coordinates are in {crs}."]
+        if self.code_point:
+            said.append("Read as Code-Point Open without a header.")
+        if self.terminated:
+            said.append(
+                f"{self.terminated:,} terminated postcodes were kept, since past sales refer to them."
+            )
+        if self.ignored:
+            said.append(f"{self.ignored:,} files of the archive are no postcode tables and were passed over.")
+        return tuple(said)
+
+
+def _read(
+    table: Table,
+    layout: _Layout,
+    tally: Tally,
+    notes: _Notes,
+    parts: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]],
+    unlocated: list[NDArray[np.int64]],
+) -> None:
+    notes.code_point = notes.code_point or layout.header is None
+    degrees = layout.crs == "EPSG:4326"
+    x_name, y_name = ("long", "lat") if degrees else ("east", "north")
+    for block in blocks(table, layout.width, layout.columns, header=layout.header):
+        tally.read(block.rows + block.malformed)
+        tally.drop("wrong number of columns", block.malformed)
+        columns = {field: text(column) for field, column in block.columns.items()}
+        keys = postcode_keys(columns["postcode"])
+        x, y = parse_numbers(columns[x_name]).value, parse_numbers(columns[y_name]).value
+        alive = np.ones(block.rows, dtype=bool)
+        alive = tally.drop_where("blank or malformed postcode", keys < 0, alive)
+        nowhere = ~(np.isfinite(x) & np.isfinite(y))
+        if degrees:
+            nowhere |= y > 99.0  # ONS writes 99.999999 for "no grid reference"
+        else:
+            nowhere |= (x == 0) & (y == 0)
+            # ONS gives Northern Irish postcodes on the Irish Grid, in the same columns.
+            nowhere |= mask(pc.starts_with(pc.ascii_upper(columns["postcode"]), "BT"))
+        if "quality" in columns:
+            none = "9" if layout.header else "90"
+            nowhere |= mask(pc.equal(columns["quality"], none))
+        unlocated.append(np.unique(keys[alive & nowhere]))
+        alive = tally.drop_where("postcode without usable coordinates", nowhere, alive)
+        if "terminated" in columns:
+            notes.terminated += int(np.count_nonzero(alive & mask(pc.not_equal(columns["terminated"], ""))))
+        parts.append((keys[alive], x[alive], y[alive]))
+
+
+def _check_ranges(name: str, crs: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    if crs == "EPSG:4326":
+        # The United Kingdom lies between 49 and 61 degrees north and 9 west and 3 east.
+        if np.all((y > -9) & (y < 3) & (x > 49) & (x < 62)):
+            raise DataError(f"{name} has latitude and longitude swapped: exchange the two column names.")
+        if np.any((np.abs(y) > 90) | (np.abs(x) > 180)):
+            raise DataError(
+                f"{name} has lat or long values that are no degrees: "
+                "name eastings oseast1m and northings osnrth1m."
+            )
+    elif np.all((np.abs(x) <= 180) & (np.abs(y) <= 90)):
+        raise DataError(
+            f"{name} has degrees in its easting and northing columns: name those columns lat and long."
+        )

@@ -1,0 +1,286 @@
+"""Reading layers of one's own: GeoJSON features around a domain, cut, simplified and named by a column."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from geo.context.own_layers import (
+    DECIMALS,
+    MOST_CORNERS,
+    TYPES,
+    Feature,
+    OwnLayer,
+    check_amount,
+    clean,
+    corners_of,
+)
+from geo.coordinates.projection import to_lonlat
+from geo.domains.domain import Domain
+from geo.domains.framing import Box, region_box, wide_box
+from geo.errors import DomainError
+from geo.regions.region import Source, read_document, stated_crs
+
+MOST_READ = 50_000  # features of one file, wherever they lie
+USUAL = ("name", "label", "title", "borough", "district", "id")
+"""Columns that are likely to hold names, the likeliest first; capitals do not count."""
+
+_MOST_POSITIONS = 1_000_000
+_ROOM = 0.97  # of the corners that may be kept
+_DEEPEST = 8  # collections within collections
+
+
+def label_columns(source: Source) -> tuple[str, ...]:
+    """Find the columns of a GeoJSON file that may hold names.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or mapping
+
+    Returns
+    -------
+    tuple of str
+        Columns with a text or a number in some feature; the usual ones for names first.
+
+    Raises
+    ------
+    DomainError
+        Where the file is not GeoJSON.
+    """
+    found: dict[str, None] = {}
+    for feature in _features(read_document(source)):
+        for name, value in _properties(feature).items():
+            if _text(value):
+                found[str(name)] = None
+    return tuple(sorted(found, key=_likely))
+
+
+def own_layer(source: Source, domain: Domain, name: str, column: str | None = None) -> OwnLayer:
+    """Read a layer and keep what lies around a domain.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or mapping
+        GeoJSON with polygons, lines or points. A file with the older `crs` member is converted.
+    domain : Domain
+    name : str
+        What the layer is called.
+    column : str, optional
+        Property with the names of its features; "" for none, the likeliest one where it is not given.
+
+    Returns
+    -------
+    OwnLayer
+
+    Raises
+    ------
+    DomainError
+        With one sentence, for what is no such file, has no such column, or has nothing near the domain.
+    """
+    document = read_document(source)
+    features = _features(document)
+    named = _column(features, name, column)
+    crs = stated_crs(document)
+    box = wide_box(region_box(domain))[0]
+    kept, positions = list[Feature](), 0
+    for feature in features:
+        shape = _parsed(feature.get("geometry"), name)
+        positions += int(shapely.count_coordinates(shape))
+        if positions > _MOST_POSITIONS:
+            raise DomainError(f"the layer {name[:60]!r} has over {_MOST_POSITIONS:,} corners: simplify it.")
+        if crs is not None:
+            shape = shapely.transform(shape, lambda xy: np.column_stack(to_lonlat(xy[:, 0], xy[:, 1], crs)))
+        label = clean(_text(_properties(feature).get(named, ""))) if named else ""
+        for part in _by_kind(shape):
+            Feature("", part)  # refuses what are no degrees, before anything is cut
+            if near := _near(part, box):
+                kept += [Feature(label, near_part) for near_part in near]
+    if not kept:
+        raise DomainError(
+            f"the layer {name[:60]!r} has nothing near the area: choose one of the same place, in longitude "
+            "and latitude."
+        )
+    return OwnLayer(clean(name) or "layer", tuple(kept))
+
+
+def fitted(layers: Iterable[OwnLayer], domain: Domain) -> tuple[OwnLayer, ...]:
+    """Simplify layers until all together can be drawn and published.
+
+    Parameters
+    ----------
+    layers : iterable of OwnLayer
+    domain : Domain
+        Its size decides what is too small to be seen.
+
+    Returns
+    -------
+    tuple of OwnLayer
+        With at most `MOST_CORNERS` corners; areas and lines that are smaller than can be seen may be gone.
+
+    Raises
+    ------
+    DomainError
+        For too many layers or features.
+    """
+    given = tuple(layers)
+    check_amount(given, corners=False)
+    side = wide_box(region_box(domain))[1]
+    exact = side / 20_000.0
+    made = given
+    while corners_of(made) > _ROOM * MOST_CORNERS and exact < side:
+        made = tuple(_coarser(layer, exact) for layer in given)
+        exact *= 1.6
+    check_amount(made)
+    return made
+
+
+def _coarser(layer: OwnLayer, exact: float) -> OwnLayer:
+    kept = []
+    for one in layer.features:
+        shape = one.shape if one.kind == "point" else shapely.simplify(one.shape, exact)
+        kept += [Feature(one.label, part) for part in _by_kind(_rounded(shape))]
+    return replace(layer, features=tuple(kept)) if kept else layer
+
+
+def _near(shape: BaseGeometry, box: Box) -> list[BaseGeometry]:
+    """What of a shape lies in a box, which may reach beyond 180 degrees."""
+    found = []
+    for turn in (-360.0, 0.0, 360.0):
+        frame = shapely.box(box[0] - turn, box[1], box[2] - turn, box[3])
+        if not shapely.intersects(frame, shape):
+            continue
+        cut = shape if shapely.contains(frame, shape) else shapely.intersection(shape, frame)
+        dimension = shapely.get_dimensions(shape)
+        found += [p for p in _by_kind(_rounded(cut)) if shapely.get_dimensions(p) == dimension]
+    return found
+
+
+def _rounded(shape: BaseGeometry) -> BaseGeometry:
+    """On a grid of `DECIMALS`, still valid."""
+    return shapely.set_precision(shape, 10.0**-DECIMALS)
+
+
+def _by_kind(shape: BaseGeometry) -> list[BaseGeometry]:
+    """A shape by its dimensions: its areas as one, its lines as one, its points as one, each valid."""
+    if not np.isfinite(shapely.get_coordinates(shape)).all():
+        raise DomainError("a layer has coordinates that are not finite numbers: export it again.")
+    parts = np.array([*_flat(shape)], dtype=object)
+    found: list[BaseGeometry] = []
+    for dimension, united in (
+        (2, shapely.multipolygons),
+        (1, shapely.multilinestrings),
+        (0, shapely.multipoints),
+    ):
+        chosen = parts[shapely.get_dimensions(parts) == dimension]
+        whole = united(chosen) if chosen.size else shapely.Point()
+        if dimension == 2 and not shapely.is_valid(whole):
+            whole = shapely.make_valid(whole, method="structure", keep_collapsed=False)
+        if not whole.is_empty:
+            found.append(whole)
+    return found
+
+
+def _flat(shape: BaseGeometry, depth: int = 0) -> Iterator[BaseGeometry]:
+    """Its single points, lines and polygons that are not empty."""
+    if depth > _DEEPEST:
+        raise DomainError("a layer is nested too deeply: export it again.")
+    if not hasattr(shape, "geoms"):
+        if not shape.is_empty:
+            yield shape
+        return
+    for part in shape.geoms:
+        yield from _flat(part, depth + 1)
+
+
+def shape_of(geometry: Any, name: str) -> BaseGeometry:
+    """Read one GeoJSON geometry of a layer that was written with one kind of shape in each feature.
+
+    Parameters
+    ----------
+    geometry : mapping
+        As parsed.
+    name : str
+        Of the layer, for messages.
+
+    Returns
+    -------
+    shapely geometry
+        Polygons, lines or points, valid.
+
+    Raises
+    ------
+    DomainError
+        For anything else.
+    """
+    found = _by_kind(_parsed(geometry, name))
+    if len(found) != 1:
+        raise DomainError(
+            f"the layer {name[:60]!r} has a feature without a shape, or with shapes of two kinds."
+        )
+    return found[0]
+
+
+def _parsed(geometry: Any, name: str) -> BaseGeometry:
+    if geometry is None:
+        return shapely.Point()
+    try:
+        found: BaseGeometry = shapely.force_2d(shapely.from_geojson(json.dumps(geometry)))
+    except (shapely.errors.ShapelyError, TypeError, ValueError, RecursionError):
+        raise DomainError(
+            f"the layer {name[:60]!r} has a geometry that is not GeoJSON: export the layer again."
+        ) from None
+    return found
+
+
+def _features(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    kind = document.get("type")
+    found = document.get("features") if kind == "FeatureCollection" else [document]
+    if kind != "Feature" and kind in TYPES:
+        found = [{"type": "Feature", "properties": {}, "geometry": document}]
+    elif kind not in ("Feature", "FeatureCollection"):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(one, Mapping) for one in found):
+        raise DomainError("the layer is not GeoJSON: its features must be a list of objects.")
+    if len(found) > MOST_READ:
+        raise DomainError(f"the layer has more than {MOST_READ:,} features: export those near the area.")
+    return found
+
+
+def _column(features: list[Mapping[str, Any]], layer: str, column: str | None) -> str:
+    known = {str(name) for one in features for name, value in _properties(one).items() if _text(value)}
+    if column:
+        if column not in known:
+            raise DomainError(
+                f"the layer {layer[:60]!r} has no names in a column {column[:60]!r}: choose among "
+                f"{', '.join(sorted(known, key=_likely)[:8]) or 'none: it has no columns'}."
+            )
+        return column
+    if column is not None:
+        return ""
+    likely = [name for name in known if name.lower() in USUAL or name.lower().endswith(("name", "nm"))]
+    return min(likely, key=_likely, default="")
+
+
+def _likely(column: str) -> tuple[int, str]:
+    low = column.lower()
+    if low in USUAL:
+        return USUAL.index(low), column
+    return len(USUAL) + (0 if low.endswith(("name", "nm")) else 1), column
+
+
+def _properties(feature: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = feature.get("properties")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _text(value: Any) -> str:
+    """A text or a whole number as a name; "" for anything else."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value).strip()

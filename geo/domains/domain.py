@@ -1,0 +1,396 @@
+"""The domain: the public set of H3 cells on which everything is modelled, never taken from the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from shapely.geometry import MultiPolygon
+
+from geo.coordinates.projection import local_crs, project
+from geo.domains import hexagons
+from geo.domains.filling import box_cells, cells_inside
+from geo.domains.polygons import dissolve, simplified
+from geo.domains.uncertain import cell_shares, likeliest
+from geo.errors import DomainError
+from geo.progress import Progress, part_of, silent
+from geo.regions.region import Region, Source, region_from_bbox, region_from_geojson, region_from_shape
+
+MAX_CELLS = 200_000
+_DRAWN_VERTICES = 2_000
+_MAX_BOX_CELLS = 20_000_000  # of the bounding boxes that are searched for cells
+
+
+@dataclass(frozen=True)
+class Domain:
+    """N cells of one H3 resolution, sorted by their index, and the public region they stand for.
+
+    Parameters
+    ----------
+    cells : tuple of str
+        H3 indices in lower-case hexadecimal, sorted and unique, 1 <= N <= MAX_CELLS.
+    region : MultiPolygon
+        The public region, valid, in WGS 84 degrees.
+    origin : str
+        One sentence: where the domain came from and how cells were chosen.
+    notes : tuple of str
+        Sentences about repairs of the region's outline, possibly none.
+
+    Raises
+    ------
+    DomainError
+        Where the cells are none, too many, of several resolutions, not sorted or not unique.
+    """
+
+    cells: tuple[str, ...]
+    region: MultiPolygon
+    origin: str
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_cells(self.cells)
+        if any(a >= b for a, b in pairwise(self.cells)):
+            raise DomainError("the cells of a domain must be sorted and unique.")
+
+    @property
+    def size(self) -> int:
+        """Number N of cells."""
+        return len(self.cells)
+
+    @cached_property
+    def resolution(self) -> int:
+        """H3 resolution, 0 to 15."""
+        return hexagons.resolution_of(self.cells[0])
+
+    @cached_property
+    def centres_lonlat(self) -> NDArray[np.float64]:
+        """(N, 2) longitudes and latitudes of the cell centres, degrees; read-only."""
+        return _frozen(hexagons.centres(self.cells))
+
+    @cached_property
+    def crs(self) -> str:
+        """The projection of `centres`: Lambert azimuthal equal-area around the mean of the cells, metres.
+
+        A function of the cells alone, hence public; `geo.coordinates.projection.local_crs` says how accurate.
+        """
+        return local_crs(*self.middle)
+
+    @cached_property
+    def middle(self) -> tuple[float, float]:
+        """Longitude and latitude of the mean of the cell centres on the sphere, degrees."""
+        lon, lat = np.radians(self.centres_lonlat).T
+        x, y, z = (np.cos(lat) * np.cos(lon)).mean(), (np.cos(lat) * np.sin(lon)).mean(), np.sin(lat).mean()
+        return float(np.degrees(np.arctan2(y, x))), float(np.degrees(np.arctan2(z, np.hypot(x, y))))
+
+    @cached_property
+    def centres(self) -> NDArray[np.float64]:
+        """(N, 2) projected cell centres, metres east and north of the domain's middle; read-only."""
+        return _frozen(project(self.centres_lonlat, self.crs))
+
+    @cached_property
+    def adjacency(self) -> sparse.csr_matrix:
+        """(N, N) symmetric 0/1 matrix: which cells of the domain share an edge."""
+        return hexagons.adjacency(self.cells)
+
+    @cached_property
+    def spacing(self) -> float:
+        """Typical distance between neighbouring centres, metres; H3's average where no cells touch."""
+        return _spacing(self.centres, self.adjacency, self.resolution)
+
+    @cached_property
+    def drawn_outline(self) -> MultiPolygon:
+        """The region's outline for maps: simplified to a tenth of a cell, at most 2,000 vertices."""
+        return simplified(
+            self.region, _DRAWN_VERTICES, math.degrees(0.1 * self.spacing / hexagons.EARTH_RADIUS)
+        )
+
+    def locate(self, lon: ArrayLike, lat: ArrayLike) -> NDArray[np.int64]:
+        """Find the cell that holds each point.
+
+        Parameters
+        ----------
+        lon, lat : (n,)
+            WGS 84 degrees.
+
+        Returns
+        -------
+        (n,) int64
+            Positions in `cells`, -1 outside the domain and for NaN.
+
+        Raises
+        ------
+        DomainError
+            Where the two are not equally long.
+        """
+        x = np.atleast_1d(np.asarray(lon, dtype=np.float64))
+        y = np.atleast_1d(np.asarray(lat, dtype=np.float64))
+        if x.shape != y.shape or x.ndim != 1:
+            raise DomainError(f"longitudes and latitudes must be equally long, got {x.size} and {y.size}.")
+        index = np.full(x.size, -1, dtype=np.int64)
+        usable = np.flatnonzero((np.abs(x) <= 180.0) & (np.abs(y) <= 90.0))  # False for NaN and inf
+        found = hexagons.cells_at(x[usable], y[usable], self.resolution)
+        index[usable] = [self._position.get(cell, -1) for cell in found]
+        return index
+
+    def locate_uncertain(
+        self, lon: ArrayLike, lat: ArrayLike, deviation: ArrayLike
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Find the likeliest cell of each point that is known up to normal noise.
+
+        Parameters
+        ----------
+        lon, lat : (n,)
+            WGS 84 degrees, finite.
+        deviation : (n,)
+            Metres per axis.
+
+        Returns
+        -------
+        index : (n,) int64
+            Positions in `cells`, -1 where the likeliest cell is outside the domain.
+        probability : (n,) float64
+            That the point is in its likeliest cell.
+
+        Raises
+        ------
+        DomainError
+            As for `geo.domains.uncertain.cell_shares`.
+        """
+        x, y, sd = (np.atleast_1d(np.asarray(column, dtype=np.float64)) for column in (lon, lat, deviation))
+        found = likeliest(cell_shares(x, y, sd, self.resolution))
+        index = np.array([self._position.get(cell, -1) for cell, _ in found], dtype=np.int64)
+        return index, np.array([probability for _, probability in found])
+
+    def lattice_arrays(
+        self, padding_rings: int = 0
+    ) -> tuple[NDArray[np.float64], sparse.csr_matrix, NDArray[np.int64], float]:
+        """Describe the domain and a rim around it as a lattice.
+
+        Parameters
+        ----------
+        padding_rings : int
+            Steps outside the domain that the rim reaches, >= 0.
+
+        Returns
+        -------
+        centres : (P, 2) float64
+            Metres in `crs`; the domain's cells first in their own order, then the rim's, sorted.
+        adjacency : (P, P) sparse matrix
+            1 where two cells share an edge.
+        inside : (N,) int64
+            Positions of the domain's cells.
+        spacing : float
+            Metres between neighbouring centres.
+
+        Raises
+        ------
+        DomainError
+            Where the rim is no whole number of rings or too large.
+        """
+        if padding_rings < 0 or padding_rings != int(padding_rings):
+            raise DomainError(f"padding_rings must be a whole number >= 0, got {padding_rings!r}.")
+        inside = np.arange(self.size, dtype=np.int64)
+        padding = hexagons.ring_around(self.cells, int(padding_rings))
+        if self.size + len(padding) > 2 * MAX_CELLS:
+            raise DomainError(f"{padding_rings} padding rings are too many: take fewer.")
+        if not padding:
+            return self.centres, self.adjacency, inside, self.spacing
+        centres = np.vstack([self.centres, project(hexagons.centres(padding), self.crs)])
+        adjacency = hexagons.adjacency((*self.cells, *padding))
+        return centres, adjacency, inside, _spacing(centres, adjacency, self.resolution)
+
+    @cached_property
+    def _position(self) -> dict[str, int]:
+        return {cell: index for index, cell in enumerate(self.cells)}
+
+
+def domain_from_geojson(source: Source, resolution: int, progress: Progress = silent) -> Domain:
+    """Make the domain of the cells whose centre lies in a GeoJSON region.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or mapping
+        A path, the file's bytes, or the parsed object; see `geo.regions.region` for what is refused.
+    resolution : int
+        H3 resolution, 0 to 15.
+    progress : Progress
+        Called several times a second while a large outline is filled; what it raises ends the work.
+
+    Returns
+    -------
+    Domain
+
+    Raises
+    ------
+    DomainError
+        With one sentence.
+
+    Notes
+    -----
+    A cell belongs exactly if its centre does, edges of the region being straight lines in longitude and
+    latitude.
+    """
+    region = region_from_geojson(source, part_of(progress, 0.0, 0.4))
+    return _filled(region, resolution, "a GeoJSON region", part_of(progress, 0.4, 1.0))
+
+
+def domain_from_bbox(
+    west: float,
+    south: float,
+    east: float,
+    north: float,
+    resolution: int,
+    progress: Progress = silent,
+    *,
+    crosses_date_line: bool | None = None,
+) -> Domain:
+    """Make the domain of the cells whose centre lies in a box.
+
+    Parameters
+    ----------
+    west, south, east, north : float
+        Degrees.
+    resolution : int
+        H3 resolution, 0 to 15.
+    progress : Progress
+        Called several times a second while a large box is filled; what it raises ends the work.
+    crosses_date_line : bool, optional
+        True for a box with west > east that is meant to cross the date line, False for one wider than 180
+        degrees that is meant not to; both are questioned without an answer.
+
+    Returns
+    -------
+    Domain
+
+    Raises
+    ------
+    DomainError
+        With one sentence.
+
+    Examples
+    --------
+    >>> domain = domain_from_bbox(-0.16, 51.49, -0.06, 51.54, 8)
+    >>> domain.size, domain.resolution
+    (59, 8)
+    >>> domain.locate([-0.1, 0.0], [51.5, 0.0]).tolist()  # -1 lies outside
+    [28, -1]
+    """
+    what = f"the bounding box {west:g}, {south:g}, {east:g}, {north:g} (west, south, east, north in degrees)"
+    region = region_from_bbox(west, south, east, north, crosses_date_line=crosses_date_line)
+    return _filled(region, resolution, what, progress)
+
+
+def domain_from_cells(cells: Iterable[str], region: Any = None) -> Domain:
+    """Make the domain of given cells, e.g. of a released bundle.
+
+    Parameters
+    ----------
+    cells : iterable of str
+        H3 indices of one resolution, in any order.
+    region : mapping or shapely polygon, optional
+        The public region as a GeoJSON geometry or a polygon; the union of the cells without it.
+
+    Returns
+    -------
+    Domain
+
+    Raises
+    ------
+    DomainError
+        With one sentence.
+    """
+    given = list(cells)
+    _check_cells(given)
+    given = sorted(set(given))
+    if region is None:
+        outline = Region(dissolve(given))
+    elif isinstance(region, Mapping):
+        outline = region_from_geojson(region)
+    else:
+        outline = region_from_shape(region)
+    origin = f"Public geography: {len(given):,} listed H3 cells."
+    return Domain(tuple(given), outline.shape, origin, outline.notes)
+
+
+def _check_cells(cells: Sequence[str]) -> None:
+    if not cells:
+        raise DomainError("a domain needs at least one cell.")
+    if len(cells) > MAX_CELLS:
+        raise DomainError(f"{len(cells):,} cells are more than the {MAX_CELLS:,} this program handles.")
+    wrong = hexagons.invalid_cells(cells)
+    if wrong:
+        raise DomainError(f"{str(wrong[0])[:40]!r} is not an H3 cell.")
+    if len({hexagons.resolution_of(cell) for cell in cells}) != 1:
+        raise DomainError("the cells of a domain must all have the same H3 resolution.")
+
+
+def _filled(region: Region, resolution: int, what: str, progress: Progress) -> Domain:
+    try:
+        resolution = hexagons.check_resolution(resolution)
+    except (TypeError, ValueError):
+        raise DomainError(
+            f"an H3 resolution is a whole number from 0 to {hexagons.FINEST_RESOLUTION}, got {resolution!r}."
+        ) from None
+    estimate, in_box = _estimated_cells(region.shape, resolution)
+    if estimate > 2 * MAX_CELLS:
+        raise DomainError(_too_many(int(estimate), resolution))
+    if in_box > _MAX_BOX_CELLS:
+        raise DomainError(
+            f"the region's bounding box holds about {in_box:,.0f} cells of resolution {resolution}, too many "
+            "to be searched: choose a coarser resolution, or cut the region into smaller polygons."
+        )
+    cells = cells_inside(region.shape, resolution, progress)
+    if len(cells) > MAX_CELLS:
+        raise DomainError(_too_many(len(cells), resolution))
+    if not cells:
+        finer = next(
+            (r for r in range(resolution + 1, hexagons.FINEST_RESOLUTION + 1) if _has_cells(region.shape, r)),
+            None,
+        )
+        hint = "draw a larger region" if finer is None else f"resolution {finer} gives some"
+        raise DomainError(f"no H3 cell of resolution {resolution} has its centre in the region: {hint}.")
+    origin = f"Public geography: the H3 cells of resolution {resolution} whose centre lies in {what}."
+    return Domain(tuple(sorted(cells)), region.shape, origin, region.notes)
+
+
+def _has_cells(shape: MultiPolygon, resolution: int) -> bool:
+    estimate, in_box = _estimated_cells(shape, resolution)
+    return estimate <= MAX_CELLS and in_box <= _MAX_BOX_CELLS and bool(cells_inside(shape, resolution))
+
+
+def _estimated_cells(shape: MultiPolygon, resolution: int) -> tuple[float, float]:
+    """About how many cells the region holds, and its polygons' bounding boxes; cheap, before any filling."""
+
+    def equal_area(lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
+        lon, lat = np.radians(lonlat.T)
+        return hexagons.EARTH_RADIUS * np.column_stack([lon, np.sin(lat)])
+
+    cells = shapely.transform(shape, equal_area).area / hexagons.average_area(resolution)
+    return cells, box_cells(shape, resolution)
+
+
+def _too_many(count: int, resolution: int) -> str:
+    return (
+        f"the region holds about {count:,} cells of resolution {resolution}, more than the {MAX_CELLS:,} this"
+        " program handles: choose a coarser resolution or a smaller region."
+    )
+
+
+def _spacing(centres: NDArray[np.float64], adjacency: sparse.csr_matrix, resolution: int) -> float:
+    pairs = sparse.triu(adjacency).tocoo()
+    if pairs.nnz == 0:
+        return hexagons.average_spacing(resolution)
+    return float(np.median(np.linalg.norm(centres[pairs.row] - centres[pairs.col], axis=1)))
+
+
+def _frozen(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    array.setflags(write=False)
+    return array

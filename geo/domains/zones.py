@@ -1,0 +1,91 @@
+"""A public value for each hexagon, from zones (GeoJSON) or from a table of hexagons (CSV)."""
+
+from __future__ import annotations
+
+import csv
+import math
+from pathlib import Path
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from geo.domains.domain import Domain
+from geo.errors import DomainError
+from geo.regions.region import MAX_BYTES, read_document, region_from_geojson
+
+VALUE = "value"
+CELL = "h3"
+
+
+def public_values(path: str | Path, domain: Domain) -> NDArray[np.float64]:
+    """One value for each cell of a domain.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file `.csv` with the columns `h3` and `value`, or a GeoJSON file whose features have a number
+        `value`: a cell has that of the first zone in which its centre lies.
+    domain : Domain
+
+    Returns
+    -------
+    (N,) float64
+
+    Raises
+    ------
+    DomainError
+        With one sentence: for a file that is neither, a value that is no number, a hexagon without one.
+    """
+    place = Path(path)
+    found = _from_table(place, domain) if place.suffix.lower() == ".csv" else _from_zones(place, domain)
+    if missing := int(np.isnan(found).sum()):
+        raise DomainError(
+            f"{missing:,} of {domain.size:,} hexagons have no value in {place.name}: give one for each."
+        )
+    return found
+
+
+def _from_zones(place: Path, domain: Domain) -> NDArray[np.float64]:
+    document = read_document(place)
+    features = document.get("features")
+    if not isinstance(features, list) or not features:
+        raise DomainError(f"{place.name} holds no zones: give a GeoJSON FeatureCollection of polygons.")
+    crs = {"crs": document["crs"]} if "crs" in document else {}
+    centres = shapely.points(domain.centres_lonlat)
+    found = np.full(domain.size, np.nan)
+    for number, feature in enumerate(features, 1):
+        known = feature.get("properties") if isinstance(feature, dict) else None
+        value = _number(known.get(VALUE) if isinstance(known, dict) else None, f"zone {number}", place)
+        inside = shapely.intersects(region_from_geojson({**feature, **crs}).shape, centres)
+        found[inside & np.isnan(found)] = value
+    return found
+
+
+def _from_table(place: Path, domain: Domain) -> NDArray[np.float64]:
+    position = {cell: index for index, cell in enumerate(domain.cells)}
+    found = np.full(domain.size, np.nan)
+    try:
+        if place.stat().st_size > MAX_BYTES:
+            raise DomainError(f"{place.name} is larger than {MAX_BYTES // 2**20} MiB.")
+        with place.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream)
+            if not {CELL, VALUE} <= set(reader.fieldnames or ()):
+                raise DomainError(f"{place.name} must have the columns {CELL} and {VALUE}.")
+            for number, row in enumerate(reader, 1):
+                index = position.get(str(row[CELL]))
+                if index is not None:
+                    found[index] = _number(row[VALUE], f"row {number}", place)
+    except (OSError, UnicodeError, csv.Error) as error:
+        raise DomainError(f"{place.name} cannot be read as a table.") from error
+    return found
+
+
+def _number(value: object, where: str, place: Path) -> float:
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise DomainError(f"{where} of {place.name} has no number {VALUE!r}: give every one a value.")
+    return number

@@ -1,0 +1,1 @@
+"""Cells and regions as GeoJSON, and an independent check of it."""

@@ -1,0 +1,256 @@
+"""Writing cells and dissolved regions as RFC 7946 GeoJSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import h3
+import numpy as np
+from numpy.typing import NDArray
+from shapely.geometry import MultiPolygon
+
+from geo.domains.domain import Domain
+from geo.domains.hexagons import boundary
+from geo.domains.polygons import cell_polygon, geometry_dict
+from geo.errors import GeoJsonError
+from geo.export.rfc7946 import MAX_DECIMALS, rfc7946_findings
+
+__all__ = [
+    "cells_collection",
+    "collection_bytes",
+    "decimals_for",
+    "regions_collection",
+    "write_geojson",
+]
+
+METRES_PER_DEGREE = 111_320.0  # of latitude
+
+
+def cells_collection(
+    domain: Domain,
+    properties: Mapping[str, Sequence[Any]],
+    facts: Mapping[str, Any],
+    decimals: int = MAX_DECIMALS,
+) -> dict[str, Any]:
+    """Make cells into a FeatureCollection: a feature per cell of the domain, in its order, with its outline.
+
+    Parameters
+    ----------
+    domain : Domain
+    properties : mapping of str to sequence of N values
+        In the order of the cells.
+    facts : mapping
+        The same for all cells (release id, epsilon, ...): they stand once, as the collection's `release`.
+    decimals : int
+        Of the corners, degrees, at most 7; see `decimals_for`.
+
+    Returns
+    -------
+    dict
+        GeoJSON; the property `h3` is the cell's index.
+
+    Raises
+    ------
+    GeoJsonError
+        Where numbers or names do not fit, or a value is no JSON.
+    """
+    columns = {name: list(values) for name, values in properties.items()}
+    for name, values in columns.items():
+        if len(values) != domain.size:
+            raise GeoJsonError(f"property {name!r} has {len(values)} values for {domain.size} cells.")
+    if "h3" in columns:
+        raise GeoJsonError("property 'h3' is given twice.")
+    features = []
+    for index, cell in enumerate(domain.cells):
+        own = {name: _plain(values[index]) for name, values in columns.items()}
+        geometry = _cell_geometry(cell, min(decimals, MAX_DECIMALS))
+        features.append({"type": "Feature", "properties": {"h3": cell, **own}, "geometry": geometry})
+    return _collection(features, facts)
+
+
+def decimals_for(resolution: int) -> int:
+    """Decimals of a degree that keep a corner within half a per cent of its cell's edge, at most 7.
+
+    Examples
+    --------
+    >>> decimals_for(8), decimals_for(15)
+    (5, 7)
+    """
+    step = 0.01 * float(h3.average_hexagon_edge_length(resolution, unit="m")) / METRES_PER_DEGREE
+    return min(MAX_DECIMALS, max(0, math.ceil(-math.log10(step))))
+
+
+def regions_collection(
+    regions: Sequence[tuple[MultiPolygon, Mapping[str, Any]]],
+    facts: Mapping[str, Any],
+    decimals: int = MAX_DECIMALS,
+) -> dict[str, Any]:
+    """Make regions into a FeatureCollection: a feature per region with its own properties.
+
+    Parameters
+    ----------
+    regions : sequence of (MultiPolygon, mapping)
+        See `geo.domains.polygons.dissolve`. A region without cells has a null geometry: it is unlocated, and
+        its properties still say so.
+    facts : mapping
+        The same for all regions; they stand once, as the collection's `release`.
+    decimals : int
+        Of the corners, degrees, at most 7.
+
+    Returns
+    -------
+    dict
+        GeoJSON.
+
+    Raises
+    ------
+    GeoJsonError
+        Where a value is no JSON.
+    """
+    features = []
+    for shape, own in regions:
+        said = {name: _plain(value) for name, value in own.items()}
+        geometry = _geometry(shape, min(decimals, MAX_DECIMALS))
+        features.append({"type": "Feature", "properties": said, "geometry": geometry})
+    return _collection(features, facts)
+
+
+def collection_bytes(collection: Mapping[str, Any], *, checked: bool = False) -> bytes:
+    """Write a collection as text.
+
+    Parameters
+    ----------
+    collection : mapping
+        A GeoJSON FeatureCollection.
+    checked : bool
+        Its geometries were found right before, with other properties: looking at them again would only take
+        time.
+
+    Returns
+    -------
+    bytes
+        UTF-8, one feature a line.
+
+    Raises
+    ------
+    GeoJsonError
+        Where it is not RFC 7946.
+    """
+    findings = [] if checked else rfc7946_findings(collection)
+    if findings:
+        raise GeoJsonError(f"not written, because it is not RFC 7946: {findings[0]}")
+    try:
+        features = ",\n".join(_dump(feature) for feature in collection["features"])
+        rest = {name: value for name, value in collection.items() if name != "features"}
+        head = _dump(rest)[:-1]
+    except ValueError:
+        raise GeoJsonError("a property is NaN or infinite, which JSON cannot hold: use null.") from None
+    return f'{head},"features":[\n{features}\n]}}\n'.encode()
+
+
+def write_geojson(collection: Mapping[str, Any], path: str | Path) -> None:
+    """Write a collection to a file, whole or not at all.
+
+    Parameters
+    ----------
+    collection : mapping
+        A GeoJSON FeatureCollection.
+    path : str or Path
+
+    Raises
+    ------
+    GeoJsonError
+        Where it is not RFC 7946.
+    OSError
+        Where the file cannot be written.
+    """
+    content = collection_bytes(collection)
+    target = Path(path)
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        os.chmod(name, 0o644)  # mkstemp's 0600 would make a published file unreadable to others
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _collection(features: list[dict[str, Any]], facts: Mapping[str, Any]) -> dict[str, Any]:
+    collection: dict[str, Any] = {"type": "FeatureCollection"}
+    if facts:
+        collection["release"] = {name: _plain(value) for name, value in facts.items()}
+    outer_rings = [
+        np.asarray(polygon[0])
+        for feature in features
+        if feature["geometry"] is not None
+        for polygon in _parts(feature["geometry"])
+    ]
+    if outer_rings:
+        collection["bbox"] = _bbox(outer_rings)
+    collection["features"] = features
+    return collection
+
+
+def _cell_geometry(cell: str, decimals: int) -> dict[str, Any] | None:
+    """A cell's outline, rounded; the common case goes past shapely, which is four times slower."""
+    ring = boundary(cell).tolist()
+    longitudes = [lon for lon, _ in ring]
+    if max(longitudes) - min(longitudes) > 180.0:
+        return _geometry(cell_polygon(cell), decimals)
+    corners = [[round(lon, decimals), round(lat, decimals)] for lon, lat in ring]
+    return {"type": "Polygon", "coordinates": [corners]}
+
+
+def _geometry(shape: MultiPolygon, decimals: int) -> dict[str, Any] | None:
+    """Rounded Polygon or MultiPolygon; None for an empty one."""
+    rounded = [
+        [np.round(np.asarray(ring), decimals).tolist() for ring in polygon]
+        for polygon in geometry_dict(shape)["coordinates"]
+    ]
+    if not rounded:
+        return None
+    if len(rounded) == 1:
+        return {"type": "Polygon", "coordinates": rounded[0]}
+    return {"type": "MultiPolygon", "coordinates": rounded}
+
+
+def _parts(geometry: Mapping[str, Any]) -> list[Any]:
+    coordinates = geometry["coordinates"]
+    return [coordinates] if geometry["type"] == "Polygon" else list(coordinates)
+
+
+def _bbox(rings: list[NDArray[np.float64]]) -> list[float]:
+    """West, south, east, north of closed rings; west > east where they meet across the antimeridian (5.2)."""
+    low = np.array([ring.min(axis=0) for ring in rings])
+    high = np.array([ring.max(axis=0) for ring in rings])
+    west, south = low.min(axis=0).tolist()
+    east, north = high.max(axis=0).tolist()
+    if west == -180.0 and east == 180.0 and not np.any((low[:, 0] < 0.0) & (high[:, 0] > 0.0)):
+        eastern = low[:, 0] >= 0.0
+        west, east = float(low[eastern, 0].min()), float(high[~eastern, 0].max())
+    return [west, south, east, north]
+
+
+def _plain(value: Any) -> Any:
+    """A JSON value; numpy scalars become Python's."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(part) for part in value]
+    raise GeoJsonError(f"a {type(value).__name__} cannot be a GeoJSON property.")
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

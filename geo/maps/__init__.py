@@ -1,0 +1,1 @@
+"""Maps for screen and paper: colours, paintings, decks, scenes of linked maps, printed maps."""

@@ -1,0 +1,211 @@
+"""The palette of every map, screen and paper: one colour per role, for light and for dark ground.
+
+Chosen so that the classes of one map stay apart for people with protanopia, deuteranopia or tritanopia
+(tests/geo/test_colours.py simulates them after Machado, Oliveira and Fernandes 2009, doi
+10.1109/TVCG.2009.113, and measures CIEDE2000 differences). The categorical hues are those of Okabe and
+Ito's set. Where a class must be told apart without any colour it also carries a mark (`geo.maps.painting`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal
+
+Theme = Literal["light", "dark"]
+
+_LIGHT = {
+    "ground": "#ffffff",
+    "inside": "#d55e00",
+    "outside": "#cfd9dd",
+    "above": "#d55e00",
+    "below": "#0072b2",
+    "unsure": "#cfd9dd",
+    "agree_in": "#39464c",
+    "agree_out": "#cfd9dd",
+    "falsely_in": "#e69f00",
+    "falsely_out": "#0072b2",
+    "line": "#17262b",
+    "halo": "#ffffff",
+    "baseline": "#17262b",
+    "point": "#17262b",
+    "cell": "#cfd9dd",
+    # in none of the paths ... in all of them
+    "votes0": "#cfd9dd",
+    "votes1": "#f4be93",
+    "votes2": "#e7915b",
+    "votes3": "#d6610d",
+    "votes4": "#a84600",
+    "votes5": "#7a2e00",
+    # low ... high, away from the ground
+    "field0": "#f4efb2",
+    "field1": "#b6dabc",
+    "field2": "#76beb3",
+    "field3": "#4e9cae",
+    "field4": "#2a78a3",
+    "field5": "#235389",
+    "field6": "#1d2f6f",
+    "path0": "#0072b2",
+    "path1": "#d55e00",
+    "path2": "#009e73",
+    "path3": "#cc79a7",
+    "path4": "#e69f00",
+    # around a region, under its cells
+    "water": "#e6f0f4",
+    "shore": "#93aeb9",
+    "border": "#b3a6bb",
+}
+_DARK = {
+    "ground": "#10191c",
+    "inside": "#f08030",
+    "outside": "#304047",
+    "above": "#f08030",
+    "below": "#4aa3df",
+    "unsure": "#304047",
+    "agree_in": "#aebcc2",
+    "agree_out": "#304047",
+    "falsely_in": "#f0b020",
+    "falsely_out": "#3f8fd0",
+    "line": "#e6eef0",
+    "halo": "#10191c",
+    "baseline": "#e6eef0",
+    "point": "#e6eef0",
+    "cell": "#304047",
+    "votes0": "#304047",
+    "votes1": "#764424",
+    "votes2": "#ad5e28",
+    "votes3": "#e77b2f",
+    "votes4": "#f9af79",
+    "votes5": "#ffe3c2",
+    "field0": "#25344f",
+    "field1": "#2b547a",
+    "field2": "#2f77a0",
+    "field3": "#459ca5",
+    "field4": "#6cbfa9",
+    "field5": "#b4daae",
+    "field6": "#f6f3b0",
+    "path0": "#56b4e9",
+    "path1": "#e69f00",
+    "path2": "#f0e442",
+    "path3": "#dd9cc0",
+    "path4": "#1f8f70",
+    "water": "#0a242e",
+    "shore": "#3f6371",
+    "border": "#665a70",
+}
+PALETTES: Mapping[Theme, Mapping[str, str]] = MappingProxyType(
+    {"light": MappingProxyType(_LIGHT), "dark": MappingProxyType(_DARK)}
+)
+
+# The classes that meet on one map and must stay apart; the colour tests run over this registry.
+CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "set": ("inside", "outside"),
+        "three-way": ("above", "below", "unsure"),
+        "difference": ("agree_in", "agree_out", "falsely_in", "falsely_out"),
+        "votes": tuple(f"votes{k}" for k in range(6)),
+        "field": tuple(f"field{k}" for k in range(7)),
+        "paths": tuple(f"path{k}" for k in range(5)),
+    }
+)
+
+
+def colour(role: str, theme: Theme = "light") -> str:
+    """Find the colour of a role on the ground of a theme.
+
+    Parameters
+    ----------
+    role : str
+        A role of the palette.
+    theme : {"light", "dark"}
+
+    Returns
+    -------
+    str
+        "#rrggbb".
+
+    Raises
+    ------
+    ValueError
+        For an unknown role or theme.
+    """
+    if theme not in PALETTES:
+        raise ValueError(f"a map theme is 'light' or 'dark', got {theme!r}.")
+    if role not in PALETTES[theme]:
+        raise ValueError(f"{role!r} is not a role of the palette.")
+    return PALETTES[theme][role]
+
+
+def rgb(role: str, theme: Theme = "light") -> list[int]:
+    """Find the colour of a role as numbers.
+
+    Parameters
+    ----------
+    role : str
+    theme : {"light", "dark"}
+
+    Returns
+    -------
+    [red, green, blue]
+        0 to 255 each.
+
+    Raises
+    ------
+    ValueError
+        For an unknown role or theme.
+    """
+    text = colour(role, theme)
+    return [int(text[start : start + 2], 16) for start in (1, 3, 5)]
+
+
+def ink_on(role: str, theme: Theme = "light") -> str:
+    """Choose the ink of marks that are drawn over a class.
+
+    Parameters
+    ----------
+    role : str
+        The class's role.
+    theme : {"light", "dark"}
+
+    Returns
+    -------
+    "line" or "ground"
+        The role whose colour stands out more.
+    """
+    back = _luminance(colour(role, theme))
+
+    def contrast(ink: str) -> float:  # WCAG 2.2
+        dark, bright = sorted((back, _luminance(colour(ink, theme))))
+        return (bright + 0.05) / (dark + 0.05)
+
+    return max(("line", "ground"), key=contrast)
+
+
+def steps(family: Literal["votes", "field"], count: int) -> tuple[str, ...]:
+    """Choose roles from a sequential family.
+
+    Parameters
+    ----------
+    family : str
+        "votes" or "field".
+    count : int
+        How many.
+
+    Returns
+    -------
+    tuple of str
+        Spread evenly over the family, its ends included.
+    """
+    roles = CLASSES[family]
+    if not 1 <= count <= len(roles):
+        raise ValueError(f"the {family} colours have 1 to {len(roles)} steps, got {count}.")
+    if count == 1:
+        return (roles[-1],)
+    return tuple(roles[round(k * (len(roles) - 1) / (count - 1))] for k in range(count))
+
+
+def _luminance(text: str) -> float:
+    """Relative luminance, 0 to 1, of an sRGB colour (WCAG 2.2)."""
+    channels = [int(text[start : start + 2], 16) / 255.0 for start in (1, 3, 5)]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

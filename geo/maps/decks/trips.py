@@ -1,0 +1,176 @@
+"""The map of a trip: recorded and released line, how much noise each record has, and where it is now."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pydeck
+from numpy.typing import NDArray
+from pydeck.bindings.json_tools import default_serialize
+
+from geo.maps.colours import Theme, rgb
+
+_DECIMALS = 5
+_WORLD = 512
+_MOST = 2000  # places per layer: enough to see a trip, small enough to send at every rerun
+
+
+@dataclass(frozen=True, eq=False)
+class TripLine:
+    """A line on the map.
+
+    Parameters
+    ----------
+    name : str
+        The layer's id.
+    role : str
+        Of the palette in `geo.maps.colours`.
+    longitude, latitude : (n,)
+        Degrees.
+    width : float
+        Pixels.
+    """
+
+    name: str
+    role: str
+    longitude: NDArray[np.float64]
+    latitude: NDArray[np.float64]
+    width: float = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class Rings:
+    """Circles on the map: places with a radius, such as one standard deviation of noise.
+
+    Parameters
+    ----------
+    name, role : str
+    longitude, latitude : (n,)
+        Degrees.
+    radius : (n,)
+        Metres.
+    filled : bool
+    pick : bool
+        Whether a click chooses them; each then carries its position among all of them as "i".
+    """
+
+    name: str
+    role: str
+    longitude: NDArray[np.float64]
+    latitude: NDArray[np.float64]
+    radius: NDArray[np.float64]
+    filled: bool = False
+    pick: bool = False
+
+
+class _Compact(pydeck.Deck):  # type: ignore[misc]  # pydeck has no types
+    """A deck whose JSON has no white space."""
+
+    def to_json(self) -> str:
+        return json.dumps(
+            self, sort_keys=True, default=default_serialize, separators=(",", ":"), allow_nan=False
+        )
+
+
+def trip_deck(
+    lines: Sequence[TripLine],
+    rings: Sequence[Rings] = (),
+    *,
+    theme: Theme = "light",
+    width: int = 700,
+    height: int = 500,
+) -> pydeck.Deck:
+    """Draw a trip without any map below it: nobody outside is asked for tiles of where it was.
+
+    Parameters
+    ----------
+    lines : sequence of TripLine
+        At least one, with at least one place.
+    rings : sequence of Rings
+    theme : {"light", "dark"}
+    width, height : int
+        Pixels; they only place the first view.
+
+    Returns
+    -------
+    pydeck.Deck
+        Layer ids are the names given.
+    """
+    layers = [_circles(one, theme) for one in rings if one.filled]
+    for line in lines:
+        path = _thin(np.column_stack([line.longitude, line.latitude]))
+        layers.append(
+            pydeck.Layer(
+                "PathLayer",
+                [{"p": path.tolist()}],
+                id=line.name,
+                get_path="p",
+                get_color=rgb(line.role, theme),
+                get_width=line.width,
+                width_units=pydeck.types.String("pixels"),
+                cap_rounded=True,
+                joint_rounded=True,
+            )
+        )
+    layers += [_circles(one, theme) for one in rings if not one.filled]
+    lon = np.concatenate([line.longitude for line in lines])
+    lat = np.concatenate([line.latitude for line in lines])
+    longitude, latitude, zoom = _view(lon, lat, width, height)
+    return _Compact(
+        layers=layers,
+        initial_view_state=pydeck.ViewState(
+            longitude=longitude, latitude=latitude, zoom=zoom, pitch=0, bearing=0
+        ),
+        map_provider=None,
+    )
+
+
+def _thin(places: NDArray[np.float64]) -> NDArray[np.float64]:
+    step = max(1, -(-len(places) // _MOST))
+    return np.round(places[::step], _DECIMALS)
+
+
+def _circles(rings: Rings, theme: Theme) -> pydeck.Layer:
+    places = _thin(np.column_stack([rings.longitude, rings.latitude]))
+    step = max(1, -(-len(rings.radius) // _MOST))
+    records: list[dict[str, Any]] = [
+        {"p": place, "r": float(radius)}
+        for place, radius in zip(places.tolist(), np.round(rings.radius[::step], 1), strict=True)
+    ]
+    if rings.pick:
+        records = [{**record, "i": at * step} for at, record in enumerate(records)]
+    return pydeck.Layer(
+        "ScatterplotLayer",
+        records,
+        id=rings.name,
+        get_position="p",
+        get_radius="r",
+        radius_units=pydeck.types.String("meters"),
+        radius_min_pixels=5 if rings.pick else 3,
+        pickable=rings.pick,
+        filled=rings.filled,
+        stroked=not rings.filled,
+        get_fill_color=rgb(rings.role, theme),
+        get_line_color=rgb(rings.role, theme),
+        line_width_min_pixels=1,
+        opacity=1.0 if rings.filled else 0.35,
+    )
+
+
+def _view(
+    lon: NDArray[np.float64], lat: NDArray[np.float64], width: int, height: int
+) -> tuple[float, float, float]:
+    """Middle and zoom that show all places, by Mercator's map with 512-pixel tiles."""
+    turned = (lon - lon[0] + 180.0) % 360.0 - 180.0
+    west, east = math.radians(float(turned.min())), math.radians(float(turned.max()))
+    south, north = (math.asinh(math.tan(math.radians(float(edge)))) for edge in (lat.min(), lat.max()))
+    across, up = max(east - west, 1e-5), max(north - south, 1e-5)
+    scale = 0.85 * min(width / across, height / up) * 2.0 * math.pi / _WORLD
+    longitude = (float(lon[0]) + math.degrees((west + east) / 2.0) + 180.0) % 360.0 - 180.0
+    latitude = math.degrees(math.atan(math.sinh((south + north) / 2.0)))
+    return round(longitude, 5), round(latitude, 5), round(min(max(0.0, math.log2(scale)), 18.0), 3)

@@ -1,0 +1,315 @@
+"""The pydeck maps that Streamlit pages draw, and what pages need to know about them.
+
+Nothing outside the machine is asked by default: the ground is blank and only the public region's outline
+is drawn. A basemap is a choice (`basemap=True`) and makes the reader's browser contact `BASEMAP_HOST`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+import pydeck
+from numpy.typing import ArrayLike, NDArray
+from pydeck.bindings.json_tools import default_serialize
+from shapely.geometry import MultiPolygon
+
+from geo.domains.domain import Domain
+from geo.domains.framing import fit
+from geo.domains.polygons import rings
+from geo.maps.colours import CLASSES, Theme, colour, ink_on, rgb
+from geo.maps.linked import STREETS_HOST, Line, Pane, boundary_lines
+from geo.maps.painting import LegendEntry, Painting
+
+BASEMAP_HOST = STREETS_HOST
+MAX_POINTS = 5_000  # of a preview: enough to see a pattern, small enough to send at every rerun
+_DECIMALS = 5  # of drawn coordinates: about a metre
+
+
+class Look(TypedDict, total=False):
+    """How a map is drawn; every key may be left out.
+
+    Attributes
+    ----------
+    theme : {"light", "dark"}
+        "light" by default.
+    width, height : int
+        Pixels of the chart, 700 by 500 by default; they only place the first view.
+    basemap : bool
+        False by default: True makes the reader's browser contact `BASEMAP_HOST`.
+    """
+
+    theme: Theme
+    width: int
+    height: int
+    basemap: bool
+
+
+class _CompactDeck(pydeck.Deck):  # type: ignore[misc]  # pydeck has no types
+    """A deck whose JSON has no white space: a third of the bytes at every rerun."""
+
+    def to_json(self) -> str:
+        return json.dumps(
+            self, sort_keys=True, default=default_serialize, separators=(",", ":"), allow_nan=False
+        )
+
+
+def excursion_deck(
+    domain: Domain,
+    painting: Painting,
+    **look: Unpack[Look],
+) -> pydeck.Deck:
+    """Draw a released product.
+
+    Parameters
+    ----------
+    domain : Domain
+    painting : Painting
+        By `paint_set`, `paint_votes`, `paint_three_way` or `paint_field`.
+    **look : Look
+
+    Returns
+    -------
+    pydeck.Deck
+        Layer ids: "released" (cells, pickable), "released-unsure" (the dots of a marked class, named by its
+        role), "region-halo", "region".
+    """
+    layers = _cell_layers(domain, painting, "released", look)
+    return _deck(domain, layers, look)
+
+
+def pane_deck(domain: Domain, pane: Pane, **look: Unpack[Look]) -> pydeck.Deck:
+    """Draw one pane of a linked map as a map of its own.
+
+    Parameters
+    ----------
+    domain : Domain
+    pane : Pane
+        The tooltips of a private one say that it is private.
+    **look : Look
+
+    Returns
+    -------
+    pydeck.Deck
+        Layer ids: "cells" and the names of the pane's lines.
+
+    Notes
+    -----
+    The page adds the watermark of a private pane: a chart cannot hold text over the map without fetching a
+    font atlas.
+    """
+    layers: list[pydeck.Layer] = []
+    painting = pane.worded
+    if painting is not None:
+        layers = _cell_layers(domain, painting, "cells", look)
+    theme = look.get("theme", "light")
+    layers += [_drawn(line, theme) for line in pane.lines]
+    return _deck(domain, layers, look)
+
+
+def boundaries_deck(
+    domain: Domain,
+    path_sets: Sequence[NDArray[np.bool_]],
+    baseline: NDArray[np.bool_] | None = None,
+    **look: Unpack[Look],
+) -> pydeck.Deck:
+    """Draw the boundaries of released sets, as `boundary_lines`, on a map of their own.
+
+    Parameters
+    ----------
+    domain : Domain
+    path_sets : sequence of (N,) bool
+        One set of cells per released path.
+    baseline : (N,) bool, optional
+        The non-private set, which only a curator's page may give.
+    **look : Look
+
+    Returns
+    -------
+    pydeck.Deck
+        Layer ids "path-0", "path-1", ... and "baseline".
+    """
+    theme = look.get("theme", "light")
+    lines = boundary_lines(domain, path_sets, baseline)
+    return _deck(domain, [_drawn(line, theme) for line in lines], look)
+
+
+def boundaries_legend(paths: int, *, baseline: bool, theme: Theme = "light") -> tuple[LegendEntry, ...]:
+    """Make the legend of `boundaries_deck`.
+
+    Parameters
+    ----------
+    paths : int
+        Number of released paths; colours repeat after the fifth.
+    baseline : bool
+        Whether the non-private boundary is drawn.
+    theme : {"light", "dark"}
+
+    Returns
+    -------
+    tuple of LegendEntry
+    """
+    first = (LegendEntry("non-private boundary (curator only)", colour("baseline", theme)),)
+    lines = tuple(
+        LegendEntry(f"private path {index + 1}", colour(_path_role(index), theme)) for index in range(paths)
+    )
+    return (*first, *lines) if baseline else lines
+
+
+def preview_deck(
+    domain: Domain,
+    lon: ArrayLike = (),
+    lat: ArrayLike = (),
+    **look: Unpack[Look],
+) -> pydeck.Deck:
+    """Draw the domain's cells and, for the curator, the places of observations, without values.
+
+    Parameters
+    ----------
+    domain : Domain
+    lon, lat : (n,)
+        Degrees; at most `MAX_POINTS` are drawn, evenly taken from all rows.
+    **look : Look
+
+    Returns
+    -------
+    pydeck.Deck
+        Layer ids "cells" and "points".
+    """
+    theme = look.get("theme", "light")
+    records = [{"h": cell, "n": "Cell of the public domain"} for cell in domain.cells]
+    cells = _hexagons("cells", records, rgb("cell", theme), look)
+    # Here the hexagons themselves are the subject: show their edges.
+    cells.stroked, cells.get_line_color, cells.line_width_min_pixels = True, rgb("halo", theme), 1
+    layers = [cells]
+    x = np.asarray(lon, dtype=np.float64)
+    y = np.asarray(lat, dtype=np.float64)
+    known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    shown = known[:: max(1, -(-known.size // MAX_POINTS))]
+    if shown.size:
+        places = np.round(np.column_stack([x[shown], y[shown]]), _DECIMALS).tolist()
+        layers.append(
+            pydeck.Layer(
+                "ScatterplotLayer",
+                [{"p": place} for place in places],
+                id="points",
+                get_position="p",
+                get_fill_color=rgb("point", theme),
+                get_radius=1,
+                radius_units=pydeck.types.String("pixels"),
+                radius_min_pixels=2,
+                radius_max_pixels=3,
+                opacity=0.6,
+            )
+        )
+    return _deck(domain, layers, look)
+
+
+def _cell_layers(domain: Domain, painting: Painting, name: str, look: Look) -> list[pydeck.Layer]:
+    if painting.classes.size != domain.size:
+        raise ValueError(f"the painting has {painting.classes.size} cells, the domain {domain.size}.")
+    theme = look.get("theme", "light")
+    colours = [rgb(entry.role, theme) for entry in painting.entries]
+    classes = painting.classes.tolist()
+    records = [
+        {"h": cell, "c": colours[k], "n": note}
+        for cell, k, note in zip(domain.cells, classes, painting.notes, strict=True)
+    ]
+    layers = [_hexagons(name, records, "c", look)]
+    for index, entry in enumerate(painting.entries):
+        marked = painting.classes == index
+        if not entry.mark or not marked.any():
+            continue
+        ink = rgb(ink_on(entry.role, theme), theme)
+        places = np.round(domain.centres_lonlat[marked], _DECIMALS).tolist()
+        layers.append(
+            pydeck.Layer(
+                "ScatterplotLayer",
+                [{"p": place} for place in places],
+                id=f"{name}-{entry.role}",
+                get_position="p",
+                get_radius=0.16 * domain.spacing,
+                filled=entry.mark == "dots",
+                stroked=entry.mark == "rings",
+                get_fill_color=ink,
+                get_line_color=ink,
+                line_width_min_pixels=1.5,
+                radius_min_pixels=1,
+                opacity=1.0,
+            )
+        )
+    return layers
+
+
+def _hexagons(name: str, records: list[dict[str, Any]], fill: Any, look: Look) -> pydeck.Layer:
+    return pydeck.Layer(
+        "H3HexagonLayer",
+        records,
+        id=name,
+        get_hexagon="h",
+        get_fill_color=fill,
+        high_precision=True,  # the fast approximation leaves white specks between cells
+        extruded=False,
+        stroked=False,
+        pickable=True,
+        auto_highlight=False,
+        opacity=0.75 if look.get("basemap", False) else 1.0,
+    )
+
+
+def _line_layer(name: str, lines: list[dict[str, Any]], line: list[int], width: float) -> pydeck.Layer:
+    return pydeck.Layer(
+        "PathLayer",
+        lines,
+        id=name,
+        get_path="p",
+        get_color=line,
+        get_width=width,
+        width_units=pydeck.types.String("pixels"),
+        cap_rounded=True,
+        joint_rounded=True,
+        opacity=1.0,
+    )
+
+
+def _deck(domain: Domain, layers: list[pydeck.Layer], look: Look) -> pydeck.Deck:
+    theme, basemap = look.get("theme", "light"), look.get("basemap", False)
+    longitude, latitude, zoom = fit(domain, look.get("width", 700), look.get("height", 500))
+    outline = _paths(domain.drawn_outline)
+    # Without a provider Streamlit draws no map below, but only while map_style keeps pydeck's default: an
+    # explicit None makes it fetch a basemap after all.
+    ground = {"map_provider": "carto", "map_style": theme} if basemap else {"map_provider": None}
+    return _CompactDeck(
+        layers=[
+            *layers,
+            _line_layer("region-halo", outline, rgb("halo", theme), 4.0),
+            _line_layer("region", outline, rgb("line", theme), 1.5),
+        ],
+        initial_view_state=pydeck.ViewState(
+            longitude=longitude, latitude=latitude, zoom=zoom, pitch=0, bearing=0
+        ),
+        tooltip={
+            "text": "{n}\nH3 cell {h}",
+            "style": {
+                "backgroundColor": colour("ground", theme),
+                "color": colour("line", theme),
+                "fontSize": "0.85rem",
+            },
+        },
+        **ground,
+    )
+
+
+def _paths(shape: MultiPolygon) -> list[dict[str, Any]]:
+    return [{"p": np.round(ring, _DECIMALS).tolist()} for ring in rings(shape)]
+
+
+def _drawn(line: Line, theme: Theme) -> pydeck.Layer:
+    paths = [{"p": np.round(path, _DECIMALS).tolist()} for path in line.paths]
+    return _line_layer(line.name, paths, rgb(line.role, theme), line.width)
+
+
+def _path_role(index: int) -> str:
+    return CLASSES["paths"][index % len(CLASSES["paths"])]

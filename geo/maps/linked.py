@@ -1,0 +1,273 @@
+"""Scenes of the linked maps: panes under one camera, as the plain data that the map component takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from geo.context.own_layers import OwnLayer
+from geo.context.surroundings import around
+from geo.domains.domain import Domain
+from geo.domains.hexagons import as_integers
+from geo.domains.polygons import interface, rings
+from geo.maps.colours import CLASSES, Theme, colour, ink_on, rgb
+from geo.maps.painting import LegendEntry, Painting, as_baseline
+
+Mode = Literal["beside", "swipe", "toggle", "single"]
+_PANES: dict[Mode, tuple[int, int]] = {"single": (1, 1), "swipe": (2, 2), "toggle": (2, 2), "beside": (2, 4)}
+STREETS_HOST = "basemaps.cartocdn.com"
+_STREETS = {
+    theme: {
+        "address": f"https://{STREETS_HOST}/{style}/{{z}}/{{x}}/{{y}}.png",
+        "source": "© OpenStreetMap contributors © CARTO.",
+    }
+    for theme, style in (("light", "light_nolabels"), ("dark", "dark_nolabels"))
+}
+_DECIMALS = 5  # of drawn coordinates: about a metre
+
+
+@dataclass(frozen=True)
+class Line:
+    """Lines of one colour.
+
+    Parameters
+    ----------
+    name : str
+        Its id in a scene.
+    role : str
+        Of the palette.
+    width : float
+        Pixels.
+    paths : sequence of (K, 2) float64
+        Degrees.
+    """
+
+    name: str
+    role: str
+    width: float
+    paths: Sequence[NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Pane:
+    """One of the maps of a scene.
+
+    Parameters
+    ----------
+    title : str
+        A few words that stand in its corner.
+    painting : Painting or None
+        Its cells; None for a pane of lines only.
+    private : bool
+        True for anything of the baseline: a watermark stands over it, tooltips say so.
+    lines : sequence of Line
+        Drawn over the cells.
+    points : (K, 2) float64, optional
+        Places drawn as dots over the cells, degrees; only in a private pane.
+    word : str
+        What tooltips call it; without one "Released", or "Private baseline" where it is private.
+
+    Raises
+    ------
+    ValueError
+        Where the baseline's boundary or places of observations stand in a pane that is not private.
+    """
+
+    title: str
+    painting: Painting | None = None
+    private: bool = False
+    lines: Sequence[Line] = field(default=())
+    word: str = ""
+    points: Sequence[tuple[float, float]] | NDArray[np.float64] = ()
+
+    def __post_init__(self) -> None:
+        if not self.private and len(self.points):
+            raise ValueError("a pane with places of observations is private.")
+        if not self.private and any(line.role == "baseline" for line in self.lines):
+            raise ValueError("a pane with the baseline's boundary is private.")
+
+    @property
+    def worded(self) -> Painting | None:
+        """The painting with the tooltips that its pane shows."""
+        if self.painting is None or not (self.word or self.private):
+            return self.painting
+        return as_baseline(self.painting, self.word or "Private baseline")
+
+
+def boundary_lines(
+    domain: Domain, path_sets: Sequence[NDArray[np.bool_]], baseline: NDArray[np.bool_] | None = None
+) -> tuple[Line, ...]:
+    """Draw boundary lines in the paper's manner: one per released path, over a wide non-private one.
+
+    Parameters
+    ----------
+    domain : Domain
+    path_sets : sequence of (N,) bool
+        One set of cells per released path; its line runs between cells in and cells out, not along the
+        domain's edge.
+    baseline : (N,) bool, optional
+        The non-private set.
+
+    Returns
+    -------
+    tuple of Line
+
+    Raises
+    ------
+    ValueError
+        Where a set is not one boolean for each cell.
+    """
+    first = () if baseline is None else (_boundary(domain, "baseline", "baseline", 5.0, baseline),)
+    return (
+        *first,
+        *(
+            _boundary(domain, f"path-{k}", CLASSES["paths"][k % len(CLASSES["paths"])], 2.0, mask)
+            for k, mask in enumerate(path_sets)
+        ),
+    )
+
+
+def linked_scene(
+    domain: Domain,
+    panes: Sequence[Pane],
+    *,
+    mode: Mode,
+    alt: str,
+    theme: Theme = "light",
+    height: int = 460,
+    legend: Sequence[LegendEntry] = (),
+    streets: bool = False,
+    layers: Sequence[OwnLayer] = (),
+    drawing: bool = False,
+) -> dict[str, Any]:
+    """Make a scene of panes as plain data.
+
+    Parameters
+    ----------
+    domain : Domain
+    panes : sequence of Pane
+        One for the mode "single", two to four for "beside", two otherwise.
+    mode : {"beside", "swipe", "toggle", "single"}
+    alt : str
+        What a person who cannot see the map reads.
+    theme : {"light", "dark"}
+    height : int
+        Pixels.
+    legend : sequence of LegendEntry
+        Shown over the map where it fills the screen; elsewhere the page shows it.
+    streets : bool
+        Whether the reader's browser asks `STREETS_HOST` for pictures of streets.
+    layers : sequence of OwnLayer
+        Public layers, drawn over the cells.
+    drawing : bool
+        Whether a person may draw an outline, which the component sends back.
+
+    Returns
+    -------
+    dict
+        `scene`, plain JSON, and `cells`, a table with one row per cell: columns `cell` (uint64) and, for each
+        pane with a painting, `class0`, `note0` and so on.
+
+    Raises
+    ------
+    ValueError
+        Where the number of panes does not fit the mode.
+
+    Notes
+    -----
+    A pane's private painting has its tooltips reworded before anything leaves this function.
+    """
+    least, most = _PANES[mode]
+    if not least <= len(panes) <= most:
+        wanted = f"{least} to {most}" if least < most else f"{least}"
+        raise ValueError(f"a map drawn {mode!r} takes {wanted} panes, got {len(panes)}.")
+    cells = as_integers(domain.cells)
+    columns: dict[str, NDArray[Any]] = {"cell": cells}
+    drawn = [_pane(pane, number, domain, columns, theme) for number, pane in enumerate(panes)]
+    outline = [*rings(domain.drawn_outline)]
+    return {
+        "scene": {
+            "mode": mode,
+            "alt": alt,
+            "height": height,
+            "area": sha256(cells.tobytes()).hexdigest()[:16],
+            "spacing": domain.spacing,
+            "ground": colour("ground", theme),
+            "ink": rgb("line", theme),
+            "halo": rgb("halo", theme),
+            "panes": drawn,
+            "streets": _STREETS[theme] if streets else None,
+            "key": [_entry(entry) for entry in legend],
+            "drawing": drawing,
+            "around": around(domain, layers).packed()
+            | {role: rgb(role, theme) for role in ("water", "shore", "border")},
+            "lines": [
+                _line(Line("region-halo", "halo", 4.0, outline), theme),
+                _line(Line("region", "line", 1.5, outline), theme),
+            ],
+        },
+        "cells": pd.DataFrame(columns),
+    }
+
+
+def _pane(
+    pane: Pane, number: int, domain: Domain, columns: dict[str, NDArray[Any]], theme: Theme
+) -> dict[str, Any]:
+    drawn: dict[str, Any] = {
+        "id": f"pane{number}",
+        "title": pane.title,
+        "private": pane.private,
+        "points": _points(pane.points, theme),
+        "lines": [_line(line, theme) for line in pane.lines],
+    }
+    painting = pane.worded
+    if painting is None:
+        return drawn
+    if painting.classes.size != domain.size:
+        raise ValueError(f"the painting has {painting.classes.size} cells, the domain {domain.size}.")
+    codes, notes = pd.factorize(np.asarray(painting.notes, dtype=object))
+    columns[f"class{number}"] = painting.classes.astype(np.uint8)
+    columns[f"note{number}"] = codes.astype(np.uint32)
+    drawn["notes"] = notes.tolist()
+    drawn["classes"] = [
+        {
+            "colour": rgb(entry.role, theme),
+            "mark": entry.mark,
+            "ink": rgb(ink_on(entry.role, theme), theme),
+        }
+        for entry in painting.entries
+    ]
+    return drawn
+
+
+def _points(
+    points: Sequence[tuple[float, float]] | NDArray[np.float64], theme: Theme
+) -> dict[str, Any] | None:
+    if not len(points):
+        return None
+    return {"places": np.round(np.asarray(points), _DECIMALS).tolist(), "colour": rgb("point", theme)}
+
+
+def _entry(entry: LegendEntry) -> dict[str, Any]:
+    return {"label": entry.label, "colour": entry.colour, "mark": entry.mark, "ink": entry.ink}
+
+
+def _line(line: Line, theme: Theme) -> dict[str, Any]:
+    return {
+        "id": line.name,
+        "colour": rgb(line.role, theme),
+        "width": line.width,
+        "paths": [np.round(path, _DECIMALS).tolist() for path in line.paths],
+    }
+
+
+def _boundary(domain: Domain, name: str, role: str, width: float, mask: NDArray[np.bool_]) -> Line:
+    if mask.shape != (domain.size,) or mask.dtype != np.bool_:
+        raise ValueError("a set of cells is one boolean for each cell of the domain.")
+    return Line(name, role, width, interface(domain.cells, mask))

@@ -1,0 +1,380 @@
+"""The painting of a map: each cell's class, the legend, and what a tooltip says; screen and print share it.
+
+A painting is made from released arrays only, except those named baseline or difference, which are for the
+curator's eyes. Tooltips repeat what was released and never what was measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from geo.maps.colours import Theme, colour, ink_on, steps
+from geo.measures import currency_sign
+
+Mark = Literal["", "dots", "rings"]
+CLASSES_OF_A_FIELD = 7
+_SHARES = (0.2, 0.4, 0.6, 0.8)  # class limits of vote fractions with more than five paths
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One class of a map.
+
+    Parameters
+    ----------
+    label : str
+        The class in words.
+    role : str
+        Of the palette.
+    mark : {"", "dots", "rings"}
+        A second channel beside the colour.
+    """
+
+    label: str
+    role: str
+    mark: Mark = ""
+
+
+@dataclass(frozen=True)
+class LegendEntry:
+    """One line of a legend as drawn.
+
+    Parameters
+    ----------
+    label : str
+        The class in words.
+    colour : str
+        "#rrggbb".
+    mark : {"", "dots", "rings"}
+        Drawn over the colour.
+    cells : int
+        Number of cells of the class.
+    ink : str
+        Colour "#rrggbb" of the mark.
+    """
+
+    label: str
+    colour: str
+    mark: Mark = ""
+    cells: int = 0
+    ink: str = "#000000"
+
+
+@dataclass(frozen=True)
+class Painting:
+    """The class of each of N cells, and the words that go with it.
+
+    Parameters
+    ----------
+    classes : (N,) int64
+        Index into `entries`.
+    entries : tuple of Entry
+        The classes in legend order.
+    notes : tuple of N str
+        Tooltip lines.
+    title : str
+        What the map shows, for the legend's heading.
+    """
+
+    classes: NDArray[np.int64]
+    entries: tuple[Entry, ...]
+    notes: tuple[str, ...]
+    title: str
+
+    def __post_init__(self) -> None:
+        if self.classes.ndim != 1 or not self.entries:
+            raise ValueError("a painting needs a class for each cell and at least one class.")
+        if self.classes.size and not 0 <= self.classes.min() <= self.classes.max() < len(self.entries):
+            raise ValueError("a painting's classes must be positions in its entries.")
+        if len(self.notes) != self.classes.size:
+            raise ValueError("a painting needs one note for each cell.")
+
+
+def legend(painting: Painting, theme: Theme = "light") -> tuple[LegendEntry, ...]:
+    """Make the legend of a painting.
+
+    Parameters
+    ----------
+    painting : Painting
+    theme : {"light", "dark"}
+
+    Returns
+    -------
+    tuple of LegendEntry
+        Classes without a cell keep their line, so that legends do not jump.
+    """
+    counts = np.bincount(painting.classes, minlength=len(painting.entries))
+    return tuple(
+        LegendEntry(
+            label=entry.label,
+            colour=colour(entry.role, theme),
+            mark=entry.mark,
+            cells=int(count),
+            ink=colour(ink_on(entry.role, theme), theme),
+        )
+        for entry, count in zip(painting.entries, counts, strict=True)
+    )
+
+
+def paint_set(mask: ArrayLike, *, inside: str, outside: str, title: str) -> Painting:
+    """Paint a released set.
+
+    Parameters
+    ----------
+    mask : (N,) bool
+    inside, outside : str
+        The words for in and out.
+    title : str
+
+    Returns
+    -------
+    Painting
+    """
+    classes = np.where(_mask(mask), 0, 1)
+    entries = (Entry(inside, "inside"), Entry(outside, "outside"))
+    return Painting(
+        classes, entries, _spread((f"Released: {inside}", f"Released: {outside}"), classes), title
+    )
+
+
+def paint_cells(count: int) -> Painting:
+    """Paint the cells of a domain alike, before anything is known of them.
+
+    Parameters
+    ----------
+    count : int
+        Number N of cells.
+
+    Returns
+    -------
+    Painting
+    """
+    note = "Cell of the public domain"
+    return Painting(np.zeros(count, dtype=np.int64), (Entry(note, "cell"),), (note,) * count, "")
+
+
+def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Painting:
+    """Paint the vote fractions of released paths.
+
+    Parameters
+    ----------
+    votes : (N,)
+        Multiples of 1/L in [0, 1].
+    paths : int
+        Number L of paths.
+    what : str
+        What a cell is when it is in, e.g. "at least £442,413".
+    title : str
+
+    Returns
+    -------
+    Painting
+        Up to five paths have a class for each count, more have classes of 20 %: nothing finer is shown than L
+        paths support, and one path is simply in or out.
+    """
+    fraction = np.asarray(votes, dtype=np.float64)
+    if paths < 1 or fraction.ndim != 1 or not np.all((fraction >= 0) & (fraction <= 1)):
+        raise ValueError("vote fractions must lie in [0, 1] and come from at least one path.")
+    if paths == 1:
+        return paint_set(fraction >= 0.5, inside=what, outside=f"not {what}", title=title)
+    counts = np.rint(fraction * paths).astype(np.int64)
+    notes = tuple(f"Released: {what} in {k} of {paths} paths" for k in range(paths + 1))
+    if paths <= 5:
+        entries = tuple(
+            Entry(f"in {k} of {paths} paths", role) for k, role in enumerate(steps("votes", paths + 1))
+        )
+        return Painting(counts, entries, _spread(notes, counts), title)
+    classes = np.where(counts == 0, 0, 1 + np.searchsorted(_SHARES, counts / paths - 1e-9))
+    labels = ("in none", "up to 20 %", "20 to 40 %", "40 to 60 %", "60 to 80 %", "over 80 % of paths")
+    entries = tuple(Entry(label, role) for label, role in zip(labels, steps("votes", 6), strict=True))
+    return Painting(classes, entries, _spread(notes, counts), title)
+
+
+def paint_three_way(ways: ArrayLike, *, threshold: str, title: str) -> Painting:
+    """Paint what is surely above, surely below, and cannot be told.
+
+    Parameters
+    ----------
+    ways : (N,)
+        1, -1 and 0; cells of the last also carry dots.
+    threshold : str
+        In words.
+    title : str
+
+    Returns
+    -------
+    Painting
+    """
+    way = np.asarray(ways)
+    if way.ndim != 1 or not np.isin(way, (-1, 0, 1)).all():
+        raise ValueError("three-way classes are +1 (above), 0 (cannot tell) and -1 (below).")
+    entries = (
+        Entry(f"surely above {threshold}", "above"),
+        Entry("cannot tell at this privacy", "unsure", "dots"),
+        Entry(f"surely below {threshold}", "below"),
+    )
+    classes = 1 - way.astype(np.int64)
+    notes = _spread([f"Released: {entry.label}" for entry in entries], classes)
+    return Painting(classes, entries, notes, title)
+
+
+def paint_field(
+    values: ArrayLike,
+    unit: str,
+    *,
+    title: str,
+    breaks: Sequence[float] | None = None,
+    threshold: float | None = None,
+) -> Painting:
+    """Paint a released field in classes.
+
+    Parameters
+    ----------
+    values : (N,)
+        In `unit`.
+    unit : str
+        Unit of measure.
+    title : str
+    breaks : sequence of float, optional
+        Increasing limits of the classes; by `field_breaks` without them. Give a release's breaks to the map
+        beside it as well, so that both have one legend.
+    threshold : float, optional
+        See `field_breaks`.
+
+    Returns
+    -------
+    Painting
+    """
+    field = np.asarray(values, dtype=np.float64)
+    if field.ndim != 1 or not np.all(np.isfinite(field)):
+        raise ValueError("a field must be a finite value for each cell.")
+    limits = list(field_breaks(field, threshold) if breaks is None else breaks)
+    if len(limits) >= CLASSES_OF_A_FIELD or any(a >= b for a, b in pairwise(limits)):
+        raise ValueError(f"breaks must increase and be at most {CLASSES_OF_A_FIELD - 1}.")
+    said = [format_value(limit, unit) for limit in limits]
+    labels = [
+        f"below {said[0]}" if said else "all cells",
+        *[f"{low} to {high}" for low, high in pairwise(said)],
+        *([f"{said[-1]} and more"] if said else []),
+    ]
+    entries = tuple(
+        Entry(label, role) for label, role in zip(labels, steps("field", len(labels)), strict=True)
+    )
+    notes = tuple(f"Released: {format_value(value, unit)}" for value in field.tolist())
+    return Painting(np.searchsorted(limits, field, side="right").astype(np.int64), entries, notes, title)
+
+
+def paint_difference(released: ArrayLike, baseline: ArrayLike, *, title: str) -> Painting:
+    """Paint where a released set and the non-private one differ; for the curator only.
+
+    Parameters
+    ----------
+    released, baseline : (N,) bool
+    title : str
+
+    Returns
+    -------
+    Painting
+        The two errors also carry marks: dots where the release claims too much, rings where too little.
+    """
+    claimed, private = _mask(released), _mask(baseline)
+    if claimed.shape != private.shape:
+        raise ValueError("the released set and the baseline must have the same cells.")
+    entries = (
+        Entry("in both", "agree_in"),
+        Entry("falsely in: released, not in the baseline", "falsely_in", "dots"),
+        Entry("falsely out: in the baseline, not released", "falsely_out", "rings"),
+        Entry("in neither", "agree_out"),
+    )
+    classes = np.where(claimed, np.where(private, 0, 1), np.where(private, 2, 3))
+    notes = _spread([f"Curator only: {entry.label}" for entry in entries], classes)
+    return Painting(classes, entries, notes, title)
+
+
+def as_baseline(painting: Painting, word: str = "Private baseline") -> Painting:
+    """Reword the tooltips of a painting that is not of a release.
+
+    Parameters
+    ----------
+    painting : Painting
+    word : str
+        What they call it.
+
+    Returns
+    -------
+    Painting
+    """
+    notes = tuple(note.replace("Released:", f"{word}:", 1) for note in painting.notes)
+    return Painting(painting.classes, painting.entries, notes, painting.title)
+
+
+def field_breaks(values: ArrayLike, threshold: float | None = None) -> tuple[float, ...]:
+    """Choose the limits of a field's classes.
+
+    Parameters
+    ----------
+    values : (N,)
+    threshold : float, optional
+        Replaces the limit nearest to it, so that the map shows where it is crossed.
+
+    Returns
+    -------
+    tuple of float
+        At most six, with about equally many cells between them, rounded to two or three digits.
+    """
+    field = np.asarray(values, dtype=np.float64)
+    field = field[np.isfinite(field)]
+    if field.size == 0:
+        return ()
+    wanted = np.quantile(field, np.arange(1, CLASSES_OF_A_FIELD) / CLASSES_OF_A_FIELD)
+    reach = float(field.max() - field.min())
+    if reach > 0:
+        digits = 1 - math.floor(math.log10(reach))
+        wanted = np.unique([round(limit, digits) for limit in wanted.tolist()])
+    limits = [limit for limit in np.unique(wanted).tolist() if field.min() < limit <= field.max()]
+    if threshold is not None and math.isfinite(threshold):
+        nearest = min(range(len(limits)), key=lambda k: abs(limits[k] - threshold), default=None)
+        if nearest is not None:
+            limits[nearest] = float(threshold)
+        else:
+            limits = [float(threshold)]
+    return tuple(sorted(set(limits)))
+
+
+def format_value(value: float, unit: str) -> str:
+    """Write a value with its unit as people do: £442,413, 20 µg/m3, 0.125 mg/kg.
+
+    Parameters
+    ----------
+    value : float
+    unit : str
+        Unit of measure.
+
+    Returns
+    -------
+    str
+    """
+    size = abs(value)
+    decimals = 0 if size >= 100 or value == int(value) else min(6, 2 - math.floor(math.log10(size)))
+    number = f"{size:,.{decimals}f}"
+    minus = "−" if value < 0 else ""
+    symbol = currency_sign(unit)
+    return f"{minus}{symbol}{number}" if symbol else f"{minus}{number} {unit}".strip()
+
+
+def _mask(values: ArrayLike) -> NDArray[np.bool_]:
+    mask = np.asarray(values)
+    if mask.dtype != np.bool_ or mask.ndim != 1:
+        raise ValueError("a set of cells is one boolean for each cell.")
+    return mask
+
+
+def _spread(notes: Sequence[str], classes: NDArray[np.int64]) -> tuple[str, ...]:
+    return tuple(notes[k] for k in classes.tolist())

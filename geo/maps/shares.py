@@ -1,0 +1,45 @@
+"""Paintings of probabilities and confidences: one share for each hexagon, in classes of 20 %."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from geo.maps.colours import steps
+from geo.maps.painting import Entry, Painting
+
+LIMITS = (0.2, 0.4, 0.6, 0.8)
+
+
+def paint_shares(shares: ArrayLike, *, what: str, title: str, word: str) -> Painting:
+    """Paint probabilities or confidences in classes of 20 %.
+
+    Parameters
+    ----------
+    shares : (N,)
+        In [0, 1].
+    what : str
+        What they are of, e.g. "above £442,413".
+    title : str
+    word : str
+        What they are, in tooltips.
+
+    Returns
+    -------
+    Painting
+    """
+    share = np.asarray(shares, dtype=np.float64)
+    if share.ndim != 1 or not np.all((share >= 0) & (share <= 1)):
+        raise ValueError("shares must be one number in [0, 1] for each cell.")
+    classes = np.searchsorted(LIMITS, share - 1e-9).astype(np.int64)
+    labels = ("up to 20 %", "20 to 40 %", "40 to 60 %", "60 to 80 %", "over 80 %")
+    entries = tuple(Entry(label, role) for label, role in zip(labels, steps("votes", 6)[1:], strict=True))
+    notes = tuple(f"Released: {what}, {word} {_per_cent(value)}" for value in share.tolist())
+    return Painting(classes, entries, notes, title)
+
+
+def _per_cent(share: float) -> str:
+    """A share to the nearest per cent, never quite none or all unless it is."""
+    if share in (0.0, 1.0):
+        return f"{share * 100:.0f} %"
+    return "under 1 %" if share < 0.005 else "over 99 %" if share > 0.995 else f"{share * 100:.0f} %"

@@ -1,0 +1,223 @@
+"""The printed map: a painting as PNG or PDF with legend, scale bar, north arrow, outline and attribution."""
+
+from __future__ import annotations
+
+import io
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from numpy.typing import NDArray
+
+from geo.context.surroundings import Surroundings
+from geo.coordinates.projection import project
+from geo.domains.domain import Domain
+from geo.domains.hexagons import boundary
+from geo.domains.polygons import rings
+from geo.maps.colours import Theme, colour, ink_on
+from geo.maps.painting import Entry, Painting
+from geo.maps.static_ground import draw_ground, draw_names, draw_own
+
+
+def draw_map(
+    domain: Domain,
+    painting: Painting,
+    *,
+    subtitle: str = "",
+    attribution: Sequence[str] = (),
+    around: Surroundings | None = None,
+    theme: Theme = "light",
+    width: float = 8.27,
+    dpi: int = 150,
+    kind: Literal["png", "pdf"] = "png",
+) -> bytes:
+    """Print a painting as a picture in the domain's own equal-area projection, north up at its middle.
+
+    Parameters
+    ----------
+    domain : Domain
+    painting : Painting
+    subtitle : str
+        The privacy facts.
+    attribution : sequence of str
+        One line for each source.
+    around : Surroundings, optional
+        Sea, borders and names to draw around and over the cells; their source gets a line of its own.
+    theme : {"light", "dark"}
+    width : float
+        Inches, A4 by default; the height follows the region's shape.
+    dpi : int
+        Dots per inch.
+    kind : {"png", "pdf"}
+        A picture, or a page for print whose shapes stay shapes.
+
+    Returns
+    -------
+    bytes
+        PNG or PDF. The same input gives the same bytes: nothing of machine or time is written into it.
+    """
+    if painting.classes.size != domain.size:
+        raise ValueError(f"the painting has {painting.classes.size} cells, the domain {domain.size}.")
+    polygons = _cells(domain)
+    outline = [project(ring, domain.crs) for ring in rings(domain.drawn_outline)]
+    corners = np.vstack([*polygons, *outline])
+    (west, south), (east, north) = corners.min(axis=0), corners.max(axis=0)
+    shape = float(np.clip((north - south) / (east - west), 0.3, 1.5))
+
+    heading = _wrapped(painting.title, 8.0 * width)
+    below = _wrapped(subtitle, 12.5 * width)
+    around = around or Surroundings()
+    named = [*attribution, *([around.source] if around.source else [])]
+    sources = [part for line in named for part in _wrapped(line, 16.0 * width)]
+    top = 0.3 + 0.26 * len(heading) + 0.18 * len(below)
+    side = 0.25
+    rows = len(painting.entries)
+    foot = 0.35 + 0.21 * rows + 0.16 * len(sources)
+    map_height = (width - 2 * side) * shape
+    height = top + map_height + foot
+    figure = Figure(figsize=(width, height), dpi=dpi, facecolor=colour("ground", theme))
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((side / width, foot / height, 1 - 2 * side / width, map_height / height))
+    axes.set_axis_off()
+    axes.set_aspect("equal")
+    pad = (0.04 if around.source else 0.01) * max(east - west, north - south)
+    axes.set_xlim(west - pad, east + pad)
+    axes.set_ylim(south - pad, north + pad)
+
+    draw_ground(axes, around, domain.crs, theme)
+    _draw_cells(axes, domain, painting, polygons, theme)
+    axes.add_collection(LineCollection(outline, colors=colour("halo", theme), linewidths=2.4))
+    axes.add_collection(LineCollection(outline, colors=colour("line", theme), linewidths=0.9))
+
+    draw_own(axes, around, domain.crs, theme)
+    draw_names(axes, around, domain.crs, theme)
+
+    ink = colour("line", theme)
+    left = side / width
+    for row, line in enumerate(heading):
+        _write(
+            figure, left, 1 - (0.2 + 0.26 * row) / height, line, color=ink, size=13, weight="bold", va="top"
+        )
+    for row, line in enumerate(below):
+        y = 1 - (0.24 + 0.26 * len(heading) + 0.18 * row) / height
+        _write(figure, left, y, line, color=ink, size=9, va="top")
+    handles = [_handle(entry, theme) for entry in painting.entries]
+    key = figure.legend(
+        handles,
+        [entry.label for entry in painting.entries],
+        loc="upper left",
+        bbox_to_anchor=(left, (foot - 0.05) / height),
+        borderaxespad=0.0,
+        borderpad=0.0,
+        frameon=False,
+        fontsize=9,
+        labelcolor=ink,
+        labelspacing=0.45,
+    )
+    for label in key.get_texts():
+        label.set_parse_math(False)
+    _scale_and_north(figure, east - west + 2 * pad, width, height, foot, side, ink)
+    for row, line in enumerate(reversed(sources)):
+        _write(figure, left, (0.12 + 0.16 * row) / height, line, color=ink, size=7, va="bottom")
+
+    buffer = io.BytesIO()
+    unsaid = {"png": ("Software",), "pdf": ("Creator", "Producer", "CreationDate")}[kind]
+    figure.savefig(
+        buffer, format=kind, dpi=dpi, facecolor=figure.get_facecolor(), metadata=dict.fromkeys(unsaid)
+    )
+    return buffer.getvalue()
+
+
+def round_length(longest: float) -> float:
+    """Round a length down to a plain number.
+
+    Parameters
+    ----------
+    longest : float
+        Positive.
+
+    Returns
+    -------
+    float
+        The largest 1, 2 or 5 times a power of ten that does not exceed it.
+    """
+    power = 10.0 ** math.floor(math.log10(longest))
+    return max(step * power for step in (1.0, 2.0, 5.0) if step * power <= longest * (1 + 1e-9))
+
+
+def _cells(domain: Domain) -> list[NDArray[np.float64]]:
+    """Projected outlines of all cells, metres; right across the antimeridian, where degrees would jump."""
+    outlines = [boundary(cell) for cell in domain.cells]
+    projected = project(np.vstack(outlines), domain.crs)
+    return np.split(projected, np.cumsum([len(outline) for outline in outlines])[:-1])
+
+
+def _draw_cells(
+    axes: Any, domain: Domain, painting: Painting, polygons: list[NDArray[np.float64]], theme: Theme
+) -> None:
+    for index, entry in enumerate(painting.entries):
+        members = np.flatnonzero(painting.classes == index)
+        if not members.size:
+            continue
+        face = colour(entry.role, theme)
+        # An edge in the cell's own colour closes the hair-lines that antialiasing leaves between cells.
+        chosen = [polygons[k] for k in members.tolist()]
+        axes.add_collection(PolyCollection(chosen, facecolors=face, edgecolors=face, linewidths=0.3))
+        if entry.mark:
+            x, y = domain.centres[members].T
+            solid = entry.mark == "dots"
+            ink = colour(ink_on(entry.role, theme), theme)
+            size = _mark_size(axes, domain)
+            axes.scatter(
+                x, y, s=size, c=ink if solid else "none", edgecolors="none" if solid else ink, linewidths=0.5
+            )
+
+
+def _mark_size(axes: Any, domain: Domain) -> float:
+    """Area of a mark in square points: a third of a cell across, but never less than a visible dot."""
+    inches = axes.get_position().width * axes.figure.get_figwidth()
+    points = 72.0 * inches * domain.spacing / (axes.get_xlim()[1] - axes.get_xlim()[0])
+    return float(max(0.4, (0.33 * points) ** 2))
+
+
+def _handle(entry: Entry, theme: Theme) -> Any:
+    patch = Patch(facecolor=colour(entry.role, theme), edgecolor=colour("line", theme), linewidth=0.5)
+    if not entry.mark:
+        return patch
+    solid = entry.mark == "dots"
+    ink = colour(ink_on(entry.role, theme), theme)
+    dot = Line2D([], [], linestyle="none", marker="o", markersize=3, color=ink)
+    dot.set_markerfacecolor(ink if solid else "none")
+    return (patch, dot)
+
+
+def _scale_and_north(
+    figure: Figure, metres: float, width: float, height: float, foot: float, side: float, ink: str
+) -> None:
+    """A scale bar of at most a quarter of the map, and a north arrow, at the right above the attribution."""
+    length = round_length(metres / 4.0)
+    share = length / metres * (1 - 2 * side / width)
+    right, level = 1 - side / width, (foot - 0.22) / height
+    bar = Line2D([right - share, right], [level, level], color=ink, linewidth=2, solid_capstyle="butt")
+    figure.add_artist(bar)
+    text = f"{length / 1000:g} km" if length >= 1000 else f"{length:g} m"
+    figure.text(right - share / 2, level - 0.06 / height, text, color=ink, size=8, ha="center", va="top")
+    arrow = right - share - 0.25 / width
+    figure.text(arrow, level - 0.02 / height, "↑", color=ink, size=12, ha="center", va="center")
+    figure.text(arrow, level - 0.06 / height - 0.06 / height, "N", color=ink, size=8, ha="center", va="top")
+
+
+def _write(figure: Figure, x: float, y: float, text: str, **style: Any) -> None:
+    """Text as it is: a dollar sign is a currency here, not the start of a formula."""
+    figure.text(x, y, text, parse_math=False, **style)
+
+
+def _wrapped(text: str, characters: float) -> list[str]:
+    return [part for line in text.splitlines() for part in textwrap.wrap(line, max(20, int(characters)))]

@@ -1,0 +1,197 @@
+"""Public outlines put right: the named parts of a file to choose among, exchanged axes turned back."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from geo.errors import DomainError
+from geo.regions.region import Source, read_document
+
+MOST_PARTS = 5_000  # names offered for choice
+_LABELS = ("name", "nom", "naam", "label", "title", "bezeichnung")
+
+
+def part_columns(source: Source) -> tuple[str, ...]:
+    """Find the columns of a GeoJSON file by whose texts a person can choose among its features.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or mapping
+        A path, the file's bytes, or the parsed object.
+
+    Returns
+    -------
+    tuple of str
+        Those that tell all features apart first, among them those that are called a name; then those that
+        name several features at once. Empty where the file has fewer than two features or no such column.
+
+    Raises
+    ------
+    DomainError
+        Where the file is not GeoJSON.
+    """
+    return _columns(_parts(read_document(source)))
+
+
+def part_names(source: Source, column: str = "") -> tuple[str, ...]:
+    """List the names of a GeoJSON file's features.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or mapping
+    column : str, optional
+        The column that holds them; without it the one that tells all features apart.
+
+    Returns
+    -------
+    tuple of str
+        Each once, increasing; empty where there are none.
+
+    Raises
+    ------
+    DomainError
+        Where the file is not GeoJSON.
+    """
+    return tuple(_groups(read_document(source), column))
+
+
+def chosen_parts(source: Source, names: Sequence[str], column: str = "") -> dict[str, Any]:
+    """Take some features of a GeoJSON file by their names.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or mapping
+    names : sequence of str
+        All features with one of these names are taken.
+    column : str, optional
+        The column that holds them; without it the one that tells all features apart.
+
+    Returns
+    -------
+    dict
+        A GeoJSON FeatureCollection.
+
+    Raises
+    ------
+    DomainError
+        For a name that no feature has, naming the nearest one.
+    """
+    document = read_document(source)
+    known = _groups(document, column)
+    if not known:
+        raise DomainError(
+            f"the region's file has no names in a column {column[:60]!r}: name the one that holds them, or "
+            "leave the features out."
+            if column
+            else "the region's file has no column of names that tells its features apart: name the one that "
+            "is meant, or leave the features out."
+        )
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}?" if near else f"choose among {', '.join([*known][:8])}."
+            raise DomainError(f"the region's file has no feature {name[:60]!r}: {hint}")
+    features = [one for name in dict.fromkeys(names) for one in known[name]]
+    shared = {"crs": document["crs"]} if "crs" in document else {}
+    return {"type": "FeatureCollection", **shared, "features": features}
+
+
+def exchanged(source: Source) -> dict[str, Any]:
+    """Exchange longitude and latitude in a GeoJSON file that has them the wrong way round.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or mapping
+
+    Returns
+    -------
+    dict
+        The same document with the first two numbers of every position exchanged.
+
+    Raises
+    ------
+    DomainError
+        Where the file is not GeoJSON.
+    """
+    document = dict(read_document(source))
+    document.pop("bbox", None)
+    turned: dict[str, Any] = _turned(document, 0)
+    return turned
+
+
+def _turned(thing: Any, depth: int) -> Any:
+    if depth > 12:
+        raise DomainError("the GeoJSON is nested too deeply: check the file with a GeoJSON validator.")
+    if isinstance(thing, Mapping):
+        return {
+            key: _positions(value, depth + 1) if key == "coordinates" else _turned(value, depth + 1)
+            for key, value in thing.items()
+            if key != "bbox"
+        }
+    return [_turned(one, depth + 1) for one in thing] if isinstance(thing, list) else thing
+
+
+def _positions(thing: Any, depth: int) -> Any:
+    if depth > 12 or not isinstance(thing, list):
+        return thing
+    if len(thing) >= 2 and all(isinstance(one, int | float) for one in thing[:2]):
+        return [thing[1], thing[0], *thing[2:]]
+    return [_positions(one, depth + 1) for one in thing]
+
+
+def _parts(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The features to choose among; none where there are fewer than two, or too many."""
+    given = document.get("features")
+    features = [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
+    some = document.get("type") == "FeatureCollection" and 2 <= len(features) <= MOST_PARTS
+    return features if some else []
+
+
+def _columns(features: list[Mapping[str, Any]]) -> tuple[str, ...]:
+    names = {str(name) for one in features for name in _properties(one)}
+    telling, shared = [], []
+    for column in names:
+        texts = [_text(one, column) for one in features]
+        if all(texts) and len(set(texts)) == len(texts):
+            telling.append(column)
+        elif len(set(texts) - {""}) >= 2:
+            shared.append(column)
+    by_name = [sorted(some, key=lambda column: (_rank(column), column)) for some in (telling, shared)]
+    return (*by_name[0], *by_name[1])
+
+
+def _groups(document: Mapping[str, Any], column: str) -> dict[str, list[Mapping[str, Any]]]:
+    """Features by their name, names increasing."""
+    features = _parts(document)
+    if not column:
+        first = next(iter(_columns(features)), "")
+        texts = [_text(one, first) for one in features]
+        if not all(texts) or len(set(texts)) < len(texts):
+            return {}
+        column = first
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for one in features:
+        if name := _text(one, column):
+            found.setdefault(name, []).append(one)
+    return dict(sorted(found.items()))
+
+
+def _rank(column: str) -> int:
+    """Columns that are called a name come first, then those whose name ends like one."""
+    low = column.lower()
+    if low in _LABELS:
+        return _LABELS.index(low)
+    return len(_LABELS) + (0 if low.endswith(("name", "nm")) else 1)
+
+
+def _properties(feature: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = feature.get("properties")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _text(feature: Mapping[str, Any], column: str) -> str:
+    """The entry of a column where it is a text, else nothing."""
+    value = _properties(feature).get(column)
+    return value.strip()[:120] if isinstance(value, str) else ""

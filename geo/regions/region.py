@@ -1,0 +1,390 @@
+"""Reading a public region: GeoJSON or a bounding box becomes one valid lon/lat MultiPolygon."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import shapely
+from shapely.geometry import MultiPolygon, Polygon, box
+from shapely.geometry.base import BaseGeometry
+
+from geo.coordinates.projection import is_lonlat, parse_crs, to_lonlat
+from geo.errors import CrsError, DomainError
+from geo.progress import Progress, silent
+from geo.regions.ragged import check_crossings, check_raggedness
+
+MAX_BYTES = 64 * 2**20
+MAX_VERTICES = 300_000
+_MANY_PARTS = 1_000
+MAX_LATITUDE = 85.0  # beyond it a web map has no picture and a cell may hold a pole
+
+Source = str | Path | bytes | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Region:
+    """A valid, non-empty region in WGS 84 degrees, and what had to be done to the input to get it.
+
+    Parameters
+    ----------
+    shape : MultiPolygon
+        Within longitudes -180 to 180 and latitudes -85 to 85, cut at the antimeridian.
+    notes : tuple of str
+        Sentences for the user, e.g. that a self-intersection was repaired.
+
+    Raises
+    ------
+    DomainError
+        Where the shape is empty, invalid or outside those bounds.
+    """
+
+    shape: MultiPolygon
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.shape.is_empty or self.shape.area <= 0:
+            raise DomainError("the region is empty: give a polygon that encloses an area.")
+        west, south, east, north = self.shape.bounds
+        if west < -180 or east > 180:
+            raise DomainError("the region leaves the longitudes -180 to 180: cut it at the antimeridian.")
+        if south < -MAX_LATITUDE or north > MAX_LATITUDE:
+            raise DomainError(
+                f"the region reaches beyond {MAX_LATITUDE:g} degrees of latitude, where web maps end: "
+                "choose a region further from the pole."
+            )
+        if not self.shape.is_valid:  # last, since it may take a second
+            raise _CrossedOutline("the region's outline crosses itself: give a valid polygon.")
+
+
+class _CrossedOutline(DomainError):
+    """An outline that must be repaired before it can be a region."""
+
+
+def region_from_geojson(source: Source, progress: Progress = silent) -> Region:
+    """Read the region of a GeoJSON Polygon, MultiPolygon, Feature, FeatureCollection or GeometryCollection.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or mapping
+        A path, the file's bytes, or the parsed object. Several polygons are united. A file with the older
+        `crs` member is converted to longitude and latitude.
+    progress : Progress
+        Called before each step; what it raises ends the work.
+
+    Returns
+    -------
+    Region
+
+    Raises
+    ------
+    DomainError
+        With one sentence for everything that is not a usable region, outlines that would take minutes to
+        check among them.
+    """
+    progress(0.0, "Reading the outline")
+    document = read_document(source)
+    members = list(_polygons(document))
+    if not members:
+        raise DomainError(
+            "the GeoJSON holds no polygon: give a Polygon or MultiPolygon of the public region."
+        )
+    vertices = sum(len(ring) for polygon in members for ring in polygon)
+    if vertices > MAX_VERTICES:
+        raise DomainError(
+            f"the region has {vertices:,} vertices, more than the {MAX_VERTICES:,} this program reads: "
+            "simplify the polygon, for example with mapshaper or QGIS."
+        )
+    crs = stated_crs(document)
+    notes: list[str] = []
+    polygons = [_polygon([_ring(ring, crs) for ring in polygon]) for polygon in members]
+    if crs is not None:
+        notes.append(f"The region was converted from {crs} to longitude and latitude.")
+    return _united(polygons, notes, progress)
+
+
+def region_from_bbox(
+    west: float, south: float, east: float, north: float, *, crosses_date_line: bool | None = None
+) -> Region:
+    """Make the region between two longitudes and two latitudes.
+
+    Parameters
+    ----------
+    west, south, east, north : float
+        Degrees.
+    crosses_date_line : bool, optional
+        True says that a box with west > east is meant to cross the date line (180 degrees), False that a
+        box wider than 180 degrees is meant not to. Without an answer both are questioned: they are more
+        often two numbers exchanged.
+
+    Returns
+    -------
+    Region
+
+    Raises
+    ------
+    DomainError
+        For boxes that are none, with the remedy.
+    """
+    values = [float(value) for value in (west, south, east, north)]
+    if not all(map(math.isfinite, values)):
+        raise DomainError("a bounding box needs four finite numbers: west, south, east, north in degrees.")
+    west, south, east, north = values
+    _check_degrees(np.array([[west, south], [east, north]]))
+    if south >= north:
+        raise DomainError(
+            f"the bounding box has south {south:g} and north {north:g}: south must be the smaller; "
+            "the order is west, south, east, north."
+        )
+    if west == east:
+        raise DomainError("the bounding box has no width: west and east are the same longitude.")
+    _ask_about_date_line(west, east, crosses_date_line)
+    if west < east:
+        return Region(MultiPolygon([box(west, south, east, north)]))
+    sides = [(west, 180.0), (-180.0, east)]
+    return Region(MultiPolygon([box(a, south, b, north) for a, b in sides if a < b]))
+
+
+def _ask_about_date_line(west: float, east: float, crosses: bool | None) -> None:
+    if west > east and not crosses:
+        raise DomainError(
+            f"the bounding box has west {west:g} and east {east:g}: exchange the two, or state that it "
+            "crosses the date line if that is meant."
+        )
+    if west < east and crosses:
+        raise DomainError(
+            f"a bounding box that crosses the date line has its west east of its east, not {west:g} and "
+            f"{east:g}: exchange the two, or state that it does not cross."
+        )
+    if east - west > 180.0 and crosses is None:
+        raise DomainError(
+            f"the bounding box is {east - west:g} degrees wide: exchange west and east if it is meant to "
+            "cross the date line, or state that it does not cross."
+        )
+
+
+def region_from_shape(shape: BaseGeometry) -> Region:
+    """Make a shapely polygon into a region.
+
+    Parameters
+    ----------
+    shape : Polygon or MultiPolygon
+        In WGS 84 degrees.
+
+    Returns
+    -------
+    Region
+
+    Raises
+    ------
+    DomainError
+        For anything else, and for shapes that enclose nothing.
+    """
+    if not isinstance(shape, Polygon | MultiPolygon):
+        raise DomainError(f"the region must be a polygon, got {shape.geom_type}.")
+    return _united([shape], [], silent)
+
+
+def read_document(source: Source) -> Mapping[str, Any]:
+    """Read a GeoJSON file, or take it as parsed: one object, whose parts nobody has looked at yet.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or mapping
+
+    Returns
+    -------
+    mapping
+
+    Raises
+    ------
+    DomainError
+        Where it cannot be read, is too large, or is no GeoJSON.
+    """
+    if isinstance(source, Mapping):
+        return source
+    try:
+        if isinstance(source, bytes):
+            raw = source
+        else:
+            path = Path(source)
+            raw = path.read_bytes() if path.stat().st_size <= MAX_BYTES else b" " * (MAX_BYTES + 1)
+    except OSError as problem:
+        reason = problem.strerror or type(problem).__name__
+        raise DomainError(f"the region file {source!s} cannot be read ({reason}).") from None
+    except ValueError:
+        raise DomainError("the region file's name is not a path.") from None
+    if len(raw) > MAX_BYTES:
+        raise DomainError(
+            f"the region file is larger than {MAX_BYTES // 2**20} MiB: simplify the polygon first."
+        )
+    try:
+        document = json.loads(raw.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise DomainError(
+            "the region file is not GeoJSON: export it as GeoJSON in longitude and latitude (EPSG:4326)."
+        ) from None
+    if not isinstance(document, dict):
+        raise DomainError("the region file is not GeoJSON: its top level must be an object with a type.")
+    return document
+
+
+def _polygons(thing: Any, depth: int = 0) -> Iterator[list[Any]]:
+    """The coordinate arrays of every polygon; anything else that has coordinates is refused."""
+    kind = thing.get("type") if isinstance(thing, Mapping) else None
+    if depth > 8 or not isinstance(kind, str):
+        raise DomainError("the GeoJSON has a part without a type: check the file with a GeoJSON validator.")
+    if kind in ("Polygon", "MultiPolygon"):
+        coordinates = thing.get("coordinates")
+        parts = [coordinates] if kind == "Polygon" else coordinates
+        if not isinstance(parts, list | tuple):
+            raise DomainError(f"the {kind} has no list of coordinates.")
+        for part in parts:
+            if not isinstance(part, list | tuple) or not all(isinstance(ring, list | tuple) for ring in part):
+                raise DomainError(f"the coordinates of the {kind} are not nested as rings of positions.")
+            if len(part) > 0:
+                yield list(part)
+    elif kind == "Feature":
+        if thing.get("geometry") is not None:
+            yield from _polygons(thing["geometry"], depth + 1)
+    elif kind in ("FeatureCollection", "GeometryCollection"):
+        parts = thing.get("features" if kind == "FeatureCollection" else "geometries")
+        if not isinstance(parts, list | tuple):
+            raise DomainError(f"the {kind} has no list of parts.")
+        for part in parts:
+            yield from _polygons(part, depth + 1)
+    else:
+        raise DomainError(
+            f"the region must be made of Polygon or MultiPolygon geometries, but the file has a {kind[:40]}: "
+            "draw the outline of the area as a polygon."
+        )
+
+
+def stated_crs(document: Mapping[str, Any]) -> str | None:
+    """Find the coordinate system that a GeoJSON object states against its standard.
+
+    Parameters
+    ----------
+    document : mapping
+        As parsed.
+
+    Returns
+    -------
+    str or None
+        Of the `crs` member of before 2016, where it is not plain longitude and latitude.
+
+    Raises
+    ------
+    DomainError
+        Where it is not known.
+    """
+    member = document.get("crs")
+    if member is None:
+        return None
+    try:
+        name = str(member["properties"]["name"])
+        parse_crs(name)
+    except (TypeError, KeyError, CrsError):
+        raise DomainError(
+            "the GeoJSON states a coordinate reference system that is not known: export it in longitude "
+            "and latitude (EPSG:4326)."
+        ) from None
+    return None if is_lonlat(name) else name
+
+
+def _ring(ring: Any, crs: str | None) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """(K, 2) closed ring in degrees, checked."""
+    try:
+        pairs = [(position[0], position[1]) for position in ring]
+        if not all(isinstance(x, int | float) and isinstance(y, int | float) for x, y in pairs):
+            raise TypeError
+        positions = np.array(pairs, dtype=np.float64)
+    except (TypeError, ValueError, IndexError, KeyError, OverflowError):
+        raise DomainError("a ring of the region holds something that is not a pair of numbers.") from None
+    if positions.shape[0] < 3:
+        raise DomainError("a ring of the region has fewer than three corners.")
+    if not np.all(np.isfinite(positions)):
+        raise DomainError("the region has coordinates that are not finite numbers.")
+    if crs is not None:
+        positions = np.column_stack(to_lonlat(positions[:, 0], positions[:, 1], crs))
+        if not np.all(np.isfinite(positions)):
+            raise DomainError(f"some corners of the region have no place on Earth when read as {crs}.")
+    _check_degrees(positions)
+    if not np.array_equal(positions[0], positions[-1]):
+        positions = np.vstack([positions, positions[:1]])
+    return positions
+
+
+def _check_degrees(lonlat: np.ndarray[Any, np.dtype[np.float64]]) -> None:
+    lon, lat = np.abs(lonlat[:, 0]).max(), np.abs(lonlat[:, 1]).max()
+    if lon <= 180.0 and lat <= 90.0:
+        return
+    if lon <= 90.0 and lat <= 180.0:
+        raise DomainError(
+            "the region's latitudes exceed 90 degrees while its longitudes do not: longitude and latitude "
+            "look swapped; GeoJSON wants longitude first."
+        )
+    if lon <= 360.0 and lat <= 90.0:
+        raise DomainError(
+            "the region has longitudes beyond 180 degrees: write them within -180 to 180 and cut the "
+            "region at the antimeridian (RFC 7946, section 3.1.9)."
+        )
+    raise DomainError(
+        f"the region's coordinates (up to {max(lon, lat):,.0f}) are not degrees of longitude and latitude: "
+        "they look projected, so convert the file to EPSG:4326 first."
+    )
+
+
+def _polygon(rings: list[Any]) -> Polygon:
+    return Polygon(rings[0], rings[1:])
+
+
+def _united(parts: list[Any], notes: list[str], progress: Progress) -> Region:
+    rings = [ring for part in parts for ring in _rings_of(part)]
+    if any(float(np.abs(np.diff(ring[:, 0])).max()) > 180.0 for ring in rings):
+        raise DomainError(
+            "an edge of the region jumps over more than 180 degrees of longitude: a region across the "
+            "antimeridian must be cut there into two polygons (RFC 7946, section 3.1.9)."
+        )
+    progress(0.2, "Checking the outline")
+    if rings:
+        check_raggedness(rings)
+    # Coordinates like 1e-288 divide by zero on the way to a valid answer: GEOS copes, numpy would warn.
+    with np.errstate(all="ignore"):
+        if len(parts) == 1 and (pieces := _pieces(parts[0])):
+            try:
+                return Region(MultiPolygon(pieces), tuple(notes))
+            except _CrossedOutline:
+                pass  # repaired below
+        if rings:
+            check_crossings(rings)
+        if not all(part.is_valid for part in parts):
+            progress(0.5, "Repairing the outline")
+            notes.append("The region's outline crossed or touched itself and was repaired.")
+            parts = [shapely.make_valid(part, method="structure", keep_collapsed=False) for part in parts]
+        progress(0.7, "Uniting the polygons")
+        # Many polygons hardly touch one another: uniting those that do is ten times as fast then.
+        unite = shapely.union_all if len(parts) <= _MANY_PARTS else shapely.disjoint_subset_union_all
+        pieces = _pieces(unite(parts))
+    if not pieces:
+        raise DomainError("the region encloses no area: its corners lie on a line or cancel out.")
+    return Region(MultiPolygon(pieces), tuple(notes))
+
+
+def _pieces(shape: BaseGeometry) -> list[Polygon]:
+    return [piece for piece in shapely.get_parts(shape) if isinstance(piece, Polygon) and piece.area > 0]
+
+
+def _rings_of(shape: Polygon | MultiPolygon) -> list[np.ndarray[Any, np.dtype[np.float64]]]:
+    """(K, 2) closed rings in degrees, empty ones left out."""
+    return [
+        np.asarray(ring.coords)[:, :2]
+        for piece in shapely.get_parts(shape)
+        for ring in (piece.exterior, *piece.interiors)
+        if not ring.is_empty
+    ]

@@ -1,0 +1,95 @@
+"""Opening a bundle: from the shelf of this installation, or from a file a person brings."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from pages.shared.session import workspace
+from pages.tour.view import is_shipped, tour
+from workflow.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
+from workflow.bundle.published.view import Viewer
+from workflow.errors import WorkflowError
+
+KEY = "opened-bundle"
+BROUGHT = "brought-bundle"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An opened bundle, and its zip where it stands on the shelf."""
+
+    viewer: Viewer
+    whole: Callable[[], bytes] | None = None
+
+
+def offered() -> tuple[ShelvedBundle, ...]:
+    """The shelf, and before it the shipped example where the visit or the address is about that."""
+    about = st.query_params.get("release"), workspace.current().release_id
+    return (tour().shelved, *shelf()) if any(map(is_shipped, about)) else shelf()
+
+
+def anything_chosen() -> bool:
+    """Whether there is a bundle to choose, of which one is opened, or a file was brought."""
+    return bool(offered()) or st.session_state.get(BROUGHT) is not None
+
+
+def ask_bundle() -> Opened | str | None:
+    """The bundle that a person opened, the sentence that says what is wrong with it, or None."""
+    known = offered()
+    wanted = None
+    if known:
+        wanted = st.selectbox(
+            "Published maps",
+            known,
+            index=_asked(known),
+            format_func=lambda bundle: bundle.title,
+            placeholder="choose one",
+            key="shelved",
+        )
+    upload = st.file_uploader(
+        "Or open a bundle file (.zip)" if known else "Open a bundle file (.zip)",
+        "zip",
+        help="It is checked before anything of it is shown: names, sizes, checksums, its statement, and that "
+        "its maps follow from its paths. Nothing in it is ever executed.",
+        key=BROUGHT,
+    )
+    try:
+        if upload is not None:
+            st.query_params.pop("release", None)
+            return Opened(_opened(f"upload {upload.file_id}", upload.getvalue()))
+        if wanted is not None:
+            st.query_params["release"] = wanted.name
+            return Opened(_opened(wanted.name, wanted.path), wanted.zipped)
+    except (WorkflowError, ValueError) as error:
+        return str(error)
+    return None
+
+
+def _asked(known: tuple[ShelvedBundle, ...]) -> int:
+    """The bundle that the address names, else the newest."""
+    name = st.query_params.get("release")
+    positions = [index for index, bundle in enumerate(known) if bundle.name == name]
+    return positions[0] if positions else 0
+
+
+def _opened(name: str, source: bytes | Path) -> Viewer:
+    """The same bundle is read once per session."""
+    held = st.session_state.get(KEY)
+    if held is None or held[0] != name:
+        held = (name, open_bundle(source))
+        st.session_state[KEY] = held
+    viewer: Viewer = held[1]
+    return viewer
+
+
+def embedded_label(viewer: Viewer) -> None:
+    """The label, made anew from the checked statement, in a frame that shares nothing with this page."""
+    page = base64.b64encode(viewer.bundle.label_html.encode()).decode()
+    st.iframe(
+        f"data:text/html;charset=utf-8;base64,{page}", height=1080, alt="The one-page label of the release"
+    )

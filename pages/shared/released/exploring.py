@@ -1,0 +1,84 @@
+"""Exploring a release: the stops of the threshold slider and the products a reader can choose."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from geo.maps.painting import (
+    Painting,
+    field_breaks,
+    format_value,
+    paint_field,
+    paint_set,
+    paint_three_way,
+    paint_votes,
+)
+from geo.maps.shares import paint_shares
+from workflow.bundle import Products
+from workflow.bundle.published.view import Viewer
+
+STOPS = 96
+PRODUCTS = {
+    "vote-set": "Released region",
+    "votes": "Share of paths",
+    "probability": "Probability",
+    "surely": "Confidence (all surer hexagons together)",
+    "three-way": "Above, below, cannot tell",
+    "vorobev": "Region of the expected area",
+    "inner": "Inner region (surely inside)",
+    "outer": "Outer region (possibly inside)",
+    "field": "Released values",
+}
+
+
+def threshold_stops(viewer: Viewer) -> tuple[float, ...]:
+    """Increasing thresholds for a slider, in the data's unit, with the published one among them.
+
+    They are even in response units and have three significant digits.
+    """
+    low, high = viewer.thresholds
+    response = viewer.bundle.response
+    ends = response.forward(np.array([low, high]))
+    values = response.value(np.linspace(ends[0], ends[1], STOPS))
+    rounded = {float(f"{value:.3g}") for value in values.tolist()}
+    return tuple(sorted({*(value for value in rounded if low <= value <= high), viewer.bundle.threshold}))
+
+
+def products_of(viewer: Viewer) -> dict[str, str]:
+    """The products that this number of paths supports, with their names on a screen."""
+    names = dict(PRODUCTS)
+    if viewer.count == 1:
+        for name in ("votes", "vorobev"):
+            del names[name]
+    if not viewer.confidences:
+        for name in ("three-way", "inner", "outer"):
+            del names[name]
+    if viewer.bundle.field is None:
+        del names["probability"]
+    if viewer.bundle.published.surely is None:
+        del names["surely"]
+    return names
+
+
+def paint(viewer: Viewer, products: Products, name: str, threshold: float, rounds: int) -> Painting:
+    """One product as a painting, with the words of its unit."""
+    said = format_value(threshold, viewer.unit)
+    what = f"{products.direction} {said}"
+    title = PRODUCTS[name]
+    if name == "votes":
+        return paint_votes(products.votes, viewer.count, what=what, title=title)
+    if name == "probability" and products.probability is not None:
+        return paint_shares(products.probability, what=what, title=title, word="a probability of")
+    if name == "surely" and products.surely is not None:
+        return paint_shares(
+            products.surely, what=f"all surer hexagons {what}", title=title, word="confidence"
+        )
+    if name == "three-way" and products.three_way is not None:
+        return paint_three_way(products.three_way, threshold=said, title=title)
+    if name == "field":
+        values = viewer.bundle.response.value(viewer.smoothed(rounds).mean(axis=0))
+        return paint_field(
+            values, viewer.unit, title=title, breaks=field_breaks(values, threshold), threshold=threshold
+        )
+    cells = products.sets().get(name, products.vote_set)
+    return paint_set(cells, inside=what, outside=f"not {what}", title=title)

@@ -1,0 +1,146 @@
+"""Access: which screens this process and this person may see."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.errors import StreamlitSecretNotFoundError
+
+from pages.shared.plain_text import plain
+from pages.shared.server.access_rules import Access, Locked, Secrets, decide, unloosened, verified_email
+from pages.shared.server.reach import Reach, reach
+from pages.shared.server.uploads import PrivateFolder
+
+_LOG = logging.getLogger(__name__)
+
+
+class _Process:
+    """What this process was started with; None under a test harness, which starts no server."""
+
+    started: Access | None = None
+
+
+def granted() -> Access:
+    """What the operator's environment, arguments, secrets and address allow as they stand now.
+
+    Raises
+    ------
+    Locked
+        Where they leave a doubt: then nothing is shown.
+    """
+    now = decide(
+        os.environ,
+        sys.argv[1:],
+        _secrets(),
+        st.get_option("server.address"),
+        st.get_option("server.allowedHosts"),
+    )
+    return unloosened(_Process.started, now)
+
+
+def granted_at_start() -> Access:
+    """The same for a server that is about to start: later, nothing may be opened that was closed now."""
+    _Process.started = granted()
+    return _Process.started
+
+
+def locked() -> bool:
+    """Draw the page of a locked app, where it is one; nothing else may be drawn then."""
+    try:
+        granted()
+    except Locked as error:
+        _LOG.error("Locked: %s", error)
+        st.title("Locked", anchor=False)
+        st.error(
+            "This app was not set up safely, so it shows nothing. Its operator finds the reason in the "
+            "server's log.",
+            icon=":material/lock:",
+        )
+        return True
+    return False
+
+
+def viewer_only() -> bool:
+    """Whether this process shows published bundles only (`HEXCURSION_MODE=viewer` or `app.py --viewer`).
+
+    A process that never offers a curator's screen needs no access to private data at all.
+    """
+    return granted().mode == "viewer"
+
+
+def sign_in_configured() -> bool:
+    """Whether curators have to sign in: the operator wrote an `[auth]` section into the secrets."""
+    return granted().sign_in
+
+
+def signed_in() -> bool:
+    """Whether the identity provider vouches for the person at the other end."""
+    return bool(st.user.is_logged_in)
+
+
+def may_curate() -> bool:
+    """Whether curator screens are open: not in a viewer's process, and only to curators where sign-in is on.
+
+    `curators` in a `[hexcursion]` section of the secrets, a list of e-mail addresses, narrows it down from
+    everybody whom the identity provider knows.
+    """
+    return granted().admits(_person())
+
+
+def _person() -> dict[str, Any]:
+    """What the identity provider says about the person at the other end."""
+    facts = {name: st.user.get(name) for name in ("email", "email_verified", "name")}
+    return {**facts, "is_logged_in": st.user.is_logged_in is True} if granted().sign_in else {}
+
+
+def _secrets() -> Secrets:
+    """The operator's secrets as Streamlit read them; files that exist but cannot be read are a fault."""
+    try:
+        return Secrets(st.secrets.to_dict())
+    except StreamlitSecretNotFoundError as error:
+        existing = [path for path in st.get_option("secrets.files") if os.path.lexists(path)]
+        if not existing:
+            return Secrets()
+        parsed = error.__cause__ or "it is neither a .toml file nor a folder of secrets."
+        return Secrets(fault=f"{Path(existing[0]).name}: {parsed}")
+    except (OSError, ValueError) as error:
+        return Secrets(fault=f"{type(error).__name__}.")
+
+
+def reach_of(uploads: PrivateFolder) -> Reach:
+    """Which files of this machine the session may name.
+
+    One folder or a list of them under `data` in the `[hexcursion]` section of the secrets, or in
+    HEXCURSION_DATA, limit it to what lies below them; without either, any path may be named while nobody
+    else can reach the app: it has no public name and no sign-in.
+    """
+    allowed = granted()
+    return reach(
+        None if allowed.data is None else list(allowed.data),
+        loopback=allowed.alone and allowed.mode == "curator",
+        uploads=uploads.path,
+    )
+
+
+def sign_in_panel() -> None:
+    """What a person sees in the side bar when sign-in is configured: the way in, or the way out."""
+    if viewer_only() or not sign_in_configured():
+        return
+    if not signed_in():
+        st.caption("The screens that read private data are for curators.")
+        st.button("Sign in as a curator", on_click=st.login, icon=":material/login:", width="stretch")
+        return
+    person = _person()
+    name = plain(person.get("name") or person.get("email") or "a curator")
+    if granted().admits(person):
+        st.caption(f"Signed in as {name}.")
+    elif verified_email(person) is None:
+        st.caption(f"Signed in as {name}, whose e-mail address the identity provider did not verify.")
+    else:
+        st.caption(f"Signed in as {name}, who is not on the list of curators.")
+    st.button("Sign out", on_click=st.logout, icon=":material/logout:", width="stretch")

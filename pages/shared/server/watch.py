@@ -1,0 +1,145 @@
+"""The watch: notes what each connection is used for, and frees sessions that nobody uses any more."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+import types
+from collections.abc import Callable
+
+from streamlit import runtime
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.state import SessionState
+
+from pages.shared.server.gate import Application, Message, Receive, Scope, Send
+from pages.shared.server.idle import IdleSessions
+
+GOING_AWAY = 1001
+
+
+class Connections:
+    """The open connections and the sessions they belong to.
+
+    Parameters
+    ----------
+    idle
+        Decides which sessions are due.
+    free
+        What frees a session, by its id; Streamlit's runtime and `forget` unless given.
+    """
+
+    def __init__(self, idle: IdleSessions, free: Callable[[str], None] | None = None) -> None:
+        self.idle = idle
+        self._free = free or self._free_in_runtime
+        self._ends: dict[str, asyncio.Event] = {}
+        self._states: dict[str, SessionState] = {}
+
+    def opened(self, session: str, end: asyncio.Event) -> None:
+        """Note a connection; setting `end` ends it."""
+        self._ends[session] = end
+        self.idle.heard(session)
+        if runtime.exists():
+            known = runtime.get_instance().get_app_session(session)
+            if known is not None:
+                self._states[session] = known.session_state
+
+    def closed(self, session: str, end: asyncio.Event) -> None:
+        """Note that a connection ended; a newer one of the same session stays."""
+        if self._ends.get(session) is end:
+            del self._ends[session]
+            self.idle.left(session)
+
+    async def keep_freeing(self) -> None:
+        """Free what is due, for as long as the server runs.
+
+        A tab that is still open loses its connection, connects anew, and says that what was there is gone.
+        """
+        while True:
+            await asyncio.sleep(self.idle.every)
+            for session in self.idle.due():
+                self._free(session)
+                end = self._ends.get(session)
+                if end is not None:
+                    end.set()
+
+    def _free_in_runtime(self, session: str) -> None:
+        runtime.get_instance().close_session(session)
+        state = self._states.pop(session, None)
+        if state is not None:
+            forget(state)
+
+
+def forget(state: SessionState) -> None:
+    """Let go of everything in a session's state: private records, results, uploads.
+
+    Closing the session is not enough: Streamlit's loop remembers the last session it served, and the names
+    of the last script that ran stay in `__main__` until another one runs.
+    """
+    state.clear()
+    state._new_widget_state.widget_metadata.clear()  # what buttons would call, and with what
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    gc.collect()  # what refers to itself
+
+
+class Watch:
+    """ASGI middleware that tells `Connections` what happens."""
+
+    def __init__(self, app: Application, connections: Connections) -> None:
+        self.app = app
+        self.connections = connections
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a connection on until either side ends it, or until it is to be freed."""
+        if scope["type"] != "websocket":
+            await self.app(scope, receive, send)
+            return
+        end = asyncio.Event()
+        session: str | None = None
+        over = False
+
+        async def receiving() -> Message:
+            message = await _first(receive, end)
+            if session is not None and message["type"] == "websocket.receive":
+                self.connections.idle.heard(session)
+            return message
+
+        async def sending(message: Message) -> None:
+            nonlocal session, over
+            over = over or message["type"] == "websocket.close"
+            if session is None and message.get("bytes"):
+                session = session_of(message["bytes"])
+                if session is not None:
+                    self.connections.opened(session, end)
+            await send(message)
+
+        try:
+            await self.app(scope, receiving, sending)
+        finally:
+            if session is not None:
+                self.connections.closed(session, end)
+        if end.is_set() and not over:
+            await send({"type": "websocket.close", "code": GOING_AWAY})
+
+
+def session_of(payload: bytes) -> str | None:
+    """The id of the session that a message to the browser begins, None for any other message."""
+    message = ForwardMsg()
+    message.ParseFromString(payload)
+    if message.WhichOneof("type") != "new_session":
+        return None
+    return message.new_session.initialize.session_id or None
+
+
+async def _first(receive: Receive, end: asyncio.Event) -> Message:
+    """The next message from the browser, or the end of the connection if that comes first."""
+    incoming = asyncio.ensure_future(receive())
+    ending = asyncio.ensure_future(end.wait())
+    try:
+        await asyncio.wait({incoming, ending}, return_when=asyncio.FIRST_COMPLETED)
+        if incoming.done():
+            return incoming.result()
+        return {"type": "websocket.disconnect", "code": GOING_AWAY}
+    finally:
+        for task in (incoming, ending):
+            task.cancel()  # changes nothing for the one that is done

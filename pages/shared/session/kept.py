@@ -1,0 +1,69 @@
+"""Kept choices: what is public among the choices, held by the browser's tab over a reload, and read back."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pages.shared.session.workspace import Workspace
+from workflow.errors import WorkflowError
+from workflow.settings import field
+from workflow.words import quantity
+
+# What a reader of a release would be told anyway; no file, no column, nothing computed from private data.
+OF_THE_VALUES = ("threshold", "direction")
+NAMES = (
+    *OF_THE_VALUES, "bbox", "resolution", "crosses_date_line", "unit", "epsilon", "delta", "paths",
+    "mechanisms", "priors", "objective", "quick",
+)  # fmt: skip
+ABOUT = ("kind", "value_name", "value_unit")
+LONGEST = 4_000  # characters
+
+
+def text_of(work: Workspace) -> str:
+    """The public choices as a text for the browser's tab; "" while there are no data to choose for."""
+    if work.private is None or work.generated:
+        return ""
+    about = {"kind": work.kind, **{name: work.choices.get(name, "") for name in ABOUT[1:]}}
+    chosen = {name: work.choices[name] for name in NAMES if work.choices.get(name) is not None}
+    return json.dumps({"about": about, "choices": chosen})
+
+
+def read(text: str) -> dict[str, Any]:
+    """What a tab gives back: a person may have changed it, so each choice is checked, and a bad one left."""
+    try:
+        found = json.loads(text[:LONGEST])
+        about, chosen = dict(found["about"]), dict(found["choices"])
+    except (ValueError, TypeError, KeyError):
+        return {}
+    good: dict[str, Any] = {name: str(about.get(name, "")) for name in ABOUT}
+    for name in NAMES:
+        if name in chosen:
+            value = chosen[name]
+            try:
+                good[name] = field(name).check(tuple(value) if isinstance(value, list) else value)
+            except WorkflowError:
+                continue
+    return good
+
+
+def give_back(work: Workspace, kept: dict[str, Any]) -> None:
+    """Put kept choices under those that came with the data; the question only for the same values."""
+    about = {"kind": work.kind, **{name: work.choices.get(name, "") for name in ABOUT[1:]}}
+    same = all(kept.get(name) == about[name] for name in ABOUT)
+    names = [name for name in NAMES if same or name not in OF_THE_VALUES]
+    work.choices = {**{name: kept[name] for name in names if name in kept}, **work.choices}
+
+
+def words_of(kept: dict[str, Any]) -> str:
+    """What is kept, in one line; "" for nothing."""
+    said = []
+    if "threshold" in kept:
+        said.append(f"the threshold {quantity(kept['threshold'], kept.get('value_unit', ''))}")
+    if "bbox" in kept:
+        said.append("the bounding box")
+    if "resolution" in kept:
+        said.append(f"resolution {kept['resolution']}")
+    if "epsilon" in kept:
+        said.append(f"ε {kept['epsilon']:g}")
+    return ", ".join(said)

@@ -1,0 +1,303 @@
+"""The workspace: what one browser session has decided and computed so far; nothing of it is shared."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import weakref
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import streamlit as st
+
+from data_loaders import owner_word_of
+from geo import Domain
+from geo.context.own_layers import OwnLayer
+from pages.data.previews import Preview
+from pages.data.public_files import Fetched
+from pages.hexagons.places import Box, Stray, stray
+from pages.release.releasing import new_session
+from pages.shared.computing.jobs import Job
+from pages.shared.server.uploads import PrivateFolder
+from pages.shared.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
+from pages.start.finished import Finished
+from pages.tour.view import is_shipped
+from workflow import words
+from workflow.bundle.published.view import Viewer
+from workflow.errors import WorkflowError
+from workflow.project.baseline import Baseline
+from workflow.project.example import is_example
+from workflow.project.load import Project
+from workflow.search.choice import Choice
+from workflow.search.task import Scored
+from workflow.search.tuning import Tuned
+from workflow.settings.model import ReleaseSettings, SourceSettings
+
+KEY = "workspace"
+_MARKS = itertools.count()
+NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A finished search: the loaded project, what was found, and the design that is to be released.
+
+    scored  what the chosen design costs and achieves; None for the search's own
+    """
+
+    project: Project
+    tuned: Tuned
+    choice: Choice
+    scored: Scored | None = None
+
+
+@dataclass(frozen=True)
+class Explored:
+    """A release being explored; the baseline is for the curator's eyes only."""
+
+    viewer: Viewer
+    baseline: Baseline
+
+
+@dataclass
+class Workspace:
+    """Mutable state of one session, filled from left to right along the main path.
+
+    mark         a number of its own, for the keys of widgets that belong to these data
+    session      a token of its own, by which the ledger tells a second click from a second release
+    choices      settings made so far, under the names of `ReleaseSettings`
+    folder, uploads   the session's files, and which of them stands in which upload widget
+    private, reference   previews of the two sources, for the curator's eyes
+    domain       the public cells, and `asked_domain` what they were made from
+    layers       public layers of the curator's own, drawn over every map of these data
+    job          a search under way; `found` what the last one found
+    release_id   the release drawn from it, once; `explored` is filled when it is first looked at
+    budget_text  what the ledger said last about these data
+    download     public files on their way
+    lost         the page was reloaded and had held data before
+    kept         public choices of before a reload, until data are read again
+    finished     releases of this visit that were put aside
+    answers      what the curator answered to the leak check, by question
+    seen         the data whose map without privacy was shown in this visit
+    strayed      the area and the rows that were last compared, and what came of it
+    other_tab    the same browser has the app open in another tab
+    chosen_by_looking   the design was changed after that map had been shown
+    releasing    held by whoever releases: a second click waits, and finds it done
+    """
+
+    mark: int = field(default_factory=lambda: next(_MARKS))
+    session: str = field(default_factory=new_session)
+    choices: dict[str, Any] = field(default_factory=dict)
+    folder: PrivateFolder = field(default_factory=PrivateFolder)
+    uploads: dict[str, str] = field(default_factory=dict)
+    private: Preview | None = None
+    reference: Preview | None = None
+    domain: Domain | None = None
+    layers: tuple[OwnLayer, ...] = ()
+    asked_domain: tuple[str | None, Box | None, int] | None = None
+    job: Job[tuple[Project, Tuned]] | None = None
+    found: Found | None = None
+    release_id: str | None = None
+    explored: Explored | None = None
+    budget_text: str | None = None
+    example_job: Job[Finished] | None = None
+    download: Job[Fetched] | None = None
+    lost: bool = False
+    kept: dict[str, Any] = field(default_factory=dict)
+    finished: list[str] = field(default_factory=list)
+    answers: dict[str, Any] = field(default_factory=dict)
+    seen: set[SourceSettings] = field(default_factory=set)
+    strayed: tuple[Domain, Preview, Stray | None] | None = field(default=None, repr=False)
+    other_tab: bool = False
+    chosen_by_looking: bool = False
+    releasing: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def generated(self) -> bool:
+        """Whether the private data were made by a program."""
+        return self.private is not None and self.private.generated
+
+    @property
+    def kind(self) -> str:
+        """What the private data are: "example", "sales" or "sensors"; "" while there are none."""
+        source = self.choices.get("data")
+        if source is None or self.private is None:
+            return ""
+        return "example" if is_example(source) else "sales" if source.is_sales else "sensors"
+
+    @property
+    def record_word(self) -> str:
+        """What one point record is: a whole sensor or person where each has one, otherwise a row's word."""
+        owner = self.choices.get("owner")
+        if owner is not None and self.choices.get("records_per_owner") == 1:
+            return str(owner_word_of(owner))
+        return "record" if self.private is None else self.private.kind
+
+    @property
+    def at_risk(self) -> bool:
+        """Whether closing the page now would lose private work that was never released."""
+        return self.private is not None and not self.generated and self.release_id is None
+
+    def settings(self) -> ReleaseSettings:
+        """All choices as one valid value; `WorkflowError` says what is missing or impossible."""
+        if "data" not in self.choices:
+            raise WorkflowError(f"First finish the step {DATA.title}.")
+        if self.choices.get("region") is None and self.choices.get("bbox") is None:
+            raise WorkflowError(f"First finish the step {HEXAGONS.title}.")
+        if "threshold" not in self.choices:
+            raise WorkflowError(f"The threshold is missing: give it on the screen {PRIVACY.title}.")
+        return ReleaseSettings(**self.choices)
+
+    def renewed(self) -> Workspace:
+        """An empty workspace that holds the same uploads."""
+        return Workspace(
+            folder=self.folder, uploads=self.uploads, seen=self.seen, finished=self.finished,
+            other_tab=self.other_tab,
+        )  # fmt: skip
+
+    def saw_baseline(self) -> None:
+        """Note that the map without privacy of these data was shown."""
+        self.seen.add(self.choices["data"])
+
+    def design_changed(self) -> None:
+        """Note a new search or another design: made by looking, where the map without privacy was shown."""
+        if self.choices.get("data") in self.seen:
+            self.chosen_by_looking = True
+            self.choose(looked=True)
+            self.say_looked(True)
+
+    def keep_public_choices(self, other: Workspace) -> None:
+        """Take over area, threshold and budget from before, where the data are of the same kind."""
+        if self.kind in ("", "example") or other.kind != self.kind:
+            return
+        named = ("value_name", "value_unit")
+        same = all(self.choices.get(name) == other.choices.get(name) for name in named)
+        drop = {
+            "data",
+            "reference",
+            "reference_public",
+            "title",
+            "owner",
+            "records_per_owner",
+            "places_public",
+            *named,
+        }
+        drop |= set() if same else {"threshold", "direction", "centre", "clip"}
+        kept = {name: value for name, value in other.choices.items() if name not in drop}
+        if not self.choices.get("reference_public"):
+            kept.pop("prior_mean", None)
+            kept.pop("public_counts", None)
+        self.choices = {**kept, **self.choices}
+        self.domain, self.asked_domain, self.layers = other.domain, other.asked_domain, other.layers
+
+    def adopt(self, settings: ReleaseSettings) -> None:
+        """Take every choice from settings."""
+        self.choices = {item.name: getattr(settings, item.name) for item in fields(settings)}
+        self.asked_domain = (settings.region, settings.bbox, settings.resolution)
+
+    def choose(self, **changes: Any) -> None:
+        """Make choices; what was computed from other ones before is forgotten when it no longer fits."""
+        self.choices.update(changes)
+
+    def fits(self) -> bool:
+        """Whether the search result at hand answers the settings as they stand now."""
+        try:
+            return self.found is not None and self.settings() == self.found.project.settings
+        except WorkflowError:
+            return False
+
+    def decided(self, step: Screen) -> str | None:
+        """What was decided on a step, in one line; None while it is open."""
+        if step == DATA and self.private is not None:
+            made = "generated " if self.generated else ""
+            return f"{self.private.size:,} {made}{self.private.kind}s"
+        if step == HEXAGONS and self.domain is not None:
+            return f"{words.plural(self.domain.size, 'cell')} of resolution {self.domain.resolution}"
+        if step == PRIVACY and self.found is not None and (self.fits() or self.release_id is not None):
+            project = self.found.project
+            slack = words.one_in(project.delta)
+            return f"one {project.settings.unit_word}, ε {project.settings.epsilon:g}, δ {slack}"
+        if step == RELEASE and self.release_id is not None:
+            return "the finished example" if is_shipped(self.release_id) else f"released as {self.release_id}"
+        return None
+
+    def missing_for(self, step: Screen) -> str | None:
+        """Why a step cannot be opened yet, or None."""
+        if step == PRIVACY and self.stray() is not None:
+            return "No row lies inside the area: mend that on the step Hexagons first."
+        earlier = NEEDS.get(step)
+        if earlier is None or self.decided(earlier) is not None or (step == PUBLISH and self.finished):
+            return None
+        return f"First finish the step {earlier.title}."
+
+    def stray(self) -> Stray | None:
+        """Why no row lies inside the area; None where one does."""
+        if self.domain is None or self.private is None:
+            return None
+        known = self.strayed
+        if known is None or known[0] is not self.domain or known[1] is not self.private:
+            known = self.strayed = (self.domain, self.private, stray(self.domain, self.private))
+        return known[2]
+
+    def budget_line(self) -> str | None:
+        """What the ledger says about the data at hand, in one line."""
+        return self.budget_text
+
+    def retitle(self, title: str) -> None:
+        """Give the planned release a title; nothing else changes."""
+        self._restate(title=title.strip())
+
+    def say_looked(self, looked: bool) -> None:
+        """Note whether the design was chosen by looking; what was found stays, what is said of it changes."""
+        if self.found is not None and looked != self.found.project.settings.looked:
+            self._restate(looked=looked)
+
+    def accept_low_agreement(self, accepted: bool) -> None:
+        """Note whether a map that is expected to be poor is released all the same."""
+        self._restate(accept_low_agreement=accepted)
+
+    def show_layers(self, layers: tuple[OwnLayer, ...], paths: list[str], columns: list[str]) -> None:
+        """Draw public layers over the map and publish them with it; the design stays."""
+        changes = {"layers": tuple(paths), "label_columns": tuple(columns)}
+        self.layers = layers
+        self.choose(**changes)
+        if self.found is not None:
+            settings = self.found.project.settings.with_changes(**changes)
+            project = replace(self.found.project, settings=settings, layers=layers)
+            self.found = replace(self.found, project=project)
+
+    def _restate(self, **changes: Any) -> None:
+        """Change what is said of the design that was found; it stays."""
+        if self.found is not None:
+            settings = self.found.project.settings.with_changes(**changes)
+            self.found = replace(self.found, project=replace(self.found.project, settings=settings))
+            self.choose(**changes)
+
+    def ends_with(self, job: Job[Any]) -> None:
+        """Let a session that ends take its computation with it."""
+        weakref.finalize(self, job.cancel)
+
+    def plan_another(self) -> None:
+        """Put the finished release aside, to plan a further one of the same data."""
+        if self.release_id is not None:
+            self.finished.append(self.release_id)
+        self.release_id = self.explored = None
+
+
+def current() -> Workspace:
+    """The workspace of this browser session."""
+    if KEY not in st.session_state:
+        st.session_state[KEY] = Workspace()
+    workspace: Workspace = st.session_state[KEY]
+    return workspace
+
+
+def put(workspace: Workspace) -> Workspace:
+    """Make this the session's workspace."""
+    st.session_state[KEY] = workspace
+    return workspace
+
+
+def start_over() -> Workspace:
+    """Forget every choice and result of this session; its uploads can be chosen again."""
+    return put(current().renewed())

@@ -1,0 +1,1 @@
+"""What people read in a bundle: the label with its picture, README, attribution, registry entry."""

@@ -1,0 +1,1 @@
+"""The single files of a bundle: names and sizes, and how each is written and read again."""

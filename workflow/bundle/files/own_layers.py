@@ -1,0 +1,90 @@
+"""The curator's public layers in a bundle: written as GeoJSON, and read again within limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from geo import GeoError, geometry_dict
+from geo.context.own_layers import DECIMALS, MOST_FEATURES, Feature, OwnLayer, check_amount
+from geo.context.own_reading import shape_of
+from geo.domains.areas import Areas, areas_of
+from geo.domains.domain import Domain
+from geo.domains.polygons import multipolygon
+from geo.export.geojson import collection_bytes
+from workflow.bundle.errors import BundleError
+from workflow.bundle.files import layout
+from workflow.bundle.untrusted.strict import strict_json
+
+DECLARED = "Public layers that the curator declared to be public. They do not follow from the released paths."
+
+
+def layers_bytes(layers: Sequence[OwnLayer]) -> bytes:
+    """GeoJSON with a feature for each thing, its layer and its label as properties."""
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"layer": layer.name, "label": one.label},
+            "geometry": _geometry(one),
+        }
+        for layer in layers
+        for one in layer.features
+    ]
+    return collection_bytes({"type": "FeatureCollection", "declared": DECLARED, "features": features})
+
+
+def read_layers(content: bytes) -> tuple[OwnLayer, ...]:
+    """The layers of a bundle that anyone may have made; BundleError for what no release writes."""
+    collection: Any = strict_json(content, layout.LAYERS)
+    features = collection.get("features") if isinstance(collection, dict) else None
+    if not isinstance(features, list) or not 1 <= len(features) <= MOST_FEATURES:
+        raise BundleError(f"{layout.LAYERS} must hold 1 to {MOST_FEATURES:,} features.")
+    found: dict[str, list[Feature]] = {}
+    try:
+        for feature in features:
+            layer, one = _feature(feature)
+            found.setdefault(layer, []).append(one)
+        layers = tuple(OwnLayer(name, tuple(members)) for name, members in found.items())
+        check_amount(layers)
+    except GeoError as error:
+        raise BundleError(f"{layout.LAYERS} cannot be used: {error}") from error
+    return layers
+
+
+def named_areas_of(layers: Sequence[OwnLayer], domain: Domain) -> Areas | None:
+    """The named polygons of the layers and their parts of the hexagons; None where there are none."""
+    named: dict[str, list[BaseGeometry]] = {}
+    for layer in layers:
+        for one in layer.areas:
+            named.setdefault(one.label, []).append(one.shape)
+    if not named:
+        return None
+    shapes = [multipolygon(shapely.union_all(parts)) for parts in named.values()]
+    found = areas_of([*named], shapes, domain)
+    inside = found.weights.sum(axis=1) > 0.0
+    return found.part(inside) if bool(inside.any()) else None
+
+
+def _feature(feature: Any) -> tuple[str, Feature]:
+    properties = feature.get("properties") if isinstance(feature, dict) else None
+    if not isinstance(properties, dict) or set(properties) != {"layer", "label"}:
+        raise BundleError(f"every feature of {layout.LAYERS} has a layer and a label, and nothing else.")
+    layer, label = properties["layer"], properties["label"]
+    if not isinstance(layer, str) or not isinstance(label, str):
+        raise BundleError(f"layer and label of a feature of {layout.LAYERS} are texts.")
+    return layer, Feature(label, shape_of(feature.get("geometry"), layer))
+
+
+def _geometry(one: Feature) -> dict[str, Any]:
+    if one.kind == "area":
+        made = geometry_dict(multipolygon(one.shape))
+    else:
+        made = dict(shapely.geometry.mapping(one.shape))
+    return {"type": made["type"], "coordinates": _rounded(made["coordinates"])}
+
+
+def _rounded(part: Any) -> Any:
+    return [_rounded(one) for one in part] if isinstance(part, list | tuple) else round(float(part), DECIMALS)

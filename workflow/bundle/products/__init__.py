@@ -1,0 +1,1 @@
+"""What follows from released paths at a threshold: sets, regions, certainty, shares of areas."""

@@ -1,0 +1,22 @@
+"""Which regions a bundle draws: single paths first, then the sets that summarise all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workflow.bundle.products.at_threshold import Bools, Products
+
+# A dissolved region is written for this many paths; all paths are in the Parquet file.
+MAX_PATH_REGIONS = 50
+
+
+def region_list(products: Products) -> list[tuple[dict[str, Any], Bools]]:
+    """(properties, members) of every region, in the order of the file."""
+    named: list[tuple[str, int | None, Bools]] = [
+        ("path", k + 1, members) for k, members in enumerate(products.paths[:MAX_PATH_REGIONS])
+    ]
+    named += [(name, None, members) for name, members in products.sets().items()]
+    return [
+        ({"product": name, "path": path, "cells": int(members.sum())}, members)
+        for name, path, members in named
+    ]

@@ -1,0 +1,198 @@
+"""A site of published maps: an index, a page for each release and its files, for any web server."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from pathlib import Path
+
+from geo.context.surroundings import around
+from workflow import words
+from workflow.bundle.errors import BundleError
+from workflow.bundle.files import layout
+from workflow.bundle.files.archive import contents_of, zip_bytes_to
+from workflow.bundle.page.facts import answer, place, three_facts, title_of
+from workflow.bundle.page.html import RESOURCES
+from workflow.bundle.published.offers import offers, page_of, slug
+from workflow.bundle.reading.read import Bundle, bundle_from_contents
+
+INDEX = "index.html"
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(?:/[A-Za-z0-9._~/-]*)?")
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """One release of a site: its folder, its bundle, and titles and sizes of its files by name."""
+
+    folder: str
+    bundle: Bundle
+    files: Mapping[str, tuple[str, int]]
+
+
+def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
+    """Bundles among the given files and folders, and in folders of bundles; a zip beside its folder once.
+
+    Raises BundleError where there is none.
+    """
+    found: list[Path] = []
+    for source in sources:
+        if not source.is_dir() or (source / layout.STATEMENT).is_file():
+            found.append(source)
+            continue
+        inside = sorted(path for path in source.iterdir() if not path.name.startswith("."))
+        folders = [path for path in inside if (path / layout.STATEMENT).is_file()]
+        unpacked = {path.name for path in folders}
+        zips = [path for path in inside if path.suffix == ".zip" and path.stem not in unpacked]
+        if not folders and not zips:
+            raise BundleError(f"There is no bundle in {source}: name a bundle or a folder of bundles.")
+        found += [*folders, *zips]
+    return tuple(found)
+
+
+def write_site(sources: Sequence[Path], out: Path, address: str = "") -> tuple[str, ...]:
+    """Write the site into a new folder, whole or not at all; the folders of its releases.
+
+    Every page, layer and table is made anew from what was checked, and so is what people open of the bundle
+    itself. Nothing in the site asks another machine for anything.
+
+    Parameters
+    ----------
+    sources
+        bundles, and folders of bundles
+    out
+        a folder that does not exist yet
+    address
+        where the site will stand, for the cards that are shown of links to it; "" where that is not known
+    """
+    if address and not _ADDRESS.fullmatch(address):
+        raise BundleError("Give the site's address as https://host/folder, without a query.")
+    if os.path.lexists(out):
+        raise BundleError(f"{out} exists already: name a new folder, nothing is overwritten.")
+    bundles = find_bundles(sources)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    except OSError as error:
+        raise BundleError(f"No site can be written in {out.parent}: {error.strerror}.") from error
+    try:
+        listed: list[Listed] = []
+        for path in bundles:
+            listed.append(_write_release(path, work, {one.folder for one in listed}, address))
+        listed.sort(
+            key=lambda one: (str(one.bundle.statement["release"]["created"]), one.folder), reverse=True
+        )
+        (work / INDEX).write_bytes(index_html(listed))
+        work.chmod(0o755)
+        os.rename(work, out)
+    except OSError as error:
+        raise BundleError(f"The site could not be written to {out}: {error.strerror}.") from error
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return tuple(one.folder for one in listed)
+
+
+def _write_release(path: Path, work: Path, taken: set[str], address: str) -> Listed:
+    contents = contents_of(path)
+    bundle = bundle_from_contents(contents)
+    name = _free(slug(bundle), taken)
+    where = f"{address.rstrip('/')}/{name}/{layout.PAGE}" if address else ""
+    made = {offer.file: (offer.title, offer.make()) for offer in offers(bundle)}
+    made[layout.PAGE] = (made[layout.PAGE][0], page_of(bundle, where))
+    made[layout.LABEL] = ("Label (HTML)", bundle.label_html.encode())
+    made[f"{name}.zip"] = ("Whole bundle (ZIP)", _zip(name, contents, bundle))
+    (work / name).mkdir()
+    for file, (_, content) in made.items():
+        (work / name / file).write_bytes(content)
+    return Listed(name, bundle, {file: (title, len(content)) for file, (title, content) in made.items()})
+
+
+def _zip(name: str, contents: Mapping[str, bytes], bundle: Bundle) -> bytes:
+    """The bundle, its pages made anew: what a stranger's bundle would run in a browser is not passed on."""
+    pages = {layout.LABEL: bundle.label_html.encode()}
+    if layout.PAGE in contents:
+        pages[layout.PAGE] = page_of(bundle)
+    rest = {file: content for file, content in {**contents, **pages}.items() if file != layout.SUMS}
+    stream = io.BytesIO()
+    zip_bytes_to(stream, name, {**rest, layout.SUMS: layout.sums_text(rest).encode()})
+    return stream.getvalue()
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def index_html(listed: Sequence[Listed]) -> bytes:
+    """The list of all releases, newest first: picture, question, answer, facts, files. It has no script."""
+    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; img-src 'self'; style-src 'sha256-{digest}'; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Published maps</title>
+<style>{_style()}</style>
+</head>
+<body>
+<header>
+<h1>Published maps</h1>
+<p class="soft">{words.plural(len(listed), "map")}, each with noise that protects single records.</p>
+</header>
+<main>
+{"".join(_article(one) for one in listed)}</main>
+</body>
+</html>
+""".encode()
+
+
+def _article(one: Listed) -> str:
+    statement, products = one.bundle.statement, one.bundle.published
+    where = place(one.bundle.domain, around(one.bundle.domain).places)
+    title, day = escape(title_of(statement)), statement["release"]["created"][:10]
+    facts = "".join(
+        f"<dt>{escape(fact.about)}</dt><dd>{escape(fact.lead)}</dd>"
+        for fact in three_facts(statement, products)
+    )
+    files = "".join(
+        f'<li><a href="{one.folder}/{file}">{escape(name)}</a> <span class="soft">{_size(size)}</span></li>'
+        for file, (name, size) in one.files.items()
+        if file != layout.PAGE
+    )
+    return f"""<article>
+<div><img src="{one.folder}/{layout.MAP}" alt="Map: {title}" loading="lazy"></div>
+<div>
+<h2><a href="{one.folder}/{layout.PAGE}">{title}</a></h2>
+<p class="question">{escape(words.asked(statement["subject"], statement["guarantee"]["unit_word"]))}</p>
+<p>{escape(answer(products))}</p>
+<p class="soft">{escape(where)} Released {escape(day)}.</p>
+<dl>{facts}</dl>
+<ul>{files}</ul>
+</div>
+</article>
+"""
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{max(1, round(size / 1e3))} kB"
+
+
+@cache
+def _style() -> str:
+    return (RESOURCES / "site.css").read_text(encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The privacy statement: its blocks, its schemas, and whether what it says is valid and true."""

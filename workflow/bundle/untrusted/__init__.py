@@ -1,0 +1,1 @@
+"""What strangers may have written, made harmless: text, JSON and Parquet within bounds."""

@@ -1,0 +1,230 @@
+"""Writing a bundle: checked in memory, staged beside its place, then put there whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from geo import GeoError, domain_from_cells, geometry_dict
+from geo.context.surroundings import around
+from workflow.bundle.documents.label import label_html
+from workflow.bundle.documents.papers import attribution_text, readme_text
+from workflow.bundle.documents.picture import picture_svg
+from workflow.bundle.documents.registry import registry_yaml
+from workflow.bundle.errors import BundleError
+from workflow.bundle.exports.base import Exported
+from workflow.bundle.exports.registry import EXPORTS
+from workflow.bundle.files import layout
+from workflow.bundle.files.archive import zip_bytes_to
+from workflow.bundle.files.attached import script_bytes
+from workflow.bundle.files.maps import boundary_geojson, cell_columns, cells_geojson, regions_geojson
+from workflow.bundle.files.own_layers import layers_bytes, read_layers
+from workflow.bundle.files.paths import MAX_VALUES, paths_bytes, rounded, rounded_field
+from workflow.bundle.files.public_field import field_bytes
+from workflow.bundle.page.drawn import Released
+from workflow.bundle.page.html import map_html
+from workflow.bundle.page.print_map import map_png
+from workflow.bundle.reading.read import bundle_from_contents, published_products
+from workflow.bundle.statement.build import build_statement, facts
+from workflow.bundle.statement.schema_check import check_statement
+from workflow.bundle.statement.schemas import schema_bytes
+from workflow.bundle.writing.workplace import Workplace
+from workflow.release.record import Release
+
+
+@dataclass(frozen=True)
+class BundlePaths:
+    """Where a bundle was written: the folder, and the same files as one zip beside it."""
+
+    directory: Path
+    zip: Path
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A whole bundle in a work folder, flushed to disk, one rename away from its place.
+
+    Parameters
+    ----------
+    target
+        where its folder will be; the zip goes beside it
+    work
+        the work folder that holds both under their final names
+    digest
+        SHA-256 of its SHA256SUMS, hex
+    """
+
+    target: Path
+    work: Path
+    digest: str
+
+    def place(self) -> BundlePaths:
+        """Put folder and zip in their place; BundleError if another bundle lies there by now.
+
+        May be repeated after a crash: what is in place already stays.
+        """
+        made, made_zip = self.work / self.target.name, self.work / f"{self.target.name}.zip"
+        archive = self.target.with_name(made_zip.name)
+        try:
+            if not (archive.exists() and made_zip.exists() and os.path.samefile(archive, made_zip)):
+                os.link(made_zip, archive)  # fails, unlike a rename, where someone else was faster
+            if made.exists():
+                os.rename(made, self.target)
+            _sync(self.target.parent)
+        except OSError as error:
+            reason = "is taken by another one" if os.path.lexists(self.target) else f"({error.strerror})"
+            raise BundleError(
+                f"The bundle could not be put in its place: {self.target} {reason}. It waits in {self.work}."
+            ) from error
+        return BundlePaths(self.target, archive)
+
+
+def write_bundle(release: Release, directory: str | Path) -> BundlePaths:
+    """Write the bundle to a new folder and to `<folder>.zip`; BundleError if either exists or cannot be made.
+
+    Everything is written beside its place first and renamed, so that nobody ever meets half a bundle.
+    """
+    folder, archive = targets(directory)
+    with Workplace.make(folder) as work:
+        try:
+            staged = stage_bundle(release, folder, work.folder)
+            try:
+                return staged.place()
+            except BaseException:  # nothing waits for this bundle: half of it must not stand
+                if archive.exists() and os.path.samefile(archive, work.folder / archive.name):
+                    archive.unlink()
+                raise
+        finally:
+            work.remove()
+
+
+def stage_bundle(release: Release, folder: Path, work: Path, *, rehearsed: bool = False) -> Staged:
+    """Write the whole bundle into a work folder and flush it to disk; its place stays empty."""
+    contents = bundle_contents(release, rehearsed=rehearsed)
+    try:
+        _write_folder(work / folder.name, contents)
+        with (work / f"{folder.name}.zip").open("xb") as stream:
+            zip_bytes_to(stream, folder.name, contents)
+            stream.flush()
+            os.fsync(stream.fileno())
+        _sync(work)
+    except OSError as error:
+        raise BundleError(f"The bundle could not be written to {folder}: {error.strerror}.") from error
+    return Staged(folder, work, hashlib.sha256(contents[layout.SUMS]).hexdigest())
+
+
+def rehearse_bundle(release: Release, directory: str | Path) -> None:
+    """Raise what `write_bundle` would raise, with paths of zeros in place of the real ones.
+
+    For before the draw: what stops a bundle only afterwards costs its whole epsilon.
+    """
+    nothing = None if release.mean is None else np.zeros_like(release.mean)
+    draws = None if release.draws is None else np.zeros_like(release.draws)
+    empty = replace(release, paths=np.zeros_like(release.paths), mean=nothing, sd=nothing, draws=draws)
+    bundle_contents(empty)
+    targets(directory)
+
+
+def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, bytes]:
+    """All files of a release's bundle, already read back once with the reader's own eyes.
+
+    Parameters
+    ----------
+    rehearsed
+        Whether a bundle of the same domain was made before: what is public in its layers was checked then.
+    """
+    if max(release.paths.size, 0 if release.draws is None else release.draws.size) > MAX_VALUES:
+        raise BundleError(
+            f"{release.paths.size:,} path values are too many for a bundle: release fewer paths or a coarser "
+            "resolution."
+        )
+    if release.paths.shape[0] != release.design.paths:
+        raise BundleError("The release does not hold as many paths as its design says.")
+    statement = check_statement(build_statement(release))
+    shared = facts(statement)
+    paths = rounded(release.paths)
+    field = None if release.mean is None or release.sd is None else rounded_field(release.mean, release.sd)
+    try:
+        domain = domain_from_cells(release.cells, release.region)
+        draws = None if release.draws is None else rounded(release.draws)
+        products = published_products(statement, domain, paths, field, draws)
+        contents = {
+            layout.CELLS: cells_geojson(domain, products, shared, rehearsed=rehearsed),
+            layout.REGIONS: regions_geojson(domain, products, shared),
+            layout.BOUNDARY: boundary_geojson(domain, shared, rehearsed=rehearsed),
+        }
+    except GeoError as error:
+        raise BundleError(f"The released cells or region cannot be written as GeoJSON: {error}") from error
+    exported = Exported(statement, shared, domain, products, cell_columns(domain, products, field))
+    contents |= {name: export.write(exported) for name, export in EXPORTS.items()}
+    region = geometry_dict(domain.region)
+    if release.layers:
+        contents[layout.LAYERS] = layers_bytes(release.layers)
+    layers = read_layers(contents[layout.LAYERS]) if release.layers else ()
+    picture = picture_svg(domain.cells, region, products, layers)
+    contents |= {
+        layout.PATHS: paths_bytes(domain.cells, paths, field),
+        layout.STATEMENT: (
+            json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        ).encode(),
+        layout.SCHEMAS[2]: schema_bytes(2, release.design.mechanism),
+        layout.REGISTRY: registry_yaml(statement).encode(),
+        layout.LABEL: label_html(statement, domain.cells, region, products, picture).encode(),
+        layout.MAP: map_png(statement, domain, products, layers),
+        layout.PAGE: map_html(
+            Released(statement, domain, paths, field, draws is not None, around(domain, layers), draws),
+            products,
+            picture=picture,
+        ),
+        layout.REDRAW: script_bytes(),
+        layout.README: readme_text(statement).encode(),
+        layout.ATTRIBUTION: attribution_text(statement).encode(),
+    }
+    if release.relative is not None:
+        contents[layout.PUBLIC_FIELD] = field_bytes(domain.cells, release.relative.field)
+    if draws is not None:
+        contents[layout.DRAWS] = paths_bytes(domain.cells, draws, kind="draw")
+    contents[layout.SUMS] = layout.sums_text(contents).encode()
+    for name, content in contents.items():
+        if len(content) > (layout.most_bytes(name) or 0):
+            raise BundleError(f"{name} would be too large to be read again: use a coarser resolution.")
+    bundle_from_contents(contents)
+    return contents
+
+
+def targets(directory: str | Path) -> tuple[Path, Path]:
+    """The folder and the zip, neither of which may exist, in a place where one can write."""
+    folder = Path(directory)
+    if folder.name in ("", ".."):
+        raise BundleError("Name a new folder for the bundle.")
+    archive = folder.with_name(f"{folder.name}.zip")
+    for target in (folder, archive):
+        if os.path.lexists(target):
+            raise BundleError(f"{target} exists already: name a new folder, bundles are never overwritten.")
+    with Workplace.make(folder) as work:
+        work.remove()
+    return folder, archive
+
+
+def _sync(folder: Path) -> None:
+    """Make what was put into a folder survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
+    folder.mkdir()  # with the usual permissions: the private 0700 of the workplace is not for a publication
+    for name, content in contents.items():
+        with (folder / name).open("xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
