@@ -17,8 +17,9 @@ from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
 from pages.shared.session import workspace
 from pages.shared.session.kept import give_back
+from pages.start.finished import CITY
 from workflow.errors import WorkflowError
-from workflow.project.example import example_settings
+from workflow.project.example import changed_settings
 
 KINDS = {
     "example": "Generated example",
@@ -30,7 +31,7 @@ work = workspace.current()
 
 def use_example() -> None:
     """Take the generated example with everything that belongs to it."""
-    settings = example_settings()
+    settings = changed_settings(files=CITY)
     fresh = workspace.start_over()
     fresh.adopt(settings)
     fresh.asked_domain = None  # the region is proposed on the next screen

@@ -21,6 +21,7 @@ from pages.shared.computing.jobs import Job
 from pages.shared.server.uploads import PrivateFolder
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
 from pages.start.finished import Finished
+from pages.tour.view import is_shipped
 from workflow import words
 from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
@@ -217,7 +218,7 @@ class Workspace:
             slack = words.one_in(project.delta)
             return f"one {project.settings.unit_word}, ε {project.settings.epsilon:g}, δ {slack}"
         if step == RELEASE and self.release_id is not None:
-            return f"released as {self.release_id}"
+            return "the finished example" if is_shipped(self.release_id) else f"released as {self.release_id}"
         return None
 
     def missing_for(self, step: Screen) -> str | None:
