@@ -8,7 +8,6 @@ from typing import Any
 from geo import Domain
 from geo.own_layers import OwnLayer
 from geo.painting import Painting, paint_three_way, paint_votes
-from geo.static_map import draw_map
 from geo.surroundings import around
 from workflow import words
 from workflow.bundle.page.facts import three_facts
@@ -19,6 +18,8 @@ def map_png(
     statement: Mapping[str, Any], domain: Domain, products: Products, layers: Sequence[OwnLayer] = ()
 ) -> bytes:
     """PNG of the published map: above / below / cannot tell where supported, otherwise vote fractions."""
+    from geo.static_map import draw_map  # with matplotlib, which a search in a process of its own never needs
+
     return draw_map(
         domain,
         painted(statement, products),
@@ -32,6 +33,8 @@ def map_pdf(
     statement: Mapping[str, Any], domain: Domain, products: Products, layers: Sequence[OwnLayer] = ()
 ) -> bytes:
     """One page to print: the same map as shapes, with the three facts of the release above it."""
+    from geo.static_map import draw_map
+
     facts = [f"{fact.about}: {fact.lead}. {fact.text}" for fact in three_facts(statement, products)]
     return draw_map(
         domain,
