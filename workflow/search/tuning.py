@@ -23,7 +23,14 @@ from workflow.search.choice import Choice, expected_of, tuning_of
 from workflow.search.executors import Executor, SerialExecutor
 from workflow.search.facts import ask_of, public_facts
 from workflow.search.optimise import search
-from workflow.search.proposal import beside_words, cutoff_words, edge_words, proposal_words, start_words
+from workflow.search.proposal import (
+    beside_words,
+    cutoff_words,
+    early_words,
+    edge_words,
+    proposal_words,
+    start_words,
+)
 from workflow.search.public_map import (
     free_map_agreement,
     free_map_basis,
@@ -76,7 +83,8 @@ class Tuned:
                 f"The whole reference map lies {side} the asked region, so the search had nothing to tell "
                 "designs apart: choose another threshold or better reference data."
             )
-        said += [proposal_words(self.result), *filter(None, [self.starts]), *edge_words(self.result)]
+        said += [proposal_words(self.result), *filter(None, [early_words(self.result), self.starts])]
+        said += edge_words(self.result)
         said += [beside_words(self.result), *filter(None, [cutoff_words(self.result)])]
         if self.left_out:
             said.append(
