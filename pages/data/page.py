@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.data import public_data, public_places
+from pages.data import basemap_panel, public_data, public_places
 from pages.data.portable import settings_with_files, source_words
 from pages.data.previews import look_at
 from pages.data.sources import Sources, ask_sales, ask_sensors, refill
@@ -66,6 +66,7 @@ def take(fresh: workspace.Workspace, doing: Markdown) -> None:
             if fresh.asked_domain is not None:
                 fresh.domain = domain_of_choices(fresh.asked_domain, fresh.choices)
                 fresh.layers = layers_of(fresh.choices, fresh.domain)
+                basemap_panel.check_again(fresh)
     except WorkflowError as error:
         refused(error)
         return
@@ -123,6 +124,7 @@ else:
     if pressed and asked is not None:
         use_sources(asked)
 
+basemap_panel.ask(work)
 with st.expander("Or take all choices from a settings file (TOML)", icon=":material/tune:"):
     st.caption(
         "The file that 'Save these choices' in the side bar and the Publish screen give, and that the "

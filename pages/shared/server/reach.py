@@ -48,7 +48,7 @@ class Reach:
         for source in (settings.data, settings.reference):
             for path in () if source is None else files_of(source):
                 self.check(path)
-        for public in (settings.region, settings.limits, *settings.layers):
+        for public in (settings.region, settings.limits, settings.basemap, *settings.layers):
             if public is not None:
                 self.check(public)
         if settings.ledger is not None and not self.open:

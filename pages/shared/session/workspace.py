@@ -152,7 +152,7 @@ class Workspace:
         """An empty workspace that holds the same uploads."""
         return Workspace(
             folder=self.folder, uploads=self.uploads, seen=self.seen, finished=self.finished,
-            other_tab=self.other_tab,
+            other_tab=self.other_tab, choices={"basemap": self.choices.get("basemap")},
         )  # fmt: skip
 
     def saw_baseline(self) -> None:
@@ -191,8 +191,10 @@ class Workspace:
         self.domain, self.asked_domain, self.layers = other.domain, other.asked_domain, other.layers
 
     def adopt(self, settings: ReleaseSettings) -> None:
-        """Take every choice from settings."""
+        """Take every choice from settings; a basemap stays where they name none."""
+        kept = self.choices.get("basemap")
         self.choices = {item.name: getattr(settings, item.name) for item in fields(settings)}
+        self.choices["basemap"] = settings.basemap or kept
         self.asked_domain = (settings.region, settings.bbox, settings.resolution)
 
     def choose(self, **changes: Any) -> None:
@@ -265,6 +267,11 @@ class Workspace:
             settings = self.found.project.settings.with_changes(**changes)
             project = replace(self.found.project, settings=settings, layers=layers)
             self.found = replace(self.found, project=project)
+
+    def show_basemap(self, path: str | None) -> None:
+        """Draw a public map beneath the hexagons, or none; the design stays."""
+        self.choose(basemap=path)
+        self._restate(basemap=path)
 
     def _restate(self, **changes: Any) -> None:
         """Change what is said of the design that was found; it stays."""
