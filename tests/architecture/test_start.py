@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# Each costs every such process, and the command line before its first word, a tenth of a second to a whole one.
+# Each costs every such process, and the command line before its first word, a tenth of a second or more.
 HEAVY = ("dask", "jsonschema", "matplotlib", "pooch", "requests", "scipy.stats", "streamlit")
 
 
