@@ -180,6 +180,8 @@ class Ask:
         Whether this is for the budget that is asked for, not for the frontier beside it.
     cutoff
         The one cutoff to try; None leaves it to the mechanism's variants.
+    model
+        Range (metres) and ridge that were chosen already; None leaves them to the mechanism's grid.
     """
 
     priors: tuple[str, ...]
@@ -187,6 +189,7 @@ class Ask:
     quick: bool = False
     thorough: bool = True
     cutoff: float | None = None
+    model: tuple[float, float] | None = None
 
 
 class Mechanism(ABC):
