@@ -28,7 +28,7 @@ CAPTIONS = {
     "release gets what is left of ε.",
     "range_choice": "For public places: one of a few ranges is chosen by how well it predicts the private "
     "values, by the exponential mechanism. Charged to the ledger and drawn once; the release gets what is "
-    "left of ε. It helps where there are many thousands of records.",
+    "left of ε. Where it was measured it was no better than the free way.",
 }
 SUBJECT = {"pilot": "The pilot", "range_choice": "The choice of the range"}
 DRAWN: dict[str, Markdown] = {
