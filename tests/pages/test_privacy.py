@@ -301,6 +301,13 @@ def test_a_range_is_chosen_privately_where_places_are_public_and_the_search_goes
     app.radio(key=key_of(app, "way")).set_value("range_choice").run()
     assert charges() == 0
     assert "spends 30% of ε 3 on choosing one of a few ranges" in texts(app)
+    work_of(app).choose(places_public=False)
+    app.run()  # whoever takes that back on the step Data finds the free way again
+    assert not app.exception
+    assert work_of(app).choices.get("range_choice") is None
+    work_of(app).choose(places_public=True)
+    app.run()
+    app.radio(key=key_of(app, "way")).set_value("range_choice").run()
     press(app, "Pay for the choice")
     assert charges() == 1
     said = " ".join(str(each.value) for each in app.info)
