@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 
@@ -178,8 +178,8 @@ class Ask:
         A coarser grid.
     thorough
         Whether this is for the budget that is asked for, not for the frontier beside it.
-    cutoff
-        The one cutoff to try; None leaves it to the mechanism's variants.
+    cutoff, model
+        The one cutoff, and the range (metres) and ridge, to try; None leaves them to the mechanism.
     """
 
     priors: tuple[str, ...]
@@ -187,6 +187,7 @@ class Ask:
     quick: bool = False
     thorough: bool = True
     cutoff: float | None = None
+    model: tuple[float, float] | None = None
 
 
 class Mechanism(ABC):
@@ -234,8 +235,7 @@ class Mechanism(ABC):
 
         `calibrate` is asked thousands of times in a search, this once for what the search leads to.
         """
-        unchanged: Design = design
-        return unchanged
+        return cast(Design, design)
 
     def priced(
         self, design: Any, facts: PublicFacts, delta: float, bound: str | None = None
@@ -270,8 +270,7 @@ class Mechanism(ABC):
 
     def fitted(self, design: Any, world: World) -> Design:
         """The design with what a world's reference data say about its reading; unchanged by default."""
-        unchanged: Design = design
-        return unchanged
+        return cast(Design, design)
 
     @abstractmethod
     def unpriced(self, design: Any) -> Design:

@@ -142,10 +142,10 @@ class LabelSums(Mechanism):
         if not self.protection.holds(facts):
             return ()
         lengthscales = coarse_grid(facts.lattice, facts.n, ask.quick).lengthscales[:LENGTHSCALES]
+        shapes = [ask.model] if ask.model else [(each, ridge) for each in lengthscales for ridge in RIDGES]
         models = [
             (ask.priors[0], lengthscale, ridge, scale)
-            for lengthscale in lengthscales
-            for ridge in RIDGES
+            for lengthscale, ridge in shapes
             for scale in (SCALES if ask.thorough else SCALES[1:])
         ]
         return self.shapes(facts, models)

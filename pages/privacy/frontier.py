@@ -112,6 +112,8 @@ def show(found: Found, key: str) -> FrontierPoint | None:
         "data alone reach."
     )
     if found.project.pilot is not None:
-        st.caption("The budgets on the chart are of a release alone; the pilot comes on top.")
+        st.caption(
+            "The budgets on the chart are of a release alone; what was paid for beforehand comes on top."
+        )
     numbers = picked["selection"].get(PICK, [])
     return found.tuned.result.frontier[int(numbers[0]["number"])] if numbers else None

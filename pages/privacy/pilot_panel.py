@@ -1,4 +1,4 @@
-"""The pilot: asking how to tune without reference data, and paying for an accounted look, once."""
+"""Accounted looks: asking how to tune without reference data, and paying for one, once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from pages.privacy.piloting import pilot_job, pilot_serves, pilot_words
-from pages.shared.plain_text import plain
+from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Workspace
 from workflow.project.load import Project
@@ -19,50 +19,67 @@ SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 WAYS = {
     "simulated": "On a simulated field (free)",
     "pilot": "On an accounted pilot (spends a share of ε)",
+    "range_choice": "On fields of a range that is chosen privately (spends a share of ε)",
 }
+CAPTIONS = {
+    "simulated": "A field drawn by the computer, of the size of your data. It knows nothing of them, so the "
+    "design may suit them badly.",
+    "pilot": "Noisy counts and sums of the private records, charged to the ledger and drawn once. The "
+    "release gets what is left of ε.",
+    "range_choice": "For public places: one of a few ranges is chosen by how well it predicts the private "
+    "values, by the exponential mechanism. Charged to the ledger and drawn once; the release gets what is "
+    "left of ε. Where it was measured it was no better than the free way.",
+}
+SUBJECT = {"pilot": "The pilot", "range_choice": "The choice of the range"}
+DRAWN: dict[str, Markdown] = {
+    "pilot": "on a look at the private records: each hexagon's count and sum with noise",
+    "range_choice": "on choosing one of a few ranges by the private values at their public places",
+}
+PAY = {"pilot": "Pay for the pilot", "range_choice": "Pay for the choice"}
 
 
 def chosen(work: Workspace) -> bool:
-    """Whether a pilot is to stand in for reference data."""
+    """Whether an accounted look is to stand in for reference data."""
     if work.choices.get("reference") is not None:
         return False
-    standing = "pilot" if work.choices.get("pilot") else "simulated"
-    return bool(st.session_state.get(f"way_{work.mark}", standing) == "pilot")
+    return bool(st.session_state.get(f"way_{work.mark}", _standing(work)) != "simulated")
+
+
+def _standing(work: Workspace) -> str:
+    """The way that the choices so far mean."""
+    return next((way for way in SUBJECT if work.choices.get(way)), "simulated")
 
 
 def ask(work: Workspace) -> None:
     """How the design is chosen where there are no reference data."""
     if work.choices.get("reference") is not None:
-        work.choose(pilot=None)
+        work.choose(pilot=None, range_choice=None)
         return
     st.header("How the design is chosen", anchor=False)
-    standing = work.choices.get("pilot")
+    ways = [way for way in WAYS if way != "range_choice" or work.choices.get("places_public")]
+    standing = _standing(work)
     way = st.radio(
         "Without reference data the search needs a stand-in",
-        list(WAYS),
-        index=1 if standing else 0,
+        ways,
+        index=ways.index(standing) if standing in ways else 0,
         format_func=WAYS.__getitem__,
-        captions=[
-            "A field drawn by the computer, of the size of your data. It knows nothing of them, so the "
-            "design may suit them badly.",
-            "Noisy counts and sums of the private records, charged to the ledger and drawn once. The release "
-            "gets what is left of ε.",
-        ],
+        captions=[CAPTIONS[way] for way in ways],
         key=f"way_{work.mark}",
         **KEEP,
     )
     if way == "simulated":
-        work.choose(pilot=None)
+        work.choose(pilot=None, range_choice=None)
         return
+    before = work.choices.get(way) or SHARES[2]
     share = st.select_slider(
-        "Share of ε for the pilot",
-        sorted({*SHARES, standing or SHARES[2]}),
-        value=standing or SHARES[2],
+        "Share of ε for the pilot" if way == "pilot" else "Share of ε for the choice",
+        sorted({*SHARES, before}),
+        value=before,
         format_func=lambda value: f"{value:.0%}",
         key=f"share_{work.mark}",
         **KEEP,
     )
-    work.choose(pilot=float(share))
+    work.choose(**{"pilot": None, "range_choice": None, way: float(share)})
 
 
 def paid(work: Workspace, settings: ReleaseSettings) -> Project | None:
@@ -90,11 +107,13 @@ def paid(work: Workspace, settings: ReleaseSettings) -> Project | None:
 
 
 def _form(work: Workspace, settings: ReleaseSettings) -> None:
+    way = "pilot" if settings.range_choice is None else "range_choice"
+    share = settings.pilot or settings.range_choice
     with st.form("pilot", border=True):
         st.markdown(
-            f"**The pilot** spends {settings.pilot:.0%} of ε {settings.epsilon:g} on a look at the private "
-            "records: each hexagon's count and sum with noise. It is charged to the ledger first, drawn "
-            "**once**, and cannot be undone or cancelled. The search then runs on what it shows, for free."
+            f"**{SUBJECT[way]}** spends {share:.0%} of ε {settings.epsilon:g} {DRAWN[way]}. It is charged to "
+            "the ledger first, drawn **once**, and cannot be undone or cancelled. The search then runs on "
+            "what it shows, for free."
         )
         st.number_input(
             "Budget of these data: total ε of all releases, ever",
@@ -105,7 +124,7 @@ def _form(work: Workspace, settings: ReleaseSettings) -> None:
             key=f"pilot_total_{work.mark}",
         )
         st.form_submit_button(
-            "Pay for the pilot",
+            PAY[way],
             type="primary",
             icon=":material/shield_lock:",
             on_click=_pay,

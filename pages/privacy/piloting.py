@@ -10,7 +10,8 @@ from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
 from workflow.progress import Report
 from workflow.project.load import Project, load_project
-from workflow.search.pilot import fingerprint, pilot_warning, run_pilot
+from workflow.search.looks import look_warning, paid_look
+from workflow.search.pilot import fingerprint
 from workflow.settings.model import ReleaseSettings
 from workflow.words import upper
 
@@ -44,14 +45,14 @@ def pilot_job(settings: ReleaseSettings, total: float, session: str = "") -> Job
 def pay_and_draw(report: Report, settings: ReleaseSettings, total: float, session: str) -> Project:
     """Load, charge, draw and read a pilot, once; picklable, for a process of its own."""
     project = load_project(settings, lambda fraction, text: report(0.5 * fraction, text))
-    if warning := pilot_warning(project):
+    if warning := look_warning(project):
         raise WorkflowError(warning)
     ledger = open_ledger(settings.ledger)
     dataset = fingerprint(project, ledger)
     if ledger.account(dataset, settings.unit).budget is None:
         ledger.set_budget(dataset, settings.unit, total, project.delta)
-    report(0.5, "Trying the pilot, charging the ledger, drawing the pilot, reading it")
-    return run_pilot(project, ledger, session)
+    report(0.5, "Trying it, charging the ledger, drawing once, reading what was drawn")
+    return paid_look(project, ledger, session)
 
 
 def pilot_serves(piloted: Project, settings: ReleaseSettings) -> bool:
@@ -67,6 +68,6 @@ def pilot_words(piloted: Project) -> str:
         raise ValueError("no pilot was paid for.")
     number = paid.entry.split(":")[0]
     return (
-        f"A pilot was paid for: ε {upper(paid.epsilon, 3)}, ledger entry {number}. It is part of the stated "
-        "ε, and what it showed can be used again at no further cost."
+        f"{paid.words.capitalize()} was paid for: ε {upper(paid.epsilon, 3)}, ledger entry {number}. It is "
+        "part of the stated ε, and what it showed can be used again at no further cost."
     )

@@ -22,6 +22,7 @@ from workflow.search.tuning import Tuned
 from workflow.settings.model import ReleaseSettings
 
 MEASURED_ON = {"simulated": "a simulated field", "private selection": "what the pilot showed"}
+CHOSEN = "simulated fields of the chosen range"
 
 
 def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
@@ -48,12 +49,12 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
         st.info(plain(unsaid), icon=":material/info:")
         return None
     piloted = None
-    if settings.pilot is not None:
+    if settings.pays_for_a_look:
         piloted = pilot_panel.paid(work, settings)
         if piloted is None:
             return None
         st.markdown(
-            "The search tries priors, ranges, ridges and smoothings **on what the pilot showed**, and solves "
+            "The search tries priors, ranges, ridges and smoothings **on what was paid for**, and solves "
             "for the least spread that fits beside it into the budget."
         )
     else:
@@ -90,7 +91,7 @@ def _by_hand(work: Workspace, settings: ReleaseSettings) -> None:
 def begin(work: Workspace) -> None:
     """Start the search for the choices as they stand, where nothing has to be paid for before."""
     settings = work.settings()
-    if settings.pilot is None and settings.lengthscale is None and public_scale.missing(work) is None:
+    if not settings.pays_for_a_look and settings.lengthscale is None and public_scale.missing(work) is None:
         _start(work, settings, None)
 
 
@@ -126,7 +127,9 @@ def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
 
 def _found(work: Workspace, found: Found) -> Scored:
     st.header("What the budget can buy", anchor=False)
+    paid = found.project.pilot
     where = MEASURED_ON.get(found.project.reference_kind, "the reference data")
+    where = CHOSEN if paid is not None and paid.model is not None else where
     st.caption(f"Measured on {where}; {found.tuned.result.evaluated:,} designs were scored.")
     wanted = aside.planning(work).wanted
     solved = None if wanted is None else solve_panel.show(work, found, wanted)
@@ -152,7 +155,7 @@ def _found(work: Workspace, found: Found) -> Scored:
 def _offer(work: Workspace, found: Found, picked: FrontierPoint) -> None:
     """The button that makes a clicked dot the design to release."""
     if found.project.pilot is not None:
-        st.caption("The pilot was paid for with this budget in mind, so the design beside it stays.")
+        st.caption("What was paid for had this budget in mind, so the design beside it stays.")
     elif picked.scored.design != found.choice.design:
         st.button(
             f"Use this design at ε {picked.epsilon:g}",

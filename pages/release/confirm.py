@@ -120,6 +120,6 @@ def _exists(name: str | None, entry: int) -> None:
 
 
 def _basis(basis: str) -> str:
-    return {"simulated": "a simulated field", "private selection": "what the pilot showed"}.get(
+    return {"simulated": "a simulated field", "private selection": "what was paid for beforehand"}.get(
         basis, f"the {basis}"
     )

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms.base import Ask, Design
+from dpgp_core.mechanisms.base import Ask
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.released import Released
 from dpgp_core.noise.entropy import Entropy
@@ -22,6 +22,7 @@ from studies.leaderboard.squares import (
     UP,
     Integers,
     OnSquares,
+    SquaresDesign,
     noisy_totals,
     numbered,
     square_of,
@@ -31,7 +32,7 @@ MOST_PARTS = 8  # of one side of a square of the first grid
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdaptiveGridDesign(Design):
+class AdaptiveGridDesign(SquaresDesign):
     """A coarse grid of counts, and each of its squares parted according to its noisy count.
 
     Parameters
@@ -42,10 +43,6 @@ class AdaptiveGridDesign(Design):
         Records that a part of the second grid should hold at least, by the noisy count.
     share
         Of mu^2 for the first grid's counts, in (0, 1).
-    scale
-        Standard deviation of the field, response units, > 0; used for the reading only.
-    mu
-        Gaussian parameter of the whole release, > 0.
     """
 
     mechanism: ClassVar[str] = "adaptive-grid"
@@ -53,12 +50,10 @@ class AdaptiveGridDesign(Design):
     side: int = 4
     leaf: float = 20.0
     share: float = 0.2
-    scale: float = 0.5
-    mu: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.refuse_unless_positive("leaf", "share", "scale", "mu")
+        self.refuse_unless_positive("leaf", "share")
         if not (1 <= self.side <= 64 and self.share < 1):
             raise DesignError("side must be 1 to 64 and share below 1.")
 
@@ -98,7 +93,7 @@ class _Prepared:
         error = fine**2 + known * (SCATTER * design.scale) ** 2
         precision = design.scale**-2.0 + known**2 / error
         field = (known * sums / error / precision)[part]
-        return Released(np.tile(field, (design.paths, 1)), field, (precision**-0.5)[part])
+        return design.read_as(field, (precision**-0.5)[part])
 
 
 class AdaptiveGrid(OnSquares):

@@ -149,14 +149,14 @@ def survey(asked: Survey, folder: Path, peer_map: Callable[[Project], Bools]) ->
     return Contest(asked.title, project, peer_map(project), "map of scikit-learn's Gaussian process")
 
 
-def plumes(scratch: Path) -> Contest:
+def plumes(scratch: Path, sensors: int = PLUME_SENSORS) -> Contest:
     """One field of two plumes on a square, known everywhere, seen by sensors with noise."""
     entropy = SimulationEntropy(PLUME_SEED)
     field = Plumes.draw(1, entropy)
-    places = entropy.uniform((PLUME_SENSORS, 2))
-    noise = 2.0 * entropy.uniform(PLUME_SENSORS) - 1.0
+    places = entropy.uniform((sensors, 2))
+    noise = 2.0 * entropy.uniform(sensors) - 1.0
     value = (1.0 - PLUME_NOISE) * field.at(places)[0] + PLUME_NOISE * noise
-    path = scratch / "plumes.csv"
+    path = scratch / f"plumes-{sensors}.csv"
     lonlat = on_the_ground(places)
     pd.DataFrame({"lon": lonlat[:, 0], "lat": lonlat[:, 1], "value": value}).to_csv(path, index=False)
     west, south = CORNER

@@ -19,7 +19,7 @@ def merged(stored: StudyResult, fresh: StudyResult) -> StudyResult:
     stored : StudyResult
     fresh : StudyResult
         Its tables replace the stored ones of the same name, and where only some mechanisms were run their
-        rows the stored rows of the same mechanisms; settings and notes are its own.
+        rows the stored rows of the same mechanisms; settings (but for such a run) and notes are its own.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def merged(stored: StudyResult, fresh: StudyResult) -> StudyResult:
     spent = {**before, **{f"{part}{what}": each for part, each in fresh.settings[SECONDS_OF].items()}}
     return replace(
         fresh,
-        settings={**fresh.settings, SECONDS_OF: spent},
+        settings={**(stored.settings if some else fresh.settings), SECONDS_OF: spent},
         tables=tuple(sorted(tables.values(), key=_position)),
         seconds=round(sum(spent.values()), 1),
     )

@@ -10,7 +10,7 @@ import numpy as np
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Ask, Design
+from dpgp_core.mechanisms.base import Ask
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.released import Released
 from dpgp_core.noise.entropy import Entropy
@@ -22,6 +22,7 @@ from studies.leaderboard.squares import (
     UP,
     Integers,
     OnSquares,
+    SquaresDesign,
     noisy_totals,
     numbered,
     square_of,
@@ -31,7 +32,7 @@ MOST_LEAVES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class QuadtreeDesign(Design):
+class QuadtreeDesign(SquaresDesign):
     """A complete tree of squares, its budget growing by a factor from each level to the next.
 
     Parameters
@@ -40,22 +41,16 @@ class QuadtreeDesign(Design):
         Levels below the root: 4^depth squares at most are leaves.
     growth
         Of a level's share of mu^2 over the level above it, > 0.
-    scale
-        Standard deviation of the field, response units, > 0; used for the reading only.
-    mu
-        Gaussian parameter of the whole release, > 0.
     """
 
     mechanism: ClassVar[str] = "quadtree"
 
     depth: int = 3
     growth: float = 2.0
-    scale: float = 0.5
-    mu: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.refuse_unless_positive("growth", "scale", "mu")
+        self.refuse_unless_positive("growth")
         if not 1 <= self.depth <= 8:
             raise DesignError(f"depth must be 1 to 8, got {self.depth!r}.")
 
@@ -110,7 +105,7 @@ class _Prepared:
         mean = gain @ sums
         variance = np.maximum(design.scale**2 - np.einsum("ij,ij->i", gain, counts[None, :] * prior), 0.0)
         field = mean[tree.leaf]
-        return Released(np.tile(field, (design.paths, 1)), field, np.sqrt(variance)[tree.leaf])
+        return design.read_as(field, np.sqrt(variance)[tree.leaf])
 
 
 class Quadtree(OnSquares):

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import BoundRefused
 from dpgp_core.excursion.sets import Bools, agreed
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Protection
 from dpgp_core.mechanisms.facts import PublicFacts
-from dpgp_core.mechanisms.released import draw_release
+from dpgp_core.mechanisms.released import Released, draw_release
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
 from dpgp_core.noise.grid import noisy_integers, simulated_integers
 from dpgp_core.noise.rounded_normal import distance_of
@@ -60,6 +59,30 @@ def noisy_totals(
     return sums, counts
 
 
+@dataclass(frozen=True, kw_only=True)
+class SquaresDesign(Design):
+    """What the designs on squares have in common.
+
+    Parameters
+    ----------
+    scale
+        Standard deviation of the field, response units, > 0; used for the reading only.
+    mu
+        Gaussian parameter of the whole release, > 0.
+    """
+
+    scale: float = 0.5
+    mu: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_unless_positive("scale", "mu")
+
+    def read_as(self, field: Floats, deviation: Floats) -> Released:
+        """A release whose paths are all its mean (N,): a rival has no joint draws."""
+        return Released(np.tile(field, (self.paths, 1)), field, deviation)
+
+
 class OnSquares(Mechanism):
     """A mechanism for exchanged records, the Gaussian parameter of its whole release in the design's `mu`.
 
@@ -81,7 +104,7 @@ class OnSquares(Mechanism):
     def calibrate(self, design: Any, facts: PublicFacts, budget: Budget) -> Any:
         if not self.protection.holds(facts):
             return None
-        return replace(design, mu=float(gaussian_mu(budget.epsilon, budget.delta)) * (1.0 - 2.0**-30))
+        return replace(design, mu=budget.mu)
 
     def unpriced(self, design: Any) -> Any:
         return replace(design, mu=1.0)

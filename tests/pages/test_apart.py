@@ -173,7 +173,7 @@ def test_the_baseline_and_a_pilot_apart_are_what_they_are_here(
     there = curators_baseline(project, tuned)
     assert np.array_equal(there.mean, here.mean)
     assert np.array_equal(there.inside, here.inside)
-    monkeypatch.setattr("pages.privacy.piloting.run_pilot", None)
+    monkeypatch.setattr("pages.privacy.piloting.paid_look", None)
     asked = town.settings(
         resolution=7, reference=None, reference_public=False, pilot=0.3, centre=30.0, clip=15.0
     )

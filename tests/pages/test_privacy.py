@@ -13,6 +13,7 @@ from pages.hexagons.places import domain_of
 from pages.privacy import coverage_panel, own_design, pilot_panel, search_panel, solve_panel, vary_panel
 from pages.privacy.designs import search_job
 from pages.privacy.odds import attack_odds
+from pages.privacy.pilot_panel import WAYS
 from pages.privacy.piloting import pilot_job
 from pages.privacy.trials import coverage_job, solve_job, sweep_job, typed_job
 from pages.shared.computing.jobs import Job
@@ -283,6 +284,38 @@ def test_a_pilot_is_paid_for_once_and_the_search_goes_on_from_it(
     assert charges() == 1
     app.switch_page(RELEASE.path).run()
     assert "private selection" in texts(app)
+    release_now(app)
+    account = open_ledger(create=False).accounts()[0]
+    assert len(account.charged) == 2
+    assert account.spent <= 3.0 * (1 + 1e-9)
+
+
+def test_a_range_is_chosen_privately_where_places_are_public_and_the_search_goes_on_from_it(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pilot_panel, "pilot_job", finished(pilot_job))
+    app = without_reference(open_app)
+    assert list(app.radio(key=key_of(app, "way")).options) == [WAYS["simulated"], WAYS["pilot"]]
+    work_of(app).choose(places_public=True, mechanisms=("functional",))
+    app.run()
+    app.radio(key=key_of(app, "way")).set_value("range_choice").run()
+    assert charges() == 0
+    assert "spends 30% of ε 3 on choosing one of a few ranges" in texts(app)
+    work_of(app).choose(places_public=False)
+    app.run()  # whoever takes that back on the step Data finds the free way again
+    assert not app.exception
+    assert work_of(app).choices.get("range_choice") is None
+    work_of(app).choose(places_public=True)
+    app.run()
+    app.radio(key=key_of(app, "way")).set_value("range_choice").run()
+    press(app, "Pay for the choice")
+    assert charges() == 1
+    said = " ".join(str(each.value) for each in app.info)
+    assert "A private choice of range" in said
+    assert "was paid for: ε 0.9" in said
+    press(app, "Search for the best design")
+    assert "Measured on simulated fields of the chosen range" in texts(app)
+    app.switch_page(RELEASE.path).run()
     release_now(app)
     account = open_ledger(create=False).accounts()[0]
     assert len(account.charged) == 2

@@ -180,3 +180,4 @@ def test_one_mechanism_run_again_leaves_the_rows_of_the_others_and_is_ranked_amo
     assert table.column("place") == (1, 2, 3, 4)
     assert again.settings[SECONDS_OF] == {"London": 4.0, "London: low, new": 4.0}
     assert again.seconds == 8.0
+    assert again.settings["mechanisms"] == ()

@@ -24,7 +24,7 @@ from workflow.release.transaction import plan_release, publish
 from workflow.search.choice import Choice, given_choice
 from workflow.search.epsilon_solver import smallest_epsilon
 from workflow.search.executors import make_executor
-from workflow.search.pilot import run_pilot
+from workflow.search.looks import paid_look
 from workflow.search.settle import settle_on
 from workflow.search.tuning import Tuned, tune
 from workflow.settings import ReleaseSettings, field
@@ -65,12 +65,12 @@ def _release(
         print(line)
     refuse_large_delta(project)
     ledger = open_ledger(place)
-    if settings.pilot is not None:
+    if settings.pays_for_a_look:
         if dry:
-            raise WorkflowError(
-                "A pilot spends budget, so it has no dry run: leave --dry-run or --pilot out."
-            )
-        project = run_pilot(project, ledger)
+            look = "A pilot" if settings.pilot is not None else "A private choice of the range"
+            flag = "--pilot" if settings.pilot is not None else "--range-choice"
+            raise WorkflowError(f"{look} spends budget, so it has no dry run: leave --dry-run or {flag} out.")
+        project = paid_look(project, ledger)
     tuned = None
     if settings.lengthscale is None:
         with closing(make_executor(settings.executor, address=settings.dask)) as executor:

@@ -50,5 +50,5 @@ def _tuned(settings: ReleaseSettings) -> TuningOrigin:
     if settings.lengthscale is not None:
         return "given"
     if settings.reference is None:
-        return "simulated"
+        return "private selection" if settings.pays_for_a_look else "simulated"
     return "public reference data" if settings.reference_public else "reference data"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from data_loaders import LoadReport, Observations, bound_contributions
 from data_loaders.files.guarded import reading
 from dpgp_core.accounting.composition import Cost
+from dpgp_core.labels.ranges import FieldModel
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import can_make, make_prior
@@ -29,6 +30,7 @@ from workflow.project.trip import TripProtection, trip_protection
 from workflow.settings.defaults import default_priors, usual_delta
 from workflow.settings.model import ReleaseSettings, SourceSettings
 from workflow.settings.words import ReferenceKind, Transform
+from workflow.words import significant
 
 PADDING_RINGS = 4
 CLIP_QUANTILE = 0.9
@@ -68,11 +70,26 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Pilot:
-    """What tuning has cost: the pilot's cost, its epsilon on its own, and its ledger entry."""
+    """What tuning has cost: a look's cost, its epsilon on its own, its ledger entry, and a chosen model.
+
+    Parameters
+    ----------
+    model
+        Range and scatter that a private choice found; None for a pilot.
+    """
 
     cost: Cost
     epsilon: float
     entry: str
+    model: FieldModel | None = None
+
+    @property
+    def words(self) -> str:
+        """What was paid for."""
+        if self.model is None:
+            return "a pilot"
+        model = f"range {significant(self.model.lengthscale, 4)} m and ridge {self.model.ridge:g}"
+        return f"a private choice of {model} among the values"
 
 
 @dataclass(frozen=True)
@@ -86,7 +103,7 @@ class Project:
     reference_kind
         what `reference` is
     pilot
-        what an accounted pilot has cost, where one stands in for reference data
+        what an accounted look has cost, where one stands in for reference data
     relative
         the public field to which all values here are relative, where the question varies over the map
     trip
@@ -121,6 +138,11 @@ class Project:
         """The delta of the release: that of the settings, or the usual one for its number of records."""
         given = self.settings.delta
         return usual_delta(public_n(self.private.placed, self.settings.unit)) if given is None else given
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the reference data are simulated, with or without a range that was chosen privately."""
+        return self.reference_kind == "simulated" or (self.pilot is not None and self.pilot.model is not None)
 
     @property
     def level(self) -> float:
@@ -342,17 +364,21 @@ def simulate_field(
     n: int,
     places: NDArray[np.int64] | None = None,
     number: int = 0,
+    model: FieldModel | None = None,
 ) -> tuple[PlacedObservations, NDArray[np.float64]]:
     """Simulated observations and the field (N,), response units, behind them: `number` tells fields apart.
 
     Fields of several ranges, scatters and means: a design made for one of them may fail where the truth is
-    rougher, or where little of the area lies above the threshold.
+    rougher, or where little of the area lies above the threshold. With a `model` range and scatter are its.
     """
     entropy = SimulationEntropy(SIMULATION_SEED + number)
     extent = float(np.ptp(lattice.domain_centres, axis=0).max())
     across = SIMULATED_RANGES[number % len(SIMULATED_RANGES)]
     scatter = SIMULATED_SCATTER[number % len(SIMULATED_SCATTER)]
-    prior = make_prior("car", lattice, max(extent / across, 2.0 * lattice.spacing))
+    lengthscale = max(extent / across, 2.0 * lattice.spacing)
+    if model is not None:
+        lengthscale, scatter = model.lengthscale, model.ridge * SIMULATED_SPREAD
+    prior = make_prior("car", lattice, lengthscale)
     field: NDArray[np.float64] = SIMULATED_SPREAD * prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
     field += SIMULATED_OFFSETS[number % len(SIMULATED_OFFSETS)]
     if places is not None:

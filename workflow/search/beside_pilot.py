@@ -55,5 +55,7 @@ def beside_pilot(project: Project, chosen: Scored, pilot: Pilot) -> Scored:
         else:
             high = middle
     if best is None:
-        raise WorkflowError("The pilot leaves too little for a release: lower its share or raise epsilon.")
+        raise WorkflowError(
+            "What was paid for beforehand leaves too little for a release: lower its share or raise epsilon."
+        )
     return best

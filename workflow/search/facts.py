@@ -73,4 +73,6 @@ def cut(ask: Ask, designs: Iterable[Design]) -> tuple[Design, ...]:
 def ask_of(project: Project) -> Ask:
     """Priors, paths, size of the grid and cutoff that the settings ask for."""
     settings = project.settings
-    return Ask(project.priors, settings.paths, settings.quick, cutoff=settings.cutoff)
+    chosen = None if project.pilot is None else project.pilot.model
+    model = None if chosen is None else (chosen.lengthscale, chosen.ridge)
+    return Ask(project.priors, settings.paths, settings.quick, cutoff=settings.cutoff, model=model)

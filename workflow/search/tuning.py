@@ -249,12 +249,15 @@ def _scene(
         )  # fmt: skip
 
     scene = made(placed)
-    if project.reference_kind != "simulated" or settings.quick:
+    if not project.simulated or settings.quick:
         return scene
     known = project.private.placed.index if settings.places_public else None
+    model = None if project.pilot is None else project.pilot.model
     others = []
     for number in range(1, SIMULATED_FIELDS):
-        observed, field = simulate_field(settings, project.lattice, project.response, facts.n, known, number)
+        observed, field = simulate_field(
+            settings, project.lattice, project.response, facts.n, known, number, model
+        )
         truth = excursion(field, project.level, settings.direction)
         others.append(made(observed).world.aiming_at(truth))
     return replace(scene, others=tuple(others))
@@ -262,7 +265,7 @@ def _scene(
 
 def _belief(project: Project, scale: ResponseScale) -> tuple[float, float] | None:
     """Mean and deviation, in units of `scale`, of the law behind a simulated field; None for real data."""
-    if project.reference_kind != "simulated":
+    if not project.simulated:
         return None
     wide = project.response
     return (wide.centre - scale.centre) / scale.clip, SIMULATED_SPREAD * wide.clip / scale.clip
@@ -320,6 +323,6 @@ def _detail(project: Project, result: SearchResult) -> str:
     if project.pilot is None:
         return text
     return (
-        f"{text}, on a pilot that cost epsilon {project.pilot.epsilon:.4g} (ledger entry "
+        f"{text}, on {project.pilot.words} that cost epsilon {project.pilot.epsilon:.4g} (ledger entry "
         f"{project.pilot.entry.split(':')[0]}), which is part of the stated epsilon"
     )

@@ -47,11 +47,27 @@ def agree_on_layers(settings: ReleaseSettings) -> None:
 
 
 def agree_on_tuning(settings: ReleaseSettings) -> None:
-    """Raise `WorkflowError` unless the design comes from one place: reference data, a pilot or by hand."""
+    """Raise `WorkflowError` unless the design comes from one place: reference data, one look or by hand."""
     if settings.pilot is not None and (settings.reference is not None or settings.lengthscale is not None):
         raise WorkflowError("A pilot is for tuning without reference data: leave one of the two out.")
+    if settings.range_choice is not None:
+        agree_on_range_choice(settings)
     if (settings.lengthscale is None) != (settings.ridge is None):
         raise WorkflowError("Give lengthscale and ridge together, or neither and let the search choose.")
+
+
+def agree_on_range_choice(settings: ReleaseSettings) -> None:
+    """Raise `WorkflowError` unless a private choice of the range has public places and no rival."""
+    if not settings.places_public or settings.relation != "replace-one":
+        raise WorkflowError(
+            "A range is chosen among values at public places: set `places_public` and the relation "
+            "'replace-one', or leave `range_choice` out."
+        )
+    if settings.pilot is not None or settings.reference is not None or settings.lengthscale is not None:
+        raise WorkflowError(
+            "A private choice of the range is for tuning without anything else: leave `range_choice` out, or "
+            "reference data, pilot and a lengthscale of your own."
+        )
 
 
 def agree_on_reference(settings: ReleaseSettings) -> None:

@@ -230,6 +230,11 @@ class ReleaseSettings(PromiseSettings, MaterialSettings):
         object.__setattr__(self, "mechanisms", serving_mechanisms(self))
 
     @property
+    def pays_for_a_look(self) -> bool:
+        """Whether an accounted look at the private records comes before the search."""
+        return self.pilot is not None or self.range_choice is not None
+
+    @property
     def uses_log(self) -> bool:
         """Prices are modelled on the log scale unless the settings say otherwise."""
         return (self.transform or ("log" if self.data.read_by.log_scale else "identity")) == "log"

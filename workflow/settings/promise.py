@@ -63,6 +63,18 @@ class PromiseSettings(Checked):
             otherwise="no pilot",
         ),
     ] = None
+    range_choice: Annotated[
+        float | None,
+        Setting(
+            "Share of epsilon for an accounted choice of the field's range among the values, where places "
+            "are public.",
+            "privacy",
+            above=0,
+            below=1,
+            remedy="try 0.2",
+            otherwise="the range is not chosen on private values",
+        ),
+    ] = None
     looked: Annotated[
         bool,
         Setting(

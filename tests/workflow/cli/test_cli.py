@@ -65,6 +65,22 @@ def test_a_map_that_public_data_draw_better_is_stopped_until_somebody_accepts_it
     assert said["Low agreement"].endswith("The curator released it all the same.")
 
 
+def test_a_range_chosen_privately_is_part_of_the_release_and_has_no_dry_run(
+    town: Town, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = {"--reference": None, "--epsilon": "3", "--mechanisms": "functional", "--resolution": "7"}
+    asked = [*arguments(town, out, **own), "--places-public", "--range-choice", "0.4", "--priors", "car"]
+    asked += ["--centre", "30", "--clip", "15"]
+    assert main([*asked, "--dry-run"]) == 2
+    said = capsys.readouterr().err
+    assert "A private choice of the range spends budget, so it has no dry run" in said
+    assert "leave --dry-run or --range-choice out" in said
+    assert main(asked) == 0
+    assert "a private choice of range" in capsys.readouterr().out
+    assert 2.99 < read_bundle(out).statement["guarantee"]["epsilon"] <= 3.0
+    assert len(open_ledger(create=False).accounts()[0].charged) == 2
+
+
 def test_a_dry_run_leaves_no_trace(town: Town, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*arguments(town, out), "--dry-run"]) == 0
     assert "nothing was drawn" in capsys.readouterr().out

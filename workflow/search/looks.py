@@ -1,0 +1,20 @@
+"""Accounted looks at the private records before a search: a pilot, or a private choice of the range."""
+
+from __future__ import annotations
+
+from workflow.ledger import Ledger
+from workflow.project.load import Project
+from workflow.search.pilot import pilot_warning, run_pilot
+from workflow.search.range_choice import choice_warning, run_range_choice
+
+
+def paid_look(project: Project, ledger: Ledger, session: str = "") -> Project:
+    """The project after the look that its settings ask for, charged and drawn once."""
+    if project.settings.range_choice is not None:
+        return run_range_choice(project, ledger, session)
+    return run_pilot(project, ledger, session)
+
+
+def look_warning(project: Project) -> str:
+    """Why that look would show next to nothing, or ""."""
+    return choice_warning(project) or pilot_warning(project)
