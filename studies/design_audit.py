@@ -32,7 +32,7 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.registry import Prior, make_prior
 from geo import domain_from_bbox
-from studies.tables import Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.project.load import Project, build_lattice
 from workflow.search.choice import Choice
 from workflow.search.facts import public_facts
@@ -67,7 +67,7 @@ class AuditSettings:
     trials: int = 100_000
     confidence: float = 0.99
     seed: int = 7
-    preset: str = "full"
+    preset: Preset = "full"
 
     @staticmethod
     def quick() -> AuditSettings:

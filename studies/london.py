@@ -19,7 +19,7 @@ from studies.fields import Bools, Floats
 from studies.london_recipe import free_design, paper_recipe
 from studies.london_task import BOROUGHS, generated_settings, load_task, real_settings
 from studies.paper_map import COLUMNS as MAP_COLUMNS
-from studies.tables import Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.load import Project
 from workflow.project.records import bin_records
@@ -62,7 +62,7 @@ class LondonSettings:
     delta: float = 1e-5
     quick_search: bool = True
     seed: int = 2018
-    preset: str = "full"
+    preset: Preset = "full"
 
     @staticmethod
     def quick() -> LondonSettings:

@@ -25,7 +25,7 @@ from dpgp_core.bounds.sensitivities import sensitivity_line_exponential
 from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from studies.published_draws import published_draws
-from studies.tables import Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
 Floats = NDArray[np.float64]
 Moments = tuple[Floats, Floats]
@@ -65,7 +65,7 @@ class MembershipSettings:
     scales: tuple[float, ...] = (0.5, 1.0, 2.5, math.inf)
     paths: tuple[int, ...] = (1, 2, 5, 10, 22, 46, 100, 215, 464, 1000, 0)
     seed: int = 20260617
-    preset: str = "full"
+    preset: Preset = "full"
 
     @staticmethod
     def quick() -> MembershipSettings:

@@ -25,7 +25,7 @@ from dpgp_core.labels.validation import Fold, ValueSums, choose_candidate
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.kernels import squared_exponential
 from studies.fields import Floats
-from studies.tables import Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.errors import WorkflowError
 
 NORMAL_90 = 1.6448536269514722  # half width of a 90 % interval, in deviations
@@ -52,7 +52,7 @@ class OneDimensionSettings:
     noises: tuple[float, ...] = (0.1, 0.3, 0.5)
     heights: str = ""
     seed: int = 7
-    preset: str = "full"
+    preset: Preset = "full"
 
     @staticmethod
     def full() -> OneDimensionSettings:

@@ -18,7 +18,7 @@ from studies.fields import weighted_ious as ious_of
 from studies.line_excursions import design_words
 from studies.plane_worlds import PlaneWorlds, square_grid
 from studies.selection import LIMIT_NOTE, Accounting, Chosen, Search, choose, free_scales, private_scales
-from studies.tables import Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
 FREE_LENGTHSCALES = (0.2, 0.45, 1.0)
 FREE_RIDGES = (0.2, 0.5, 1.0, 2.0, 4.0)
@@ -59,7 +59,7 @@ class PlaneSettings:
     smoothing: float = 2.0
     epsilon: float = 10.0
     seed: int = 21
-    preset: str = "full"
+    preset: Preset = "full"
 
     @property
     def delta(self) -> float:

@@ -8,9 +8,11 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from workflow.errors import WorkflowError
+
+Preset = Literal["quick", "full", "real", "own design"]
 
 Cell = str | float | int | None
 Report = Callable[[float, str], None]
@@ -52,14 +54,14 @@ class StudyTable:
 class StudyResult:
     """A finished study.
 
-    study        its name in `STUDIES`;  preset  "quick" or "full"
+    study        its name in `STUDIES`;  preset  a `Preset`
     settings     every setting it ran with
     repetitions  in words;  seeds  of all its random numbers;  seconds  CPU time of its thread
     notes        what a reader must know to judge it: reductions, differences from the paper
     """
 
     study: str
-    preset: str
+    preset: Preset
     settings: dict[str, Any]
     seeds: tuple[int, ...]
     repetitions: str

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 from dpgp_core.accounting.conversion import odds_factor
 from dpgp_core.accounting.power import surest_guess
-from dpgp_core.mechanisms.base import Protects
+from dpgp_core.mechanisms.base import Protects, Unit
 from dpgp_core.mechanisms.facts import Relation
 from dpgp_core.numbers import lower as lower
 from dpgp_core.numbers import significant as significant
 from dpgp_core.numbers import upper as upper
 from geo import currency_sign
 from workflow.errors import WorkflowError
+
+UnitWord = Literal["sale", "reading", "sensor", "person", "cell"]
+"""What one record is called. A row of a sensor table is a reading; it is all there is of a sensor, or of a
+person, only where a column names these and each may contribute one row."""
+
+RecordWord = Literal[UnitWord, "record"]
+"""The same while no data are loaded that would say what a record is."""
 
 BILLION = 1e9
 # With a chance of failure above this a guarantee is not worth the name.
@@ -121,7 +128,11 @@ def plural(count: int, word: str) -> str:
 
 
 def epsilon_sentence(
-    epsilon: float, delta: float, unit_word: str, relation: Relation = "replace-one", n: int | None = None
+    epsilon: float,
+    delta: float,
+    unit_word: RecordWord,
+    relation: Relation = "replace-one",
+    n: int | None = None,
 ) -> str:
     """What epsilon promises, as odds and as an attacker's belief.
 
@@ -147,8 +158,8 @@ PROTECTS_NOBODY = f"An epsilon above {USELESS_EPSILON:g} protects nobody in prac
 
 
 def protected_text(
-    unit: str,
-    unit_word: str,
+    unit: Unit,
+    unit_word: UnitWord,
     n: int,
     protects: Protects = "values and places",
     relation: Relation = "replace-one",
@@ -168,8 +179,8 @@ def protected_text(
 
 
 def not_protected_texts(
-    unit: str,
-    unit_word: str,
+    unit: Unit,
+    unit_word: UnitWord,
     protects: Protects = "values and places",
     relation: Relation = "replace-one",
 ) -> tuple[str, ...]:
@@ -189,7 +200,7 @@ def not_protected_texts(
     return (f"A person with more than one {unit_word} is protected less: see the group lines.", *shared)
 
 
-def group_sentence(records: int, epsilon: float, delta: float, unit_word: str) -> str:
+def group_sentence(records: int, epsilon: float, delta: float, unit_word: UnitWord) -> str:
     """The guarantee of someone with up to `records` records, or that none worth the name is left."""
     who = f"Someone with up to {plural(records, unit_word)}"
     if not (delta < USELESS_DELTA and math.isfinite(epsilon)):

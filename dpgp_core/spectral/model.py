@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +120,7 @@ class PublicCounts:
         whether a cell holds at most one record (cell records)
     """
 
-    kind: str
+    kind: Literal["unknown", "reference", "known"]
     n: float | None
     cells: Floats | None = None
     single: bool = False

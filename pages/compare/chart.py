@@ -6,13 +6,13 @@ import altair as alt
 import streamlit as st
 
 from dpgp_core.mechanisms.base import Protects
-from pages.compare.view import MEASURES, dots
+from pages.compare.view import MEASURES, MeasureName, dots
 from workflow.compare.run import Comparison
 
 PICK = "picked"
 
 
-def show(found: Comparison, protects: Protects, measure: str, key: str) -> int | None:
+def show(found: Comparison, protects: Protects, measure: MeasureName, key: str) -> int | None:
     """Draw one protection's curves; the number of the row whose dot was clicked, or None."""
     rows = dots(found, protects, measure)
     if not rows:

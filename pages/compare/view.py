@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from dpgp_core.mechanisms.base import Protects
 from pages.privacy.designs import describe
@@ -30,7 +30,9 @@ class Measure:
     more: bool
 
 
-MEASURES: dict[str, Measure] = {
+MeasureName = Literal["agreement", "area", "bce", "calibration"]
+
+MEASURES: dict[MeasureName, Measure] = {
     "agreement": Measure(
         "expected agreement (IoU)",
         lambda row: _of(row, lambda made: made.agreement),
@@ -55,7 +57,7 @@ def _of(row: Row, look: Callable[[Any], float]) -> float:
     return math.nan if row.best is None else look(row.best.utility)
 
 
-def dots(found: Comparison, protects: Protects, measure: str) -> list[dict[str, Any]]:
+def dots(found: Comparison, protects: Protects, measure: MeasureName) -> list[dict[str, Any]]:
     """One dot for each mechanism and epsilon of a protection that has a figure; `number` is its row's."""
     asked = MEASURES[measure]
     made = []

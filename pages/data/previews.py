@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from data_loaders import ColumnGuess, DataError, Observations, guess_columns
+from data_loaders.observations import Kind
 from geo import GeoError, to_lonlat
 from workflow.errors import WorkflowError
 from workflow.project.load import load_source
@@ -31,7 +32,7 @@ class Preview:
     lines: tuple[str, ...]
     size: int
     unit: str
-    kind: str
+    kind: Kind
     generated: bool
     attribution: tuple[str, ...]
     rows: tuple[tuple[float, float, float], ...]

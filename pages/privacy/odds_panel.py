@@ -18,7 +18,7 @@ HELP = (
 )
 
 
-def show(epsilon: float, delta: float, record: str) -> None:
+def show(epsilon: float, delta: float, record: words.RecordWord) -> None:
     """The best any attack on one record can do at this epsilon and delta."""
     odds = attack_odds(epsilon, delta)
     with st.container(border=True, key="odds"):

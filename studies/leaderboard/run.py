@@ -23,7 +23,7 @@ from studies.leaderboard.adaptive_grid import AdaptiveGrid
 from studies.leaderboard.fields import Contest, contests
 from studies.leaderboard.quadtree import Quadtree
 from studies.london import released_sets
-from studies.tables import Cell, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.tables import Cell, Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.errors import WorkflowError
 from workflow.project.load import Project, load_project
 from workflow.search.choice import Choice, tuning_of
@@ -71,7 +71,7 @@ class LeaderboardSettings:
     coarse_simulated: tuple[str, ...] = ("convcnp",)
     coarse_maps: tuple[str, ...] = ("Generated", "London")
     seed: int = 60
-    preset: str = "full"
+    preset: Preset = "full"
 
     @staticmethod
     def quick() -> LeaderboardSettings:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from dpgp_core.mechanisms.base import Protects
+from dpgp_core.mechanisms.base import Protects, Unit
 from dpgp_core.mechanisms.registry import mechanism_named
 from workflow.compare.calibration import calibration_of
 from workflow.errors import WorkflowError
@@ -85,7 +85,7 @@ class Comparison:
 
     rows: tuple[Row, ...]
     delta: float
-    unit: str
+    unit: Unit
     n: int
     cells: int
     basis: str

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
+from dpgp_core.mechanisms.base import Unit
 from workflow.ledger.errors import BudgetExceeded, LedgerError, NoBudget
 from workflow.ledger.standing import Standing
 
@@ -80,7 +81,7 @@ class Account:
     """
 
     dataset: str
-    unit: str
+    unit: Unit
     budget: Budget | None
     cost: Cost
     charged: tuple[int, ...]

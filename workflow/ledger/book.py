@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost, compose
+from dpgp_core.mechanisms.base import Unit
 from workflow.ledger.account import Account, Budget
 from workflow.ledger.charge import UNITS, Floats, check_account, decode, on_current_grid, read_cost
 from workflow.ledger.entry import (
@@ -90,7 +91,7 @@ class Book:
         else:
             self._follow(entry)
 
-    def account(self, dataset: str, unit: str, seen: Iterable[str] = ()) -> Account:
+    def account(self, dataset: str, unit: Unit, seen: Iterable[str] = ()) -> Account:
         """The account as it stands; an empty one for a dataset or unit never seen.
 
         Parameters
@@ -122,7 +123,7 @@ class Book:
 
     def accounts(self) -> tuple[Account, ...]:
         """Every account that has a budget, in the order in which they appeared."""
-        return tuple(self.account(dataset, unit) for dataset, unit in self._accounts)
+        return tuple(self.account(name, check_account(name, unit)) for name, unit in self._accounts)
 
     def reserve_entry(self, number: int) -> Entry:
         """The charge with this number; raises LedgerError if it is none."""
@@ -250,8 +251,8 @@ class Book:
         self.releases[release_id] = number
         self.digests[release_id] = digest
 
-    def _note(self, dataset: str, unit: str, shares: tuple[str, ...]) -> str:
-        counted = dict.fromkeys(UNITS, 0)
+    def _note(self, dataset: str, unit: Unit, shares: tuple[str, ...]) -> str:
+        counted: dict[str, int] = dict.fromkeys(UNITS, 0)
         here, whose = 0, "these records" if shares else "this dataset"
         for (known, name), running in self._accounts.items():
             if known == dataset or known in shares:

@@ -13,12 +13,13 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.pairs import GaussianPairs
+from dpgp_core.mechanisms.base import Unit
 from workflow.ledger.entry import canonical_json
 from workflow.ledger.errors import LedgerError
 from workflow.ledger.records import RecordKeys
 
 Floats = NDArray[np.float64]
-UNITS = ("cell", "point")
+UNITS: tuple[Unit, ...] = ("cell", "point")
 FACTS_LIMIT = 65_536  # characters of JSON: a ledger row is a receipt, not a data file
 
 
@@ -42,7 +43,7 @@ class Charge:
     """
 
     dataset: str
-    unit: str
+    unit: Unit
     cost: Cost
     facts: Mapping[str, Any] = field(default_factory=dict)
     records: RecordKeys | None = field(default=None, repr=False, compare=False)
@@ -113,12 +114,14 @@ def _float(text: str | None) -> float | None:
     return None if text is None else float.fromhex(text)
 
 
-def check_account(dataset: str, unit: str) -> None:
-    """Raise LedgerError unless `dataset` is a fingerprint and `unit` a unit of protection."""
+def check_account(dataset: str, unit: str) -> Unit:
+    """The unit; raises LedgerError unless `dataset` is a fingerprint and `unit` a unit of protection."""
     if not (isinstance(dataset, str) and len(dataset) == 64 and set(dataset) <= set("0123456789abcdef")):
         raise LedgerError("A dataset is named by its fingerprint of 64 hex digits: see Ledger.fingerprint.")
-    if unit not in UNITS:
-        raise LedgerError(f"The unit of protection is 'cell' or 'point', not {unit!r}.")
+    for known in UNITS:
+        if unit == known:
+            return known
+    raise LedgerError(f"The unit of protection is 'cell' or 'point', not {unit!r}.")
 
 
 def encode(values: Floats) -> str:

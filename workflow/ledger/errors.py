@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dpgp_core.mechanisms.base import Unit
 from workflow.errors import WorkflowError
 from workflow.words import DUST
 
@@ -48,7 +49,7 @@ class BudgetExceeded(LedgerError):
     def __init__(
         self,
         *,
-        unit: str,
+        unit: Unit,
         delta: float,
         budget: float,
         spent: float,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpgp_core.accounting.orders import ORDERS as GRID
+from dpgp_core.mechanisms.base import Unit
 from workflow.ledger.account import Account, Budget, Overlap, Preview
 from workflow.ledger.assess import Meeting, admit, charged_account, meet, overlaps, preview
 from workflow.ledger.book import Book, Outcome
@@ -134,7 +135,7 @@ class Ledger:
         """Every row as it stands, verified or not."""
         return self._store.read().entries
 
-    def account(self, dataset: str, unit: str) -> Account:
+    def account(self, dataset: str, unit: Unit) -> Account:
         """Budget, spent and left; raises LedgerDamaged if the chain is broken."""
         check_account(dataset, unit)
         return self._book().account(dataset, unit)
@@ -215,7 +216,7 @@ class Ledger:
     # Writing
 
     def set_budget(
-        self, dataset: str, unit: str, epsilon: float, delta: float, *, reason: str = "", person: str = ""
+        self, dataset: str, unit: Unit, epsilon: float, delta: float, *, reason: str = "", person: str = ""
     ) -> Budget:
         """Set or change the budget of a dataset; setting what is set already writes nothing.
 

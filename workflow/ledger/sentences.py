@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from dpgp_core.mechanisms.base import Unit
 from dpgp_core.mechanisms.facts import Relation
 from workflow import words
 from workflow.ledger.standing import OtherUnit, Standing
+from workflow.words import UnitWord
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,9 @@ class Line:
     warning: bool = False
 
 
-def account_lines(standing: Standing, unit_word: str, relation: Relation = "replace-one") -> tuple[Line, ...]:
+def account_lines(
+    standing: Standing, unit_word: UnitWord, relation: Relation = "replace-one"
+) -> tuple[Line, ...]:
     """Everything that receipt and statement must say about earlier releases of the same records.
 
     Parameters
@@ -65,7 +69,7 @@ def account_lines(standing: Standing, unit_word: str, relation: Relation = "repl
     return tuple(lines)
 
 
-def neighbours_text(unit: str, unit_word: str, relation: Relation = "replace-one") -> str:
+def neighbours_text(unit: Unit, unit_word: UnitWord, relation: Relation = "replace-one") -> str:
     """What the guarantee compares: records of the area, exchanged, or one more or less."""
     record = "hexagon's record" if unit == "cell" else unit_word
     if relation == "add-or-remove":
@@ -106,7 +110,7 @@ def shared_unnumbered(standing: Standing) -> str:
     )
 
 
-def other_unit_text(other: OtherUnit, unit: str, delta: float) -> str:
+def other_unit_text(other: OtherUnit, unit: Unit, delta: float) -> str:
     """What releases under the other unit of protection mean for this one: they are not free for it."""
     releases = words.plural(other.releases, "release")
     cost = f"epsilon {words.upper(other.epsilon)} at delta {words.upper(delta, 3)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpgp_core.mechanisms.base import Unit
 from workflow.ledger.links import Decision
 
 
@@ -19,7 +20,7 @@ class OtherUnit:
         the same for two of them exchanged at once, at the same delta (docs/accounting.md, section 7)
     """
 
-    unit: str
+    unit: Unit
     releases: int
     epsilon: float
     pair_epsilon: float
@@ -52,7 +53,7 @@ class Standing:
         decisions by which datasets that share records are not counted
     """
 
-    unit: str
+    unit: Unit
     delta: float
     n: int
     shared: int

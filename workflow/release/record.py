@@ -18,6 +18,7 @@ from workflow.project.response import ResponseScale
 from workflow.project.trip import TripProtection
 from workflow.settings.stated import NOTHING_STATED, StatedFacts
 from workflow.settings.words import ReferenceKind, TuningKind
+from workflow.words import UnitWord
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Guarded:
     delta: float
     order: float | None
     unit: Unit
-    unit_word: str
+    unit_word: UnitWord
     n: int
     bound: str
     bound_source: str

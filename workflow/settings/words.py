@@ -8,8 +8,10 @@ from data_loaders import LOADERS, SEGMENTS
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.excursion.sets import Direction
 from dpgp_core.mechanisms.base import Unit
+from dpgp_core.mechanisms.facts import Relation
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.registry import PRIORS
+from workflow.words import UnitWord
 
 __all__ = [
     "GROUPS", "Direction", "ExecutorName", "Focus", "Group", "Objective", "ReferenceKind", "Relation",
@@ -17,13 +19,6 @@ __all__ = [
     "prior_names", "segment_names",
 ]  # fmt: skip
 
-
-UnitWord = Literal["sale", "reading", "sensor", "person", "cell"]
-"""What one record is called. A row of a sensor table is a reading; it is all there is of a sensor, or of a
-person, only where a column names these and each may contribute one row."""
-
-Relation = Literal["replace-one", "add-or-remove"]
-"""Neighbouring datasets: one record exchanged (their number is public), or one record more or less."""
 
 Transform = Literal["log", "identity"]
 Objective = Literal["iou", "bce"]

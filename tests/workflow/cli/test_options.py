@@ -93,15 +93,8 @@ def test_options_override_the_file_also_to_switch_something_off(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--priors", "cubic"),
-         "priors must be a list of at least one name among exponential, car, matern32, squared-exponential, "
-         "not 'cubic'."),
-        (("--centre", "nan"),
-         "centre must be a finite number in transformed units, not nan: name a public value near the middle "
-         "of the data."),
         (("--epsilon", "much"), "epsilon must be a positive finite number, not 'much': try 1."),
         (("--paths", "1.5"), "paths must be a whole number from 1 to 1000, not '1.5': try 1."),
-        (("--paths", ""), "paths must be a whole number from 1 to 1000, not '': try 1."),
         (("--unit", "person"), "unit must be 'point' or 'cell', not 'person'."),
         (("--direction", "up"), "direction must be 'above' or 'below', not 'up'."),
         (("--bbox", "0", "51", "1", "x"),
@@ -151,11 +144,6 @@ def test_a_line_that_is_no_command_is_one_sentence(
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ('paths = ""', "paths must be a whole number from 1 to 1000, not '': try 1."),
-        ("centre = nan", "centre must be a finite number in transformed units, not nan: name a public value "
-         "near the middle of the data."),
-        ('priors = ["cubic"]', "priors must be a list of at least one name among exponential, car, matern32, "
-         "squared-exponential, not 'cubic'."),
         ("epsilom = 1", "Unknown settings key 'epsilom': did you mean 'epsilon'?"),
         ('data = "s.csv"', "data must be a table with at least a `path`, not 's.csv'."),
     ],

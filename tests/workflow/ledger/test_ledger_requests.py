@@ -8,6 +8,7 @@ from multiprocessing.synchronize import Barrier
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import IntegrityError
 
 from tests.patience import HANG
 from tests.workflow.ledger.places import DIGEST, Place, charge_for, release
@@ -140,3 +141,8 @@ def test_a_request_that_was_refused_for_its_cost_may_be_made_again(funded: Ledge
         funded.reserve(charge_for(dataset, 10.0), request)
     funded.set_budget(dataset, "point", 500.0, 1e-5, reason="agreed", person="Ada")
     assert funded.reserve(charge_for(dataset, 10.0), request).number == 3
+
+
+def test_the_database_itself_takes_no_request_without_its_entry(place: Place, ledger: Ledger) -> None:
+    with pytest.raises(IntegrityError, match=r"(?i)not.null"):
+        place.tamper("INSERT INTO ledger_requests (request) VALUES ('made up')")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from tests.town import Town
@@ -28,3 +31,17 @@ def test_an_unknown_executor_is_one_sentence() -> None:
         WorkflowError, match=r"There is no executor 'cluster': choose 'serial', 'processes' or 'dask'\."
     ):
         make_executor("cluster")
+
+
+def test_what_the_workers_were_given_is_gone_after_the_with_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may hold reference data: its folder is this user's alone and does not outlive the search."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with ProcessExecutor(1) as executor:
+        answers = list(executor.map(max, 7, [3, 9]))
+        (folder,) = tmp_path.iterdir()
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert list(folder.iterdir()) == [], "one file a map, gone with its answers"
+    assert answers == [7, 9]
+    assert list(tmp_path.iterdir()) == []

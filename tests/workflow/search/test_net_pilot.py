@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import workflow.search.tuning as tuning_module
 from dpgp_core.accounting.composition import Cost, epsilon
 from dpgp_core.mechanisms.posterior_sampling import path_guarantee
-from dpgp_core.priors.registry import make_prior
-from workflow.project.load import Pilot, Project
+from dpgp_core.priors.registry import Prior, make_prior
+from tests.town import Town
+from workflow.errors import WorkflowError
+from workflow.ledger import open_ledger
+from workflow.project.load import Pilot, Project, load_project
 from workflow.search.beside_pilot import with_pilot
 from workflow.search.facts import private_n
+from workflow.search.pilot import run_pilot
 from workflow.search.tuning import Tuned, tune
 
 PILOT = Pilot(Cost.gaussian(0.2), 0.85, "1:x")
@@ -38,3 +43,27 @@ def test_the_prior_noise_keeps_its_share_beside_a_pilot(
     own = path_guarantee(design, private_n(hamlet), prior)
     assert 1.999 < epsilon(with_pilot(own.cost, PILOT), 1e-5).epsilon <= 2.0
     assert own.epsilon(1e-5).epsilon < 1.9, "the pilot has a part of the budget"
+
+
+def test_a_pilot_is_read_by_nine_models_at_each_lengthscale(
+    town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their ridges and scales are written down here; what fails on them is said before a charge."""
+    seen: list[tuple[float, float, float]] = []
+
+    def note(_: object, models: list[tuple[Prior, float, float]]) -> None:
+        seen.extend((prior.lengthscale, ridge, scale) for prior, ridge, scale in models)
+        raise ValueError("seen")
+
+    monkeypatch.setattr("workflow.search.pilot._best", note)
+    project = load_project(
+        town.settings(
+            reference=None, reference_public=False, centre=25.0, clip=15.0, priors=("car",), epsilon=2.0,
+            pilot=0.3,
+        )
+    )  # fmt: skip
+    with pytest.raises(WorkflowError, match=r"^A pilot could not be read \(seen\): nothing was charged\.$"):
+        run_pilot(project, open_ledger(str(tmp_path / "ledger.sqlite"), tmp_path / "key"))
+    of_one = [(ridge, scale) for ridge in (0.7, 1.5, 3.0) for scale in (0.25, 0.5, 1.0)]
+    assert [(ridge, scale) for _, ridge, scale in seen] == of_one * 3
+    assert len({lengthscale for lengthscale, _, _ in seen}) == 3

@@ -17,11 +17,12 @@ from workflow import words
 from workflow.bundle.errors import BundleError
 from workflow.bundle.untrusted.text import clean
 from workflow.release.record import Guarded, Release
+from workflow.words import UnitWord
 
 VARIANT = "(epsilon, delta)-differential privacy, also called approximate differential privacy"
 
 
-def neighbours_text(unit: str, relation: Relation, protects: Protects) -> str:
+def neighbours_text(unit: Unit, relation: Relation, protects: Protects) -> str:
     """What two neighbouring datasets are, in one sentence."""
     one = "record of a cell" if unit == "cell" else "record"
     many = "sets of cell records" if unit == "cell" else "datasets"
@@ -94,7 +95,7 @@ def with_words(stated: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _group_words(line: Mapping[str, Any], unit_word: str) -> str:
+def _group_words(line: Mapping[str, Any], unit_word: UnitWord) -> str:
     epsilon = math.inf if line["epsilon"] is None else line["epsilon"]
     return words.group_sentence(line["records"], epsilon, line["delta"], unit_word)
 
