@@ -22,6 +22,9 @@ COVERED := $(if $(filter true,$(COVERAGE)),--cov --cov-report=term:skip-covered)
 # candidates instead, and the number of threads is fixed before numpy is imported.
 export OPENBLAS_NUM_THREADS := 1
 export OMP_NUM_THREADS := 1
+# Compiled code is kept whatever the shell says: every worker and every server of a test would compile all of it
+# again, and the asserts of 300 test files are rewritten in a quarter of a minute.
+unexport PYTHONDONTWRITEBYTECODE
 
 define CHECK_PYTHON
 command -v $(PYTHON) > /dev/null || { echo "Hexcursion needs Python 3.11 or newer: install \

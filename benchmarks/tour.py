@@ -1,8 +1,9 @@
-"""The guided tour's files, made and measured again: `python -m benchmarks.tour [--draws 40]`.
+"""The files of the finished example and of the tour, made and measured again: `python -m benchmarks.tour`.
 
 Searches the generated city whose last year differs from its public year, charges and draws one release of it
-with a ledger that is thrown away, and writes bundle and measurements into static/tour. The release is
-drawn from the operating system's entropy: it differs each time, and its figures with it.
+with a ledger that is thrown away, and writes the city's files, the search, the bundle and the measurements
+into static/tour. The release is drawn from the operating system's entropy: it differs each time, and its
+figures with it. `--keep` measures the release again that is shipped, where only the rest has changed.
 """
 
 from __future__ import annotations
@@ -25,15 +26,18 @@ from data_loaders import DEMO_SEED, DEMO_YEARS, DemoField
 from data_loaders.demo_data.city import WARDS, inside, river_north, to_km, to_lonlat, ward_of
 from data_loaders.demo_data.districts import districts
 from dpgp_core.excursion.scores import iou, ious
+from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.noise.entropy import SimulationEntropy
+from pages.privacy.designs import BUDGETS
 from studies.london import released_sets
 from workflow.bundle import read_bundle
 from workflow.ledger import open_ledger
 from workflow.project.baseline import fit_baseline, free_map
-from workflow.project.example import changed_settings
+from workflow.project.example import changed_settings, example_folder
 from workflow.project.load import Project, load_project
 from workflow.release.transaction import plan_release, publish
 from workflow.search.settle import settle_on
+from workflow.search.stored import text_of
 from workflow.search.tuning import Tuned, tune
 
 TOUR = Path(__file__).resolve().parents[1] / "static" / "tour"
@@ -61,6 +65,8 @@ def frontier(project: Project, tuned: Tuned, truth: np.ndarray, draws: int) -> l
     method = tuned.choice.design.mechanism
     for point in (one for one in tuned.result.frontier if one.scored.design.mechanism == method):
         known = best.get(point.epsilon)
+        if point.epsilon not in FRONTIER_EPSILONS:
+            continue
         if known is None or point.scored.utility.agreement > known.scored.utility.agreement:
             best[point.epsilon] = point
     rows = []
@@ -83,18 +89,22 @@ def main() -> None:
     parser.add_argument(
         "--draws", type=int, default=40, help="simulated releases of each design (default 40)"
     )
-    draws, start = parser.parse_args().draws, time.process_time()
+    parser.add_argument("--keep", action="store_true", help="measure the shipped release, draw none")
+    options = parser.parse_args()
+    draws, start = options.draws, time.process_time()
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         os.environ |= {"HEXCURSION_HOME": str(place / "home"), "HEXCURSION_WITNESS": str(place / "witness")}
         settings = changed_settings(place).with_changes(epsilon=EPSILON)
         project = load_project(settings)
-        tuned = tune(project)
-        published = publish(
-            plan_release(project, tuned.choice, open_ledger()), open_ledger(), place / "bundle"
-        )
+        tuned = tune(project, walked=BUDGETS)
         TOUR.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(published.archive, TOUR / "bundle.zip")
+        if not options.keep:
+            planned = plan_release(project, tuned.choice, open_ledger())
+            shutil.copyfile(publish(planned, open_ledger(), place / "bundle").archive, TOUR / "bundle.zip")
+        shutil.rmtree(TOUR / "files", ignore_errors=True)
+        shutil.copytree(example_folder(place, changed=True), TOUR / "files")
+        (TOUR / "search.json").write_text(text_of(project, tuned), encoding="utf-8")
     places = project.domain.centres_lonlat
     price = DemoField(DEMO_SEED, *DEMO_YEARS, changed=True).price(places[:, 0], places[:, 1])
     truth = price > settings.threshold

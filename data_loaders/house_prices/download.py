@@ -12,14 +12,14 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
-
-import pooch
-import requests
 
 from data_loaders.errors import DataError
 from data_loaders.house_prices.public_files import PublicFile
+
+if TYPE_CHECKING:  # imported where something is fetched: most starts fetch nothing
+    import requests
 
 # Called with bytes done and bytes in total (None if unknown); returning False stops the download.
 Progress: TypeAlias = Callable[[int, int | None], bool | None]
@@ -70,6 +70,8 @@ def fetch(
     file has changed at its source. The checksum is the known one, else the one noted after the first
     download. Two downloads of one file take turns, in one process or in several.
     """
+    import requests
+
     folder = Path(directory)
     path = folder / file.file_name
     try:
@@ -93,6 +95,8 @@ def fetch(
 
 
 def _retrieve(file: PublicFile, path: Path, progress: Progress | None, refresh: bool, max_bytes: int) -> None:
+    import pooch
+
     note = path.with_name(path.name + ".sha256")
     known = file.sha256
     if refresh or not _intact(path, known or _noted(note)):
@@ -157,6 +161,8 @@ class _Resuming:
         self._answered = False
 
     def __call__(self, url: str, output_file: Any, _pooch: Any, check_only: bool = False) -> bool | None:
+        import requests
+
         target = Path(output_file)
         part = target.with_name(self._file.file_name + ".part")
         for attempt in range(ATTEMPTS):
@@ -174,6 +180,8 @@ class _Resuming:
 
     def _continue(self, url: str, part: Path) -> None:
         """Fetch what is missing of `part`; raises a connection error if it stays incomplete."""
+        import requests
+
         held = part.stat().st_size if part.exists() else 0
         tag = _read_tag(part)
         headers = {"Accept-Encoding": "identity"}

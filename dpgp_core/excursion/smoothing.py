@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.lattice import Lattice, averaging
 
 Floats = NDArray[np.float64]
 
@@ -36,14 +36,12 @@ def smooth(on: Lattice | sparse.csr_matrix, paths: Floats, rounds: int) -> Float
     values = np.asarray(paths, dtype=np.float64)
     if rounds == 0:
         return values
-    adjacency = domain_adjacency(on) if isinstance(on, Lattice) else on
-    if adjacency.shape[0] != values.shape[-1]:
+    if (on.size if isinstance(on, Lattice) else on.shape[0]) != values.shape[-1]:
         raise InvalidValue("the paths and the neighbour graph must have the same number of cells.")
-    averaging = sparse.csr_matrix(adjacency + sparse.eye_array(adjacency.shape[0]))
-    averaging = sparse.diags_array(1.0 / np.asarray(averaging.sum(axis=1)).ravel()) @ averaging
+    mean = on.averaging if isinstance(on, Lattice) else averaging(on)
     flat = values.reshape(-1, values.shape[-1]).T
     for _ in range(rounds):
-        flat = averaging @ flat
+        flat = mean @ flat
     return np.ascontiguousarray(flat.T).reshape(values.shape)
 
 

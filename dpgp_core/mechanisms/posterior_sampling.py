@@ -277,7 +277,7 @@ def _smoothed(world: World, fields: Floats) -> Iterator[Floats]:
     """The fields after each number of rounds in SMOOTHINGS."""
     done = 0
     for rounds in SMOOTHINGS:
-        fields = smooth(world.adjacency, fields, rounds - done)
+        fields = smooth(world.facts.lattice, fields, rounds - done)
         yield fields
         done = rounds
 

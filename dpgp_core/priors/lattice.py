@@ -60,3 +60,14 @@ class Lattice:
     def ordering(self) -> Ordering:
         """Band-narrowing order of the padded cells, found once and shared by all priors on this lattice."""
         return Ordering.of(self.adjacency)
+
+    @cached_property
+    def averaging(self) -> sparse.csr_matrix:
+        """(N, N) mean over each cell of the domain and its neighbours there, without the padding."""
+        return averaging(sparse.csr_matrix(self.adjacency[self.inside][:, self.inside]))
+
+
+def averaging(adjacency: sparse.csr_matrix) -> sparse.csr_matrix:
+    """The matrix that takes the mean over each cell and its neighbours in a graph."""
+    around = sparse.csr_matrix(adjacency + sparse.eye_array(adjacency.shape[0]))
+    return sparse.csr_matrix(sparse.diags_array(1.0 / np.asarray(around.sum(axis=1)).ravel()) @ around)

@@ -10,12 +10,11 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.scores import bce, ious
 from dpgp_core.excursion.sets import Bools, Direction, agreed, excursion, released_set, vote_fraction
-from dpgp_core.excursion.smoothing import domain_adjacency, smooth
+from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.released import Released, exceedance_probability
@@ -148,11 +147,6 @@ class World:
         """How many releases of so many paths are simulated."""
         return SIMULATED_RELEASES if paths == 1 else max(4, SIMULATED_RELEASES // paths)
 
-    @cached_property
-    def adjacency(self) -> sparse.csr_matrix:
-        """(N, N) neighbour graph of the domain's own cells."""
-        return domain_adjacency(self.facts.lattice)
-
     def family(
         self, prior: str, lengthscale: float, draws: int = 1, *, training: bool = False
     ) -> RidgeFamily:
@@ -180,7 +174,7 @@ class World:
         found = full.probability(self.level, self.direction)
         if found is not None:
             return agreed(found, design.cutoff)
-        paths = smooth(self.adjacency, full.paths, design.smoothing)
+        paths = smooth(self.facts.lattice, full.paths, design.smoothing)
         return released_set(paths, self.level, design.cutoff, self.direction)
 
     def bce(self, probability: Floats) -> float:

@@ -1,10 +1,11 @@
 // The map as a picture, for browsers without WebGL: the same cells and lines on an ordinary canvas.
 import { paneCamera, projected } from "./cameras.js";
+import { opacityOf } from "./scene.js";
 
 const css = (colour) => (typeof colour === "string" ? colour : `rgb(${colour.slice(0, 3).join(",")})`);
 
 /** Draw all panes into a 2-D `canvas` of `width` by `height` pixels. */
-export function drawFlat(canvas, { scene, shape, columns, drawn, shown, boxes, camera, width, height }) {
+export function drawFlat(canvas, { scene, shape, columns, drawn, shown, boxes, camera, width, height, beneath }) {
   const fine = globalThis.devicePixelRatio || 1;
   Object.assign(canvas, { width: Math.round(width * fine), height: Math.round(height * fine) });
   const pen = canvas.getContext("2d");
@@ -28,7 +29,14 @@ export function drawFlat(canvas, { scene, shape, columns, drawn, shown, boxes, c
     drawn.land.forEach((ring) => fill(ring, scene.ground));
     drawn.borders.forEach((line) => stroke(line, scene.around.border, 1));
     drawn.shores.forEach((line) => stroke(line, scene.around.shore, 1.2));
+    for (const { image, bounds: [west, south, east, north] } of beneath) {
+      const [left, top] = at([west, north]);
+      const [right, bottom] = at([east, south]);
+      pen.drawImage(image, left, top, right - left, bottom - top);
+    }
+    pen.globalAlpha = opacityOf(scene);
     if (pane.classes) cells(pen, pane, columns[`class${scene.panes.indexOf(pane)}`], shape, at);
+    pen.globalAlpha = 1;
     for (const place of pane.points?.places ?? []) {
       pen.fillStyle = css(pane.points.colour);
       pen.fillRect(...at(place).map((value) => value - 1.5), 3, 3);

@@ -2,13 +2,14 @@
 // Python recolours the map and leaves the view as it is.
 import { Deck, MapView } from "@deck.gl/core";
 import { surroundings } from "./around.js";
+import { basemapPictures } from "./basemap.js";
 import { fitted, paneCamera, panes, pixelsOf, projected, sharedCamera } from "./cameras.js";
 import { drawFlat } from "./flat.js";
 import { meant, placed } from "./labels.js";
 import { NOTHING, added, advice, begun, closed, shortened } from "./outline.js";
 import { explain, measure, overlay, place, tell, widthOf, write } from "./overlay.js";
 import { WHOLE, belongs, bounds, geometry, layers } from "./scene.js";
-import { Streets } from "./streets.js";
+import { streets } from "./streets.js";
 
 const NEAR = 22; // pixels from cell to cell from which on each has an outline
 const OUT = 2; // zoom steps out of the whole area: beyond, nothing around it is known
@@ -60,7 +61,7 @@ class LinkedMap {
       );
     }
     Object.assign(this, { scene, columns });
-    this.parts.source.textContent = [scene.streets?.source, scene.around.source].filter(Boolean).join(" ");
+    this.parts.source.textContent = [scene.streets?.source, scene.basemap?.source, scene.around.source].filter(Boolean).join(" ");
     explain(this.parts, scene.key);
     this.parts.draw.hidden = !scene.drawing || Boolean(this.flat);
     if (!scene.drawing && this.outline.on) this.sketch(NOTHING);
@@ -122,7 +123,7 @@ class LinkedMap {
     this.label(shown);
     this.root.dataset.view = JSON.stringify(this.camera);
     if (this.flat) {
-      drawFlat(this.flat, { ...this, shown });
+      drawFlat(this.flat, { ...this, shown, beneath: this.beneath() });
       return;
     }
     const near = pixelsOf(this.camera, this.scene.spacing) >= NEAR;
@@ -191,16 +192,30 @@ class LinkedMap {
     act();
   }
 
-  /** The streets, where they are asked for; where none come, the map says so and stands without them. */
+  /** Streets or a basemap of one's own; where nothing comes, the map says so and stands without. */
   beneath() {
-    const { streets, mode } = this.scene;
-    this.streets ??= new Streets(() => this.scene && this.draw());
+    const { streets: asked, basemap: own, mode } = this.scene;
     const width = mode === "swipe" ? this.width : this.boxes[0].width;
-    const found = streets ? this.streets.layers(WHOLE, streets.address, this.camera, width, this.height) : [];
-    const silent = Boolean(streets) && this.streets.failed;
-    if (silent) this.say(`The street map of ${new URL(streets.address).host} cannot be reached: the map stands without it.`);
-    else if (this.note && !this.outline.on) this.note.hidden = true;
+    const [drawn, said] = asked
+      ? [this.pictures(asked, streets), `The street map of ${new URL(asked.address).host} cannot be reached: the map stands without it.`]
+      : own
+        ? [this.pictures(own, basemapPictures), "The basemap cannot be read any more: the map stands without it. Reload the page, or give the file again."]
+        : [null, ""];
+    const found = drawn ? drawn.shown(this.camera, width, this.height) : [];
+    this.root.dataset.beneath = String(found.length);
+    if (drawn?.failed) this.say(said);
+    else if (this.note && !this.outline.on && !this.flat) this.note.hidden = true;
     return found;
+  }
+
+  /** What was begun for this source, as long as it is the same. */
+  pictures(source, begin) {
+    const wanted = JSON.stringify(source);
+    if (this.source !== wanted) {
+      this.source = wanted;
+      this.under = begin(begin === streets ? source.address : source, () => this.scene && this.draw());
+    }
+    return this.under;
   }
 
   /** A sentence at the map's lower edge. */

@@ -1,7 +1,7 @@
 // What is drawn: the scene that Python sends, as deck.gl layers. A layer's id starts with its pane.
 import { layersAround, ownLayers } from "./around.js";
 import { outlineLayers } from "./outline.js";
-import { PathLayer, ScatterplotLayer, SolidPolygonLayer } from "@deck.gl/layers";
+import { BitmapLayer, PathLayer, ScatterplotLayer, SolidPolygonLayer } from "@deck.gl/layers";
 import { cellToBoundary, splitLongToH3Index } from "h3-js";
 
 export const WHOLE = "whole"; // the prefix of layers that every pane shows
@@ -55,12 +55,13 @@ export function belongs(layerId, paneId) {
 
 /**
  * All layers of a scene. `around` is unpacked, `hovered` the position of a cell or -1, `near` whether cells are
- * large enough on the screen for each to have its outline, `beneath` what lies over the land and under the cells, `outline`
+ * large enough on the screen for each to have its outline, `beneath` the pictures over the land and under the cells, `outline`
  * the corners of an area that is being drawn.
  */
 export function layers(scene, shape, columns, { around, hovered, near, beneath, outline }) {
   const polygons = shape.polygons;
-  const drawn = [...layersAround(WHOLE, around, { ...scene.around, ground: rgb(scene.ground) }), ...beneath];
+  const drawn = [...layersAround(WHOLE, around, { ...scene.around, ground: rgb(scene.ground) })];
+  drawn.push(...beneath.map(({ id, image, bounds }) => new BitmapLayer({ id: `${WHOLE}/beneath-${id}`, image, bounds })));
   scene.panes.forEach((pane, number) => {
     if (pane.classes) drawn.push(...cellLayers(pane, polygons, columns[`class${number}`], shape, scene));
     if (pane.points) drawn.push(pointsLayer(pane));
@@ -78,6 +79,9 @@ export function layers(scene, shape, columns, { around, hovered, near, beneath, 
   return drawn;
 }
 
+/** Cells let through what lies beneath them. */
+export const opacityOf = ({ streets, basemap }) => (streets || basemap ? 0.65 : 1);
+
 function cellLayers(pane, polygons, classes, shape, scene) {
   const colours = pane.classes.map((entry) => entry.colour);
   const cells = new SolidPolygonLayer({
@@ -85,7 +89,7 @@ function cellLayers(pane, polygons, classes, shape, scene) {
     data: polygons,
     _normalize: false,
     positionFormat: "XY",
-    opacity: scene.streets ? 0.65 : 1,
+    opacity: opacityOf(scene),
     getFillColor: (_, { index }) => colours[classes[index]],
     updateTriggers: { getFillColor: [classes, colours] },
     pickable: true,

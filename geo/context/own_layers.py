@@ -130,8 +130,8 @@ class OwnLayer:
         return tuple(named for _, named in sorted(kept.values(), key=lambda each: -each[0]))
 
 
-def clean(text: str) -> str:
-    """Make a text fit to be shown: on one line, printable, of at most `LONGEST` letters.
+def clean(text: str, longest: int = LONGEST) -> str:
+    """Make a text fit to be shown: on one line, printable, of at most so many letters.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def clean(text: str) -> str:
     'Tower Hamlets'
     """
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
-    return " ".join(printable.split())[:LONGEST].rstrip()
+    return " ".join(printable.split())[:longest].rstrip()
 
 
 def check_amount(layers: Sequence[OwnLayer], *, corners: bool = True) -> None:

@@ -54,6 +54,11 @@ _LIGHT = {
     "water": "#e6f0f4",
     "shore": "#93aeb9",
     "border": "#b3a6bb",
+    # of a basemap of one's own
+    "park": "#dcebd0",
+    "building": "#d8d0c6",
+    "road": "#8f9ca2",
+    "rail": "#6f6480",
 }
 _DARK = {
     "ground": "#10191c",
@@ -92,6 +97,10 @@ _DARK = {
     "water": "#0a242e",
     "shore": "#3f6371",
     "border": "#665a70",
+    "park": "#17301f",
+    "building": "#2c3438",
+    "road": "#6d7d84",
+    "rail": "#8a7d99",
 }
 PALETTES: Mapping[Theme, Mapping[str, str]] = MappingProxyType(
     {"light": MappingProxyType(_LIGHT), "dark": MappingProxyType(_DARK)}

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from geo.basemap import Basemap
 from geo.context.own_layers import OwnLayer
 from geo.context.surroundings import around
 from geo.domains.domain import Domain
@@ -29,6 +30,7 @@ _STREETS = {
     }
     for theme, style in (("light", "light_nolabels"), ("dark", "dark_nolabels"))
 }
+_BENEATH = ("ground", "water", "shore", "border", "park", "building", "road", "rail")
 _DECIMALS = 5  # of drawn coordinates: about a metre
 
 
@@ -145,6 +147,7 @@ def linked_scene(
     streets: bool = False,
     layers: Sequence[OwnLayer] = (),
     drawing: bool = False,
+    basemap: tuple[Basemap, str] | None = None,
 ) -> dict[str, Any]:
     """Make a scene of panes as plain data.
 
@@ -167,6 +170,8 @@ def linked_scene(
         Public layers, drawn over the cells.
     drawing : bool
         Whether a person may draw an outline, which the component sends back.
+    basemap : (Basemap, str), optional
+        A map of one's own beneath the cells, and the address where the reader's browser finds its file.
 
     Returns
     -------
@@ -203,6 +208,7 @@ def linked_scene(
             "halo": rgb("halo", theme),
             "panes": drawn,
             "streets": _STREETS[theme] if streets else None,
+            "basemap": _beneath(*basemap, theme) if basemap is not None and not streets else None,
             "key": [_entry(entry) for entry in legend],
             "drawing": drawing,
             "around": around(domain, layers).packed()
@@ -244,6 +250,17 @@ def _pane(
         for entry in painting.entries
     ]
     return drawn
+
+
+def _beneath(basemap: Basemap, address: str, theme: Theme) -> dict[str, Any]:
+    return {
+        "address": address,
+        "vector": basemap.kind == "vector",
+        "shallowest": basemap.zooms[0],
+        "deepest": basemap.zooms[1],
+        "source": f"Basemap: {basemap.source}." if basemap.source else "",
+        "colours": {role: colour(role, theme) for role in _BENEATH},
+    }
 
 
 def _points(

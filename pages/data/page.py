@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.data import public_data, public_places
+from pages.data import basemap_panel, public_data, public_places
 from pages.data.portable import settings_with_files, source_words
 from pages.data.previews import look_at
 from pages.data.sources import Sources, ask_sales, ask_sensors, refill
@@ -17,8 +17,9 @@ from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
 from pages.shared.session import workspace
 from pages.shared.session.kept import give_back
+from pages.start.finished import CITY
 from workflow.errors import WorkflowError
-from workflow.project.example import example_settings
+from workflow.project.example import changed_settings
 
 KINDS = {
     "example": "Generated example",
@@ -30,7 +31,7 @@ work = workspace.current()
 
 def use_example() -> None:
     """Take the generated example with everything that belongs to it."""
-    settings = example_settings()
+    settings = changed_settings(files=CITY)
     fresh = workspace.start_over()
     fresh.adopt(settings)
     fresh.asked_domain = None  # the region is proposed on the next screen
@@ -65,6 +66,7 @@ def take(fresh: workspace.Workspace, doing: Markdown) -> None:
             if fresh.asked_domain is not None:
                 fresh.domain = domain_of_choices(fresh.asked_domain, fresh.choices)
                 fresh.layers = layers_of(fresh.choices, fresh.domain)
+                basemap_panel.check_again(fresh)
     except WorkflowError as error:
         refused(error)
         return
@@ -122,6 +124,7 @@ else:
     if pressed and asked is not None:
         use_sources(asked)
 
+basemap_panel.ask(work)
 with st.expander("Or take all choices from a settings file (TOML)", icon=":material/tune:"):
     st.caption(
         "The file that 'Save these choices' in the side bar and the Publish screen give, and that the "

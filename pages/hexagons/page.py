@@ -9,6 +9,7 @@ import streamlit as st
 from geo import Domain
 from geo.maps.linked import Pane
 from geo.maps.painting import paint_cells
+from pages.data import basemap_panel
 from pages.hexagons import own_layers
 from pages.hexagons.mending import offer_exchange, stop
 from pages.hexagons.places import domain_of, facts_of
@@ -61,6 +62,7 @@ def fill(asked: Asked, resolution: int) -> None:
         features=asked.features, feature_column=asked.column,
     )  # fmt: skip
     own_layers.draw_again(work)
+    basemap_panel.check_again(work)
     st.rerun()
 
 
@@ -94,6 +96,7 @@ with left:
         st.caption(":material/info: Until another area is named, the one shown stays in use.")
     if work.domain is not None:
         own_layers.ask(work)
+    basemap_panel.say()
 with right:
     if work.domain is None:
         st.info("Name a public area to see its hexagons.", icon=":material/hexagon:")

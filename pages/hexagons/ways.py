@@ -20,9 +20,8 @@ from pages.shared import linked_maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.session.workspace import Workspace
-from workflow.project.example import EXAMPLE_REGION, example_folder
+from workflow.project.example import EXAMPLE_REGION, of_example
 
-OF_EXAMPLE = example_folder()
 FROM_EXAMPLE, UPLOAD, PATH, PLACE, BOX, DRAW = "example", "upload", "path", "place", "box", "draw"
 WAYS = {
     FROM_EXAMPLE: "Region of the example",
@@ -52,7 +51,7 @@ def known_way(work: Workspace) -> str | None:
     region = work.choices.get("region")
     if region is None:
         return BOX if work.choices.get("bbox") else None
-    if Path(region).is_relative_to(OF_EXAMPLE):
+    if of_example(region):
         return FROM_EXAMPLE
     if work.uploads.get("drawn") == region:
         return DRAW
@@ -82,7 +81,7 @@ def asked_way(work: Workspace) -> str:
 def asked_area(way: str, work: Workspace) -> Asked | None:
     """The area as settings name it, or None until one is named."""
     if way == FROM_EXAMPLE:
-        return Asked(str(OF_EXAMPLE / EXAMPLE_REGION))
+        return Asked(str(Path(work.choices["data"].path).with_name(EXAMPLE_REGION)))
     if way == UPLOAD:
         return _of_file(
             remembered(

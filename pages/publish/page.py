@@ -1,4 +1,4 @@
-"""Publish: the bundle that leaves the building, and the label its reader will see first."""
+"""Publish: the files to publish, and the label their reader will see first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pages.shared.plain_text import plain
 from pages.shared.released import released_view
 from pages.shared.released.bundles import embedded_label
 from pages.shared.session import saving, workspace
-from workflow.bundle.published.shelf import bundle_files, find_bundle
+from pages.shared.steps import VIEWER
+from pages.tour.view import is_shipped, tour, viewer_of
+from workflow.bundle.published.shelf import bundle_files
 from workflow.errors import WorkflowError
 
 work = workspace.current()
@@ -19,7 +21,13 @@ here = release_id is not None and release_id == work.release_id
 
 def downloads(name: str) -> None:
     """Buttons for the whole bundle and for the files most readers ask for."""
-    files = bundle_files(name)
+    if is_shipped(name):
+        st.info(
+            "This is the finished example: a release of generated data that ships with the program, in no "
+            "account of yours. Your own releases are published the same way.",
+            icon=":material/science:",
+        )
+    files = bundle_files(name, tour().shelved.path if is_shipped(name) else None)
     st.download_button(
         f"Download the bundle ({plain(files[0].size)})",
         files[0].path.read_bytes,
@@ -49,7 +57,7 @@ if not release_id:
 else:
     st.query_params["release"] = release_id
     try:
-        viewer = work.explored.viewer if here and work.explored else find_bundle(release_id)
+        viewer = work.explored.viewer if here and work.explored else viewer_of(release_id)
     except WorkflowError as error:
         st.error(plain(error), icon=":material/error:")
     else:
@@ -59,7 +67,12 @@ else:
             downloads(release_id)
             if here and work.found is not None:
                 saving.offer(work, work.found.project.settings, "Settings for the command line")
-            st.page_link("pages/viewer/page.py", label="See it as a reader would", icon=":material/map:")
+            st.page_link(
+                VIEWER.path,
+                label="See it as a reader would",
+                icon=VIEWER.icon,
+                query_params={"release": release_id},
+            )
         with right:
             embedded_label(viewer)
 finished_list.show(release_id)

@@ -16,8 +16,8 @@ from pages.shared.plain_text import plain
 from pages.shared.released import released_view
 from pages.shared.released.exploring import paint
 from pages.shared.session.workspace import Explored, Found, Workspace
+from pages.tour.view import is_shipped, viewer_of
 from workflow.bundle import Products
-from workflow.bundle.published.shelf import find_bundle
 from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
 from workflow.words import agreement_words
@@ -39,12 +39,13 @@ SHOWN_PATHS = 5
 def for_curator(work: Workspace, found: Found, release_id: str) -> None:
     """The released map and, for the curator only, how it compares with the baseline."""
     if work.explored is None:
-        work.explored = Explored(find_bundle(release_id), curators_baseline(found.project, found.tuned))
+        work.explored = Explored(viewer_of(release_id), curators_baseline(found.project, found.tuned))
     viewer, baseline = work.explored.viewer, work.explored.baseline
     work.saw_baseline()
     st.query_params["release"] = release_id
+    done = "The finished example" if is_shipped(release_id) else f"Released as {release_id}"
     st.caption(
-        f":material/check_circle: Released as {plain(release_id)}. Explore freely: moving the threshold "
+        f":material/check_circle: {plain(done)}. Explore freely: moving the threshold "
         "reads the same released paths again. "
         f":material/receipt_long: {plain(work.budget_text or '')} Exploring does not change it."
     )
@@ -73,13 +74,17 @@ def for_curator(work: Workspace, found: Found, release_id: str) -> None:
 def reopened(release_id: str) -> None:
     """A release after a reload: public, so it is shown again; nothing is drawn."""
     try:
-        viewer = find_bundle(release_id)
+        viewer = viewer_of(release_id)
     except WorkflowError as error:
         st.error(plain(error), icon=":material/error:")
         return
     st.info(
-        "This is the release of this address, read from its bundle; nothing new was drawn. The private data "
-        "of the earlier session are no longer in memory, so there is no map without privacy to compare with.",
+        "This is the finished example on generated data, as it ships with the program. Open it again on the "
+        "screen Start to see it beside the map without privacy."
+        if is_shipped(release_id)
+        else "This is the release of this address, read from its bundle; nothing new was drawn. The private "
+        "data of the earlier session are no longer in memory, so there is no map without privacy to compare "
+        "with.",
         icon=":material/history:",
     )
     product, threshold, rounds, products = released_view.controls(viewer, "reopened", shareable=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared.plain_text import plain
-from pages.shared.steps import PUBLISH
+from pages.shared.steps import PUBLISH, VIEWER
 from workflow.bundle.published.shelf import shelf
 
 MOST = 20
@@ -18,6 +18,7 @@ def show(current: str | None = None) -> None:
         return
     st.header("Finished releases", anchor=False)
     for bundle in others:
+        screen = PUBLISH if bundle.made_here else VIEWER
         st.page_link(
-            PUBLISH.path, label=plain(bundle.title), icon=PUBLISH.icon, query_params={"release": bundle.name}
+            screen.path, label=plain(bundle.title), icon=screen.icon, query_params={"release": bundle.name}
         )

@@ -16,7 +16,7 @@ from geo.context.own_layers import OwnLayer
 from geo.maps.layers import pane_deck
 from geo.maps.linked import Mode, Pane, linked_scene
 from geo.maps.painting import LegendEntry
-from pages.shared import maps
+from pages.shared import basemaps, maps
 from pages.shared.plain_text import plain
 
 PACKAGE, ENTRY = "hexcursion_maps", "assets/index.js"
@@ -66,6 +66,7 @@ def show(
                 streets=streets,
                 layers=layers,
                 drawing=on_drawn is not None,
+                basemap=basemaps.beneath(domain),
             )
             if on_drawn is None:
                 _component()(key=key, data=scene, height=height)

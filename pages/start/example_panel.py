@@ -1,16 +1,17 @@
-"""The finished example: one click, a little patience, and the released map beside its baseline."""
+"""The finished example: one click, and the released map beside its baseline."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from pages.data.previews import look_at
+from pages.release.releasing import curators_baseline
 from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
-from pages.shared.session.workspace import Found, Workspace
+from pages.shared.session.workspace import Explored, Found, Workspace
 from pages.shared.steps import RELEASE
-from pages.start.finished import Finished, example_job
+from pages.start.finished import CHARGED, Finished, example_job
 from workflow.errors import Cancelled, WorkflowError
 
 
@@ -23,8 +24,8 @@ def show(work: Workspace) -> None:
             icon=":material/play_arrow:",
             on_click=_begin,
             args=(work,),
-            help="Generated sales of an invented city: searched, released and charged to the ledger, "
-            "as yours would be. It is drawn once; later clicks open the same release.",
+            help="Generated sales of an invented city, searched and released beforehand: a map to explore, "
+            "its account and the choices behind it. Nothing is drawn or charged when you open it.",
         )
         return
     if job.state.state == "running":
@@ -55,4 +56,6 @@ def _take(finished: Finished) -> None:
     fresh.reference = look_at(settings.reference, spread=True) if settings.reference is not None else None
     fresh.domain = finished.project.domain
     fresh.found = Found(finished.project, finished.tuned, finished.tuned.choice)
-    fresh.release_id, fresh.budget_text = finished.release_id, finished.budget
+    baseline = curators_baseline(finished.project, finished.tuned)
+    fresh.explored = Explored(finished.viewer, baseline)
+    fresh.release_id, fresh.budget_text = finished.viewer.bundle.statement["release"]["id"], CHARGED

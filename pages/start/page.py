@@ -16,8 +16,8 @@ work = workspace.current()
 left, right = st.columns([3, 2], gap="large")
 with left:
     st.markdown(
-        "Sales prices, sensor readings and the like are private, one by one. Yet everybody may want to know "
-        "**where they exceed a threshold**. Hexcursion draws that region on a grid of hexagons with "
+        "A single sale price or sensor reading may be private. Yet everybody may want to know **where such "
+        "values exceed a threshold**. Hexcursion draws that region on a grid of hexagons with "
         "**differential privacy**: a **proved** limit on what the map tells about any single record. It says "
         "what this costs in accuracy, and keeps account of every release."
     )
@@ -42,11 +42,11 @@ with right:
 first, second, third = st.columns(3, gap="large")
 with first.container(border=True):
     st.markdown("**Your own data**")
-    st.markdown("Price Paid sales with a postcode lookup, or a table of sensors with coordinates.")
+    st.markdown("A table of places and values (CSV, Excel, GeoJSON, GeoPackage), or Price Paid sales.")
     st.page_link(DATA.path, label="Begin with the data", icon=DATA.icon)
 with second.container(border=True):
     st.markdown("**A published bundle**")
-    st.markdown("Open what somebody else released: the map, its cost, and its free threshold.")
+    st.markdown("Open a map that somebody published, and read it at any threshold.")
     st.page_link(VIEWER.path, label="Open the viewer", icon=VIEWER.icon)
 with third.container(border=True):
     st.markdown("**The idea**")

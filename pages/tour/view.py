@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from geo.maps.linked import Line, Pane
 from geo.maps.painting import Painting, format_value, paint_set
-from workflow.bundle.published.shelf import open_bundle
+from workflow.bundle.published.shelf import ShelvedBundle, find_bundle, open_bundle
 from workflow.bundle.published.view import Viewer
 
 Bools = NDArray[np.bool_]
@@ -69,6 +69,12 @@ class Tour:
             "public": f"Public map of {first}", "released": f"Private release of {last}",
             "truth": "Truth (invented)",
         }[shown]  # fmt: skip
+
+    @property
+    def shelved(self) -> ShelvedBundle:
+        """Its release as one to choose; it lies on no shelf and in no ledger of this installation."""
+        release = self.viewer.bundle.statement["release"]
+        return ShelvedBundle(str(release["id"]), f"{release['title']} (shipped with the program)", BUNDLE)
 
     @property
     def years(self) -> tuple[int, int]:
@@ -146,6 +152,16 @@ class Tour:
         )
         lines = Line("districts", "line", 0.6, borders), Line("river", "below", 3.0, river)
         return Pane(title, self.painting(shown), lines=lines, word=title)
+
+
+def viewer_of(name: str) -> Viewer:
+    """The shipped example's release, or one of this installation, by its id; `WorkflowError` if neither."""
+    return tour().viewer if is_shipped(name) else find_bundle(name)
+
+
+def is_shipped(name: str | None) -> bool:
+    """Whether a release is the example that ships with the program."""
+    return name is not None and name == tour().shelved.name
 
 
 @cache

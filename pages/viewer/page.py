@@ -10,6 +10,7 @@ from pages.shared.released.area_answers import ask_areas, own_areas
 from pages.shared.released.bundles import anything_chosen, ask_bundle, embedded_label
 from pages.shared.released.receipt import receipt_lines
 from pages.shared.steps import VIEWER
+from pages.tour.view import tour
 from pages.viewer import reading, taking
 from pages.viewer.beside import others_beside
 
@@ -23,6 +24,12 @@ if opened is None:
         st.info(
             "Open a bundle file: whoever published the map gives it away as one.",
             icon=":material/folder_open:",
+        )
+        st.page_link(
+            VIEWER.path,
+            label="Look at an example on generated data",
+            icon=":material/science:",
+            query_params={"release": tour().shelved.name},
         )
 elif isinstance(opened, str):
     st.title(VIEWER.title, anchor=False)

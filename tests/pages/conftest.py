@@ -9,7 +9,6 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.privacy import designs, trials
-from pages.start import finished
 from tests.patience import HANG
 from workflow.project.example import example_settings
 from workflow.settings import ReleaseSettings
@@ -31,7 +30,7 @@ def _computations_here(monkeypatch: pytest.MonkeyPatch) -> None:
     def here(report: Callable[[float, str], None], work: Callable[..., object], *arguments: object) -> object:
         return work(report, *arguments)
 
-    for module in (designs, trials, finished):
+    for module in (designs, trials):
         monkeypatch.setattr(module, "apart", here)
     monkeypatch.setattr(designs, "workers", lambda: 1)
 

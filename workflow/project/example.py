@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -20,25 +21,37 @@ def example_folder(place: Path | None = None, *, changed: bool = False) -> Path:
     return (place or home()).absolute() / ("generated-change" if changed else "generated-example")
 
 
+def example_folders() -> tuple[Path, Path]:
+    """Where the files of either example lie in this installation's home."""
+    return example_folder(), example_folder(changed=True)
+
+
+def of_example(path: str | Path) -> bool:
+    """Whether a file is one of the generated examples' of this installation."""
+    return any(Path(path).is_relative_to(folder) for folder in example_folders())
+
+
 def is_example(source: SourceSettings) -> bool:
-    """Whether a source is the generated example of this installation."""
-    return Path(source.path).is_relative_to(example_folder())
+    """Whether a source is a generated example of this installation."""
+    return of_example(source.path)
 
 
-def changed_settings(place: Path | None = None) -> ReleaseSettings:
+def changed_settings(place: Path | None = None, files: Path | None = None) -> ReleaseSettings:
     """Settings of the generated city whose last year differs from what the public year lets one expect.
 
     The public year helps to choose the design and is no prior mean: the map rests on the private year.
     """
-    made = example_settings(place, changed=True)
+    made = example_settings(place, changed=True, files=files)
     title = f"Generated example of a change: flats above {THRESHOLD:,.0f} pounds"
     return made.with_changes(prior_mean=False, title=title)
 
 
-def example_settings(place: Path | None = None, *, changed: bool = False) -> ReleaseSettings:
+def example_settings(
+    place: Path | None = None, *, changed: bool = False, files: Path | None = None
+) -> ReleaseSettings:
     """Settings of the generated example; its files are written into `place` if they are not there yet.
 
-    `place` is this installation's home unless given.
+    `place` is this installation's home unless given; `files` is a folder that holds the files made before.
     Two sessions may ask at once: the files appear under their final name only when they are complete.
     """
     folder = example_folder(place, changed=changed)
@@ -47,7 +60,10 @@ def example_settings(place: Path | None = None, *, changed: bool = False) -> Rel
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place) as scratch:
             made = Path(scratch) / "files"
-            write_demo(made, seed=DEMO_SEED, changed=changed)
+            if files is None:
+                write_demo(made, seed=DEMO_SEED, changed=changed)
+            else:
+                shutil.copytree(files, made)
             try:
                 os.rename(made, folder)
             except OSError:

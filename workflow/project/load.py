@@ -16,6 +16,7 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import can_make, make_prior
 from geo import Domain, crs_by_name
+from geo.basemap import read_basemap
 from geo.context.own_layers import OwnLayer
 from workflow.errors import WorkflowError
 from workflow.project.area import build_domain, load_layers, refuse_private_layers
@@ -210,6 +211,8 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
     report(0.0, "Filling the region with hexagons")
     domain = build_domain(settings, lambda share, text: report(0.2 * share, text))
     layers = load_layers(settings.layers, settings.label_columns, domain)
+    if settings.basemap is not None:
+        read_basemap(settings.basemap).refuse_elsewhere(domain)
     report(0.2, "Reading the private data")
     with reading(_read_words(settings.data, lambda share, text: report(0.2 + 0.39 * share, text))):
         observations, private_report = load_source(settings.data, settings.value_unit, settings.owner)

@@ -48,7 +48,7 @@ def objections(expected: Expected | None, yardsticks: Yardsticks | None) -> tupl
         )
     if yardsticks is not None and yardsticks.free is not None and agreement < yardsticks.free:
         said.append(
-            "the free map, drawn from public data alone, would agree better "
+            "the map of public data alone would agree better "
             f"({yardsticks.free:.3f} instead of {agreement:.3f})"
         )
     return tuple(said)

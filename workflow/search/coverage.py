@@ -61,7 +61,7 @@ def coverage_of(
         tell(done / releases, f"Simulated release {done + 1} of {releases}")
         done += 1
         paths = draw_release(prepared, entropy, simulation=True).shifted(world.offset).paths
-        return truth, smooth(world.adjacency, paths, design.smoothing)
+        return truth, smooth(world.facts.lattice, paths, design.smoothing)
 
     found = simulated_coverage(one, world.level, confidence, releases, design.cutoff, world.direction)
     return SimulatedCoverage(found, confidence)

@@ -14,10 +14,20 @@ from workflow.progress import Report
 from workflow.search.executors import Executor, SerialExecutor
 from workflow.search.score import Batch, score_batch, utility_of, with_held_out, with_held_out_iou
 from workflow.search.sharpen import sharpened
-from workflow.search.task import FrontierPoint, Scored, SearchResult, SearchTask, family_of, model_of
+from workflow.search.task import (
+    FrontierPoint,
+    LeftEarly,
+    Scored,
+    SearchResult,
+    SearchTask,
+    family_of,
+    model_of,
+)
 from workflow.search.unconstrained import baseline_set, free_held_out_iou, unconstrained_design
 
 REFINED = 3  # designs of a mechanism refined around in its local stage
+FIRST_PASS = 3  # a mechanism that comes after others shows every third design of its grid first
+BEHIND = 0.06  # agreement (IoU) by which that pass may lie behind the best so far; see benchmarks/README.md
 BESIDE = 2  # designs that the next budget of a frontier takes over from the one before
 Found = list[tuple[float, Scored]]
 Place = Callable[[Design], Design]
@@ -40,11 +50,18 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
     task = task.aiming_at(baseline)
     place: Place = lru_cache(None)(lambda design: mechanism_of(design).place_of(design))
     found: Found = []
-    for number, name in enumerate(task.mechanisms):
+    left_early: list[LeftEarly] = []
+    for number, name in enumerate(sorted(task.mechanisms, key=lambda name: not mechanism_named(name).quick)):
         low, share = 0.2 + 0.75 * number / len(task.mechanisms), 0.75 / len(task.mechanisms)
         mechanism = mechanism_named(name)
-        coarse = _coarse(task, mechanism)
-        own = _run(task, where, coarse, _part(tell, low, 0.75 * share), len(found))
+        grid = _coarse(task, mechanism)
+        first, coarse = _first_pass(task, grid, found)
+        own = _run(task, where, first, _part(tell, low, 0.25 * share), len(found))
+        if _behind(task, own, found):
+            left_early.append(LeftEarly(name, len(own), max(item.utility.known_agreement for _, item in own)))
+            continue
+        own += _run(task, where, coarse, _part(tell, low + 0.25 * share, 0.5 * share), len(found) + len(own))
+        own = _in_order(task, own, grid, place) if first else own
         for stage in range(mechanism.local_stages):
             fine = _refinement(task, mechanism, own, task.epsilon, place, max(1, REFINED - stage))
             part = _part(tell, low + (0.75 + 0.25 * stage / mechanism.local_stages) * share, 0.25 * share)
@@ -64,11 +81,12 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
         chosen=with_held_out_iou(scene, with_held_out(scene, chosen)),
         frontier=_frontier(task, found, chosen),
         baseline=baseline,
-        evaluated=len(found),
+        evaluated=len(found) + sum(each.designs for each in left_early),
         objective=task.objective,
         on_edge=_on_edge(chosen, eligible, place),
         public_mean=task.public_mean,
         cutoffs=_cutoffs(task, chosen),
+        left_early=tuple(left_early),
     )
     tell(1.0, "Search finished")
     return result
@@ -97,6 +115,46 @@ def _coarse(task: SearchTask, mechanism: Mechanism) -> list[Batch]:
         Batch(mechanism.name, tuple(group), scenes)
         for _, group in groupby(budgets.items(), key=lambda item: mechanism.group_of(item[0]))
     ]
+
+
+def _first_pass(task: SearchTask, coarse: list[Batch], found: Found) -> tuple[list[Batch], list[Batch]]:
+    """A mechanism's grid in two parts: every few designs of each batch, and the rest.
+
+    The first is empty where every mechanism is searched to its end: for the first one, for a frontier, which
+    shows them all, and for an objective without a scale of its own.
+    """
+    if not found or task.frontier or task.walked or task.objective != "iou":
+        return [], coarse
+    first, rest = [], []
+    for batch in coarse:
+        shown = batch.designs[1::FIRST_PASS]
+        first.append(replace(batch, designs=shown))
+        rest.append(replace(batch, designs=tuple(item for item in batch.designs if item not in shown)))
+    return first, rest
+
+
+def _behind(task: SearchTask, own: Found, found: Found) -> bool:
+    """Whether a first pass found designs, all of them far behind the best so far in full."""
+    ours, others = ([item for budget, item in each if budget == task.epsilon] for each in (own, found))
+    if not (ours and others):
+        return False
+    best = min(task.loss(item.utility) for item in _sharpened_bests(task, others))
+    return min(task.loss(item.utility) for item in ours) - best > BEHIND
+
+
+def _in_order(task: SearchTask, own: Found, grid: list[Batch], place: Place) -> Found:
+    """As a search in one part finds them: of designs that are level the first is taken."""
+    places = {
+        place(design): (number, step)
+        for number, batch in enumerate(grid) for step, (design, _) in enumerate(batch.designs)
+    }  # fmt: skip
+    scenes = {scene.response: number for number, scene in enumerate(task.scenes)}
+
+    def position(item: tuple[float, Scored]) -> tuple[int, int, int]:
+        batch, step = places.get(place(item[1].design), (len(grid), 0))
+        return batch, scenes[item[1].response], step
+
+    return sorted(own, key=position)
 
 
 def _others(task: SearchTask, budgets: tuple[float, ...]) -> tuple[float, ...]:

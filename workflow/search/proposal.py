@@ -28,6 +28,16 @@ def proposal_words(result: SearchResult) -> str:
     return f"{said}; {rest}."
 
 
+def early_words(result: SearchResult) -> str:
+    """Which mechanisms were not searched to their end, and why; "" where all were."""
+    return " ".join(
+        f"{mechanism_named(each.mechanism).title} was not searched further: of {each.designs:,} designs "
+        f"across its grid the best reaches an agreement (IoU) of {agreement_words(each.agreement)}, too far "
+        "behind."
+        for each in result.left_early
+    )
+
+
 def start_words(plain: SearchResult, mapped: SearchResult) -> str:
     """What the best releases with and without the public map as prior mean reach."""
     return (

@@ -177,6 +177,25 @@ class SearchTask:
 
 
 @dataclass(frozen=True)
+class LeftEarly:
+    """A mechanism that was not searched to its end, because a first pass lay far behind another's best.
+
+    Parameters
+    ----------
+    mechanism
+        Its name in `MECHANISMS`.
+    designs
+        Number of designs scored.
+    agreement
+        The best IoU among them.
+    """
+
+    mechanism: str
+    designs: int
+    agreement: float
+
+
+@dataclass(frozen=True)
 class SearchResult:
     """What the search found; every utility figure is on reference data.
 
@@ -198,6 +217,8 @@ class SearchResult:
         The chosen design with every cutoff that was tried, largest first; empty where it has one only.
     public_mean
         Whether the releases that were compared start from the public map.
+    left_early
+        Mechanisms that were not searched to their end.
     """
 
     unconstrained: Scored
@@ -209,6 +230,7 @@ class SearchResult:
     on_edge: tuple[tuple[str, str], ...] = ()
     public_mean: bool = False
     cutoffs: tuple[Scored, ...] = ()
+    left_early: tuple[LeftEarly, ...] = ()
 
     @property
     def model(self) -> PosteriorSamplingDesign:

@@ -23,7 +23,14 @@ from workflow.search.choice import Choice, expected_of, tuning_of
 from workflow.search.executors import Executor, SerialExecutor
 from workflow.search.facts import ask_of, public_facts
 from workflow.search.optimise import search
-from workflow.search.proposal import beside_words, cutoff_words, edge_words, proposal_words, start_words
+from workflow.search.proposal import (
+    beside_words,
+    cutoff_words,
+    early_words,
+    edge_words,
+    proposal_words,
+    start_words,
+)
 from workflow.search.public_map import (
     free_map_agreement,
     free_map_basis,
@@ -76,7 +83,8 @@ class Tuned:
                 f"The whole reference map lies {side} the asked region, so the search had nothing to tell "
                 "designs apart: choose another threshold or better reference data."
             )
-        said += [proposal_words(self.result), *filter(None, [self.starts]), *edge_words(self.result)]
+        said += [proposal_words(self.result), *filter(None, [early_words(self.result), self.starts])]
+        said += edge_words(self.result)
         said += [beside_words(self.result), *filter(None, [cutoff_words(self.result)])]
         if self.left_out:
             said.append(
@@ -85,7 +93,7 @@ class Tuned:
             )
         if self.free_agreement is not None:
             said.append(
-                f"The free map, public knowledge alone, reaches an IoU of about {self.free_agreement:.2f}"
+                f"The map of public data alone reaches an agreement (IoU) of about {self.free_agreement:.2f}"
                 f"{self.free_basis}."
             )
             if self.choice.public_map is None and agreement <= self.free_agreement:
@@ -150,24 +158,35 @@ def _tuned(
     unconstrained: Scored | None = None,
 ) -> Tuned:
     """One search, with or without the public map as the settings say."""
-    settings, (beside, walked) = project.settings, budgets
+    beside, walked = budgets
     task = search_task(project, report, unconstrained, executor, facts)
     task = replace(task, frontier=beside, walked=walked)
     result = search(task, report, executor)
-    model = result.model
-    free_agreement, basis = None, ""
-    if project.reference_kind in ("reference data", "public reference data"):
-        estimate, basis = free_map_agreement(project, model), free_map_basis(project)
+    free_agreement = None
+    if _has_reference(project):
+        estimate = float(free_map_agreement(project, result.model))
         free_agreement = estimate if np.isfinite(estimate) else None  # two empty halves agree on nothing
     if project.pilot is not None:
         result = replace(result, chosen=beside_pilot(project, result.chosen, project.pilot))
+    return concluded(project, result, free_agreement)
+
+
+def _has_reference(project: Project) -> bool:
+    return project.reference_kind in ("reference data", "public reference data")
+
+
+def concluded(
+    project: Project, result: SearchResult, free_agreement: float | None, starts: str = ""
+) -> Tuned:
+    """A search result with the choice it leads to; the rest is as in `Tuned`."""
     chosen = result.chosen
-    public = public_map(project, model, chosen.response)
+    public = public_map(project, result.model, chosen.response)
     tuning = tuning_of(project, project.reference_kind, _detail(project, result))
     yardsticks = Yardsticks(float(result.baseline.mean()), free_agreement)
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
-    left_out = tuple(name for name in settings.priors or () if name not in project.priors)
-    return Tuned(result, choice, free_agreement, left_out, basis)
+    left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
+    basis = free_map_basis(project) if _has_reference(project) else ""
+    return Tuned(result, choice, free_agreement, left_out, basis, starts)
 
 
 def search_task(

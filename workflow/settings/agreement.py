@@ -36,6 +36,10 @@ def agree_on_layers(settings: ReleaseSettings) -> None:
             f"{columns} label columns are given for {layers} layers: give one for each, or one for all."
         )
     sources = [one.path for one in (settings.data, settings.reference) if one is not None]
+    if settings.basemap in sources:
+        raise WorkflowError(
+            "A basemap is public, so it cannot be the file of the records: choose another file."
+        )
     if any(path in sources for path in settings.layers):
         raise WorkflowError(
             "A layer is published as it is, so it cannot be the file of the records: choose another file."

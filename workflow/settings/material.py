@@ -188,3 +188,14 @@ class MaterialSettings(Checked):
             otherwise="the likeliest one of each file",
         ),
     ] = ()
+    basemap: Annotated[
+        str | None,
+        Setting(
+            "PMTiles file of a public map that the app draws beneath the hexagons; it is read on this "
+            "machine and is not part of the bundle.",
+            "geography",
+            shortest=1,
+            metavar="FILE",
+            otherwise="coast, borders and place names",
+        ),
+    ] = None

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.shared.session import workspace
+from pages.tour.view import is_shipped, tour
 from workflow.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
 from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
@@ -25,14 +27,20 @@ class Opened:
     whole: Callable[[], bytes] | None = None
 
 
+def offered() -> tuple[ShelvedBundle, ...]:
+    """The shelf, and before it the shipped example where the visit or the address is about that."""
+    about = st.query_params.get("release"), workspace.current().release_id
+    return (tour().shelved, *shelf()) if any(map(is_shipped, about)) else shelf()
+
+
 def anything_chosen() -> bool:
-    """Whether a bundle lies on the shelf, of which one is opened, or a file was brought."""
-    return bool(shelf()) or st.session_state.get(BROUGHT) is not None
+    """Whether there is a bundle to choose, of which one is opened, or a file was brought."""
+    return bool(offered()) or st.session_state.get(BROUGHT) is not None
 
 
 def ask_bundle() -> Opened | str | None:
     """The bundle that a person opened, the sentence that says what is wrong with it, or None."""
-    known = shelf()
+    known = offered()
     wanted = None
     if known:
         wanted = st.selectbox(

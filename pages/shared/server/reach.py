@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pages.data.public_files import public_folder
 from workflow.errors import WorkflowError
-from workflow.project.example import example_folder
+from workflow.project.example import example_folders
 from workflow.settings.model import ReleaseSettings, SourceSettings
 
 VARIABLE = "HEXCURSION_DATA"
@@ -48,7 +48,7 @@ class Reach:
         for source in (settings.data, settings.reference):
             for path in () if source is None else files_of(source):
                 self.check(path)
-        for public in (settings.region, settings.limits, *settings.layers):
+        for public in (settings.region, settings.limits, settings.basemap, *settings.layers):
             if public is not None:
                 self.check(public)
         if settings.ledger is not None and not self.open:
@@ -94,4 +94,4 @@ def reach(listed: Sequence[str] | None, *, loopback: bool, uploads: Path) -> Rea
         if listed is None and not variable
         else tuple(Path(each) for each in (*(listed or ()), *variable))
     )
-    return Reach(named, (uploads, public_folder(), example_folder()), named is None and loopback)
+    return Reach(named, (uploads, public_folder(), *example_folders()), named is None and loopback)

@@ -18,6 +18,8 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.starlette import App
 from streamlit.web import bootstrap, cli
 
+from geo import GeoError
+from pages.shared import basemaps
 from pages.shared.server import access
 from pages.shared.server.access_rules import VIEWER_ARGUMENT, Access, Locked
 from pages.shared.server.gate import Gate
@@ -61,6 +63,10 @@ def around(script: str) -> dict[str, Any]:
     and the watch that frees idle sessions. Raises `SystemExit` like `start`.
     """
     granted = _checked()
+    try:
+        basemaps.check_the_operators()
+    except GeoError as error:
+        sys.exit(f"Hexcursion does not start. {basemaps.VARIABLE}: {error}")
     # Until a script first calls `st.navigation`, Streamlit takes a folder `pages/` beside it for its older
     # page discovery and answers the first deep link after a start with "Page not found".
     PagesManager.uses_pages_directory = False
@@ -81,6 +87,7 @@ def around(script: str) -> dict[str, Any]:
 
     return {
         "lifespan": lifespan,
+        "routes": [basemaps.route()],
         "middleware": [
             Middleware(Headers, security_headers(FRONT_PAGE.read_bytes())),
             Middleware(Gate, granted.hosts, loopback_only=granted.mode == "curator" and granted.alone),

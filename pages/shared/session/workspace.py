@@ -21,6 +21,7 @@ from pages.shared.computing.jobs import Job
 from pages.shared.server.uploads import PrivateFolder
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
 from pages.start.finished import Finished
+from pages.tour.view import is_shipped
 from workflow import words
 from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
@@ -151,7 +152,7 @@ class Workspace:
         """An empty workspace that holds the same uploads."""
         return Workspace(
             folder=self.folder, uploads=self.uploads, seen=self.seen, finished=self.finished,
-            other_tab=self.other_tab,
+            other_tab=self.other_tab, choices={"basemap": self.choices.get("basemap")},
         )  # fmt: skip
 
     def saw_baseline(self) -> None:
@@ -190,8 +191,10 @@ class Workspace:
         self.domain, self.asked_domain, self.layers = other.domain, other.asked_domain, other.layers
 
     def adopt(self, settings: ReleaseSettings) -> None:
-        """Take every choice from settings."""
+        """Take every choice from settings; a basemap stays where they name none."""
+        kept = self.choices.get("basemap")
         self.choices = {item.name: getattr(settings, item.name) for item in fields(settings)}
+        self.choices["basemap"] = settings.basemap or kept
         self.asked_domain = (settings.region, settings.bbox, settings.resolution)
 
     def choose(self, **changes: Any) -> None:
@@ -217,7 +220,7 @@ class Workspace:
             slack = words.one_in(project.delta)
             return f"one {project.settings.unit_word}, ε {project.settings.epsilon:g}, δ {slack}"
         if step == RELEASE and self.release_id is not None:
-            return f"released as {self.release_id}"
+            return "the finished example" if is_shipped(self.release_id) else f"released as {self.release_id}"
         return None
 
     def missing_for(self, step: Screen) -> str | None:
@@ -264,6 +267,11 @@ class Workspace:
             settings = self.found.project.settings.with_changes(**changes)
             project = replace(self.found.project, settings=settings, layers=layers)
             self.found = replace(self.found, project=project)
+
+    def show_basemap(self, path: str | None) -> None:
+        """Draw a public map beneath the hexagons, or none; the design stays."""
+        self.choose(basemap=path)
+        self._restate(basemap=path)
 
     def _restate(self, **changes: Any) -> None:
         """Change what is said of the design that was found; it stays."""

@@ -1,4 +1,4 @@
-"""Designs on a screen, and the finished example that is drawn once and shown again afterwards."""
+"""Designs on a screen: the report of a search, and what settling on a dot plans."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from pages.privacy.designs import dots, report_rows, search_job
-from pages.start import finished
 from tests.patience import HANG
-from workflow.bundle.published.shelf import shelf
 from workflow.ledger import open_ledger
 from workflow.project.example import example_settings
 from workflow.release.transaction import plan_release
@@ -89,18 +87,3 @@ def test_settling_on_a_dot_plans_exactly_that_design_at_its_price(searched) -> N
         accepted = settled.settings.with_changes(accept_low_agreement=True)
         planned = plan_release(replace(settled, settings=accepted), choice, open_ledger())
         assert planned.privacy.epsilon <= point.epsilon * (1 + 1e-9)
-
-
-def test_the_finished_example_is_drawn_once(small_example, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finished, "example_settings", lambda: small_example)
-    made = []
-    for _ in range(2):
-        job = finished.example_job()
-        assert job.wait(HANG)
-        made.append(job.result())
-    assert made[0].release_id == made[1].release_id
-    assert [bundle.name for bundle in shelf()] == [made[0].release_id]
-    assert shelf()[0].title.startswith(small_example.title)
-    account = open_ledger(create=False).accounts()[0]
-    assert len(account.charged) == 1
-    assert account.budget.epsilon == finished.BUDGET

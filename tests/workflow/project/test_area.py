@@ -11,6 +11,7 @@ import pytest
 
 from geo import DomainError
 from geo.errors import GeoError
+from tests.archives import archive, vector_tile
 from tests.data_loaders.workbooks import geopackage
 from tests.town import BOX, Town
 from workflow.errors import WorkflowError
@@ -89,6 +90,16 @@ def test_a_project_carries_its_layers(town: Town, tmp_path: Path) -> None:
     missing = town.settings(layers=(str(tmp_path / "missing.geojson"),))
     with pytest.raises(GeoError, match="cannot be read"):
         load_project(missing)
+
+
+def test_a_basemap_is_of_the_same_place_and_never_the_file_of_the_records(town: Town, tmp_path: Path) -> None:
+    here = archive(tmp_path / "here.pmtiles", vector_tile(), (9.9, 49.9, 10.2, 50.1))
+    away = archive(tmp_path / "away.pmtiles", vector_tile(), (0.0, 49.9, 0.2, 50.1))
+    assert load_project(town.settings(basemap=str(here))).settings.basemap == str(here)
+    with pytest.raises(GeoError, match=r"^away\.pmtiles has no tiles of this area"):
+        load_project(town.settings(basemap=str(away)))
+    with pytest.raises(WorkflowError, match="cannot be the file of the records"):
+        town.settings(basemap=str(town.private))
 
 
 def test_one_column_stands_for_all_files_and_an_empty_one_for_none(town: Town, tmp_path: Path) -> None:

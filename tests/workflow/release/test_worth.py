@@ -23,7 +23,7 @@ def expected(agreement: float | None) -> Expected:
             0.699,
             0.1,
             0.7,
-            ("the free map, drawn from public data alone, would agree better (0.700 instead of 0.699)",),
+            ("the map of public data alone would agree better (0.700 instead of 0.699)",),
         ),
         (
             None,

@@ -81,7 +81,7 @@ def test_whether_a_release_beats_the_free_map_is_said_beforehand_and_comes_true(
     project = project_of(tmp_path, hills, epsilon=epsilon)
     tuned = tune(project, beside=())
     said = objections(tuned.choice.expected, tuned.choice.yardsticks)
-    assert any("the free map, drawn from public data alone" in each for each in said) is not beats
+    assert any("the map of public data alone" in each for each in said) is not beats
     assert any("not expected to add" in each for each in tuned.remarks()) is not beats
     assert any(", by 2017 against the years before." in each for each in tuned.remarks())
     released, free = shown(project, tuned)

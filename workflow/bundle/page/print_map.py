@@ -9,7 +9,6 @@ from geo import Domain
 from geo.context.own_layers import OwnLayer
 from geo.context.surroundings import around
 from geo.maps.painting import Painting, paint_three_way, paint_votes
-from geo.maps.static_map import draw_map
 from workflow import words
 from workflow.bundle.page.facts import three_facts
 from workflow.bundle.products.at_threshold import Products
@@ -19,6 +18,10 @@ def map_png(
     statement: Mapping[str, Any], domain: Domain, products: Products, layers: Sequence[OwnLayer] = ()
 ) -> bytes:
     """PNG of the published map: above / below / cannot tell where supported, otherwise vote fractions."""
+    from geo.maps.static_map import (
+        draw_map,  # with matplotlib, which a search in a process of its own never needs
+    )
+
     return draw_map(
         domain,
         painted(statement, products),
@@ -32,6 +35,8 @@ def map_pdf(
     statement: Mapping[str, Any], domain: Domain, products: Products, layers: Sequence[OwnLayer] = ()
 ) -> bytes:
     """One page to print: the same map as shapes, with the three facts of the release above it."""
+    from geo.maps.static_map import draw_map
+
     facts = [f"{fact.about}: {fact.lead}. {fact.text}" for fact in three_facts(statement, products)]
     return draw_map(
         domain,

@@ -41,6 +41,11 @@ class ShelvedBundle:
     title: str
     path: Path
 
+    @property
+    def made_here(self) -> bool:
+        """Whether it has the name and the zip that a release of this installation has."""
+        return _ID.fullmatch(self.name) is not None and self.path.is_file()
+
     def zipped(self) -> bytes:
         """The whole bundle as one zip."""
         if self.path.is_file():
@@ -123,15 +128,24 @@ def open_bundle(source: str | Path | bytes | BinaryIO) -> Viewer:
         raise WorkflowError(f"The bundle cannot be read: {error.strerror}.") from error
 
 
-def bundle_files(name: str) -> tuple[OfferedFile, ...]:
-    """The zip of a release and the files most readers ask for; the zip comes first."""
-    bundle = find_bundle(name).bundle  # nothing is offered that would not open
-    folder = bundles_folder()
-    archive = folder / f"{name}.zip"
+def bundle_files(name: str, archive: Path | None = None) -> tuple[OfferedFile, ...]:
+    """The zip of a release and the files most readers ask for, where they lie beside it; the zip comes first.
+
+    Parameters
+    ----------
+    name
+        Of the bundle.
+    archive
+        The zip, where it is not one of the shelf.
+    """
+    # Nothing is offered that would not open.
+    bundle = (find_bundle(name) if archive is None else open_bundle(archive)).bundle
+    archive = archive or bundles_folder() / f"{name}.zip"
+    folder = archive.with_suffix("")
     rest = tuple(
-        _offered(title, folder / name / file, f"{name}-{file}", mime)
+        _offered(title, folder / file, f"{name}-{file}", mime)
         for file, title, mime in _OFFERED
-        if file != PAGE or _is_ours(folder / name / file, bundle)
+        if (_is_ours(folder / file, bundle) if file == PAGE else (folder / file).is_file())
     )
     return (_offered("The bundle", archive, f"hexcursion-{name}.zip", "application/zip"), *rest)
 

@@ -1,0 +1,78 @@
+"""Basemaps on the screens: which file lies beneath the maps of this session, and how browsers read it."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse
+from starlette.routing import Route
+from streamlit import config
+
+from geo import Domain, GeoError
+from geo.basemap import SUFFIX, Basemap, read_basemap
+from pages.shared.session import workspace
+
+VARIABLE = "HEXCURSION_BASEMAP"
+FOLDER = "basemap"
+_NAMES = secrets.token_bytes(32)  # of this process: nobody else can tell an address from a path
+_OFFERED: dict[str, Path] = {}
+
+
+def beneath(domain: Domain) -> tuple[Basemap, str] | None:
+    """The basemap for a map of an area and its address; None where there is none of that area.
+
+    The session's own one first, then the one that the operator names in HEXCURSION_BASEMAP.
+    """
+    work: workspace.Workspace | None = st.session_state.get(workspace.KEY)
+    for path in (work and work.choices.get("basemap"), os.environ.get(VARIABLE)):
+        if not path:
+            continue
+        try:
+            found = read_basemap(path)
+        except GeoError:  # said where it is chosen; the file may have gone since
+            continue
+        if found.covers(domain):
+            return found, offered(found.path)
+    return None
+
+
+def check_the_operators() -> None:
+    """Try the file in HEXCURSION_BASEMAP, where one is named; `GeoError` with one sentence for a bad one."""
+    if named := os.environ.get(VARIABLE):
+        read_basemap(named)
+
+
+def offered(path: Path) -> str:
+    """The address at which browsers read a file in parts; it says nothing about where the file lies."""
+    place = path.resolve()
+    facts = place.stat()
+    named = f"{place}\0{facts.st_size}\0{facts.st_mtime_ns}".encode()
+    name = hashlib.blake2b(named, key=_NAMES, digest_size=20).hexdigest()
+    _OFFERED[name] = place
+    return f"{_base()}/{FOLDER}/{name}.{SUFFIX}"
+
+
+def route() -> Route:
+    """Where the server answers for the files offered; whole or in parts (HTTP ranges)."""
+    return Route(f"{_base()}/{FOLDER}/{{name}}.{SUFFIX}", _answer, methods=["GET", "HEAD"])
+
+
+async def _answer(request: Request) -> Any:
+    path = _OFFERED.get(request.path_params["name"])
+    if path is None or not path.is_file():
+        raise HTTPException(404)
+    # Never compressed on the way: a part of a file has no meaning inside a compressed answer.
+    headers = {"cache-control": "private, max-age=3600", "content-encoding": "identity"}
+    return FileResponse(path, media_type="application/vnd.pmtiles", headers=headers)
+
+
+def _base() -> str:
+    stripped = str(config.get_option("server.baseUrlPath") or "").strip("/")
+    return f"/{stripped}" if stripped else ""

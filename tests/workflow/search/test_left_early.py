@@ -1,0 +1,111 @@
+"""A mechanism that cannot win is not searched to its end, and the screen says so; what can win always is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
+from tests.town import Town
+from workflow.project.load import Project, load_project
+from workflow.project.response import ResponseScale
+from workflow.search import optimise
+from workflow.search.optimise import Found
+from workflow.search.proposal import early_words
+from workflow.search.score import Batch
+from workflow.search.task import LeftEarly, Scored, SearchTask, Utility
+from workflow.search.tuning import Tuned, search_task, tune
+
+BOTH = ("posterior-sampling", "noisy-cell-statistics")
+
+
+@pytest.fixture(scope="module")
+def small(town: Town) -> Project:
+    return load_project(town.settings(resolution=7, priors=("car",), mechanisms=BOTH))
+
+
+@pytest.fixture(scope="module")
+def task(small: Project) -> SearchTask:
+    return replace(search_task(small), frontier=())
+
+
+def found(*agreements: float, epsilon: float = 2.0) -> Found:
+    """Scored designs that reach these agreements."""
+    design = NoisyCellStatisticsDesign("car", 1.0, 1.0, 1.0, 1.0)
+    scale = ResponseScale("identity", 0.0, 1.0, "")
+    return [(epsilon, Scored(design, scale, epsilon, Utility(value, 0.0))) for value in agreements]
+
+
+@pytest.mark.parametrize(
+    ("own", "others", "behind"),
+    [
+        (found(0.50, 0.739), found(0.80, 0.1), True),
+        (found(0.50, 0.741), found(0.80, 0.1), False),
+        (found(0.90), found(0.80), False),
+        (found(), found(0.80), False),  # nothing feasible in the first pass says nothing of the rest
+        (found(0.1), found(), False),  # nobody is ahead
+        (found(0.1), found(0.9, epsilon=1.0), False),  # at another budget
+        (found(0.1, epsilon=1.0), found(0.9), False),
+    ],
+)
+def test_behind_means_by_more_than_six_hundredths(
+    task: SearchTask, own: Found, others: Found, behind: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(optimise, "_sharpened_bests", lambda task, eligible: list(eligible))
+    assert optimise._behind(task, own, others) is behind
+
+
+def test_a_first_pass_shows_every_third_design_and_leaves_the_others_for_later(task: SearchTask) -> None:
+    designs = [NoisyCellStatisticsDesign("car", float(k), 1.0, 1.0, 1.0) for k in range(1, 9)]
+    batch = Batch("noisy-cell-statistics", tuple((design, (2.0,)) for design in designs), (0,))
+    (first,), (rest,) = optimise._first_pass(task, [batch], found(0.8))
+    assert [design.lengthscale for design, _ in first.designs] == [2.0, 5.0, 8.0]
+    assert [design.lengthscale for design, _ in rest.designs] == [1.0, 3.0, 4.0, 6.0, 7.0]
+    for other, before in (
+        (task, found()),  # the first mechanism
+        (replace(task, frontier=(1.0,)), found(0.8)),  # a frontier shows every mechanism
+        (replace(task, walked=(1.0,)), found(0.8)),
+        (replace(task, objective="bce"), found(0.8)),
+    ):
+        assert optimise._first_pass(other, [batch], before) == ([], [batch])
+
+
+def searched(small: Project, monkeypatch: pytest.MonkeyPatch, behind: float) -> Tuned:
+    monkeypatch.setattr(optimise, "BEHIND", behind)
+    return tune(small, beside=())
+
+
+def test_what_is_left_early_is_said_and_neither_chosen_nor_shown(
+    small: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, cut = (searched(small, monkeypatch, margin) for margin in (9.0, -9.0))
+    assert whole.result.left_early == ()
+    (early,) = cut.result.left_early
+    assert early.mechanism == "noisy-cell-statistics"
+    assert 0 < early.designs < whole.result.evaluated
+    assert cut.result.evaluated < whole.result.evaluated
+    assert {point.scored.design.mechanism for point in cut.result.frontier} == {"posterior-sampling"}
+    said = [remark for remark in cut.remarks() if "was not searched further" in remark]
+    assert len(said) == 1
+    assert said[0].startswith(f"Noisy cell statistics was not searched further: of {early.designs} designs")
+    assert not any("was not searched further" in remark for remark in whole.remarks())
+
+
+def test_a_search_in_two_parts_finds_what_one_in_one_finds(
+    small: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is not left early is searched to its end, local stage and all."""
+    whole = searched(small, monkeypatch, 9.0)
+    shown = tune(small)  # with a frontier: in one part
+    assert whole.choice.design == shown.choice.design
+    assert whole.result.chosen.utility == shown.result.chosen.utility
+
+
+def test_the_words_name_mechanism_designs_and_agreement(tuned: Tuned) -> None:
+    early = LeftEarly("posterior-sampling", 1234, 0.7549)
+    assert early_words(replace(tuned.result, left_early=(early,))) == (
+        "Posterior sampling was not searched further: of 1,234 designs across its grid the best reaches an "
+        "agreement (IoU) of 0.75, too far behind."
+    )
+    assert early_words(tuned.result) == ""

@@ -1,0 +1,110 @@
+"""A finished search as a text, and back: what the program ships of its example. No private value is in it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from dpgp_core.errors import CoreError
+from dpgp_core.mechanisms.registry import design_from_mapping
+from workflow.errors import WorkflowError
+from workflow.project.load import Project
+from workflow.project.response import ResponseScale
+from workflow.search.task import FrontierPoint, Scored, SearchResult, Utility
+from workflow.search.tuning import Tuned, concluded
+
+FORMAT = 1
+_PLACES = ("data", "reference", "region")  # settings that say where files lie: their content is compared
+
+
+def question_of(project: Project) -> str:
+    """A digest of all that a search depends on: settings, hexagons, reference data, the number of records."""
+    settings = {name: value for name, value in asdict(project.settings).items() if name not in _PLACES}
+    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
+    digest.update(json.dumps([project.domain.cells, int(project.private.placed.index.size)]).encode())
+    for column in (project.reference.index, project.reference.value):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()
+
+
+def text_of(project: Project, tuned: Tuned) -> str:
+    """What `tuned_from` reads back, every number to its last digit."""
+    result = tuned.result
+    return json.dumps(
+        {
+            "format": FORMAT,
+            "question": question_of(project),
+            "unconstrained": _scored(result.unconstrained),
+            "chosen": _scored(result.chosen),
+            "frontier": [
+                {"epsilon": point.epsilon, "scored": _scored(point.scored)} for point in result.frontier
+            ],
+            "cutoffs": [_scored(each) for each in result.cutoffs],
+            "baseline": "".join("01"[int(inside)] for inside in result.baseline),
+            "evaluated": result.evaluated,
+            "objective": result.objective,
+            "on_edge": result.on_edge,
+            "public_mean": result.public_mean,
+            "free_agreement": tuned.free_agreement,
+            "starts": tuned.starts,
+        },
+        indent=1,
+    )
+
+
+def tuned_from(project: Project, text: str) -> Tuned:
+    """The search that `text_of` wrote.
+
+    Raises
+    ------
+    WorkflowError
+        Where it answers another question than the project's, or is damaged.
+    """
+    try:
+        told = json.loads(text)
+        fits = (told["format"], told["question"]) == (FORMAT, question_of(project))
+        result, free = _result(told), told["free_agreement"]
+    except (ValueError, KeyError, TypeError, CoreError) as error:
+        raise WorkflowError("The stored search is damaged: search for the design anew.") from error
+    if not fits:
+        raise WorkflowError("The stored search answers another question: search for the design anew.")
+    return concluded(project, result, free, str(told.get("starts", "")))
+
+
+def _result(told: Mapping[str, Any]) -> SearchResult:
+    return SearchResult(
+        unconstrained=_read(told["unconstrained"]),
+        chosen=_read(told["chosen"]),
+        frontier=tuple(
+            FrontierPoint(float(point["epsilon"]), _read(point["scored"])) for point in told["frontier"]
+        ),
+        baseline=np.array([letter == "1" for letter in told["baseline"]]),
+        evaluated=int(told["evaluated"]),
+        objective=told["objective"],
+        on_edge=tuple((str(what), str(end)) for what, end in told["on_edge"]),
+        public_mean=bool(told["public_mean"]),
+        cutoffs=tuple(_read(each) for each in told["cutoffs"]),
+    )
+
+
+def _scored(scored: Scored) -> dict[str, Any]:
+    return {
+        "design": scored.design.to_mapping(),
+        "response": asdict(scored.response),
+        "epsilon": scored.epsilon,
+        "utility": asdict(scored.utility),
+    }
+
+
+def _read(told: Mapping[str, Any]) -> Scored:
+    return Scored(
+        design_from_mapping(told["design"]),
+        ResponseScale(**told["response"]),
+        float(told["epsilon"]),
+        Utility(**told["utility"]),
+    )
