@@ -11,6 +11,7 @@ from dpgp_core.mechanisms.base import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from pages.shared.computing.apart import apart, workers
 from pages.shared.computing.jobs import Job
+from workflow.estimates.words import refuse_what_cannot_fit
 from workflow.progress import Report
 from workflow.project.load import Project, load_project
 from workflow.search.executors import make_executor
@@ -80,6 +81,7 @@ def load_and_tune(
         project = replace(piloted, settings=settings)
     blind = replace(project, settings=settings.with_changes(looked=False))
     several = workers()
+    refuse_what_cannot_fit(blind, several)
     name = "dask" if settings.executor == "dask" else "processes" if several > 1 else "serial"
     with closing(make_executor(name, several, settings.dask)) as executor:
         found = tune(

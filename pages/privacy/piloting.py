@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pages.shared.computing.apart import Lost, apart
+from pages.shared.computing.apart import Lost, apart, workers
 from pages.shared.computing.jobs import Job
 from workflow.errors import WorkflowError
+from workflow.estimates.words import refuse_what_cannot_fit
 from workflow.ledger import open_ledger
 from workflow.progress import Report
 from workflow.project.load import Project, load_project
@@ -47,6 +48,7 @@ def pay_and_draw(report: Report, settings: ReleaseSettings, total: float, sessio
     project = load_project(settings, lambda fraction, text: report(0.5 * fraction, text))
     if warning := look_warning(project):
         raise WorkflowError(warning)
+    refuse_what_cannot_fit(project, workers())
     ledger = open_ledger(settings.ledger)
     dataset = fingerprint(project, ledger)
     if ledger.account(dataset, settings.unit).budget is None:

@@ -9,6 +9,7 @@ from pages.privacy import frontier, live, pilot_panel, settling, simulated_panel
 from pages.privacy.designs import cutoff_rows, report_rows, search_job
 from pages.privacy.trials import achieved_words
 from pages.privacy.verdict import verdict
+from pages.shared.computing.apart import workers
 from pages.shared.computing.jobs import Job
 from pages.shared.computing.progress import show_progress
 from pages.shared.glossary import TERMS, tip
@@ -16,6 +17,8 @@ from pages.shared.plain_text import plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Found, Workspace
 from workflow.errors import WorkflowError
+from workflow.estimates.asked import planned
+from workflow.estimates.words import expected_of_search
 from workflow.project.load import Project
 from workflow.search.task import FrontierPoint, Scored
 from workflow.search.tuning import Tuned
@@ -71,6 +74,9 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
         on_click=_start,
         args=(work, settings, piloted),
     )
+    if work.domain is not None and work.private is not None:
+        asked = planned(settings, work.domain.size, work.private.size)
+        st.caption(f":material/schedule: {plain(expected_of_search(asked, workers()))}")
     return None
 
 

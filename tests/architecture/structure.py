@@ -25,7 +25,7 @@ FLOORS = (
     ("app",),
     ("pages",),
     ("workflow.cli",),
-    ("workflow.compare", "workflow.lint", "workflow.release", "workflow.traces"),
+    ("workflow.compare", "workflow.estimates", "workflow.lint", "workflow.release", "workflow.traces"),
     ("workflow.search",),
     ("workflow.bundle",),
     ("workflow.project",),

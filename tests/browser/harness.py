@@ -149,6 +149,12 @@ def _server(command: list[str], folder: Path, port: int, log: Path, **environmen
 _SERVERS: dict[str, subprocess.Popen[bytes]] = {}  # by address: those of this process that are running
 
 
+def server_memory(app: RunningApp) -> float:
+    """MB that the server's own process holds for itself; what it started is not in it."""
+    status = Path(f"/proc/{_SERVERS[app.url].pid}/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("RssAnon")) / 1024
+
+
 def _answers(url: str) -> bool:
     try:
         with urllib.request.urlopen(f"{url}/_stcore/health", timeout=STEP):

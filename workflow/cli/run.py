@@ -14,6 +14,7 @@ from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.published.view import Viewer
 from workflow.cli.options import settings_from_options
 from workflow.errors import WorkflowError
+from workflow.estimates.words import expected_of, expected_reading, refuse_what_cannot_fit
 from workflow.ledger import open_ledger
 from workflow.project.baseline import compare, fit_baseline, free_map
 from workflow.project.consent import refuse_large_delta
@@ -60,10 +61,16 @@ def _release(
     for target in (out, out.with_name(f"{out.name}.zip")):
         if os.path.lexists(target) and not dry:
             raise BundleError(f"{target} exists already: name a new folder, bundles are never overwritten.")
+    if (reading := expected_reading(settings.data)) is not None:
+        print(reading, file=sys.stderr)
     project = load_project(settings)
     for line in project.private.sentences():
         print(line)
     refuse_large_delta(project)
+    if settings.lengthscale is None:
+        processes = (os.cpu_count() or 1) if settings.executor == "processes" else 1
+        refuse_what_cannot_fit(project, processes)
+        print(expected_of(project, processes), file=sys.stderr)
     ledger = open_ledger(place)
     if settings.pays_for_a_look:
         if dry:

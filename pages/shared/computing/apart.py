@@ -7,7 +7,6 @@ cancels, when the session is forgotten, and when the server is killed.
 
 from __future__ import annotations
 
-import math
 import os
 import pickle
 import resource
@@ -27,6 +26,7 @@ from pages.shared.computing.jobs import whose
 from pages.shared.computing.turns import Turns, at_once
 from pages.shared.server.uploads import PrivateFolder
 from workflow.errors import WorkflowError
+from workflow.estimates.machine import most_memory
 from workflow.progress import Report
 from workflow.search.executors import NICER, VARIABLES
 
@@ -35,9 +35,6 @@ HEARS = 0.1  # seconds between two looks at whether the person has cancelled
 MOST_WORKERS = 4  # of one search: other sessions search too
 ROOT = Path(__file__).resolve().parents[3]
 _SCRATCH = "TMPDIR"
-MEMORY = "HEXCURSION_MEMORY_GB"
-"""Environment variable: memory that one process of a computation may take; without it as much as there is."""
-
 TOO_LARGE = (
     "The computation needs more memory than one may have here: take coarser hexagons, a smaller area or "
     "fewer rows."
@@ -109,26 +106,6 @@ def workers() -> int:
 def _turns() -> Turns:
     """The line of this server: one, whatever session asks."""
     return Turns(at_once(os.cpu_count() or 1, workers()))
-
-
-def most_memory() -> int | None:
-    """Bytes that one process of a computation may take, of the environment; None for no limit.
-
-    Raises
-    ------
-    WorkflowError
-        Where the environment says something else than a number of gigabytes above 0.
-    """
-    said = os.environ.get(MEMORY, "").strip()
-    if not said:
-        return None
-    try:
-        bound = float(said) * 1e9
-    except ValueError:
-        bound = math.nan
-    if not 0.0 < bound < math.inf:
-        raise WorkflowError(f"{MEMORY} is a number of gigabytes above 0, not {said[:20]!r}.")
-    return int(bound)
 
 
 def _followed(connection: Connection, report: Report) -> Any:

@@ -1,0 +1,210 @@
+"""Fits and checks what the program says of time and memory: `python -m benchmarks.estimates [--check]`.
+
+Searches and releases of generated readings (those of `benchmarks.cells`) at several sizes, each in a process
+of its own. A search tells how far it is; so one run gives the time of every part of it. What is fitted goes
+to workflow/estimates/measured.json; then sizes and settings between and beyond the fitted ones are run and
+held against the estimate. Seconds are CPU seconds of one thread, and `speed` those of a small fixed task in
+the same process, by which an estimate is carried to another machine or a busier one. `--check` fits nothing.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cells import RECORDS, SEED, settings_of
+from benchmarks.rows import write_postcodes, write_sales
+from workflow.estimates.asked import asked_of
+from workflow.estimates.machine import speed
+from workflow.estimates.model import FIRST, LAST, MEASURED, MEMORY, Asked, at, search_estimate
+from workflow.ledger import open_ledger
+from workflow.project.load import load_project, load_source
+from workflow.release.transaction import plan_release, publish
+from workflow.search.tuning import tune
+from workflow.settings.model import SourceSettings
+
+FITTED = 300, 1_000, 3_000, 10_000  # hexagons of quick searches
+FULL_AT = 1_000
+DENSE = 700, 1_400  # of quick searches with a dense prior
+DENSE_PRIOR = "exponential"
+READ = 200_000, 1_000_000  # sales
+CHECKED = (("quick", 600, ""), ("quick", 5_000, ""), ("full", 600, ""), ("quick", 1_600, "exponential"))
+
+
+def _measure(kind: str, cells: int, priors: str) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        os.environ |= {"HEXCURSION_HOME": str(folder / "home"), "HEXCURSION_WITNESS": str(folder / "witness")}
+        settings = settings_of(cells, folder, kind == "quick")
+        if priors:
+            settings = settings.with_changes(priors=("car", *priors.split(",")))
+        before = speed()
+        project = load_project(settings)
+        bare = _peak()
+        names = (FIRST, *settings.mechanisms, LAST)
+        spent = dict.fromkeys(names, 0.0)
+        last = [time.process_time()]
+
+        def tell(fraction: float, _text: str) -> None:
+            now = time.process_time()
+            spent[_part_of(fraction, names)] += now - last[0]
+            last[0] = now
+
+        tuned = tune(project, tell)
+        tell(1.0, "")
+        peak = _peak()
+        start = time.process_time()
+        ledger = open_ledger(None)
+        publish(plan_release(project, tuned.choice, ledger), ledger, folder / "bundle")
+        found = {"cells": project.domain.size, "parts": spent, "peak": peak, "bare": bare}
+        found |= {"release": time.process_time() - start, "released": _peak()}
+        found |= {"speed": min(before, speed()), "asked": vars(asked_of(project))}
+    print(json.dumps(found))
+
+
+def _part_of(fraction: float, names: tuple[str, ...]) -> str:
+    """The part that a search has just done a piece of when it says how far it is."""
+    if fraction <= 0.2:
+        return names[0]
+    number = 1 + int((fraction - 0.2 - 1e-9) / 0.75 * (len(names) - 2))
+    return names[min(number, len(names) - 1)]
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def _run(kind: str, cells: int, priors: str = "") -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmarks.estimates", "--measure", kind, str(cells), priors]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def _fit() -> None:
+    """Run the fitted sizes and store what they took, in units of the small fixed task."""
+    runs = [_said("quick", _run("quick", size)) for size in FITTED]
+    full = _said("full", _run("full", FULL_AT))
+    dense = [_said("dense", _run("quick", size, DENSE_PRIOR)) for size in DENSE]
+    store(runs, full, dense, _reading())
+
+
+def store(
+    runs: list[dict[str, Any]], full: dict[str, Any], dense: list[dict[str, Any]], reading: dict[str, float]
+) -> None:
+    """Write the estimates' file from quick searches, a full one, those with a dense prior, and reading."""
+    search = {
+        part: _table(runs, lambda run, of=part: run["parts"][of] / run["speed"]) for part in full["parts"]
+    }
+    memory = _table(runs, lambda run: run["peak"])
+
+    def plain(cells: int) -> float:
+        return sum(at(table, cells, (1.0, 2.0)) for table in search.values())
+
+    factors = {
+        part: round(took / full["speed"] / at(search[part], full["cells"], (1.0, 2.0)), 2)
+        for part, took in full["parts"].items()
+    }
+    factors[MEMORY] = round(full["peak"] / at(memory, full["cells"], (0.0, 1.0)), 2)
+    stored = {
+        "search": search,
+        "full": factors,
+        "memory": {"search": memory, "release": _table(runs, lambda run: run["released"])},
+        "release": _table(runs, lambda run: run["release"] / run["speed"]),
+        "dense": {
+            "work": _table(
+                dense, lambda run: sum(run["parts"].values()) / run["speed"] - plain(run["cells"])
+            ),
+            "held": _table(dense, lambda run: run["peak"] - at(memory, run["cells"], (0.0, 1.0))),
+        },
+        "reading": reading,
+    }
+    MEASURED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+
+
+def _table(runs: list[dict[str, Any]], figure: Callable[[dict[str, Any]], float]) -> list[list[float]]:
+    """Hexagons and a figure of each run, above 0."""
+    return [[run["cells"], round(max(figure(run), 0.1), 2)] for run in runs]
+
+
+def _reading() -> dict[str, float]:
+    """A line through two sizes of a file of sales, in seconds and in megabytes."""
+    found = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        postcodes = write_postcodes(folder)
+        for rows in READ:
+            sales = write_sales(folder, rows)
+            command = [sys.executable, "-m", "benchmarks.estimates", "--read", str(sales), str(postcodes)]
+            done = subprocess.run(
+                command, capture_output=True, text=True, check=True,
+                env={**os.environ, "TMPDIR": name, "HEXCURSION_READ_BEFORE": "off"},
+            )  # fmt: skip
+            read = json.loads(done.stdout)
+            size = (sales.stat().st_size + postcodes.stat().st_size) / 1e6
+            print(f"reading {size:.0f} MB: {read}", flush=True)
+            found.append((size, read["seconds"] / read["speed"], read["peak"]))
+    (low, fast, less), (high, slow, more) = found
+    each, held = (slow - fast) / (high - low), (more - less) / (high - low)
+    return {"start": max(fast - each * low, 0.0), "each": each, "bare": less - held * low, "held": held}
+
+
+def _read(sales: str, postcodes: str) -> None:
+    before, start = speed(), time.process_time()
+    load_source(SourceSettings(sales, postcodes=postcodes, segment="standard"))
+    spent = time.process_time() - start
+    print(json.dumps({"seconds": spent, "peak": _peak(), "speed": min(before, speed())}))
+
+
+def _said(kind: str, run: dict[str, Any]) -> dict[str, Any]:
+    parts = " ".join(f"{part} {seconds:.1f}" for part, seconds in run["parts"].items())
+    print(
+        f"{kind:>6} {run['cells']:>7,} {sum(run['parts'].values()):8.1f} s {run['peak']:7.0f} MB; release "
+        f"{run['release']:.1f} s, {run['released']:.0f} MB; speed {run['speed']:.3f}; {parts}",
+        flush=True,
+    )
+    return run
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true", help="hold the stored estimates against new runs")
+    parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--read", nargs=2, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.read:
+        _read(*asked.read)
+        return
+    if asked.measure:
+        _measure(asked.measure[0], int(asked.measure[1]), asked.measure[2])
+        return
+    if not asked.check:
+        _fit()
+    print("\n  what   cells   search s   expected  ratio       MB   expected  ratio")
+    for kind, size, priors in CHECKED:
+        run = _run(kind, size, priors)
+        said = search_estimate(Asked(**run["asked"]), run["speed"])
+        took = sum(run["parts"].values())
+        print(
+            f"{kind:>6} {run['cells']:>7,} {took:>10.1f} {said.seconds:>10.1f} {said.seconds / took:>6.2f} "
+            f"{run['peak']:>8.0f} {said.megabytes:>10.0f} {said.megabytes / run['peak']:>6.2f}  {priors}",
+            flush=True,
+        )
+    print(f"Seed {SEED} of {RECORDS:,} generated readings; every size once, CPU seconds of one thread.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""What settings ask of a search, counted before it begins."""
+
+from __future__ import annotations
+
+from dpgp_core.priors.registry import PRIORS, can_make
+from workflow.estimates.model import Asked
+from workflow.project.load import Project
+from workflow.search.facts import private_n
+from workflow.search.tuning import CLIP_FACTORS, FOCUSED_FACTORS, SIMULATED_FIELDS
+from workflow.settings.defaults import default_priors
+from workflow.settings.model import ReleaseSettings
+
+
+def asked_of(project: Project) -> Asked:
+    """What the search of a loaded project is asked."""
+    return planned(project.settings, project.domain.size, private_n(project))
+
+
+def planned(settings: ReleaseSettings, cells: int, records: int) -> Asked:
+    """What the search of settings will be asked on so many hexagons and records."""
+    if settings.focus == "threshold":
+        scales = 1 + len(FOCUSED_FACTORS[: 3 if settings.quick else None])
+    else:
+        scales = 1 if settings.clip is not None else len(CLIP_FACTORS[: 2 if settings.quick else None])
+    simulated = settings.reference is None and settings.pilot is None and not settings.quick
+    return Asked(
+        cells=cells,
+        records=records,
+        fields=scales * (SIMULATED_FIELDS if simulated else 1),
+        quick=settings.quick,
+        mechanisms=tuple(settings.mechanisms),
+        dense=len(dense_priors(settings, cells)),
+        starts=2 if settings.tries_public_map else 1,
+    )
+
+
+def dense_priors(settings: ReleaseSettings, cells: int) -> tuple[str, ...]:
+    """Priors with a dense matrix that are asked for beyond the usual ones, and can be made."""
+    usual = default_priors(cells)
+    return tuple(
+        name
+        for name in settings.priors or ()
+        if name not in usual and not PRIORS[name].sparse and can_make(name, cells)
+    )

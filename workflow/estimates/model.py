@@ -1,0 +1,173 @@
+"""The model: expected seconds and megabytes of reading, searching and releasing, as pure functions.
+
+What `python -m benchmarks.estimates` has measured is interpolated, time and memory against the number of
+hexagons on logarithmic scales, and carried on beyond by the last slope; a full search is a quick one times
+what was measured at one size, part by part. Nothing here looks at data: hexagons, records and bytes of files
+are numbers that are public or the curator's own, and so is what is said of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+MEASURED = Path(__file__).with_name("measured.json")
+FIRST, LAST, MEMORY = "without privacy", "closer look", "memory"
+TIME_SLOPES = 1.0, 2.0
+"""Least and most exponent of the number of hexagons with which time grows beyond what was measured."""
+
+MEMORY_SLOPES = 0.0, 1.0
+"""The same of memory."""
+
+SIMULATED = {"full": 5, "quick": 1}
+"""Fields on which the measured searches judged their designs."""
+
+DENSE_IN_FULL = 5 / 3
+"""Lengthscales of a full search for each of a quick one: every one has a dense matrix of its own."""
+
+RECORDS = 100_000
+"""Records of the measured searches."""
+
+RECORD_BYTES = 60
+"""Bytes of a record, and of each simulated field's, while a search holds them."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a step is expected to take: CPU seconds of one thread, and megabytes of its process at most."""
+
+    seconds: float
+    megabytes: float
+
+    def then(self, other: Estimate) -> Estimate:
+        """One step after the other in the same process."""
+        return Estimate(self.seconds + other.seconds, max(self.megabytes, other.megabytes))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a search is asked, as far as it makes work.
+
+    Parameters
+    ----------
+    cells
+        Number of hexagons.
+    records
+        Public number of records.
+    fields
+        Simulated or reference fields on which each design is judged, times the clip bounds that are tried.
+    quick
+        Whether the grid is the coarse one.
+    mechanisms
+        Names; what one has not been measured for counts as much as the dearest that has.
+    dense
+        Priors with a dense matrix that are asked for beyond those that are usual on so many hexagons.
+    starts
+        2 where the search is made with and without the public map.
+    """
+
+    cells: int
+    records: int
+    fields: int
+    quick: bool
+    mechanisms: Sequence[str]
+    dense: int = 0
+    starts: int = 1
+
+    @property
+    def kind(self) -> str:
+        """Which of the measured searches it is like."""
+        return "quick" if self.quick else "full"
+
+
+def reading_estimate(megabytes: float, speed: float) -> Estimate:
+    """Reading tables of so many megabytes of text, postcodes included; rows are kept on disk.
+
+    Parameters
+    ----------
+    megabytes
+        Of the files, unpacked.
+    speed
+        CPU seconds of `machine.speed` in this process.
+    """
+    said = measured()["reading"]
+    return Estimate(
+        speed * (said["start"] + said["each"] * megabytes), said["bare"] + said["held"] * megabytes
+    )
+
+
+def search_estimate(asked: Asked, speed: float) -> Estimate:
+    """A search by one process.
+
+    Parameters
+    ----------
+    asked
+    speed
+        CPU seconds of `machine.speed` in this process.
+    """
+    said, cells = measured(), asked.cells
+    times = said["full"] if asked.kind == "full" else {}
+    parts = {
+        part: at(table, cells, TIME_SLOPES) * times.get(part, 1.0) for part, table in said["search"].items()
+    }
+    dearest = max(work for part, work in parts.items() if part not in (FIRST, LAST))
+    judged = sum(parts.get(name, dearest) for name in asked.mechanisms) + parts[LAST]
+    work = parts[FIRST] + judged * asked.fields / SIMULATED[asked.kind]
+    memory = at(said["memory"]["search"], cells, MEMORY_SLOPES) * times.get(MEMORY, 1.0)
+    memory += RECORD_BYTES * max(asked.records - RECORDS, 0) * (1 + asked.fields) / 1e6
+    if asked.dense:
+        each, held = _of_a_dense_prior(cells)
+        work += asked.dense * each * asked.fields * (1.0 if asked.quick else DENSE_IN_FULL)
+        memory += asked.dense * held
+    return Estimate(speed * work * asked.starts, memory)
+
+
+def release_estimate(cells: int, speed: float) -> Estimate:
+    """Plan, draw and bundle of a release on so many hexagons."""
+    said = measured()
+    work = at(said["release"], cells, TIME_SLOPES)
+    return Estimate(speed * work, at(said["memory"]["release"], cells, MEMORY_SLOPES))
+
+
+def _of_a_dense_prior(cells: int) -> tuple[float, float]:
+    """Work and megabytes that each dense prior of a quick search adds."""
+    said = measured()["dense"]
+    return at(said["work"], cells, (3.0, 3.0)), at(said["held"], cells, (2.0, 2.0))
+
+
+def at(table: Sequence[Sequence[float]], cells: float, slopes: tuple[float, float]) -> float:
+    """What was measured, between its sizes and beyond: never less for more hexagons.
+
+    Parameters
+    ----------
+    table
+        Pairs of hexagons and what they took, hexagons increasing, numbers above 0.
+    cells
+        Number of hexagons, above 0.
+    slopes
+        Least and most exponent beyond the largest size; below the smallest what that one took.
+    """
+    size, most = [], 0.0
+    for number, took in table:
+        most = max(most, took)
+        size.append((math.log(number), math.log(most)))
+    x = math.log(cells)
+    if x <= size[0][0]:
+        return math.exp(size[0][1])
+    low, high = next((pair for pair in pairwise(size) if x <= pair[1][0]), size[-2:])
+    slope = (high[1] - low[1]) / (high[0] - low[0])
+    if x > high[0]:
+        slope = min(max(slope, slopes[0]), slopes[1])
+    return math.exp(high[1] + slope * (x - high[0]))
+
+
+@cache
+def measured() -> dict[str, Any]:
+    """What was measured, in units of `machine.speed` and megabytes."""
+    return dict(json.loads(MEASURED.read_text(encoding="utf-8")))
