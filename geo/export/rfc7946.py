@@ -147,10 +147,12 @@ class _Check:
 
     def line(self, points: list[Any], kind: str, where: str, *, outer: bool) -> list[float]:
         """A line string or a ring: closure, length, orientation, antimeridian."""
-        box: list[float] = []
         before = len(self.findings)
-        for point in points:
-            box = _enclosing(box, self.position(point, where))
+        found = [place for place in [self.position(point, where) for point in points] if place]
+        box: list[float] = []
+        if found:
+            lons, lats = [place[0] for place in found], [place[1] for place in found]
+            box = [min(lons), min(lats), max(lons), max(lats)]
         if len(self.findings) > before:
             return box
         if any(abs(a[0] - b[0]) > 180 for a, b in pairwise(points)):
@@ -185,7 +187,7 @@ class _Check:
         lon, lat = value[0], value[1]
         if abs(lon) > 180 or abs(lat) > 90:
             self.say(where, "a position is outside longitudes of 180 and latitudes of 90 degrees (4).")
-        if any(_decimals(number) > MAX_DECIMALS for number in (lon, lat)):
+        if lon != round(lon, MAX_DECIMALS) or lat != round(lat, MAX_DECIMALS):
             self.say(where, f"a position has more than {MAX_DECIMALS} decimals (11.2).")
         return [lon, lat, lon, lat]
 
@@ -234,13 +236,6 @@ def _is_number(value: Any) -> bool:
         return math.isfinite(value)
     except OverflowError:
         return False
-
-
-def _decimals(number: float) -> int:
-    """Decimals of the shortest text of a number, as a JSON writer would put it."""
-    mantissa, _, exponent = repr(number).lower().partition("e")
-    _, _, fraction = mantissa.partition(".")
-    return max(0, len(fraction.rstrip("0")) - int(exponent or 0))
 
 
 def _enclosing(box: list[float], other: list[float]) -> list[float]:
