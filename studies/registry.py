@@ -9,13 +9,22 @@ from typing import TypeVar
 
 from pages.shared.computing.apart import apart
 from pages.shared.computing.jobs import Job
-from studies import design_audit, line_excursions, london, membership, one_dimension, plane_excursions
+from studies import (
+    design_audit,
+    line_excursions,
+    london,
+    membership,
+    neural_line,
+    one_dimension,
+    plane_excursions,
+)
 from studies.design_audit import AuditSettings
 from studies.leaderboard import run as leaderboard
 from studies.leaderboard.run import LeaderboardSettings
 from studies.line_excursions import LineSettings
 from studies.london import LondonSettings
 from studies.membership import MembershipSettings
+from studies.neural_line import NeuralSettings
 from studies.one_dimension import OneDimensionSettings
 from studies.plane_excursions import PlaneSettings
 from studies.tables import Report, StudyResult, quiet
@@ -140,6 +149,13 @@ STUDIES: dict[str, Study] = {
             "Do the peers show on a line what their papers show?",
             "Smith et al. 2018, figures 1 and 4; Honkela and Melkas 2021, figure 2.",
             _presets(OneDimensionSettings.quick, OneDimensionSettings.full, one_dimension.run),
+        ),
+        _study(
+            "neural-line",
+            "Neural process",
+            "How close does the neural process come to what no privacy allows, and to the sparse process?",
+            "Raisa et al. 2024, section 5.2, figures 6 and 7, at a reduced scale.",
+            _presets(NeuralSettings.quick, NeuralSettings.full, neural_line.run),
         ),
     )
 }

@@ -8,15 +8,19 @@ from pathlib import Path
 from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
-from dpgp_core.convcnp.network import Network
+from dpgp_core.convcnp.line import LINE
+from dpgp_core.convcnp.network import MAP, Layout, Network
 from dpgp_core.errors import InvalidValue
 
 STORED = Path(__file__).with_name("weights.safetensors")
-"""Weights of the shipped network; the log of their training lies beside them, as weights.json."""
+"""Weights of the mechanism's network; the log of their training lies beside them, as weights.json."""
+
+STORED_LINE = Path(__file__).with_name("line.safetensors")
+"""Weights of the network of the studies on a line, likewise."""
 
 
-@lru_cache(maxsize=2)
-def network(path: Path = STORED) -> Network:
+@lru_cache(maxsize=4)
+def network(path: Path = STORED, layout: Layout = MAP) -> Network:
     """The network of a file of weights; nothing is ever downloaded."""
     try:
         found = load_file(path)
@@ -24,4 +28,9 @@ def network(path: Path = STORED) -> Network:
         raise InvalidValue(
             f"the weights of the neural process cannot be read from {path.name}: install the program again."
         ) from error
-    return Network(found)
+    return Network(found, layout)
+
+
+def line_network() -> Network:
+    """The network of the studies on a line."""
+    return network(STORED_LINE, LINE)

@@ -36,6 +36,7 @@ OWNERS = {
         "dpgp_core/noise/entropy.py",
         "data_loaders/",
         "dpgp_core/convcnp/fields.py",
+        "dpgp_core/convcnp/line_tasks.py",
         "dpgp_core/convcnp/tasks.py",
         "dpgp_core/convcnp/train.py",
     ),

@@ -10,7 +10,15 @@ from itertools import pairwise
 import pytest
 
 from dpgp_core.audit import area_deviation
-from studies import design_audit, line_excursions, london, membership, one_dimension, plane_excursions
+from studies import (
+    design_audit,
+    line_excursions,
+    london,
+    membership,
+    neural_line,
+    one_dimension,
+    plane_excursions,
+)
 from studies.design_audit import AuditSettings
 from studies.figures import FIGURES, points
 from studies.leaderboard import run as leaderboard
@@ -18,6 +26,7 @@ from studies.leaderboard.run import LeaderboardSettings
 from studies.line_excursions import LineSettings
 from studies.london import LondonSettings
 from studies.membership import MembershipSettings
+from studies.neural_line import NeuralSettings
 from studies.one_dimension import OneDimensionSettings
 from studies.plane_excursions import PlaneSettings
 from studies.registry import STUDIES
@@ -182,6 +191,7 @@ SMALL = {
     "london": lambda report: london.run(LondonSettings.quick(), report),
     "leaderboard": lambda report: leaderboard.run(LeaderboardSettings.quick(), report),
     "one-dimension": lambda report: one_dimension.run(OneDimensionSettings.quick(), report),
+    "neural-line": lambda report: neural_line.run(NeuralSettings.quick(), report),
 }
 
 

@@ -10,16 +10,17 @@ import pytest
 from safetensors.numpy import save_file
 
 from dpgp_core.convcnp.inputs import CHANNELS, CONTEXT
-from dpgp_core.convcnp.network import Network, convolved, doubled, halved, shapes
+from dpgp_core.convcnp.line import LINE
+from dpgp_core.convcnp.network import MAP, Layout, Network, convolved, doubled, halved
 from dpgp_core.convcnp.tasks import finer
 from dpgp_core.convcnp.weights import STORED, network
 from dpgp_core.errors import InvalidValue
 
 
-def made_weights() -> dict[str, np.ndarray]:
+def made_weights(layout: Layout = MAP) -> dict[str, np.ndarray]:
     """Weights by formula."""
     found = {}
-    for number, (name, shape) in enumerate(shapes().items()):
+    for number, (name, shape) in enumerate(layout.shapes().items()):
         size = math.prod(shape)
         fan = math.prod(shape[1:]) if len(shape) > 1 else 25
         value = np.cos(1.7 * np.arange(size) + number) * math.sqrt(2 / fan)
@@ -37,6 +38,19 @@ def test_the_forward_pass_is_that_of_pytorch() -> None:
     )
     np.testing.assert_allclose(sd[0][at], [0.5737262, 1.2605764, 0.8166794, 0.4326078, 1.6573119], atol=2e-6)
     assert mean.mean() == pytest.approx(-0.5212911, abs=2e-6)
+
+
+def test_so_is_that_on_a_line() -> None:
+    """Likewise, five pixels to a convolution."""
+    channels = np.sin(0.37 * np.arange(11 * 128)).reshape(1, 11, 128).astype(np.float32)
+    mean, sd = Network(made_weights(LINE), LINE)(channels, np.cos(np.arange(8.0))[None].astype(np.float32))
+    at = [0, 1, 63, 100, 127]
+    np.testing.assert_allclose(
+        mean[0][at], [-0.2467662, -0.5435635, -0.8008986, -0.7123017, -0.7279247], atol=2e-6
+    )
+    np.testing.assert_allclose(sd[0][at], [0.8785515, 1.0917068, 1.0813888, 1.0649712, 1.1663395], atol=2e-6)
+    with pytest.raises(InvalidValue, match="install the program again"):
+        Network(made_weights(LINE))
 
 
 def test_one_convolution_by_hand() -> None:
@@ -60,7 +74,7 @@ def test_the_shipped_weights_are_small_complete_and_of_simulated_data() -> None:
     assert STORED.stat().st_size < 20_000_000
     assert sum(value.size for value in network().weights.values()) == 332_648
     assert STORED.with_suffix(".json").is_file()
-    assert set(network().weights) == set(shapes())
+    assert set(network().weights) == set(MAP.shapes())
     assert (CHANNELS, CONTEXT) == (11, 7)
 
 

@@ -1,0 +1,36 @@
+"""What of the training runs without PyTorch: its tasks, and the sentence that says how to install it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpgp_core.convcnp import train
+from dpgp_core.convcnp.line import LINE
+from dpgp_core.convcnp.network import MAP
+from dpgp_core.errors import InvalidValue
+
+
+def test_without_the_extra_one_sentence_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(InvalidValue) as refused:
+        train.train(tmp_path / "w.safetensors", 1.0, 2, 1, 1)
+    assert str(refused.value) == (
+        "training needs PyTorch: pip install 'hexcursion[convcnp]'. A release does not need it."
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_both_courses_give_what_their_networks_take() -> None:
+    on_map, on_line = train.course_of("map", None, 5), train.course_of("line", None, 5)
+    assert (on_map.layout, on_line.layout) == (MAP, LINE)
+    shapes = [part.shape for part in on_map.batch(2)]
+    assert shapes == [(2, 11, 32, 32), (2, 7), (2, 64, 64), (2, 64, 64), (2,)]
+    shapes = [part.shape for part in on_line.batch(2)]
+    assert shapes == [(2, 11, 128), (2, 8), (2, 102), (2, 1)]
+    assert {part.dtype for part in (*on_map.batch(1), *on_line.batch(1))} == {np.dtype("float32")}
