@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
 import streamlit as st
 
 from geo.surroundings import around
 from pages.shared.plain_text import Markdown, plain
 from workflow import words
-from workflow.bundle.own_layers import named_areas_of
 from workflow.bundle.page.facts import answer, belief_of, place, three_facts, title_of
-from workflow.bundle.page.largest import largest_regions
+from workflow.bundle.page.largest import largest_regions, where
 from workflow.bundle.view import Viewer
-
-MOST_AREAS = 4  # named in one sentence
 
 
 def heading(viewer: Viewer) -> None:
@@ -25,25 +21,10 @@ def heading(viewer: Viewer) -> None:
         st.title(plain(title_of(statement)), anchor=False)
         with st.container(key="asked"):
             st.markdown(plain(words.asked(statement["subject"], statement["guarantee"]["unit_word"])))
-        st.markdown(plain(f"{answer(viewer.bundle.published)} {where(viewer)}"))
-        st.caption(plain(place(viewer.domain, around(viewer.domain).places)))
-
-
-def where(viewer: Viewer) -> str:
-    """Where the published set lies: the named areas that are mostly inside it, or its largest region."""
-    members = viewer.bundle.published.vote_set
-    regions = largest_regions(viewer.domain, members, 1, around(viewer.domain).places)
-    if not regions or members.all():
-        return ""
-    areas = named_areas_of(viewer.bundle.layers, viewer.domain)
-    if areas is not None:
-        shares = areas.weights @ members.astype(float) / areas.weights.sum(axis=1)
-        mostly = [areas.names[k] for k in np.argsort(-shares, kind="stable") if shares[k] > 0.5]
-        if mostly:
-            more = len(mostly) - MOST_AREAS
-            said = [*mostly[:MOST_AREAS], *([f"{more} more"] if more > 0 else [])]
-            return f"Mostly inside: {', '.join(said)}."
-    return f"Its largest region, {regions[0].size}, lies here: {regions[0].where}."
+        places, shown = around(viewer.domain).places, viewer.bundle.published
+        lies = where(viewer.domain, shown.vote_set, viewer.bundle.layers, places)
+        st.markdown(plain(f"{answer(shown)} {lies}"))
+        st.caption(plain(place(viewer.domain, places)))
 
 
 def facts(viewer: Viewer) -> None:

@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import shapely
 
 from geo import Domain
+from geo.own_layers import Feature, OwnLayer
 from geo.surroundings import Place, Surroundings
 from tests.workflow.bundle.bundle_samples import make_release
 from tests.workflow.bundle.test_exports import sealed
@@ -26,7 +28,7 @@ from workflow.bundle.page import drawn
 from workflow.bundle.page.drawn import Released, cube, drawing, thresholds
 from workflow.bundle.page.facts import belief_of, coordinates, place, three_facts
 from workflow.bundle.page.html import belief_svg, map_html
-from workflow.bundle.page.largest import largest_regions
+from workflow.bundle.page.largest import largest_regions, where
 from workflow.bundle.read import bundle_from_contents
 from workflow.bundle.view import Viewer
 from workflow.bundle.write import bundle_contents
@@ -273,6 +275,27 @@ def test_the_largest_regions_come_first_and_say_where_they_are(domain: Domain) -
     assert len(largest_regions(domain, members, most=1)) == 1
     assert coordinates(-0.127, -33.5) == "33.50° S, 0.13° W"
     assert place(domain).startswith("122 hexagons of about 0.667 km²")
+
+
+def test_where_a_set_lies_is_said_by_its_named_areas_or_by_its_largest_region(domain: Domain) -> None:
+    lon, lat = domain.centres_lonlat.T
+    middle, members = float(np.median(lon)), lon > np.median(lon)
+
+    def strip(name: str, west: float, east: float) -> Feature:
+        return Feature(name, shapely.box(west, lat.min(), east, lat.max()))
+
+    halves = OwnLayer("halves", (strip("West", lon.min(), middle), strip("East", middle, lon.max())))
+    assert where(domain, members, (halves,)) == "Mostly inside: East."
+    assert where(domain, ~members, (halves,)) == "Mostly inside: West."
+    one = np.flatnonzero(members)[:1]
+    lone = np.isin(np.arange(domain.size), one)  # in no area is it the greater part
+    assert where(domain, lone, (halves,)).startswith("Its largest region, 0.667 km², lies here: ")
+    assert where(domain, members).startswith("Its largest region, ")
+    assert where(domain, members & ~members) == ""
+    assert where(domain, members | ~members, (halves,)) == ""
+    edges = np.linspace(middle, lon.max(), 7)
+    many = OwnLayer("strips", tuple(strip(f"Strip {k}", edges[k], edges[k + 1]) for k in range(6)))
+    assert where(domain, members, (many,)).endswith(", 2 more.")
 
 
 AROUND = Surroundings(
