@@ -9,12 +9,13 @@ import streamlit as st
 from geo.surroundings import around
 from pages.shared.plain_text import Markdown, plain
 from workflow import words
+from workflow.bundle.page.boroughs import BoroughTable
 from workflow.bundle.page.facts import answer, belief_of, place, three_facts, title_of
 from workflow.bundle.page.largest import largest_regions, where
 from workflow.bundle.view import Viewer
 
 
-def heading(viewer: Viewer) -> None:
+def heading(viewer: Viewer, areas: BoroughTable | None) -> None:
     """The title as the page's heading, the question as a sentence, its answer and where all this is."""
     statement = viewer.bundle.statement
     with st.container(key="reading", gap="xxsmall"):
@@ -22,7 +23,7 @@ def heading(viewer: Viewer) -> None:
         with st.container(key="asked"):
             st.markdown(plain(words.asked(statement["subject"], statement["guarantee"]["unit_word"])))
         places, shown = around(viewer.domain).places, viewer.bundle.published
-        lies = where(viewer.domain, shown.vote_set, viewer.bundle.layers, places)
+        lies = (areas.lead if areas else "") or where(viewer.domain, shown.vote_set, places)
         st.markdown(plain(f"{answer(shown)} {lies}"))
         st.caption(plain(place(viewer.domain, places)))
 

@@ -57,7 +57,7 @@ def test_the_viewer_shows_it_and_says_in_words_where_how_sure_and_who_is_protect
         .startswith("Generated example of a change: flats above 450,000")
     )
     assert "Where do properties sell for more than £450,000?" in said
-    assert "Mostly inside: " in said
+    assert "Largest shares: West Quay " in said
     assert "of the region right" in said
     assert "73.2 % sure at most" in said
     assert "Not real data" in said

@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-import shapely
 
 from geo import Domain
-from geo.own_layers import Feature, OwnLayer
 from geo.surroundings import Place, Surroundings
 from tests.workflow.bundle.bundle_samples import make_release
 from tests.workflow.bundle.test_exports import sealed
@@ -25,6 +23,7 @@ from workflow.bundle.archive import zip_bytes_to
 from workflow.bundle.guarantee import with_words
 from workflow.bundle.offers import page_of
 from workflow.bundle.page import drawn
+from workflow.bundle.page.boroughs import BoroughTable
 from workflow.bundle.page.drawn import Released, cube, drawing, thresholds
 from workflow.bundle.page.facts import belief_of, coordinates, place, three_facts
 from workflow.bundle.page.html import belief_svg, map_html
@@ -277,25 +276,22 @@ def test_the_largest_regions_come_first_and_say_where_they_are(domain: Domain) -
     assert place(domain).startswith("122 hexagons of about 0.667 km²")
 
 
-def test_where_a_set_lies_is_said_by_its_named_areas_or_by_its_largest_region(domain: Domain) -> None:
-    lon, lat = domain.centres_lonlat.T
-    middle, members = float(np.median(lon)), lon > np.median(lon)
+def test_where_a_set_lies_is_said_by_its_largest_region(domain: Domain) -> None:
+    east = domain.centres[:, 0]
+    one = np.arange(domain.size) == int(east.argmax())
+    assert where(domain, one).startswith("Its largest region, 0.667 km², lies here: ")
+    assert "east" in where(domain, one)
+    assert "west" in where(domain, east < 0.8 * east.min())
+    assert where(domain, one & ~one) == ""
+    assert where(domain, one | ~one) == ""
 
-    def strip(name: str, west: float, east: float) -> Feature:
-        return Feature(name, shapely.box(west, lat.min(), east, lat.max()))
 
-    halves = OwnLayer("halves", (strip("West", lon.min(), middle), strip("East", middle, lon.max())))
-    assert where(domain, members, (halves,)) == "Mostly inside: East."
-    assert where(domain, ~members, (halves,)) == "Mostly inside: West."
-    one = np.flatnonzero(members)[:1]
-    lone = np.isin(np.arange(domain.size), one)  # in no area is it the greater part
-    assert where(domain, lone, (halves,)).startswith("Its largest region, 0.667 km², lies here: ")
-    assert where(domain, members).startswith("Its largest region, ")
-    assert where(domain, members & ~members) == ""
-    assert where(domain, members | ~members, (halves,)) == ""
-    edges = np.linspace(middle, lon.max(), 7)
-    many = OwnLayer("strips", tuple(strip(f"Strip {k}", edges[k], edges[k + 1]) for k in range(6)))
-    assert where(domain, members, (many,)).endswith(", 2 more.")
+def test_areas_are_led_by_their_largest_shares() -> None:
+    rows = [("Camden", "77 %", "–", "all"), ("Soho", "12 %", "–", "all"), ("Kew", "0 %", "–", "all")]
+    assert BoroughTable(tuple(rows), 0, True).lead == "Largest shares: Camden 77 %, Soho 12 %."
+    assert BoroughTable(tuple(rows[2:]), 0, True).lead == ""
+    four = tuple((f"Ward {k}", "50 %", "–", "all") for k in range(4))
+    assert BoroughTable(four, 0, True).lead == "Largest shares: Ward 0 50 %, Ward 1 50 %, Ward 2 50 %."
 
 
 AROUND = Surroundings(

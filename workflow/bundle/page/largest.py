@@ -10,14 +10,11 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from geo import Domain
-from geo.own_layers import OwnLayer
 from geo.projection import project
 from geo.surroundings import Place
-from workflow.bundle.own_layers import named_areas_of
 from workflow.bundle.page.facts import area, coordinates, hexagon_area
 
 MOST = 8
-MOST_AREAS = 4  # named in one sentence
 _EAST = ("west", "", "east")
 _NORTH = ("south", "", "north")
 
@@ -64,33 +61,11 @@ def largest_regions(
     return tuple(_region(domain, inside[label == one], places) for one in order.tolist())
 
 
-def where(
-    domain: Domain,
-    members: NDArray[np.bool_],
-    layers: Sequence[OwnLayer] = (),
-    places: Sequence[Place] = (),
-) -> str:
-    """Where a set lies, in one sentence: the named areas that are mostly inside it, or its largest region.
-
-    Parameters
-    ----------
-    members
-        (N,) the set; of one that is empty or the whole map nothing is said
-    layers
-        the map's own layers, whose named areas are looked at
-    places
-        as for `largest_regions`
-    """
+def where(domain: Domain, members: NDArray[np.bool_], places: Sequence[Place] = ()) -> str:
+    """Where a set's largest region lies, in one sentence; "" for a set that is empty or the whole map."""
     regions = largest_regions(domain, members, 1, places)
     if not regions or members.all():
         return ""
-    areas = named_areas_of(layers, domain)
-    if areas is not None:
-        shares = areas.weights @ members.astype(np.float64) / areas.weights.sum(axis=1)
-        mostly = [areas.names[k] for k in np.argsort(-shares, kind="stable") if shares[k] > 0.5]
-        if mostly:
-            more = [f"{len(mostly) - MOST_AREAS} more"] if len(mostly) > MOST_AREAS else []
-            return f"Mostly inside: {', '.join([*mostly[:MOST_AREAS], *more])}."
     return f"Its largest region, {regions[0].size}, lies here: {regions[0].where}."
 
 
