@@ -118,6 +118,7 @@ def _goal(work: Workspace) -> str:
         required=True,
         label_visibility="collapsed",
         key=f"goal_{work.mark}",
+        wrap=True,
         **KEEP,
     )
     return str(goal)

@@ -131,7 +131,10 @@ def open_bundle(source: str | Path | bytes | BinaryIO) -> Viewer:
 def bundle_files(name: str, archive: Path | None = None) -> tuple[OfferedFile, ...]:
     """The zip of a release and the files most readers ask for, where they lie beside it; the zip comes first.
 
-    archive  the zip, where it is not one of the shelf
+    Parameters
+    ----------
+    archive
+        The zip, where it is not one of the shelf.
     """
     # Nothing is offered that would not open.
     bundle = (find_bundle(name) if archive is None else open_bundle(archive)).bundle
