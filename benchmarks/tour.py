@@ -25,6 +25,7 @@ import numpy as np
 from data_loaders import DEMO_SEED, DEMO_YEARS, DemoField
 from data_loaders.demo_data.city import WARDS, inside, river_north, to_km, to_lonlat, ward_of
 from data_loaders.demo_data.districts import districts
+from data_loaders.demo_city import WARDS, inside, river_north, to_km, to_lonlat, ward_of
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.noise.entropy import SimulationEntropy
@@ -134,7 +135,6 @@ def main() -> None:
         "truth": bits(truth),
         "district": ward_of(*to_km(places[:, 0], places[:, 1])).tolist(),
         "districts": [ward.title() for ward, *_ in WARDS],
-        "outlines": [feature["geometry"]["coordinates"][0] for feature in districts()["features"]],
         "river": river(),
     }
     (TOUR / "tour.json").write_text(json.dumps(story), encoding="utf-8")

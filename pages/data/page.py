@@ -24,7 +24,7 @@ from workflow.project.example import changed_settings
 KINDS = {
     "example": "Generated example",
     "sales": "Price Paid sales",
-    "sensors": "Sensor table",
+    "sensors": "Your own table",
 }
 work = workspace.current()
 

@@ -86,7 +86,12 @@ def ask_sensors(work: Workspace) -> Sources | None:
     left, right = st.columns(2, gap="large")
     with left, st.container(border=True):
         st.markdown("**Private data**")
-        path = _file("Sensor table (.csv, .xlsx) or points (.gpkg, .geojson)", where, "sensors_private", work)
+        path = _file(
+            "Table of places and values (.csv, .xlsx) or points (.gpkg, .geojson)",
+            where,
+            "sensors_private",
+            work,
+        )
         if path is None:
             st.caption(":material/info: Name a table with a column each for place and value to go on.")
             return None
@@ -147,7 +152,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
         where_private = _filter("Keep only rows where", filters, f"sensors_where_{path}")
     with right, st.container(border=True):
         st.markdown("**Reference data** (optional)", help=tip("reference"))
-        reference = _file("Sensor table of an earlier time (same columns)", where, "sensors_reference", work)
+        reference = _file("Table of an earlier time (same columns)", where, "sensors_reference", work)
         same = bool(filters) and reference is None
         if same:
             st.caption("Without a second file, other rows of the same table can serve: choose them here.")

@@ -118,6 +118,7 @@ def _goal(work: Workspace) -> str:
         required=True,
         label_visibility="collapsed",
         key=f"goal_{work.mark}",
+        wrap=True,
         **KEEP,
     )
     return str(goal)
@@ -126,7 +127,7 @@ def _goal(work: Workspace) -> str:
 def _slack_and_paths(work: Workspace) -> None:
     slack = work.choices.get("delta")
     slacks = [None, *sorted({*SLACKS, *([] if slack is None else [float(slack)])}, reverse=True)]
-    first, second = st.columns(2)
+    first, second = st.columns([3, 2])
     delta = first.selectbox(
         label("delta"),
         slacks,
@@ -176,7 +177,7 @@ def _slack_of(work: Workspace) -> float:
 
 def _slack_words(delta: float | None) -> str:
     """The usual slack is settled with the number of records, which this screen need not know yet."""
-    return f"usual: at most {words.one_in(USUAL_DELTA)}" if delta is None else words.one_in(delta)
+    return "the usual one" if delta is None else words.one_in(delta)
 
 
 def _more(work: Workspace) -> None:

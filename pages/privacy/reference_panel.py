@@ -20,7 +20,7 @@ def show(work: Workspace, threshold: float | None) -> None:
     unit = str(work.choices.get("value_unit", ""))
     drawn = bars(seen.quantiles)
     if drawn:
-        rows = [{"low": bar.low, "high": bar.high, "share": bar.share} for bar in drawn]
+        rows = [{"low": bar.low, "high": bar.high, "none": 0, "share": bar.share} for bar in drawn]
         scale = alt.Scale(nice=False, zero=False)
         chart = (
             alt.Chart(alt.Data(values=rows))
@@ -29,6 +29,7 @@ def show(work: Workspace, threshold: float | None) -> None:
                 x=alt.X("low:Q", title=unit or "value", scale=scale, axis=alt.Axis(format="~s", tickCount=5)),
                 x2="high:Q",
                 y=alt.Y("share:Q", title="share", axis=alt.Axis(format="%", tickCount=3)),
+                y2="none:Q",
             )
         )
         if threshold is not None and drawn[0].low <= threshold <= drawn[-1].high:

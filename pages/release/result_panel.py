@@ -95,21 +95,24 @@ def reopened(release_id: str) -> None:
 def _comparison(products: Products, private: Bools) -> str:
     """Which comparison to draw, and how well release and baseline agree."""
     seen = agreement(products.vote_set, private)
-    first, second, third, fourth = st.columns([5, 1, 1, 1], vertical_alignment="bottom")
-    way = first.segmented_control(
-        "Compare with the map without privacy",
-        [way for way in WAYS if way not in LINKED or LINKED[way] in linked_maps.modes(*LINKED.values())],
-        format_func=WAYS.__getitem__,
-        default=BESIDE,
-        required=True,
-        help=tip("baseline"),
-        key="result_way",
-    )
-    second.metric("Agreement", plain(agreement_words(seen.iou)), help=tip("iou"))
-    third.metric("Wrongly in", f"{seen.falsely_in:,}", help="Hexagons inside on the released map only.")
-    fourth.metric(
-        "Wrongly out", f"{seen.falsely_out:,}", help="Hexagons inside on the map without privacy only."
-    )
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        way = st.segmented_control(
+            "Compare with the map without privacy",
+            [way for way in WAYS if way not in LINKED or LINKED[way] in linked_maps.modes(*LINKED.values())],
+            format_func=WAYS.__getitem__,
+            default=BESIDE,
+            required=True,
+            help=tip("baseline"),
+            key="result_way",
+            wrap=True,
+        )
+        figures = (
+            ("Agreement", agreement_words(seen.iou), tip("iou")),
+            ("Wrongly in", f"{seen.falsely_in:,}", "Hexagons inside on the released map only."),
+            ("Wrongly out", f"{seen.falsely_out:,}", "Hexagons inside on the map without privacy only."),
+        )
+        for name, figure, meaning in figures:
+            st.metric(plain(name), plain(figure), help=meaning, width="content")
     return str(way)
 
 

@@ -72,7 +72,8 @@ def header(screen: Screen) -> None:
     """Above the screen: its title and question, the badge of generated data, and the steps of the path."""
     curator = access.may_curate()
     if not screen.heads_itself:
-        _titled(screen, badge=curator and screen.curator and workspace.current().generated)
+        about_the_data = curator and screen in (*MAIN_PATH, COMPARE)
+        _titled(screen, badge=about_the_data and workspace.current().generated)
     if screen in MAIN_PATH:
         _stepper(screen)
     if screen != DATA and screen in (*MAIN_PATH, COMPARE):

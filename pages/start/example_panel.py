@@ -54,7 +54,7 @@ def _take(finished: Finished) -> None:
     fresh.adopt(settings)
     fresh.private = look_at(settings.data)
     fresh.reference = look_at(settings.reference, spread=True) if settings.reference is not None else None
-    fresh.domain = finished.project.domain
+    fresh.domain, fresh.layers = finished.project.domain, finished.project.layers
     fresh.found = Found(finished.project, finished.tuned, finished.tuned.choice)
     baseline = curators_baseline(finished.project, finished.tuned)
     fresh.explored = Explored(finished.viewer, baseline)

@@ -117,6 +117,7 @@ def show(seen: Tour, *shown: Shown) -> None:
         alt=" ".join(in_words(painting, entry) for painting, entry in zip(paintings, entries, strict=True)),
         legend=[replace(entry, cells=0) for entry in entries[-1]],
         height=HEIGHT,
+        layers=seen.viewer.bundle.layers,
     )
 
 

@@ -144,14 +144,10 @@ class Tour:
         return paint_set(self.cells(shown), inside=inside, outside=f"not {inside}", title=self.called(shown))
 
     def pane(self, shown: Shown) -> Pane:
-        """One of the maps with the districts' borders and the river over it."""
+        """One of the maps with the river over it."""
         title = self.called(shown)
-        river, borders = (
-            [np.array(self._story["river"])],
-            [np.array(ring) for ring in self._story["outlines"]],
-        )
-        lines = Line("districts", "line", 0.6, borders), Line("river", "below", 3.0, river)
-        return Pane(title, self.painting(shown), lines=lines, word=title)
+        river = Line("river", "below", 3.0, [np.array(self._story["river"])])
+        return Pane(title, self.painting(shown), lines=(river,), word=title)
 
 
 def viewer_of(name: str) -> Viewer:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages.shared import released_view
+from pages.shared.area_answers import areas_of, ask_areas, own_areas
+from pages.shared.bundles import anything_chosen, ask_bundle, embedded_label
 from pages.shared.plain_text import plain
 from pages.shared.released import released_view
 from pages.shared.released.area_answers import ask_areas, own_areas
@@ -37,7 +40,8 @@ elif isinstance(opened, str):
 else:
     viewer = opened.viewer
     statement = viewer.bundle.statement
-    reading.heading(viewer)
+    areas = areas_of(viewer)
+    reading.heading(viewer, areas)
     left, right = st.columns([5, 3], gap="medium")
     with right:
         reading.facts(viewer)
@@ -51,7 +55,7 @@ else:
     with words:
         released_view.sentences(viewer, products)
         reading.largest(viewer)
-        own_areas(viewer)
+        own_areas(viewer, areas)
         ask_areas(viewer, threshold, "viewer")
         others_beside(viewer, product, threshold, rounds)
     with files:

@@ -9,21 +9,25 @@ import streamlit as st
 from geo.context.surroundings import around
 from pages.shared.plain_text import Markdown, plain
 from workflow import words
+from workflow.bundle.page.boroughs import BoroughTable
 from workflow.bundle.page.facts import answer, belief_of, place, three_facts, title_of
 from workflow.bundle.page.largest import largest_regions
 from workflow.bundle.published.view import Viewer
+from workflow.bundle.page.largest import largest_regions, where
+from workflow.bundle.view import Viewer
 
 
-def heading(viewer: Viewer) -> None:
+def heading(viewer: Viewer, areas: BoroughTable | None) -> None:
     """The title as the page's heading, the question as a sentence, its answer and where all this is."""
     statement = viewer.bundle.statement
     with st.container(key="reading", gap="xxsmall"):
         st.title(plain(title_of(statement)), anchor=False)
         with st.container(key="asked"):
             st.markdown(plain(words.asked(statement["subject"], statement["guarantee"]["unit_word"])))
-        st.markdown(
-            plain(f"{answer(viewer.bundle.published)} {place(viewer.domain, around(viewer.domain).places)}")
-        )
+        places, shown = around(viewer.domain).places, viewer.bundle.published
+        lies = (areas.lead if areas else "") or where(viewer.domain, shown.vote_set, places)
+        st.markdown(plain(f"{answer(shown)} {lies}"))
+        st.caption(plain(place(viewer.domain, places)))
 
 
 def facts(viewer: Viewer) -> None:
@@ -42,16 +46,15 @@ def facts(viewer: Viewer) -> None:
 
 
 def belief_html(surest: float) -> Markdown:
-    """A bar from impossible to certain: even odds before, and the most that the release makes of them."""
+    """A bar from impossible to certain: even odds before, and the most that the release makes of them.
+
+    Of plain boxes: `st.html` leaves drawings (SVG) out.
+    """
     most = min(100.0, math.ceil(1000.0 * surest) / 10.0)
     return (
-        '<svg class="belief" viewBox="0 0 300 30" role="img">'
-        f"<title>50 % before, at most {most:.1f} % after</title>"
-        '<rect class="before" x="0" y="0" width="150" height="13"/>'
-        f'<rect class="after" x="150" y="0" width="{3.0 * most - 150.0:.1f}" height="13"/>'
-        '<rect class="track" x="0.5" y="0.5" width="299" height="12"/>'
-        '<text x="146" y="26" text-anchor="end">before: 50 %</text>'
-        f'<text x="{min(3.0 * most, 208.0):.0f}" y="26">at most {most:.1f} %</text></svg>'
+        f'<div class="belief" role="img" aria-label="50 % before, at most {most:.1f} % after">'
+        f'<div class="track"><div class="before"></div><div class="after" style="width: {most - 50.0:.1f}%">'
+        f'</div></div><div class="words"><div>before: 50 %</div><div>at most {most:.1f} %</div></div></div>'
     )
 
 

@@ -51,8 +51,8 @@ def fill(page: Page, label: str, value: str) -> None:
 def use_sensors(page: Page, app: RunningApp, folder: Path) -> Path:
     table = folder / "sensors.csv"
     table.write_text(TABLE)
-    choose_kind(page, app, "Sensor table")
-    upload(page, "Sensor table (.csv", table)
+    choose_kind(page, app, "Your own table")
+    upload(page, "Table of places and values (.csv", table)
     press(page, "Read the data")
     appear(page.get_by_text("12 rows read, 12 kept"))
     return table
@@ -152,13 +152,13 @@ def test_one_broken_file_after_another_and_the_session_keeps_what_it_had(
     }
     for name, (data, word) in broken.items():
         (tmp_path / name).write_bytes(data)
-        upload(page, "Sensor table (.csv", tmp_path / name)
+        upload(page, "Table of places and values (.csv", tmp_path / name)
         alert = page.get_by_test_id("stMain").get_by_test_id("stAlert")
         expect(alert).to_contain_text(re.compile(word), timeout=SLOW)
         assert alert.count() == 1
         assert page.get_by_test_id("stException").count() == 0
         assert "12 rows read, 12 kept" in main_text(page)
     (tmp_path / "été.csv").write_bytes("lon,lat,été (mm)\n2,54,1\n2.1,54,2\n2.2,54,3\n".encode("latin-1"))
-    upload(page, "Sensor table (.csv", tmp_path / "été.csv")
+    upload(page, "Table of places and values (.csv", tmp_path / "été.csv")
     press(page, "Read the data")
     appear(page.get_by_text("3 rows read, 3 kept"))

@@ -60,8 +60,8 @@ def take_example(page: Page, app: RunningApp) -> None:
 
 
 def choose_sensor_table(page: Page) -> None:
-    page.get_by_role("radio", name="Sensor table").click()
-    heading(page, "Sensor table (.csv")
+    page.get_by_role("radio", name="Your own table").click()
+    heading(page, "Table of places and values (.csv")
 
 
 def choose_coarse_hexagons(page: Page) -> None:

@@ -244,7 +244,7 @@ def test_a_closed_tab_and_an_unused_one_let_go_of_their_uploads(
             while not uploads():  # a slow machine may find the page idle before it got so far
                 assert time.monotonic() < deadline
                 open_screen(page, app, "data")
-                page.get_by_role("radio", name="Sensor table").click()
+                page.get_by_role("radio", name="Your own table").click()
                 settle(page)
                 page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(
                     {"name": "stations.csv", "mimeType": "text/csv", "buffer": TABLE}

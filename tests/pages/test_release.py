@@ -90,6 +90,7 @@ def test_the_same_plan_once_more_is_the_release_that_exists(open_app: OpenApp, s
     assert not app.error
     assert open_ledger(create=False).entries() == before
     assert len(shelf()) == 1
+    assert "Finished releases" in texts(open_app(RELEASE.path))  # also for who lost the page meanwhile
 
 
 def poor(app: AppTest, agreement: float) -> AppTest:

@@ -83,8 +83,8 @@ def test_an_upload_and_the_whole_page_go_through(proxy: Proxy, browser: Browser)
             "console", lambda said: refused.append(said.text) if "Content Security" in said.text else None
         )
         visit(page, f"{proxy.url}/data")
-        page.get_by_role("radio", name="Sensor table").click()
-        appear(page.get_by_text("Sensor table (.csv").first)
+        page.get_by_role("radio", name="Your own table").click()
+        appear(page.get_by_text("Table of places and values (.csv").first)
         settle(page)
         assert page.get_by_role("heading", level=1).inner_text() == "Data"
         page.get_by_test_id("stFileUploaderDropzoneInput").first.set_input_files(

@@ -14,6 +14,7 @@ from workflow.settings.model import ReleaseSettings, SourceSettings
 SEGMENT = "existing-leasehold-flats"
 THRESHOLD = 450_000.0
 EXAMPLE_REGION = "generated-demo-region.geojson"
+EXAMPLE_DISTRICTS = "generated-demo-districts.geojson"
 
 
 def example_folder(place: Path | None = None, *, changed: bool = False) -> Path:
@@ -43,7 +44,8 @@ def changed_settings(place: Path | None = None, files: Path | None = None) -> Re
     """
     made = example_settings(place, changed=True, files=files)
     title = f"Generated example of a change: flats above {THRESHOLD:,.0f} pounds"
-    return made.with_changes(prior_mean=False, title=title)
+    districts = str(Path(made.data.path).with_name(EXAMPLE_DISTRICTS))
+    return made.with_changes(prior_mean=False, title=title, layers=(districts,), label_columns=("name",))
 
 
 def example_settings(

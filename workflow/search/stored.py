@@ -19,7 +19,7 @@ from workflow.search.task import FrontierPoint, Scored, SearchResult, Utility
 from workflow.search.tuning import Tuned, concluded
 
 FORMAT = 1
-_PLACES = ("data", "reference", "region")  # settings that say where files lie: their content is compared
+_PLACES = ("data", "reference", "region", "layers")  # settings that name files
 
 
 def question_of(project: Project) -> str:

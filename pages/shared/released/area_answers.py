@@ -9,14 +9,17 @@ from workflow import words
 from workflow.bundle.page.boroughs import borough_table
 from workflow.bundle.published.areas import answers_from, question_words
 from workflow.bundle.published.view import Viewer
+from workflow.bundle.areas import answers_from, question_words
+from workflow.bundle.page.boroughs import BoroughTable, borough_table
+from workflow.bundle.view import Viewer
 from workflow.cli.areas import table_csv
 from workflow.errors import WorkflowError
 
 
-def own_areas(viewer: Viewer) -> None:
-    """The areas that the bundle itself carries, as a table at the published threshold, where it has any."""
+def areas_of(viewer: Viewer) -> BoroughTable | None:
+    """The areas that the bundle itself carries, at the published threshold; None where it has none."""
     bundle = viewer.bundle
-    table = borough_table(
+    return borough_table(
         viewer.domain,
         bundle.layers,
         bundle.published,
@@ -24,8 +27,13 @@ def own_areas(viewer: Viewer) -> None:
         bundle.paths if bundle.draws is None else bundle.draws,
         viewer.level(None),
     )
+
+
+def own_areas(viewer: Viewer, table: BoroughTable | None) -> None:
+    """These areas as a table, where there are any."""
     if table is None:
         return
+    bundle = viewer.bundle
     value = words.quantity(bundle.threshold, viewer.unit)
     side = "above" if viewer.direction == "above" else "at most"
     st.header(f"Areas: share {side} {plain(value)}", anchor=False)

@@ -21,6 +21,7 @@ from tests.workflow.bundle.test_exports import sealed
 from workflow.bundle import Bundle
 from workflow.bundle.files.archive import zip_bytes_to
 from workflow.bundle.page import drawn
+from workflow.bundle.page.boroughs import BoroughTable
 from workflow.bundle.page.drawn import Released, cube, drawing, thresholds
 from workflow.bundle.page.facts import belief_of, coordinates, place, three_facts
 from workflow.bundle.page.html import belief_svg, map_html
@@ -30,6 +31,10 @@ from workflow.bundle.published.view import Viewer
 from workflow.bundle.reading.read import bundle_from_contents
 from workflow.bundle.statement.guarantee import with_words
 from workflow.bundle.writing.write import bundle_contents
+from workflow.bundle.page.largest import largest_regions, where
+from workflow.bundle.read import bundle_from_contents
+from workflow.bundle.view import Viewer
+from workflow.bundle.write import bundle_contents
 from workflow.lint.bundle import lint_bundle
 from workflow.release.record import Expected, Release
 
@@ -273,6 +278,24 @@ def test_the_largest_regions_come_first_and_say_where_they_are(domain: Domain) -
     assert len(largest_regions(domain, members, most=1)) == 1
     assert coordinates(-0.127, -33.5) == "33.50° S, 0.13° W"
     assert place(domain).startswith("122 hexagons of about 0.667 km²")
+
+
+def test_where_a_set_lies_is_said_by_its_largest_region(domain: Domain) -> None:
+    east = domain.centres[:, 0]
+    one = np.arange(domain.size) == int(east.argmax())
+    assert where(domain, one).startswith("Its largest region, 0.667 km², lies here: ")
+    assert "east" in where(domain, one)
+    assert "west" in where(domain, east < 0.8 * east.min())
+    assert where(domain, one & ~one) == ""
+    assert where(domain, one | ~one) == ""
+
+
+def test_areas_are_led_by_their_largest_shares() -> None:
+    rows = [("Camden", "77 %", "–", "all"), ("Soho", "12 %", "–", "all"), ("Kew", "0 %", "–", "all")]
+    assert BoroughTable(tuple(rows), 0, True).lead == "Largest shares: Camden 77 %, Soho 12 %."
+    assert BoroughTable(tuple(rows[2:]), 0, True).lead == ""
+    four = tuple((f"Ward {k}", "50 %", "–", "all") for k in range(4))
+    assert BoroughTable(four, 0, True).lead == "Largest shares: Ward 0 50 %, Ward 1 50 %, Ward 2 50 %."
 
 
 AROUND = Surroundings(

@@ -13,6 +13,7 @@ from workflow.bundle.products.area_shares import CONFIDENCE, FEWEST, AreaAnswer,
 from workflow.bundle.products.at_threshold import Floats, Products
 
 MOST = 100
+FIRST = 3  # areas that one sentence names
 DUST = 1e-9  # what is nearer to a whole per cent than that is one
 
 
@@ -33,6 +34,12 @@ class BoroughTable:
     rows: tuple[tuple[str, str, str, str], ...]
     left_out: int
     intervals: bool
+
+    @property
+    def lead(self) -> str:
+        """The largest shares in one sentence; "" where there are none."""
+        first = [f"{name} {share}" for name, share, *_ in self.rows[:FIRST] if share != "0 %"]
+        return f"Largest shares: {', '.join(first)}." if first else ""
 
     @property
     def note(self) -> str:

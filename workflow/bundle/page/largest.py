@@ -61,6 +61,14 @@ def largest_regions(
     return tuple(_region(domain, inside[label == one], places) for one in order.tolist())
 
 
+def where(domain: Domain, members: NDArray[np.bool_], places: Sequence[Place] = ()) -> str:
+    """Where a set's largest region lies, in one sentence; "" for a set that is empty or the whole map."""
+    regions = largest_regions(domain, members, 1, places)
+    if not regions or members.all():
+        return ""
+    return f"Its largest region, {regions[0].size}, lies here: {regions[0].where}."
+
+
 def _region(domain: Domain, cells: NDArray[np.int64], places: Sequence[Place]) -> LargeRegion:
     centres = domain.centres[cells]
     # The hexagon nearest to the region's mean: a mean itself may lie outside a bent region.

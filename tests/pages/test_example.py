@@ -1,0 +1,78 @@
+"""The finished example on the screens: opened by one click, said to be generated, in nobody's account."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared.steps import LEDGER, PRIVACY, PUBLISH, RELEASE, VIEWER
+from pages.start import example_panel
+from pages.start.finished import example_job
+from pages.tour.view import tour
+from tests.pages.conftest import press, texts
+from tests.patience import HANG
+from workflow.bundle.shelf import shelf
+
+
+@pytest.fixture
+def opened(open_app: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The app after the click, the files being read before the screen is drawn again."""
+
+    def finished():
+        job = example_job()
+        assert job.wait(HANG)
+        return job
+
+    monkeypatch.setattr(example_panel, "example_job", finished)
+    return press(open_app(), "Open the finished example")
+
+
+def go(app: AppTest, path: str) -> str:
+    app.switch_page(path).run()
+    assert not app.exception
+    return texts(app)
+
+
+def test_one_click_opens_release_search_and_files(opened: AppTest) -> None:
+    said = texts(opened)
+    assert opened.title[0].value == RELEASE.title
+    assert "The finished example" in said
+    assert "charged to no account here" in said.replace("\\", "")
+    privacy = go(opened, PRIVACY.path)
+    assert "Worth releasing: for ε 1 the map shows the region" in privacy.replace("\\", "")
+    assert not [button for button in opened.button if button.label == "Search for the best design"]
+    publish = go(opened, PUBLISH.path)
+    assert "in no account of yours" in publish
+    assert "There is no ledger yet" in go(opened, LEDGER.path)
+    assert shelf() == ()
+
+
+def test_the_viewer_shows_it_and_says_in_words_where_how_sure_and_who_is_protected(opened: AppTest) -> None:
+    said = go(opened, VIEWER.path).replace("\\", "")
+    assert (
+        opened.title[0]
+        .value.replace("\\", "")
+        .startswith("Generated example of a change: flats above 450,000")
+    )
+    assert "Where do properties sell for more than £450,000?" in said
+    assert "Largest shares: West Quay " in said
+    assert "of the region right" in said
+    assert "73.2 % sure at most" in said
+    assert "Not real data" in said
+
+
+def test_its_address_opens_it_after_a_reload(open_app: Callable[..., AppTest]) -> None:
+    app = open_app()
+    app.query_params["release"] = tour().shelved.name
+    assert "This is the finished example on generated data" in go(app, RELEASE.path)
+    assert "Generated example of a change" in go(app, VIEWER.path)
+
+
+def test_an_empty_viewer_offers_it(open_app: Callable[..., AppTest]) -> None:
+    app = open_app(VIEWER.path)
+    assert "Open a bundle file: whoever published" in texts(app)
+    app.query_params["release"] = tour().shelved.name
+    app.run()
+    assert "Not real data" in texts(app)
