@@ -17,8 +17,16 @@ _LONGEST = 40  # letters of a table's name
 class OwnTable:
     """What of a layer has one kind of shape.
 
-    table   its name in the GeoPackage: `own_` and the layer's name in harmless letters
-    says    its title, which no other table has
+    Parameters
+    ----------
+    table
+        its name in the GeoPackage: `own_` and the layer's name in harmless letters
+    says
+        its title, which no other table has
+    layer
+        the whole layer
+    kind
+        the kind of shape
     """
 
     table: str
