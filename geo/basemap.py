@@ -51,9 +51,9 @@ class Basemap:
     zooms: tuple[int, int]
     box: Box
 
-    def covers(self, domain: Domain) -> bool:
-        """Whether its box touches the one around a domain."""
-        west, south, east, north = region_box(domain)
+    def covers(self, box: Box) -> bool:
+        """Whether its box touches another one."""
+        west, south, east, north = box
         return any(
             self.box[0] <= east + turn and west + turn <= self.box[2] for turn in (-360.0, 0.0, 360.0)
         ) and (self.box[1] <= north and south <= self.box[3])
@@ -68,7 +68,7 @@ class Basemap:
         """
         west, south, east, north = region_box(domain)
         spots = [domain.middle, (west, south), (west, north), (east, south), (east, north)]
-        if self.covers(domain) and any(_tile_at(self, *spot) is not None for spot in spots):
+        if self.covers(region_box(domain)) and any(_tile_at(self, *spot) is not None for spot in spots):
             return
         raise DomainError(
             f"{self.path.name[:60]} has no tiles of this area: choose a basemap of the same place, or cut "

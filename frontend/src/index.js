@@ -55,7 +55,7 @@ class LinkedMap {
       };
       shape.edges = { ...shape.polygons, attributes: { getPath: { value: shape.corners, size: 2 } } };
       const drawn = surroundings(scene.around);
-      Object.assign(this, { area: scene.area, shape, drawn, box: bounds(shape), camera: null, hovered: -1, found: null });
+      Object.assign(this, { area: scene.area, shape, drawn, box: scene.box ?? bounds(shape), camera: null, hovered: -1, found: null });
       this.parts.finder.known.replaceChildren(
         ...[...new Set(drawn.places.map(({ name }) => name))].sort().map((name) => new Option(name)),
       );

@@ -204,6 +204,22 @@ def around(domain: Domain, layers: Sequence[OwnLayer] = (), *, world: bool = Tru
     return replace(found, own=own, middle=domain.middle[0]) if own else found
 
 
+def around_box(box: Box) -> Surroundings:
+    """Find what lies around a box of longitudes and latitudes.
+
+    Parameters
+    ----------
+    box : (west, south, east, north)
+        Degrees. It is remembered nowhere: it may be that of private places.
+
+    Returns
+    -------
+    Surroundings
+    """
+    built = folder()
+    return Surroundings() if built is None else _around.__wrapped__(built, box)
+
+
 def find_places(name: str, most: int = 8) -> tuple[Place, ...]:
     """Find places of the world by the beginning of their name, without regard to case.
 

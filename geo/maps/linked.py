@@ -19,6 +19,14 @@ from geo.domains.hexagons import as_integers
 from geo.domains.polygons import interface, rings
 from geo.maps.colours import CLASSES, Theme, colour, ink_on, rgb
 from geo.maps.painting import LegendEntry, Painting, as_baseline
+from geo.colours import CLASSES, Theme, colour, ink_on, rgb
+from geo.domain import Domain
+from geo.framing import Box
+from geo.hexagons import as_integers
+from geo.own_layers import OwnLayer
+from geo.painting import LegendEntry, Painting, as_baseline
+from geo.polygons import interface, rings
+from geo.surroundings import around, around_box
 
 Mode = Literal["beside", "swipe", "toggle", "single"]
 _PANES: dict[Mode, tuple[int, int]] = {"single": (1, 1), "swipe": (2, 2), "toggle": (2, 2), "beside": (2, 4)}
@@ -198,21 +206,16 @@ def linked_scene(
     outline = [*rings(domain.drawn_outline)]
     return {
         "scene": {
+            **_look(alt, height, theme),
             "mode": mode,
-            "alt": alt,
-            "height": height,
             "area": sha256(cells.tobytes()).hexdigest()[:16],
             "spacing": domain.spacing,
-            "ground": colour("ground", theme),
-            "ink": rgb("line", theme),
-            "halo": rgb("halo", theme),
             "panes": drawn,
             "streets": _STREETS[theme] if streets else None,
             "basemap": _beneath(*basemap, theme) if basemap is not None and not streets else None,
             "key": [_entry(entry) for entry in legend],
             "drawing": drawing,
-            "around": around(domain, layers).packed()
-            | {role: rgb(role, theme) for role in ("water", "shore", "border")},
+            "around": around(domain, layers).packed() | _around_colours(theme),
             "lines": [
                 _line(Line("region-halo", "halo", 4.0, outline), theme),
                 _line(Line("region", "line", 1.5, outline), theme),
@@ -220,6 +223,96 @@ def linked_scene(
         },
         "cells": pd.DataFrame(columns),
     }
+
+
+def places_scene(
+    places: Sequence[tuple[float, float]],
+    *,
+    alt: str,
+    theme: Theme = "light",
+    height: int = 460,
+    basemap: tuple[Basemap, str] | None = None,
+) -> dict[str, Any]:
+    """Make a scene of places alone, before there is an area: one private pane over coast and names.
+
+    Parameters
+    ----------
+    places : sequence of (longitude, latitude)
+        Degrees; for the curator's eyes only.
+    alt : str
+        What a person who cannot see the map reads.
+    theme : {"light", "dark"}
+    height : int
+        Pixels.
+    basemap : (Basemap, str), optional
+        As in `linked_scene`.
+
+    Returns
+    -------
+    dict
+        As `linked_scene`, without cells. Nothing of it is kept anywhere.
+    """
+    box = box_of_places(places)
+    pane = Pane("", private=True, points=places)
+    no_cells: NDArray[np.uint64] = np.empty(0, dtype=np.uint64)
+    drawn = {
+        "id": "pane0",
+        "title": pane.title,
+        "private": True,
+        "points": _points(pane.points, theme),
+        "lines": [],
+    }
+    return {
+        "scene": {
+            **_look(alt, height, theme),
+            "mode": "single",
+            "area": sha256(np.asarray(box).tobytes()).hexdigest()[:16],
+            "box": box,
+            "spacing": 0.0,
+            "panes": [drawn],
+            "streets": None,
+            "basemap": None if basemap is None else _beneath(*basemap, theme),
+            "key": [],
+            "drawing": False,
+            "around": around_box(box).packed() | _around_colours(theme),
+            "lines": [],
+        },
+        "cells": pd.DataFrame({"cell": no_cells}),
+    }
+
+
+def box_of_places(places: Sequence[tuple[float, float]]) -> Box:
+    """Find the box of a map of places, for the same eyes as they are.
+
+    Parameters
+    ----------
+    places : sequence of (longitude, latitude)
+        Degrees, at least one.
+
+    Returns
+    -------
+    (west, south, east, north)
+        A little wider than they need, across the antimeridian in one piece, degrees.
+    """
+    lon, lat = np.asarray(places, dtype=np.float64).T
+    lon = lon - 360.0 * np.round((lon - lon[0]) / 360.0)
+    margin = max(0.01, 0.03 * float(max(np.ptp(lon), np.ptp(lat))))
+    west, east = float(lon.min()) - margin, float(lon.max()) + margin
+    return west, max(-85.0, float(lat.min()) - margin), east, min(85.0, float(lat.max()) + margin)
+
+
+def _look(alt: str, height: int, theme: Theme) -> dict[str, Any]:
+    return {
+        "alt": alt,
+        "height": height,
+        "ground": colour("ground", theme),
+        "ink": rgb("line", theme),
+        "halo": rgb("halo", theme),
+    }
+
+
+def _around_colours(theme: Theme) -> dict[str, Any]:
+    return {role: rgb(role, theme) for role in ("water", "shore", "border")}
 
 
 def _pane(

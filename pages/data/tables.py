@@ -8,6 +8,7 @@ import altair as alt
 import streamlit as st
 
 from pages.data.previews import Preview
+from pages.shared import linked_maps
 from pages.shared.plain_text import plain
 
 
@@ -37,10 +38,24 @@ def rows_table(preview: Preview, value_name: str) -> None:
 
 
 def places_chart(preview: Preview) -> None:
-    """Where the rows lie, without values; longitude and latitude in degrees."""
+    """Where the rows lie, without values: on a map with coast and names, else by longitude and latitude."""
     if not preview.places:
         return
     latitudes = [lat for _, lat in preview.places]
+    words = f"Places of {len(latitudes):,} of {preview.size:,} rows, for the curator only."
+    if linked_maps.built():
+        linked_maps.show_places(preview.places, key="data-places", alt=words)
+    else:
+        _plain_chart(preview, words)
+    shown = len(latitudes) if len(latitudes) < preview.size else 0
+    st.caption(
+        f"Places of {shown:,} of the {preview.size:,} rows."
+        if shown
+        else f"Places of all {preview.size:,} rows."
+    )
+
+
+def _plain_chart(preview: Preview, words: str) -> None:
     chart = (
         alt.Chart(alt.Data(values=[{"lon": lon, "lat": lat} for lon, lat in preview.places]))
         .mark_circle(size=9 if len(preview.places) > 300 else 40, opacity=0.45)
@@ -50,12 +65,4 @@ def places_chart(preview: Preview) -> None:
         )
         .properties(height=430)
     )
-    st.altair_chart(
-        chart, alt=f"Places of {len(latitudes):,} of {preview.size:,} rows, for the curator only."
-    )
-    shown = len(latitudes) if len(latitudes) < preview.size else 0
-    st.caption(
-        f"Places of {shown:,} of the {preview.size:,} rows."
-        if shown
-        else f"Places of all {preview.size:,} rows."
-    )
+    st.altair_chart(chart, alt=words)

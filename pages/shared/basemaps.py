@@ -15,9 +15,11 @@ from starlette.responses import FileResponse
 from starlette.routing import Route
 from streamlit import config
 
-from geo import Domain, GeoError
+from geo import GeoError
 from geo.basemap import SUFFIX, Basemap, read_basemap
 from pages.shared.session import workspace
+from geo.framing import Box
+from pages.shared import workspace
 
 VARIABLE = "HEXCURSION_BASEMAP"
 FOLDER = "basemap"
@@ -25,8 +27,8 @@ _NAMES = secrets.token_bytes(32)  # of this process: nobody else can tell an add
 _OFFERED: dict[str, Path] = {}
 
 
-def beneath(domain: Domain) -> tuple[Basemap, str] | None:
-    """The basemap for a map of an area and its address; None where there is none of that area.
+def beneath(box: Box) -> tuple[Basemap, str] | None:
+    """The basemap for a map of a box and its address; None where there is none of that area.
 
     The session's own one first, then the one that the operator names in HEXCURSION_BASEMAP.
     """
@@ -38,7 +40,7 @@ def beneath(domain: Domain) -> tuple[Basemap, str] | None:
             found = read_basemap(path)
         except GeoError:  # said where it is chosen; the file may have gone since
             continue
-        if found.covers(domain):
+        if found.covers(box):
             return found, offered(found.path)
     return None
 

@@ -16,6 +16,11 @@ from geo.context.own_layers import OwnLayer
 from geo.maps.layers import pane_deck
 from geo.maps.linked import Mode, Pane, linked_scene
 from geo.maps.painting import LegendEntry
+from geo.framing import region_box
+from geo.layers import pane_deck
+from geo.linked import Mode, Pane, box_of_places, linked_scene, places_scene
+from geo.own_layers import OwnLayer
+from geo.painting import LegendEntry
 from pages.shared import basemaps, maps
 from pages.shared.plain_text import plain
 
@@ -66,7 +71,7 @@ def show(
                 streets=streets,
                 layers=layers,
                 drawing=on_drawn is not None,
-                basemap=basemaps.beneath(domain),
+                basemap=basemaps.beneath(region_box(domain)),
             )
             if on_drawn is None:
                 _component()(key=key, data=scene, height=height)
@@ -78,6 +83,14 @@ def show(
             _plain(domain, panes, mode, key, alt, height, streets)
         if legend:
             st.html(maps.legend_html(legend))
+
+
+def show_places(places: Sequence[tuple[float, float]], *, key: str, alt: str) -> None:
+    """Draw private places alone, before there is an area; only where the component is built."""
+    with st.container(key=f"linked-map-{key}", gap="small"):
+        under = basemaps.beneath(box_of_places(places))
+        scene = places_scene(places, alt=alt, theme=maps.theme(), height=maps.HEIGHT, basemap=under)
+        _component()(key=key, data=scene, height=maps.HEIGHT)
 
 
 def _drawn(key: str) -> Any:

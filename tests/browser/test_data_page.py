@@ -9,7 +9,20 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
-from tests.browser.harness import PATIENCE, RunningApp, appear, download, go_to, open_screen, press, settle
+from geo.colours import rgb
+from tests.browser.harness import (
+    LINKED,
+    PATIENCE,
+    RunningApp,
+    appear,
+    download,
+    go_to,
+    needs_linked_maps,
+    open_screen,
+    press,
+    settle,
+    wait_for_colour,
+)
 from workflow.project.example import example_settings
 from workflow.settings import ReleaseSettings, settings_from_toml
 
@@ -162,3 +175,27 @@ def test_one_broken_file_after_another_and_the_session_keeps_what_it_had(
     upload(page, "Table of places and values (.csv", tmp_path / "été.csv")
     press(page, "Read the data")
     appear(page.get_by_text("3 rows read, 3 kept"))
+
+
+@needs_linked_maps
+def test_the_places_lie_on_a_map_with_names_that_are_found_before_there_is_an_area(
+    page: Page, app: RunningApp, tmp_path: Path
+) -> None:
+    table = tmp_path / "stations.csv"
+    rows = "".join(f"{-0.3 + 0.05 * i},{51.4 + 0.02 * i},{20 + i}\n" for i in range(9))
+    table.write_text("lon,lat,no2 (ug/m3)\n" + rows)
+    choose_kind(page, app, "Sensor table")
+    upload(page, "Sensor table (.csv", table)
+    press(page, "Read the data")
+    appear(page.get_by_text("9 rows read, 9 kept"))
+    chart = page.locator(LINKED)
+    wait_for_colour(chart, rgb("point"), 50, tolerance=60)
+    expect(chart.get_by_text("PRIVATE")).to_be_visible(timeout=SLOW)
+    assert "London" in chart.locator(".place").all_inner_texts()
+    chart.get_by_role("button", name="Find a place").click()
+    field = chart.get_by_label("Place to show")
+    field.fill("islington")
+    field.press("Enter")
+    expect(chart).to_have_attribute("data-found", "Islington", timeout=SLOW)
+    chart.get_by_role("button", name="Show the whole area").click()
+    expect(chart.locator(".place.found")).to_have_count(0, timeout=SLOW)

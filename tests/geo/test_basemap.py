@@ -11,6 +11,9 @@ from geo import DomainError, domain_from_bbox
 from geo.basemap import read_basemap
 from geo.maps.linked import Pane, linked_scene
 from geo.maps.painting import paint_cells
+from geo.framing import region_box
+from geo.linked import Pane, linked_scene
+from geo.painting import paint_cells
 from tests.archives import archive, picture_tile, raster_archive, vector_tile
 
 BOX = (-0.5, 51.3, 0.3, 51.7)
@@ -22,7 +25,7 @@ def test_an_archive_of_vector_tiles_says_what_it_is(tmp_path: Path) -> None:
     found = read_basemap(archive(tmp_path / "london.pmtiles", vector_tile(), BOX))
     assert (found.kind, found.zooms, found.box) == ("vector", (0, 8), BOX)
     assert found.source == "© Survey & Sons"
-    assert found.covers(LONDON)
+    assert found.covers(region_box(LONDON))
     found.refuse_elsewhere(LONDON)
 
 
@@ -33,7 +36,7 @@ def test_an_archive_of_pictures_is_one_too(tmp_path: Path, form: str) -> None:
 
 def test_a_map_of_another_place_is_refused(tmp_path: Path) -> None:
     found = read_basemap(archive(tmp_path / "london.pmtiles", vector_tile(), BOX))
-    assert not found.covers(PARIS)
+    assert not found.covers(region_box(PARIS))
     with pytest.raises(
         DomainError, match=r"^london.pmtiles has no tiles of this area: choose a basemap of the"
     ):
@@ -44,7 +47,7 @@ def test_a_box_that_promises_more_than_there_are_tiles_is_seen_through(tmp_path:
     whole = (-1.0, 48.0, 3.0, 52.0)
     ends = dict(zip(("max_lon_e7", "min_lat_e7"), (30_000_000, 480_000_000), strict=True))
     found = read_basemap(archive(tmp_path / "a.pmtiles", vector_tile(), BOX, zooms=[8], **ends))
-    assert found.covers(PARIS)
+    assert found.covers(region_box(PARIS))
     assert found.box[2] == whole[2]
     with pytest.raises(DomainError, match="has no tiles of this area"):
         found.refuse_elsewhere(PARIS)
@@ -53,8 +56,8 @@ def test_a_box_that_promises_more_than_there_are_tiles_is_seen_through(tmp_path:
 def test_beyond_the_date_line_an_archive_still_covers(tmp_path: Path) -> None:
     found = read_basemap(archive(tmp_path / "fiji.pmtiles", vector_tile(), (177.0, -19.0, 179.9, -16.0)))
     fiji = domain_from_bbox(179.0, -18.0, -179.0, -17.0, 5, crosses_date_line=True)
-    assert found.covers(fiji)
-    assert not found.covers(LONDON)
+    assert found.covers(region_box(fiji))
+    assert not found.covers(region_box(LONDON))
 
 
 def _broken(path: Path, change: slice | int, content: bytes) -> Path:

@@ -140,3 +140,22 @@ def test_what_does_not_fit_the_domain_is_refused() -> None:
         linked.linked_scene(DOMAIN, [linked.Pane("p", painted(MASK[1:]))], mode="single", alt="x")
     with pytest.raises(ValueError, match="one boolean for each cell"):
         linked.boundary_lines(DOMAIN, [MASK[1:]])
+
+
+def test_places_alone_are_one_private_pane_in_a_box_of_their_own() -> None:
+    sent = linked.places_scene([(2.0, 54.0), (3.0, 54.5)], alt="places")
+    [pane] = sent["scene"]["panes"]
+    assert pane["private"] is True
+    assert pane["points"]["places"] == [[2.0, 54.0], [3.0, 54.5]]
+    assert sent["scene"]["box"] == pytest.approx((1.97, 53.97, 3.03, 54.53))
+    assert len(sent["cells"]) == 0
+    assert sent["cells"]["cell"].dtype == np.uint64
+    assert {**pair()["scene"], **sent["scene"]}.keys() - pair()["scene"].keys() == {"box"}
+    assert pair()["scene"].keys() - sent["scene"].keys() == set()
+
+
+def test_a_box_of_places_goes_over_the_date_line_in_one_piece() -> None:
+    assert linked.box_of_places([(179.9, -17.0), (-179.9, -17.0)]) == pytest.approx(
+        (179.89, -17.01, 180.11, -16.99)
+    )
+    assert linked.box_of_places([(5.0, 89.9)])[3] == 85.0

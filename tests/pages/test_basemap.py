@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from geo import domain_from_bbox
 from pages.data import basemap_panel
 from pages.shared import basemaps
 from pages.shared.session import workspace
@@ -75,14 +74,14 @@ def test_the_operators_basemap_lies_under_every_map_of_its_place(
     path = archive(tmp_path / "town.pmtiles", vector_tile(), BOX)
     monkeypatch.setenv("HEXCURSION_BASEMAP", str(path))
     basemaps.check_the_operators()
-    found = basemaps.beneath(domain_from_bbox(2.0, 54.6, 2.2, 54.8, 6))
+    found = basemaps.beneath((2.0, 54.6, 2.2, 54.8))
     assert found is not None
     assert found[1] == basemaps.offered(path)
     assert found[1].startswith("/basemap/")
     assert "town" not in found[1]
-    assert basemaps.beneath(domain_from_bbox(12.0, 54.6, 12.2, 54.8, 6)) is None
+    assert basemaps.beneath((12.0, 54.6, 12.2, 54.8)) is None
     path.unlink()
-    assert basemaps.beneath(domain_from_bbox(2.0, 54.6, 2.2, 54.8, 6)) is None
+    assert basemaps.beneath((2.0, 54.6, 2.2, 54.8)) is None
     with pytest.raises(basemaps.GeoError, match=r"the basemap town\.pmtiles cannot be found"):
         basemaps.check_the_operators()
 
