@@ -24,8 +24,6 @@ import numpy as np
 
 from data_loaders import DEMO_SEED, DEMO_YEARS, DemoField
 from data_loaders.demo_data.city import WARDS, inside, river_north, to_km, to_lonlat, ward_of
-from data_loaders.demo_data.districts import districts
-from data_loaders.demo_city import WARDS, inside, river_north, to_km, to_lonlat, ward_of
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.noise.entropy import SimulationEntropy

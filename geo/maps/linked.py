@@ -13,20 +13,13 @@ from numpy.typing import NDArray
 
 from geo.basemap import Basemap
 from geo.context.own_layers import OwnLayer
-from geo.context.surroundings import around
+from geo.context.surroundings import around, around_box
 from geo.domains.domain import Domain
+from geo.domains.framing import Box
 from geo.domains.hexagons import as_integers
 from geo.domains.polygons import interface, rings
 from geo.maps.colours import CLASSES, Theme, colour, ink_on, rgb
 from geo.maps.painting import LegendEntry, Painting, as_baseline
-from geo.colours import CLASSES, Theme, colour, ink_on, rgb
-from geo.domain import Domain
-from geo.framing import Box
-from geo.hexagons import as_integers
-from geo.own_layers import OwnLayer
-from geo.painting import LegendEntry, Painting, as_baseline
-from geo.polygons import interface, rings
-from geo.surroundings import around, around_box
 
 Mode = Literal["beside", "swipe", "toggle", "single"]
 _PANES: dict[Mode, tuple[int, int]] = {"single": (1, 1), "swipe": (2, 2), "toggle": (2, 2), "beside": (2, 4)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.release import release_panel, result_panel
-from pages.shared import finished_list, workspace
+from pages.shared import finished_list
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
 from pages.shared.steps import RELEASE

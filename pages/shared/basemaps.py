@@ -17,9 +17,8 @@ from streamlit import config
 
 from geo import GeoError
 from geo.basemap import SUFFIX, Basemap, read_basemap
+from geo.domains.framing import Box
 from pages.shared.session import workspace
-from geo.framing import Box
-from pages.shared import workspace
 
 VARIABLE = "HEXCURSION_BASEMAP"
 FOLDER = "basemap"

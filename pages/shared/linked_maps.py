@@ -13,14 +13,10 @@ import streamlit as st
 
 from geo import Domain
 from geo.context.own_layers import OwnLayer
+from geo.domains.framing import region_box
 from geo.maps.layers import pane_deck
-from geo.maps.linked import Mode, Pane, linked_scene
+from geo.maps.linked import Mode, Pane, box_of_places, linked_scene, places_scene
 from geo.maps.painting import LegendEntry
-from geo.framing import region_box
-from geo.layers import pane_deck
-from geo.linked import Mode, Pane, box_of_places, linked_scene, places_scene
-from geo.own_layers import OwnLayer
-from geo.painting import LegendEntry
 from pages.shared import basemaps, maps
 from pages.shared.plain_text import plain
 

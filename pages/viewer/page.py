@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.shared import released_view
-from pages.shared.area_answers import areas_of, ask_areas, own_areas
-from pages.shared.bundles import anything_chosen, ask_bundle, embedded_label
 from pages.shared.plain_text import plain
 from pages.shared.released import released_view
-from pages.shared.released.area_answers import ask_areas, own_areas
+from pages.shared.released.area_answers import areas_of, ask_areas, own_areas
 from pages.shared.released.bundles import anything_chosen, ask_bundle, embedded_label
 from pages.shared.released.receipt import receipt_lines
 from pages.shared.steps import VIEWER

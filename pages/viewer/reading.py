@@ -11,10 +11,8 @@ from pages.shared.plain_text import Markdown, plain
 from workflow import words
 from workflow.bundle.page.boroughs import BoroughTable
 from workflow.bundle.page.facts import answer, belief_of, place, three_facts, title_of
-from workflow.bundle.page.largest import largest_regions
-from workflow.bundle.published.view import Viewer
 from workflow.bundle.page.largest import largest_regions, where
-from workflow.bundle.view import Viewer
+from workflow.bundle.published.view import Viewer
 
 
 def heading(viewer: Viewer, areas: BoroughTable | None) -> None:

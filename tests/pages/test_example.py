@@ -13,7 +13,7 @@ from pages.start.finished import example_job
 from pages.tour.view import tour
 from tests.pages.conftest import press, texts
 from tests.patience import HANG
-from workflow.bundle.shelf import shelf
+from workflow.bundle.published.shelf import shelf
 
 
 @pytest.fixture

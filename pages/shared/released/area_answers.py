@@ -6,12 +6,9 @@ import streamlit as st
 
 from pages.shared.plain_text import plain
 from workflow import words
-from workflow.bundle.page.boroughs import borough_table
+from workflow.bundle.page.boroughs import BoroughTable, borough_table
 from workflow.bundle.published.areas import answers_from, question_words
 from workflow.bundle.published.view import Viewer
-from workflow.bundle.areas import answers_from, question_words
-from workflow.bundle.page.boroughs import BoroughTable, borough_table
-from workflow.bundle.view import Viewer
 from workflow.cli.areas import table_csv
 from workflow.errors import WorkflowError
 

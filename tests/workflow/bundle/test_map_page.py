@@ -25,16 +25,12 @@ from workflow.bundle.page.boroughs import BoroughTable
 from workflow.bundle.page.drawn import Released, cube, drawing, thresholds
 from workflow.bundle.page.facts import belief_of, coordinates, place, three_facts
 from workflow.bundle.page.html import belief_svg, map_html
-from workflow.bundle.page.largest import largest_regions
+from workflow.bundle.page.largest import largest_regions, where
 from workflow.bundle.published.offers import page_of
 from workflow.bundle.published.view import Viewer
 from workflow.bundle.reading.read import bundle_from_contents
 from workflow.bundle.statement.guarantee import with_words
 from workflow.bundle.writing.write import bundle_contents
-from workflow.bundle.page.largest import largest_regions, where
-from workflow.bundle.read import bundle_from_contents
-from workflow.bundle.view import Viewer
-from workflow.bundle.write import bundle_contents
 from workflow.lint.bundle import lint_bundle
 from workflow.release.record import Expected, Release
 

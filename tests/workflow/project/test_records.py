@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from data_loaders import Observations, spool
+from data_loaders import Observations
+from data_loaders.files import spool
 from geo import Domain, domain_from_bbox
 from tests.town import BOX, Town
 from workflow.errors import WorkflowError

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from geo.own_layers import Kind, OwnLayer
+from geo.context.own_layers import Kind, OwnLayer
 
 SHAPES: Mapping[Kind, str] = {"area": "MultiPolygon", "line": "MultiLineString", "point": "MultiPoint"}
 _LONGEST = 40  # letters of a table's name
