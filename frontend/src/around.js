@@ -40,7 +40,7 @@ export function surroundings({ steps, box, land, borders, places, own = [] }) {
     land: rings,
     shores: rings.flatMap((ring) => shores(ring, box)),
     borders: borders.map((flat) => unpacked(flat, steps)),
-    own: own.map(({ lines, points }) => ({ lines: lines.map((flat) => unpacked(flat, steps)), points })),
+    own: own.map(({ lines, names, ...layer }) => ({ ...layer, lines: lines.map((flat) => unpacked(flat, steps)) })),
     places: [...own.flatMap(({ names }) => names), ...places].map(
       ([name, longitude, latitude, population]) => ({ name, longitude, latitude, population }),
     ),
@@ -49,16 +49,16 @@ export function surroundings({ steps, box, land, borders, places, own = [] }) {
 
 /** The curator's own layers over the cells, for every pane. */
 export function ownLayers(prefix, { own }, { ink, halo }) {
-  return own.flatMap(({ lines, points }, number) => [
-    ...[[halo, 3.2, "halo"], [ink, 1.3, "lines"]].map(([colour, width, name]) =>
+  return own.flatMap(({ lines, points, colour: inked, width: wide, dot }, number) => [
+    ...[[halo, wide + 1.9, "halo"], [inked ?? ink, wide, "lines"]].map(([colour, width, name]) =>
       new PathLayer({
         id: `${prefix}/own-${number}-${name}`, data: lines, getPath: (path) => path, getColor: colour, getWidth: width,
-        widthUnits: "pixels", jointRounded: true, updateTriggers: { getColor: colour },
+        widthUnits: "pixels", jointRounded: true, updateTriggers: { getColor: colour, getWidth: width },
       })),
     new ScatterplotLayer({
-      id: `${prefix}/own-${number}-points`, data: points, getPosition: (place) => place, getRadius: 4, radiusUnits: "pixels",
-      getFillColor: ink, getLineColor: halo, stroked: true, lineWidthUnits: "pixels", getLineWidth: 1.5,
-      updateTriggers: { getFillColor: ink, getLineColor: halo },
+      id: `${prefix}/own-${number}-points`, data: points, getPosition: (place) => place, getRadius: dot / 2, radiusUnits: "pixels",
+      getFillColor: inked ?? ink, getLineColor: halo, stroked: true, lineWidthUnits: "pixels", getLineWidth: 1.5,
+      updateTriggers: { getFillColor: [inked, ink], getLineColor: halo, getRadius: dot },
     }),
   ]); // prettier-ignore
 }

@@ -41,12 +41,12 @@ export function drawFlat(canvas, { scene, shape, columns, drawn, shown, boxes, c
       pen.fillStyle = css(pane.points.colour);
       pen.fillRect(...at(place).map((value) => value - 1.5), 3, 3);
     }
-    for (const { lines, points } of drawn.own) {
-      lines.forEach((line) => stroke(line, scene.halo, 3.2));
-      lines.forEach((line) => stroke(line, scene.ink, 1.3));
+    for (const { lines, points, colour, width: wide, dot } of drawn.own) {
+      lines.forEach((line) => stroke(line, scene.halo, wide + 1.9));
+      lines.forEach((line) => stroke(line, colour ?? scene.ink, wide));
       for (const place of points) {
-        pen.fillStyle = css(scene.ink);
-        pen.fillRect(...at(place).map((value) => value - 3), 6, 6);
+        pen.fillStyle = css(colour ?? scene.ink);
+        pen.fillRect(...at(place).map((value) => value - 0.4 * dot), 0.8 * dot, 0.8 * dot);
       }
     }
     for (const { paths, colour, width: wide } of [...pane.lines, ...scene.lines]) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,9 @@ MOST_LAYERS = 5
 MOST_FEATURES = 2_000  # of all layers together, near the region
 MOST_CORNERS = 20_000  # of all layers together, after simplifying
 LONGEST = 100  # letters of a name
+USUAL = {"area": 1.3, "line": 1.8, "point": 8.0}  # pixels: widths of outlines and lines, and across a dot
+THINNEST, WIDEST = 0.5, 12.0
+_COLOUR = re.compile(r"#[0-9a-fA-F]{6}")
 DECIMALS = 6  # of a degree: a tenth of a metre
 TYPES = ("Point", "MultiPoint", "LineString", "MultiLineString", "Polygon", "MultiPolygon")
 Kind = Literal["area", "line", "point"]
@@ -80,21 +84,45 @@ class OwnLayer:
         What it is called, in a few words.
     features : tuple of Feature
         At least one.
+    colour : str
+        "#rrggbb" of its lines and dots on light and on dark ground; "" for the ink of the map.
+    width : float
+        Pixels of its lines, and across its dots; 0 for what is usual for areas, lines or points.
 
     Raises
     ------
     DomainError
-        For a layer without features or with a name that cannot be shown.
+        For a layer without features, with a name that cannot be shown, or with a colour or width that is
+        none.
     """
 
     name: str
     features: tuple[Feature, ...]
+    colour: str = ""
+    width: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.features:
             raise DomainError(f"the layer {self.name[:60]!r} is empty.")
         if not self.name or self.name != clean(self.name):
             raise DomainError("a layer has no name, or one that is too long or cannot be shown.")
+        if self.colour and not _COLOUR.fullmatch(self.colour):
+            raise DomainError(f"a layer's colour is written like #1f78b4, not {self.colour[:20]!r}.")
+        if self.width and not THINNEST <= self.width <= WIDEST:
+            raise DomainError(
+                f"a layer's width is {THINNEST:g} to {WIDEST:g} pixels, or 0 for the usual one, not "
+                f"{self.width:g}."
+            )
+
+    @property
+    def stroke(self) -> float:
+        """Pixels: how wide its outlines and lines are drawn."""
+        return self.width or USUAL["area" if any(one.kind == "area" for one in self.features) else "line"]
+
+    @property
+    def dot(self) -> float:
+        """Pixels: how large its points are drawn, from side to side."""
+        return self.width or USUAL["point"]
 
     @property
     def areas(self) -> tuple[Feature, ...]:

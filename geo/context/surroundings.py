@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from geo.context.own_layers import OwnLayer
 from geo.domains.domain import Domain
 from geo.domains.framing import Box, region_box, wide_box
+from geo.maps.colours import channels
 
 SOURCE = "Place names: GeoNames, CC BY 4.0. Coast and borders: Natural Earth, 1:10 million."
 STEPS = 10_000  # of a degree: 11 metres, where the coast itself is right to about a kilometre
@@ -128,8 +129,8 @@ class Surroundings:
         dict
             `steps`, how many a degree has; `box` in degrees; `land` and `borders`, lines of whole steps, each
             the first corner and then the differences, flat; `places` as [name, longitude, latitude,
-            population]; `own`, layers of `lines`, `points` in degrees and `names` as
-            places; `source`.
+            population]; `own`, layers of `lines`, `points` in degrees, `names` as places, `colour` as three
+            numbers or None, `width` and `dot` in pixels; `source`.
         """
         return {
             "steps": STEPS,
@@ -142,6 +143,9 @@ class Surroundings:
             "own": [
                 {
                     "lines": [_packed(line) for line in self._drawn(layer.lines)],
+                    "colour": channels(layer.colour) if layer.colour else None,
+                    "width": layer.stroke,
+                    "dot": layer.dot,
                     "points": np.round(self._drawn([layer.points])[0], 5).tolist(),
                     "names": [
                         [one.name, round(float(self._near(one.at[0])), 5), round(one.at[1], 5), OWN_SIZE]

@@ -163,7 +163,11 @@ def rgb(role: str, theme: Theme = "light") -> list[int]:
     ValueError
         For an unknown role or theme.
     """
-    text = colour(role, theme)
+    return channels(colour(role, theme))
+
+
+def channels(text: str) -> list[int]:
+    """Read "#rrggbb" as [red, green, blue], 0 to 255 each."""
     return [int(text[start : start + 2], 16) for start in (1, 3, 5)]
 
 

@@ -17,6 +17,7 @@ from geo.maps.colours import Theme, colour
 
 MOST_NAMES = 30
 _POINTS_PER_INCH = 72.0
+_POINTS_PER_PIXEL = 0.46  # of lines: a printed map is seen from nearer than a screen
 _LETTER = 0.58  # width of a letter over its height, on average
 _BELOW_CELLS = 0.5  # matplotlib draws collections at 1
 
@@ -58,15 +59,16 @@ def draw_own(axes: Any, around: Surroundings, crs: str, theme: Theme) -> None:
     crs : str
     theme : {"light", "dark"}
     """
-    halo, ink = colour("halo", theme), colour("line", theme)
+    halo = colour("halo", theme)
     for layer in around.own:
+        ink, wide = layer.colour or colour("line", theme), _POINTS_PER_PIXEL * layer.stroke
         lines = [project(line, crs) for line in layer.lines]
         if lines:
-            axes.add_collection(LineCollection(lines, colors=halo, linewidths=1.6, zorder=3))
-            axes.add_collection(LineCollection(lines, colors=ink, linewidths=0.6, zorder=3))
+            axes.add_collection(LineCollection(lines, colors=halo, linewidths=wide + 1.0, zorder=3))
+            axes.add_collection(LineCollection(lines, colors=ink, linewidths=wide, zorder=3))
         if layer.points.size:
             x, y = project(layer.points, crs).T
-            axes.scatter(x, y, s=7.0, c=ink, edgecolors=halo, linewidths=0.5, zorder=4)
+            axes.scatter(x, y, s=(0.33 * layer.dot) ** 2, c=ink, edgecolors=halo, linewidths=0.5, zorder=4)
 
 
 def draw_names(axes: Any, around: Surroundings, crs: str, theme: Theme) -> tuple[str, ...]:

@@ -1,15 +1,18 @@
-"""Public layers of the curator's own: boroughs, roads or stations, and the columns of their names."""
+"""Public layers of the curator's own: boroughs, roads or stations, their names and their looks."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from data_loaders import DataError
 from geo import GeoError
-from geo.context.own_layers import MOST_LAYERS
+from geo.context.own_layers import MOST_LAYERS, THINNEST, WIDEST, OwnLayer
 from geo.context.own_reading import label_columns
+from geo.maps.colours import colour
 from pages.hexagons.places import layers_of
 from pages.shared.plain_text import plain
 from pages.shared.session.workspace import Workspace
@@ -18,6 +21,17 @@ from workflow.project.area import document_of
 from workflow.words import plural
 
 NONE = ""
+INK = colour("line")  # on light ground; in the picker it stands for the ink of the map
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A file, the column of its names, and how it is drawn; "" and 0 for what is usual."""
+
+    path: str
+    column: str
+    colour: str = ""
+    width: float = 0.0
 
 
 def ask(work: Workspace) -> None:
@@ -35,19 +49,17 @@ def ask(work: Workspace) -> None:
             on_change=_keep,
             args=(work,),
         )
-        paths: list[str] = list(work.choices.get("layers", ()))
-        columns = [_asked_column(work, number, path) for number, path in enumerate(paths)]
-        if columns != list(work.choices.get("label_columns", ())):
-            _show(work, paths, columns)
+        known = _decided(work)
+        asked = [_asked(work, wish) for wish in known]
+        if asked != known:
+            _show(work, asked)
             st.rerun()
         for layer in work.layers:
             st.caption(
                 plain(f"{layer.name}: {plural(len(layer.features), 'feature')}, {len(layer.labels):,} names")
             )
-        if paths:
-            st.button(
-                "Remove the layers", on_click=_show, args=(work, [], []), icon=":material/layers_clear:"
-            )
+        if known:
+            st.button("Remove the layers", on_click=_show, args=(work, []), icon=":material/layers_clear:")
         if said := st.session_state.pop(_SAID, None):
             st.error(plain(said), icon=":material/error:")
 
@@ -57,25 +69,47 @@ _SAID = "own_layers_said"
 
 def draw_again(work: Workspace) -> None:
     """Cut the layers anew for another area; those that have nothing there are left out, and that is said."""
-    paths = list(work.choices.get("layers", ()))
-    if paths and work.domain is not None:
-        _show(work, paths, list(work.choices.get("label_columns", ())))
+    known = _decided(work)
+    if known and work.domain is not None:
+        _show(work, known)
 
 
-def _asked_column(work: Workspace, number: int, path: str) -> str:
-    known = _columns(path)
-    decided: tuple[str, ...] = work.choices.get("label_columns", ())
-    now = decided[number] if number < len(decided) else next(iter(known), NONE)
-    names = [*known, NONE]
-    return str(
-        st.selectbox(
-            f"Names of {plain(Path(path).name)}",
-            names,
-            index=names.index(now) if now in names else len(names) - 1,
-            format_func=lambda column: plain(column) if column else "no names",
-            key=f"layer_column_{work.mark}_{path}",
+def _decided(work: Workspace) -> list[Wish]:
+    """What was chosen: settings may give a column, a colour or a width once for all files."""
+    paths: tuple[str, ...] = work.choices.get("layers", ())
+
+    def each(name: str) -> list[Any]:
+        given = work.choices.get(name, ())
+        return [*given] * len(paths) if len(given) == 1 else [*given]
+
+    columns = each("label_columns") or [next(iter(_columns(path)), NONE) for path in paths]
+    colours, widths = each("layer_colours"), each("layer_widths")
+    return [
+        Wish(*one)
+        for one in zip(
+            paths, columns, colours or [""] * len(paths), widths or [0.0] * len(paths), strict=True
         )
+    ]
+
+
+def _asked(work: Workspace, wish: Wish) -> Wish:
+    """Ask for the column of names, the colour and the width of a file."""
+    name, key = plain(Path(wish.path).name), f"{work.mark}_{wish.path}"
+    names = [*_columns(wish.path), NONE]
+    column = st.selectbox(
+        f"Names of {name}",
+        names,
+        index=names.index(wish.column) if wish.column in names else len(names) - 1,
+        format_func=lambda column: plain(column) if column else "no names",
+        key=f"layer_column_{key}",
     )
+    left, right = st.columns([1, 2], vertical_alignment="bottom")
+    picked = left.color_picker(f"Colour of {name}", wish.colour or INK, key=f"layer_colour_{key}")
+    width = right.slider(
+        f"Width of {name} (pixels)", 0.0, WIDEST, wish.width, THINNEST, key=f"layer_width_{key}",
+        help="Of lines, or across dots. 0 is the usual width: 1.3 around areas, 1.8 for lines, 8 for dots.",
+    )  # fmt: skip
+    return Wish(wish.path, str(column), "" if picked == INK else str(picked), float(width))
 
 
 def _columns(path: str) -> tuple[str, ...]:
@@ -91,34 +125,40 @@ def _columns(path: str) -> tuple[str, ...]:
 
 def _keep(work: Workspace) -> None:
     uploads = st.session_state[f"layers_upload_{work.mark}"] or []
-    paths = [*work.choices.get("layers", ())]
+    known = {wish.path: wish for wish in _decided(work)}
     kept = [str(work.folder.keep(one.name, one.getvalue())) for one in uploads]
-    paths = list(dict.fromkeys([*paths, *kept]))
+    paths = list(dict.fromkeys([*known, *kept]))
     if len(paths) > MOST_LAYERS:
         st.session_state[_SAID] = f"{len(paths)} layers are too many: choose at most {MOST_LAYERS}."
         return
-    decided: dict[str, str] = dict(
-        zip(work.choices.get("layers", ()), work.choices.get("label_columns", ()), strict=False)
-    )
-    _show(work, paths, [decided.get(path, next(iter(_columns(path)), NONE)) for path in paths])
+    _show(work, [known.get(path) or Wish(path, next(iter(_columns(path)), NONE)) for path in paths])
 
 
-def _show(work: Workspace, paths: list[str], columns: list[str]) -> None:
+def _show(work: Workspace, wishes: list[Wish]) -> None:
     """Read the layers and draw them; what cannot be drawn is left out, and why is said."""
     if work.domain is None:
         return
-    kept: list[str] = []
-    named: list[str] = []
-    for path, column in zip(paths, columns, strict=False):
+    kept: list[Wish] = []
+    layers: tuple[OwnLayer, ...] = ()
+    for wish in wishes:
         try:
-            layers_of({"layers": [*kept, path], "label_columns": [*named, column]}, work.domain)
+            layers = layers_of(_choices([*kept, wish]), work.domain)
         except WorkflowError as error:
-            st.session_state[_SAID] = f"{Path(path).name} was left out: {error}"
+            st.session_state[_SAID] = f"{Path(wish.path).name} was left out: {error}"
             continue
-        kept.append(path)
-        named.append(column)
-    layers = layers_of({"layers": kept, "label_columns": named}, work.domain)
+        kept.append(wish)
     try:
-        work.show_layers(layers, kept, named)
+        work.show_layers(layers, _choices(kept))
     except WorkflowError as error:
         st.session_state[_SAID] = str(error)
+
+
+def _choices(wishes: list[Wish]) -> dict[str, tuple[Any, ...]]:
+    """The settings that say the same; without colours or widths of one's own these stay as usual."""
+    colours, widths = tuple(one.colour for one in wishes), tuple(one.width for one in wishes)
+    return {
+        "layers": tuple(one.path for one in wishes),
+        "label_columns": tuple(one.column for one in wishes),
+        "layer_colours": colours if any(colours) else (),
+        "layer_widths": widths if any(widths) else (),
+    }

@@ -82,7 +82,9 @@ def domain_of_choices(asked: tuple[str | None, Box | None, int], choices: Mappin
 def layers_of(choices: Mapping[str, Any], domain: Domain) -> tuple[OwnLayer, ...]:
     """The public layers that choices name; `WorkflowError` with one sentence where one cannot be drawn."""
     try:
-        return load_layers(choices.get("layers", ()), choices.get("label_columns", ()), domain)
+        named = ("layers", "label_columns", "layer_colours", "layer_widths")
+        paths, columns, colours, widths = (choices.get(name, ()) for name in named)
+        return load_layers(paths, columns, domain, colours, widths)
     except (GeoError, DataError, OSError) as error:
         raise WorkflowError(str(error)) from error
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import secrets
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import streamlit as st
 from starlette.exceptions import HTTPException
@@ -22,7 +21,7 @@ from pages.shared.session import workspace
 
 VARIABLE = "HEXCURSION_BASEMAP"
 FOLDER = "basemap"
-_NAMES = secrets.token_bytes(32)  # of this process: nobody else can tell an address from a path
+_NAMES: dict[tuple[Path, int, int], str] = {}  # by chance: nobody can tell an address from a path
 _OFFERED: dict[str, Path] = {}
 
 
@@ -54,8 +53,7 @@ def offered(path: Path) -> str:
     """The address at which browsers read a file in parts; it says nothing about where the file lies."""
     place = path.resolve()
     facts = place.stat()
-    named = f"{place}\0{facts.st_size}\0{facts.st_mtime_ns}".encode()
-    name = hashlib.blake2b(named, key=_NAMES, digest_size=20).hexdigest()
+    name = _NAMES.setdefault((place, facts.st_size, facts.st_mtime_ns), uuid4().hex)
     _OFFERED[name] = place
     return f"{_base()}/{FOLDER}/{name}.{SUFFIX}"
 

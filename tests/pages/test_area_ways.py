@@ -108,7 +108,7 @@ def test_layers_are_drawn_named_and_taken_away(open_app: OpenApp) -> None:
         ],
     }
     path = str(work.folder.keep("boroughs.geojson", json.dumps(boroughs).encode()))
-    own_layers._show(work, [path], ["name"])
+    own_layers._show(work, [own_layers.Wish(path, "name")])
     app.run()
     assert not app.exception
     assert work.choices["layers"] == (path,)
@@ -119,6 +119,14 @@ def test_layers_are_drawn_named_and_taken_away(open_app: OpenApp) -> None:
     assert [one.label for one in work_of(app).layers[0].features] == ["1", "2"]
     assert work_of(app).choices["label_columns"] == ("code",)
     assert "boroughs: 2 features, 2 names" in texts(app)
+    assert work_of(app).choices["layer_colours"] == work_of(app).choices["layer_widths"] == ()
+    [picker] = app.color_picker
+    picker.set_value("#1f78b4").run()
+    [width] = [one for one in app.slider if one.label.startswith("Width of")]
+    width.set_value(2.5).run()
+    assert not app.exception
+    assert work_of(app).choices["layer_colours"] == ("#1f78b4",)
+    assert (work_of(app).layers[0].colour, work_of(app).layers[0].stroke) == ("#1f78b4", 2.5)
     press(app, "Remove the layers")
     assert work_of(app).layers == ()
     assert work_of(app).choices["layers"] == ()
@@ -129,7 +137,7 @@ def test_a_layer_of_elsewhere_is_left_out_with_a_reason(open_app: OpenApp) -> No
     work = work_of(app)
     far = {"type": "FeatureCollection", "features": [square(100.0, 0.0, 101.0, 1.0, name="far")]}
     path = str(work.folder.keep("far.geojson", json.dumps(far).encode()))
-    own_layers._show(work, [path], ["name"])
+    own_layers._show(work, [own_layers.Wish(path, "name")])
     assert work.layers == ()
     assert work.choices["layers"] == ()
 

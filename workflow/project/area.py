@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +68,19 @@ def fill_region(
     return domain_from_geojson(source, resolution, progress)
 
 
-def load_layers(paths: Sequence[str], columns: Sequence[str], domain: Domain) -> tuple[OwnLayer, ...]:
+def load_layers(
+    paths: Sequence[str],
+    columns: Sequence[str],
+    domain: Domain,
+    colours: Sequence[str] = (),
+    widths: Sequence[float] = (),
+) -> tuple[OwnLayer, ...]:
     """Read public layers, and keep what lies around the area.
 
     Parameters
     ----------
-    paths, columns
-        as the settings `layers` and `label_columns`
+    paths, columns, colours, widths
+        as the settings `layers`, `label_columns`, `layer_colours` and `layer_widths`
     domain : Domain
 
     Raises
@@ -81,13 +88,17 @@ def load_layers(paths: Sequence[str], columns: Sequence[str], domain: Domain) ->
     GeoError, DataError
         With one sentence, for what cannot be drawn.
     """
-    each: Sequence[str | None] = columns or (None,)
-    each = [*each] * len(paths) if len(each) == 1 else each
+    each = (_for_all(given, len(paths)) for given in (columns or (None,), colours or ("",), widths or (0.0,)))
     read = [
-        own_layer(document_of(path), domain, layer_name(path), column)
-        for path, column in zip(paths, each, strict=True)
+        replace(own_layer(document_of(path), domain, layer_name(path), column), colour=colour, width=width)
+        for path, column, colour, width in zip(paths, *each, strict=True)
     ]
     return fitted(read, domain) if read else ()
+
+
+def _for_all(given: Sequence[Any], many: int) -> Sequence[Any]:
+    """What is given for each, or once for all."""
+    return [*given] * many if len(given) == 1 else given
 
 
 def layer_name(path: str | Path) -> str:

@@ -232,7 +232,9 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
     trip = None if settings.data.trip is None else trip_protection(settings.data.trip)
     report(0.0, "Filling the region with hexagons")
     domain = build_domain(settings, lambda share, text: report(0.2 * share, text))
-    layers = load_layers(settings.layers, settings.label_columns, domain)
+    layers = load_layers(
+        settings.layers, settings.label_columns, domain, settings.layer_colours, settings.layer_widths
+    )
     if settings.basemap is not None:
         read_basemap(settings.basemap).refuse_elsewhere(domain)
     report(0.2, "Reading the private data")

@@ -30,11 +30,16 @@ def agree_on_question(settings: ReleaseSettings) -> None:
 
 def agree_on_layers(settings: ReleaseSettings) -> None:
     """Raise `WorkflowError` where it is open which column names which layer, or a layer is the data."""
-    columns, layers = len(settings.label_columns), len(settings.layers)
-    if (columns > 1 and columns != layers) or (columns and not layers):
-        raise WorkflowError(
-            f"{columns} label columns are given for {layers} layers: give one for each, or one for all."
-        )
+    layers = len(settings.layers)
+    for given, what in (
+        (len(settings.label_columns), "label columns"),
+        (len(settings.layer_colours), "layer colours"),
+        (len(settings.layer_widths), "layer widths"),
+    ):
+        if (given > 1 and given != layers) or (given and not layers):
+            raise WorkflowError(
+                f"{given} {what} are given for {layers} layers: give one for each, or one for all."
+            )
     sources = [one.path for one in (settings.data, settings.reference) if one is not None]
     if settings.basemap in sources:
         raise WorkflowError(

@@ -188,6 +188,31 @@ class MaterialSettings(Checked):
             otherwise="the likeliest one of each file",
         ),
     ] = ()
+    layer_colours: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Colours of the layers, like #1f78b4: one for each file, or one for all; an empty text for the "
+            "ink of the map.",
+            "geography",
+            longest=MOST_LAYERS,
+            flag="layer-colour",
+            metavar="COLOUR",
+            otherwise="the ink of the map",
+        ),
+    ] = ()
+    layer_widths: Annotated[
+        tuple[float, ...],
+        Setting(
+            "Widths of the layers' lines, and across their dots: one for each file, or one for all; 0 for "
+            "what is usual for areas, lines or points.",
+            "geography",
+            longest=MOST_LAYERS,
+            measure="pixels",
+            flag="layer-width",
+            metavar="PIXELS",
+            otherwise="1.3 around areas, 1.8 for lines, 8 across dots",
+        ),
+    ] = ()
     basemap: Annotated[
         str | None,
         Setting(

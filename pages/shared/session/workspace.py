@@ -258,9 +258,8 @@ class Workspace:
         """Note whether a map that is expected to be poor is released all the same."""
         self._restate(accept_low_agreement=accepted)
 
-    def show_layers(self, layers: tuple[OwnLayer, ...], paths: list[str], columns: list[str]) -> None:
+    def show_layers(self, layers: tuple[OwnLayer, ...], changes: dict[str, tuple[Any, ...]]) -> None:
         """Draw public layers over the map and publish them with it; the design stays."""
-        changes = {"layers": tuple(paths), "label_columns": tuple(columns)}
         self.layers = layers
         self.choose(**changes)
         if self.found is not None:

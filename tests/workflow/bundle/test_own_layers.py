@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
+import pyogrio
 import pytest
 
 from geo import Domain, rfc7946_findings
 from geo.context.own_layers import OwnLayer
 from geo.context.own_reading import own_layer
 from geo.context.surroundings import Surroundings
+from tests.browser.harness import count_colour
 from tests.workflow.bundle.bundle_samples import make_release
 from tests.workflow.bundle.test_areas import square
 from tests.workflow.bundle.test_exports import sealed
 from tests.workflow.bundle.test_map_page import Page
 from tests.workflow.lint.test_lint_bundles import zipped
 from workflow.bundle import BundleError
+from workflow.bundle.exports.own_tables import own_tables
 from workflow.bundle.files.own_layers import layers_bytes, read_layers
 from workflow.bundle.page import boroughs
 from workflow.bundle.page.boroughs import borough_table
@@ -158,8 +164,10 @@ def test_picture_label_and_page_show_lines_dots_and_names(contents: Contents, bu
 def test_the_page_draws_the_layers_in_its_own_numbers(bundle: Bundle) -> None:
     near = Surroundings(own=bundle.layers, middle=bundle.domain.middle[0])
     data = drawing(Released(bundle.statement, bundle.domain, bundle.paths, bundle.field, False, near))
-    assert [len(line) for line in data["own"]] == [10, 10, 4]
-    [[x, y]] = data["marks"]
+    [own] = data["own"]
+    assert [len(line) for line in own["lines"]] == [10, 10, 4]
+    assert (own["colour"], own["width"], own["dot"]) == ("", 1.3, 8.0)
+    x, y = own["points"]
     assert 0.6 < x / data["width"] < 0.75
     assert 0.5 < y / data["height"] < 0.7
     assert [name for name, _, _ in data["names"]] == ["Road", "East & more", EVIL, "Station"]
@@ -226,3 +234,130 @@ def test_the_lint_finds_the_papers_as_they_were_written(contents: Contents) -> N
 def test_what_the_file_is_stands_in_the_readme(contents: Contents, root: Path) -> None:
     assert "layers.geojson" in contents["README.txt"].decode()
     assert "`layers.geojson`" in (root / "docs" / "bundle.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def styled(domain: Domain, layers: tuple[OwnLayer, ...]) -> Contents:
+    river = {"type": "FeatureCollection", "features": LAYER["features"][2:3]}
+    looks = (
+        replace(layers[0], colour="#1f78b4", width=3.0),
+        own_layer(river, domain, "River & co"),
+    )
+    return bundle_contents(make_release(domain, layers=looks))
+
+
+def test_looks_are_in_the_bundle_and_in_every_picture(styled: Contents) -> None:
+    read = bundle_from_contents(styled)
+    assert [(one.name, one.colour, one.width) for one in read.layers] == [
+        ("boroughs", "#1f78b4", 3.0),
+        ("River & co", "", 0.0),
+    ]
+    written = json.loads(styled["layers.geojson"])
+    assert written["styles"] == {"boroughs": {"colour": "#1f78b4", "width": 3.0}}
+    for name in ("label.html", "map.html"):
+        page = styled[name].decode()
+        assert 'stroke="#1f78b4" stroke-width="4.2"' in page  # 1.4 units for each of 3 pixels
+        assert 'r="1.875" fill="#1f78b4"' in page
+        assert 'stroke="#17262b" stroke-width="2.5"' in page  # a line of the usual 1.8 pixels
+    near = Surroundings(own=read.layers, middle=read.domain.middle[0])
+    first, second = drawing(Released(read.statement, read.domain, read.paths, read.field, False, near))["own"]
+    assert (first["colour"], first["width"], first["dot"]) == ("#1f78b4", 3.0, 3.0)
+    assert (second["colour"], second["width"], len(second["lines"])) == ("", 1.8, 1)
+    first, second = near.packed()["own"]
+    assert (first["colour"], first["width"]) == ([31, 120, 180], 3.0)
+    assert (second["colour"], second["dot"]) == (None, 8.0)
+
+
+def test_the_printed_map_has_their_colour(bundle: Bundle) -> None:
+    pink = tuple(replace(one, colour="#ff00ff", width=4.0) for one in bundle.layers)
+    counts = [
+        count_colour(map_png(dict(bundle.statement), bundle.domain, bundle.published, layers), (255, 0, 255))
+        for layers in (bundle.layers, pink)
+    ]
+    assert counts[0] == 0
+    assert counts[1] > 2000
+
+
+@pytest.mark.parametrize(
+    ("styles", "said"),
+    [
+        ({"nobody": {"colour": "", "width": 2.0}}, "of layers that it does not hold"),
+        ([], "of layers that it does not hold"),
+        ({"boroughs": {"colour": "#1f78b4"}}, "is a colour and a width, and nothing else"),
+        ({"boroughs": {"colour": "#1f78b4", "width": True}}, "is a colour and a width, and nothing else"),
+        (
+            {"boroughs": {"colour": "red;}", "width": 0}},
+            "a layer's colour is written like #1f78b4, not 'red;}'",
+        ),
+        ({"boroughs": {"colour": "", "width": 99}}, "a layer's width is 0.5 to 12 pixels"),
+        ({"boroughs": {"colour": "", "width": -1}}, "a layer's width is 0.5 to 12 pixels"),
+    ],
+)
+def test_looks_that_no_release_writes_are_refused(contents: Contents, styles: object, said: str) -> None:
+    def edit(value: Any) -> None:
+        value["styles"] = styles
+
+    with pytest.raises(BundleError, match=re.escape(said)):
+        bundle_from_contents(edited(contents, edit))
+
+
+def test_other_programs_find_the_layers_in_the_geopackage_with_their_looks(
+    styled: Contents, tmp_path: Path
+) -> None:
+    path = tmp_path / "release.gpkg"
+    path.write_bytes(styled["release.gpkg"])
+    found = dict(pyogrio.list_layers(path).tolist())
+    assert found == {
+        "cells": "MultiPolygon", "regions": "MultiPolygon", "boundary": "MultiPolygon",
+        "own_boroughs_areas": "MultiPolygon", "own_boroughs_lines": "MultiLineString",
+        "own_boroughs_points": "MultiPoint", "own_river_co": "MultiLineString", "layer_styles": None,
+    }  # fmt: skip
+    areas = pyogrio.read_dataframe(path, layer="own_boroughs_areas")
+    assert areas["label"].tolist() == [EVIL, "East & more"]
+    assert areas.crs.to_epsg() == 4326
+    assert areas.total_bounds.tolist() == pytest.approx([-0.20, 51.47, -0.05, 51.54])
+    assert pyogrio.read_dataframe(path, layer="own_boroughs_points").geometry[0].geoms[0].x == -0.1
+    assert len(pyogrio.read_dataframe(path, layer="cells")) == len(
+        json.loads(styled["cells.geojson"])["features"]
+    )
+    with closing(sqlite3.connect(path)) as database:
+        said = dict(database.execute("SELECT table_name, description FROM gpkg_contents").fetchall())
+        looks = dict(database.execute("SELECT f_table_name, styleQML FROM layer_styles").fetchall())
+        title = database.execute("SELECT identifier FROM gpkg_contents WHERE table_name = 'own_river_co'")
+        assert title.fetchall() == [("River & co [own_river_co]",)]
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert said["own_boroughs_areas"].startswith("Public layers that the curator declared to be public.")
+    assert not said["cells"]
+    drawn = {}
+    for table, text in looks.items():
+        [symbol] = ElementTree.fromstring(text).iter("symbol") if table.startswith("own_") else [None]
+        if symbol is not None:
+            drawn[table] = (
+                symbol.attrib["type"],
+                {one.attrib["k"]: one.attrib["v"] for one in symbol.iter("prop")},
+            )
+    assert drawn["own_boroughs_areas"][0] == "fill"
+    assert drawn["own_boroughs_areas"][1]["outline_color"] == "31,120,180,255"
+    assert drawn["own_boroughs_areas"][1]["outline_width"] == "0.78"  # 3 pixels of 0.26 mm
+    assert drawn["own_boroughs_lines"][1]["line_color"] == "31,120,180,255"
+    assert drawn["own_boroughs_points"] == (
+        "marker",
+        {
+            "name": "circle",
+            "color": "31,120,180,255",
+            "outline_style": "no",
+            "size": "0.78",
+            "size_unit": "MM",
+        },
+    )
+    assert drawn["own_river_co"][1] == {
+        "line_color": "23,38,43,255",
+        "line_width": "0.468",
+        "line_width_unit": "MM",
+    }
+
+
+def test_tables_of_one_name_are_numbered(layers: tuple[OwnLayer, ...]) -> None:
+    one = OwnLayer("Ünder_ground!", layers[0].features[2:3])
+    other = replace(one, name="ünder ground")
+    assert [table.table for table in own_tables((one, other))] == ["own_ünder_ground", "own_ünder_ground_2"]

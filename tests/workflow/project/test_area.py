@@ -111,6 +111,28 @@ def test_one_column_stands_for_all_files_and_an_empty_one_for_none(town: Town, t
         assert second.features[0].label == ("west" if columns == ("code", "name") else found)
 
 
+def test_each_layer_has_its_look_or_all_have_one(town: Town, tmp_path: Path) -> None:
+    domain = build_domain(town.settings())
+    path = halves(tmp_path)
+    first, second = load_layers((path, path), (), domain, ("#1f78b4", ""), (0.0, 2.5))
+    assert [(one.colour, one.width, one.stroke) for one in (first, second)] == [
+        ("#1f78b4", 0.0, 1.3),
+        ("", 2.5, 2.5),
+    ]
+    for one in load_layers((path, path), (), domain, ("#ff0000",), (4.0,)):
+        assert (one.colour, one.width) == ("#ff0000", 4.0)
+    with pytest.raises(GeoError, match="a layer's colour is written like #1f78b4, not 'blue'"):
+        load_layers((path,), (), domain, ("blue",))
+    with pytest.raises(
+        GeoError, match=r"a layer's width is 0.5 to 12 pixels, or 0 for the usual one, not 0\.1"
+    ):
+        load_layers((path,), (), domain, (), (0.1,))
+    settings = town.settings(layers=(path,), layer_colours=("#1f78b4",), layer_widths=(2.0,))
+    assert load_project(settings).layers[0].colour == "#1f78b4"
+    with pytest.raises(WorkflowError, match="2 layer colours are given for 1 layers"):
+        town.settings(layers=(path,), layer_colours=("", ""))
+
+
 def test_a_geopackage_is_a_layer_too(town: Town, tmp_path: Path) -> None:
     path = geopackage(
         tmp_path / "stations.gpkg", ((10.05, 50.04), (10.06, 50.05)), (1.0, 2.0), ("x", "y"), 4326

@@ -17,6 +17,9 @@ SIZE = 24.0  # height of letters, SVG units
 LETTER = 0.56  # width of a letter over its height, on average
 CORNERS = 4_000
 
+UNITS = 1.4  # SVG units of a pixel of a line's width
+
+Lines = list[NDArray[np.float64]]
 Box = tuple[float, float, float, float]
 
 
@@ -42,40 +45,38 @@ def own_svg(layers: Sequence[OwnLayer], frame: Box, stretch: float, scale: float
         return np.column_stack([(lon - west) * stretch * scale, (north - points[:, 1]) * scale])
 
     width, height = (east - west) * stretch * scale, (north - south) * scale
-    lines = [placed(line) for layer in layers for line in layer.lines]
-    path = "".join(_path(line) for line in _cut(lines, width, height))
-    dots = [placed(layer.points) for layer in layers if layer.points.size]
-    shown = (
-        [(x, y) for x, y in np.vstack(dots).tolist() if 0 <= x <= width and 0 <= y <= height] if dots else []
-    )
     made = []
-    if path:
-        for ink, size in ((colour("halo"), 5.0), (colour("line"), 1.8)):
-            made.append(f'<path d="{path}" fill="none" stroke="{ink}" stroke-width="{size:g}"/>')
-    made += [
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" fill="{colour("line")}" stroke="{colour("halo")}"/>'
-        for x, y in shown
-    ]
+    cut = _cut([[placed(line) for line in layer.lines] for layer in layers], width, height)
+    for layer, lines in zip(layers, cut, strict=True):
+        ink, wide = layer.colour or colour("line"), UNITS * layer.stroke
+        if path := "".join(map(_path, lines)):
+            for stroke, size in ((colour("halo"), wide + 3.2), (ink, wide)):
+                made.append(f'<path d="{path}" fill="none" stroke="{stroke}" stroke-width="{size:.2g}"/>')
+        made += [
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{0.625 * layer.dot:g}" fill="{ink}" '
+            f'stroke="{colour("halo")}"/>'
+            for x, y in placed(layer.points).tolist()
+            if 0 <= x <= width and 0 <= y <= height
+        ]
     names = [one for layer in layers for one in layer.labels]
     spots = placed(np.array([one.at for one in names])) if names else np.empty((0, 2))
     return "\n".join([*made, *_names(names, spots, width, height)])
 
 
-def _cut(lines: list[NDArray[np.float64]], width: float, height: float) -> list[NDArray[np.float64]]:
-    """The parts of lines inside the frame, as exact as few enough corners allow."""
+def _cut(layers: Sequence[Lines], width: float, height: float) -> list[Lines]:
+    """The parts of the layers' lines inside the frame, as exact as few enough corners allow."""
     exact = 0.5
     while True:
-        found = [
-            shapely.get_coordinates(part)
-            for line in lines
-            for part in shapely.get_parts(
-                shapely.clip_by_rect(shapely.simplify(shapely.LineString(line), exact), 0, 0, width, height)
-            )
-        ]
-        found = [line for line in found if len(line) > 1]
-        if sum(map(len, found)) <= CORNERS or exact > width:
+        found = [[part for line in lines for part in _inside(line, exact, width, height)] for lines in layers]
+        if sum(len(part) for parts in found for part in parts) <= CORNERS or exact > width:
             return found
         exact *= 1.6
+
+
+def _inside(line: NDArray[np.float64], exact: float, width: float, height: float) -> Lines:
+    simple = shapely.simplify(shapely.LineString(line), exact)
+    parts = shapely.get_parts(shapely.clip_by_rect(simple, 0, 0, width, height))
+    return [part for part in map(shapely.get_coordinates, parts) if len(part) > 1]
 
 
 def _path(line: NDArray[np.float64]) -> str:

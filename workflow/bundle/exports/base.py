@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from geo import Domain
+from geo.context.own_layers import OwnLayer
 from workflow.bundle.products.at_threshold import Products
 
 
@@ -26,6 +27,8 @@ class Exported:
         what the release says at its published threshold
     columns
         N values for each name: `h3` and what is said of each cell
+    layers
+        public layers that the curator added: not computed from the release
     """
 
     statement: Mapping[str, Any]
@@ -33,6 +36,7 @@ class Exported:
     domain: Domain
     products: Products
     columns: Mapping[str, Sequence[Any]]
+    layers: Sequence[OwnLayer] = ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from geo import MAX_CELLS, dissolve
 from geo.domains.polygons import cell_polygons
 from workflow.bundle.errors import BundleError
 from workflow.bundle.exports.base import Export, Exported
-from workflow.bundle.exports.qgis import add_styles
+from workflow.bundle.exports.own_tables import SHAPES, own_tables
+from workflow.bundle.exports.qgis import add_styles, own_qml
+from workflow.bundle.files.own_layers import DECLARED
 from workflow.bundle.products.regions import region_list
 
 NAME = "release.gpkg"
@@ -22,7 +24,10 @@ _START = b"SQLite format 3\x00"
 
 
 def write(exported: Exported) -> bytes:
-    """Three layers in WGS 84 with their styles; the facts of the release stand at the boundary."""
+    """Three layers in WGS 84 with their styles; the facts of the release stand at the boundary.
+
+    Then the curator's own layers, each a table that says so in its description.
+    """
     import geopandas
 
     domain, cells = exported.domain, np.array(exported.domain.cells)
@@ -38,14 +43,22 @@ def write(exported: Exported) -> bytes:
         ),
         "boundary": geopandas.GeoDataFrame([dict(exported.facts)], geometry=[domain.region], crs="EPSG:4326"),
     }
+    own = own_tables(exported.layers)
     made = [_layer(name, frame) for name, frame in layers.items()]
+    made += [_layer(one.table, one.frame(), SHAPES[one.kind]) for one in own]
     created = str(exported.statement["release"]["created"])
     with closing(sqlite3.connect(":memory:")) as database, closing(sqlite3.connect(":memory:")) as other:
         database.deserialize(made[0])
-        for name, content in zip(list(layers)[1:], made[1:], strict=True):
+        for name, content in zip([*layers, *(one.table for one in own)][1:], made[1:], strict=True):
             other.deserialize(content)
             _take_over(database, other, name)
-        add_styles(database, "probability" if "probability" in exported.columns else "vote_fraction", created)
+        share = "probability" if "probability" in exported.columns else "vote_fraction"
+        add_styles(database, share, created, {one.table: own_qml(one.layer, one.kind) for one in own})
+        for one in own:
+            database.execute(
+                "UPDATE gpkg_contents SET identifier = ?, description = ? WHERE table_name = ?",
+                (one.says, DECLARED, one.table),
+            )
         database.execute("UPDATE gpkg_contents SET last_change = ?", (created,))  # a release has its own date
         database.commit()
         made_of = bytearray(database.serialize())
@@ -53,11 +66,11 @@ def write(exported: Exported) -> bytes:
     return bytes(made_of)
 
 
-def _layer(name: str, frame: Any) -> bytes:
+def _layer(name: str, frame: Any, shape: str = "MultiPolygon") -> bytes:
     """A GeoPackage of one layer, made in memory: a trial's contents must not reach any disk."""
     stream = io.BytesIO()
     frame.to_file(
-        stream, layer=name, driver="GPKG", engine="pyogrio", geometry_type="MultiPolygon",
+        stream, layer=name, driver="GPKG", engine="pyogrio", geometry_type=shape,
         promote_to_multi=True, SPATIAL_INDEX="NO",
     )  # fmt: skip
     return stream.getvalue()
@@ -105,5 +118,9 @@ def _cells(database: sqlite3.Connection) -> dict[str, list[Any]]:
 
 
 GEOPACKAGE = Export(
-    NAME, "cells, regions and boundary as one GeoPackage, with styles for QGIS", 300_000_000, write, read
+    NAME,
+    "cells, regions, boundary and own layers as one GeoPackage, styled for QGIS",
+    300_000_000,
+    write,
+    read,
 )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from xml.sax.saxutils import quoteattr
 
-from geo.maps.colours import rgb, steps
+from geo.context.own_layers import Kind, OwnLayer
+from geo.maps.colours import channels, rgb, steps
 
 TABLE = "layer_styles"
+_GEOMETRY: Mapping[Kind, tuple[int, str]] = {"point": (0, "marker"), "line": (1, "line"), "area": (2, "fill")}
+_MILLIMETRES = 0.26  # of a pixel of the screen
 _LIMITS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 _COLUMNS = (
     '"id" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, "f_table_catalog" TEXT(256), '
@@ -20,7 +23,9 @@ _COLUMNS = (
 )
 
 
-def add_styles(database: sqlite3.Connection, share: str, created: str) -> None:
+def add_styles(
+    database: sqlite3.Connection, share: str, created: str, own: Mapping[str, str] | None = None
+) -> None:
     """Add the default style of each layer to a GeoPackage.
 
     Parameters
@@ -29,8 +34,11 @@ def add_styles(database: sqlite3.Connection, share: str, created: str) -> None:
         the column of `cells` that is coloured: probability, or share of the paths
     created
         the release's own date
+    own
+        styles of further layers by their names
     """
     styles = {"cells": cells_qml(share), "regions": regions_qml(), "boundary": _single(_outline("line", 0.5))}
+    styles |= own or {}
     database.execute(f'CREATE TABLE "{TABLE}" ({_COLUMNS})')
     for layer, style in styles.items():
         database.execute(
@@ -68,20 +76,41 @@ def regions_qml() -> str:
     )
 
 
-def _single(layer: str) -> str:
-    symbols = f"<symbols>{_symbol('0', layer)}</symbols>"
-    return _qml(f'<renderer-v2 type="singleSymbol" symbollevels="0">{symbols}</renderer-v2>')
+def own_qml(layer: OwnLayer, kind: Kind) -> str:
+    """The colour and width of an own layer, as on the screen."""
+    ink = _colour(channels(layer.colour) if layer.colour else rgb("line"))
+    wide = f"{_MILLIMETRES * (layer.dot if kind == 'point' else layer.stroke):.3g}"
+    drawn = {
+        "area": _layer(
+            {
+                "style": "no", "outline_color": ink, "outline_style": "solid",
+                "outline_width_unit": "MM", "outline_width": wide,
+            }
+        ),
+        "line": _layer({"line_color": ink, "line_width": wide, "line_width_unit": "MM"}, "SimpleLine"),
+        "point": _layer(
+            {"name": "circle", "color": ink, "outline_style": "no", "size": wide, "size_unit": "MM"},
+            "SimpleMarker",
+        ),
+    }  # fmt: skip
+    return _single(drawn[kind], kind)
 
 
-def _qml(renderer: str) -> str:
+def _single(layer: str, kind: Kind = "area") -> str:
+    symbols = f"<symbols>{_symbol('0', layer, kind)}</symbols>"
+    return _qml(f'<renderer-v2 type="singleSymbol" symbollevels="0">{symbols}</renderer-v2>', kind)
+
+
+def _qml(renderer: str, kind: Kind = "area") -> str:
     return (
         f'<qgis version="3.22.0" styleCategories="Symbology">{renderer}'
-        "<layerGeometryType>2</layerGeometryType></qgis>"
+        f"<layerGeometryType>{_GEOMETRY[kind][0]}</layerGeometryType></qgis>"
     )
 
 
-def _symbol(name: str, layer: str) -> str:
-    return f'<symbol type="fill" name="{name}" alpha="1" clip_to_extent="1">{layer}</symbol>'
+def _symbol(name: str, layer: str, kind: Kind = "area") -> str:
+    of = _GEOMETRY[kind][1]
+    return f'<symbol type="{of}" name="{name}" alpha="1" clip_to_extent="1">{layer}</symbol>'
 
 
 def _filled(role: str) -> str:
@@ -93,9 +122,9 @@ def _outline(role: str, millimetres: float) -> str:
     return _layer({"style": "no", **line, "outline_width": f"{millimetres:g}"})
 
 
-def _layer(properties: dict[str, str]) -> str:
+def _layer(properties: dict[str, str], kind: str = "SimpleFill") -> str:
     props = "".join(f"<prop k={quoteattr(name)} v={quoteattr(value)}/>" for name, value in properties.items())
-    return f'<layer class="SimpleFill" enabled="1" locked="0" pass="0">{props}</layer>'
+    return f'<layer class="{kind}" enabled="1" locked="0" pass="0">{props}</layer>'
 
 
 def _colour(channels: Sequence[int]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import shapely
@@ -33,7 +33,13 @@ def layers_bytes(layers: Sequence[OwnLayer]) -> bytes:
         for layer in layers
         for one in layer.features
     ]
-    return collection_bytes({"type": "FeatureCollection", "declared": DECLARED, "features": features})
+    styles = {
+        layer.name: {"colour": layer.colour, "width": layer.width}
+        for layer in layers
+        if layer.colour or layer.width
+    }
+    written: dict[str, Any] = {"type": "FeatureCollection", "declared": DECLARED}
+    return collection_bytes({**written, **({"styles": styles} if styles else {}), "features": features})
 
 
 def read_layers(content: bytes) -> tuple[OwnLayer, ...]:
@@ -47,7 +53,10 @@ def read_layers(content: bytes) -> tuple[OwnLayer, ...]:
         for feature in features:
             layer, one = _feature(feature)
             found.setdefault(layer, []).append(one)
-        layers = tuple(OwnLayer(name, tuple(members)) for name, members in found.items())
+        styles = _styles(collection, found.keys())
+        layers = tuple(
+            OwnLayer(name, tuple(members), *styles.get(name, ("", 0.0))) for name, members in found.items()
+        )
         check_amount(layers)
     except GeoError as error:
         raise BundleError(f"{layout.LAYERS} cannot be used: {error}") from error
@@ -66,6 +75,21 @@ def named_areas_of(layers: Sequence[OwnLayer], domain: Domain) -> Areas | None:
     found = areas_of([*named], shapes, domain)
     inside = found.weights.sum(axis=1) > 0.0
     return found.part(inside) if bool(inside.any()) else None
+
+
+def _styles(collection: Any, names: Collection[str]) -> dict[str, tuple[str, float]]:
+    """Colour and width of the layers that have their own."""
+    stated = collection.get("styles", {})
+    if not isinstance(stated, dict) or not set(stated) <= set(names):
+        raise BundleError(f"the styles of {layout.LAYERS} are of layers that it does not hold.")
+    found = {}
+    for name, one in stated.items():
+        known = isinstance(one, dict) and set(one) == {"colour", "width"}
+        width: Any = one["width"] if known else None
+        if not known or not isinstance(one["colour"], str) or type(width) not in (int, float):
+            raise BundleError(f"a style of {layout.LAYERS} is a colour and a width, and nothing else.")
+        found[name] = (one["colour"], float(width))
+    return found
 
 
 def _feature(feature: Any) -> tuple[str, Feature]:

@@ -169,9 +169,15 @@ def _shape(domain: Domain, near: Surroundings) -> dict[str, Any]:
         "corners": _text(np.rint(around / step).astype(np.int8)),
         "step": step,
         "outline": [_whole(placed(ring)) for ring in outline],
-        "own": [_whole(placed(project(line, domain.crs))) for line in own_lines(near)],
-        "marks": [
-            _whole(placed(project(layer.points, domain.crs))) for layer in near.own if layer.points.size
+        "own": [
+            {
+                "lines": [_whole(placed(project(line, domain.crs))) for line in lines],
+                "points": _whole(placed(project(layer.points, domain.crs))) if layer.points.size else [],
+                "colour": layer.colour,
+                "width": layer.stroke,
+                "dot": layer.dot,
+            }
+            for layer, lines in zip(near.own, own_lines(near), strict=True)
         ],
         "around": [_whole(placed(project(line, domain.crs))) for line in (*near.coast, *near.borders)],
         "names": [
@@ -185,15 +191,18 @@ def _names(near: Surroundings) -> tuple[Place, ...]:
     return (*near.own_names[:OWN_NAMES], *near.other_names[:NAMES])
 
 
-def own_lines(near: Surroundings) -> list[Floats]:
-    """Outlines and lines of the curator's own layers, simplified to at most `OWN_LINE_CORNERS` corners."""
-    lines = [line for layer in near.own for line in layer.lines]
+def own_lines(near: Surroundings) -> list[list[Floats]]:
+    """Outlines and lines of each own layer, simplified to at most `OWN_LINE_CORNERS` corners of all."""
     exact = 1e-5
-    made = lines
-    while sum(map(len, made)) > OWN_LINE_CORNERS and exact < 1.0:
-        made = [shapely.get_coordinates(shapely.simplify(shapely.LineString(line), exact)) for line in lines]
+    made = [[*layer.lines] for layer in near.own]
+    while sum(len(line) for lines in made for line in lines) > OWN_LINE_CORNERS and exact < 1.0:
+        made = [[_simpler(line, exact) for line in layer.lines] for layer in near.own]
         exact *= 1.6
     return made
+
+
+def _simpler(line: Floats, exact: float) -> Floats:
+    return np.asarray(shapely.get_coordinates(shapely.simplify(shapely.LineString(line), exact)))
 
 
 def _six(ring: Floats) -> Floats:

@@ -87,7 +87,7 @@ def offers(bundle: Bundle) -> tuple[Offer, ...]:
 
     def exported(name: str) -> bytes:
         columns = cell_columns(domain, bundle.published, bundle.field)
-        return EXPORTS[name].write(Exported(statement, stated, domain, bundle.published, columns))
+        return EXPORTS[name].write(Exported(statement, stated, domain, bundle.published, columns, layers))
 
     return (
         Offer("Picture (PNG)", layout.MAP, lambda: map_png(statement, domain, bundle.published, layers)),

@@ -102,19 +102,20 @@
     pen.stroke();
     pen.globalAlpha = 1;
     const ratio = window.devicePixelRatio || 1;
-    for (const [colour, width] of [[colours().ground, 2.6], [colours().line, 1.1]]) {
-      pen.beginPath();
-      data.own.forEach(line);
-      pen.strokeStyle = colour;
-      pen.lineWidth = width * ratio;
-      pen.stroke();
-    }
-    for (const marks of data.marks) {
-      for (let k = 0; k < marks.length; k += 2) {
-        const [x, y] = place(marks[k], marks[k + 1]);
+    for (const layer of data.own) {
+      const ink = layer.colour || colours().line;
+      for (const [colour, width] of [[colours().ground, layer.width + 1.5], [ink, layer.width]]) {
         pen.beginPath();
-        pen.arc(x, y, 3 * ratio, 0, 2 * Math.PI);
-        pen.fillStyle = colours().line;
+        layer.lines.forEach(line);
+        pen.strokeStyle = colour;
+        pen.lineWidth = width * ratio;
+        pen.stroke();
+      }
+      for (let k = 0; k < layer.points.length; k += 2) {
+        const [x, y] = place(layer.points[k], layer.points[k + 1]);
+        pen.beginPath();
+        pen.arc(x, y, 0.4 * layer.dot * ratio, 0, 2 * Math.PI);
+        pen.fillStyle = ink;
         pen.strokeStyle = colours().ground;
         pen.fill();
         pen.stroke();

@@ -161,12 +161,12 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         }
     except GeoError as error:
         raise BundleError(f"The released cells or region cannot be written as GeoJSON: {error}") from error
-    exported = Exported(statement, shared, domain, products, cell_columns(domain, products, field))
-    contents |= {name: export.write(exported) for name, export in EXPORTS.items()}
-    region = geometry_dict(domain.region)
     if release.layers:
         contents[layout.LAYERS] = layers_bytes(release.layers)
     layers = read_layers(contents[layout.LAYERS]) if release.layers else ()
+    exported = Exported(statement, shared, domain, products, cell_columns(domain, products, field), layers)
+    contents |= {name: export.write(exported) for name, export in EXPORTS.items()}
+    region = geometry_dict(domain.region)
     picture = picture_svg(domain.cells, region, products, layers)
     contents |= {
         layout.PATHS: paths_bytes(domain.cells, paths, field),
