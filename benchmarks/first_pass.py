@@ -71,6 +71,9 @@ def main() -> None:
     for name, settings in tasks.items():
         for epsilon in EPSILONS[name]:
             report(f"{name}, epsilon {epsilon:g}", settings.with_changes(epsilon=epsilon))
+    if "London" in tasks:
+        cells = tasks["London"].with_changes(unit="cell", epsilon=10.0)
+        report("London, cell records, epsilon 10", cells)
     print("No random numbers of its own: searches fix their seeds.")
     print("CPU seconds of one thread, each once, after the patterns of the domain were found.")
 
