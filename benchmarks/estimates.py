@@ -159,7 +159,8 @@ def _reading() -> dict[str, float]:
             found.append((size, read["seconds"] / read["speed"], read["peak"]))
     (low, fast, less), (high, slow, more) = found
     each, held = (slow - fast) / (high - low), (more - less) / (high - low)
-    return {"start": max(fast - each * low, 0.0), "each": each, "bare": less - held * low, "held": held}
+    line = {"start": max(fast - each * low, 0.0), "each": each, "bare": less - held * low, "held": held}
+    return {name: round(value, 3) for name, value in line.items()}
 
 
 def _read(sales: str, postcodes: str) -> None:
