@@ -40,7 +40,7 @@ FULL_AT = 1_000
 DENSE = 700, 1_400  # of quick searches with a dense prior
 DENSE_PRIOR = "exponential"
 READ = 200_000, 1_000_000  # sales
-CHECKED = (("quick", 600, ""), ("quick", 5_000, ""), ("full", 600, ""), ("quick", 1_600, "exponential"))
+CHECKED = (("quick", 600, ""), ("quick", 1_800, ""), ("quick", 5_000, ""), ("full", 600, ""))
 
 
 def _measure(kind: str, cells: int, priors: str) -> None:
@@ -159,7 +159,8 @@ def _reading() -> dict[str, float]:
             found.append((size, read["seconds"] / read["speed"], read["peak"]))
     (low, fast, less), (high, slow, more) = found
     each, held = (slow - fast) / (high - low), (more - less) / (high - low)
-    return {"start": max(fast - each * low, 0.0), "each": each, "bare": less - held * low, "held": held}
+    line = {"start": max(fast - each * low, 0.0), "each": each, "bare": less - held * low, "held": held}
+    return {name: round(value, 3) for name, value in line.items()}
 
 
 def _read(sales: str, postcodes: str) -> None:
