@@ -21,7 +21,7 @@ from dpgp_core.inducing.posterior import errors_in_variables
 from dpgp_core.linalg.numerics import cholesky, solve_lower
 from dpgp_core.noise.entropy import SimulationEntropy
 from studies.fields import Floats
-from studies.tables import Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
 DELTA = 1e-3
 LAWS = (Law("eq", 0.71), Law("matern", 0.71), Law("periodic", 0.8), Law("sawtooth", 0.5))
@@ -54,7 +54,7 @@ class NeuralSettings:
     epsilons: tuple[float, ...] = (1.0 / 3.0, 1.0, 3.0)
     people: str = ""
     seed: int = 20_241_211
-    preset: str = "full"
+    preset: Preset = "full"
 
     @staticmethod
     def full() -> NeuralSettings:

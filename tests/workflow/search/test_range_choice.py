@@ -8,13 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 
+from dpgp_core.labels.ranges import FieldModel
 from tests.town import Town
 from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.statement.recomputed import check_guarantee, stated_cost
 from workflow.errors import WorkflowError
 from workflow.ledger import BudgetExceeded, Ledger, RequestTaken, open_ledger
-from workflow.project.load import Project, load_project
+from workflow.project.load import Project, load_project, simulate_field
 from workflow.release.transaction import plan_release, publish
 from workflow.search.looks import look_warning, paid_look
 from workflow.search.range_choice import choice_warning, run_range_choice
@@ -106,6 +108,22 @@ def test_the_warning_and_what_can_fail_know_no_value(
     with pytest.raises(WorkflowError, match=r"No range can be chosen \(singular\): nothing was charged"):
         run_range_choice(project, ledger)
     assert charged(ledger) == []
+
+
+def test_fields_are_simulated_with_the_chosen_range_and_scatter(town: Town) -> None:
+    project = asked(town)
+    known, spacing, rough = project.private.placed.index, project.lattice.spacing, []
+    near = cKDTree(project.lattice.domain_centres).query_pairs(1.2 * spacing, output_type="ndarray")
+    for ranges, ridge, scatter in ((2.0, 0.1, 0.05), (20.0, 2.0, 1.0)):
+        placed, field = simulate_field(
+            project.settings, project.lattice, project.response, 3_000, known,
+            model=FieldModel(ranges * spacing, ridge),
+        )  # fmt: skip
+        own = project.response.forward(placed.value) - field[placed.index]
+        assert float(np.std(own)) == pytest.approx(scatter, rel=0.05)
+        assert np.array_equal(placed.index, known)
+        rough.append(float(np.std(field[near[:, 0]] - field[near[:, 1]])))
+    assert rough[0] > 1.2 * rough[1], "a shorter range is rougher"
 
 
 def test_without_a_share_nothing_is_chosen(town: Town, ledger: Ledger) -> None:
