@@ -53,13 +53,16 @@ def main() -> int:
     parser.add_argument(
         "--again", action="store_true", help="try the stored survivors again, after tests were written"
     )
+    parser.add_argument(
+        "--by", nargs="+", metavar="TEST", help="files of tests to try them on, not all of the package's"
+    )
     asked = parser.parse_args()
     if asked.list:
         return _said(list(stored().values()))
     packages = tuple(asked.packages or (stored() if asked.again else TESTS))
     try:
         mutants = {name: mutants_of(ROOT, name, modules_of(ROOT, name)) for name in packages}
-        tests = {name: covering_tests(ROOT, name) for name in packages}
+        tests = {name: tuple(asked.by or covering_tests(ROOT, name)) for name in packages}
     except ValueError as error:
         parser.error(str(error))
     chosen = [mutant for name in packages for mutant in mutants[name]]

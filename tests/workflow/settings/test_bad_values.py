@@ -143,6 +143,10 @@ def refusal(**changes: object) -> str:
             "Give lengthscale and ridge together, or neither and let the search choose.",
         ),
         (
+            {"lengthscale": 800.0},
+            "Give lengthscale and ridge together, or neither and let the search choose.",
+        ),
+        (
             {"transform": "log", "threshold": 0.0},
             "The log transform needs a positive threshold in the data's own unit.",
         ),
