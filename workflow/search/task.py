@@ -198,6 +198,8 @@ class SearchResult:
         The chosen design with every cutoff that was tried, largest first; empty where it has one only.
     public_mean
         Whether the releases that were compared start from the public map.
+    further
+        Shares inside of the maps of further simulated fields, over which agreements are averages.
     """
 
     unconstrained: Scored
@@ -209,6 +211,13 @@ class SearchResult:
     on_edge: tuple[tuple[str, str], ...] = ()
     public_mean: bool = False
     cutoffs: tuple[Scored, ...] = ()
+    further: tuple[float, ...] = ()
+
+    @property
+    def one_colour(self) -> float:
+        """IoU of the map that calls every hexagon inside, averaged as agreements are."""
+        first = float(self.baseline.mean())
+        return float(np.mean([share for share in (first, *self.further) if 0.0 < share < 1.0] or [first]))
 
     @property
     def model(self) -> PosteriorSamplingDesign:
