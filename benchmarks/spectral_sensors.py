@@ -108,7 +108,7 @@ def _rows(survey: Survey, folder: Path, draws: int) -> Iterator[str]:
                 f"{values.mean():.3f}  {spread:.3f}  {spread / np.sqrt(draws):.3f}  "
                 f"cutoff {chosen.design.cutoff:g}, range {getattr(chosen.design, 'lengthscale', 0.0):.0f} m"
             )
-            against = objections(expected_of(made, chosen), Yardsticks(float(found.baseline.mean())))
+            against = objections(expected_of(made, chosen), Yardsticks(found.one_colour))
             verdict = f"stopped, {' and '.join(against)}" if against else "may be released"
             yield f"    said beforehand: {verdict}."
 

@@ -43,6 +43,7 @@ from dpgp_core.spectral.unclipped import unclipped
 STRATEGY = "water-filled"
 PRIOR = "exponential"
 SIGNAL = 0.5  # clipped response units
+COMMON = 0.3  # of the field's variance, where no reference data say what its mean is
 RIDGES = (0.8, 2.0)  # scatter of a record in units of the field's deviation
 MOVES = (
     (0, 0, 0, 1), (0, 0, 0, -1), (0, 0, 1, 0), (0, 0, -1, 0), (0, 0, 1, -1), (0, 0, -1, 1),
@@ -83,6 +84,9 @@ class SpectralStatisticsDesign(Design):
         Scatter of one record around its cell's value, in units of that deviation.
     mu
         Gaussian-DP parameter that the release may cost, > 0: smaller is safer.
+    common
+        Share of the field's variance that the whole domain has in common, in [0, 1): above 0 where its mean
+        is not known from reference data and is read from the release as well.
     """
 
     mechanism: ClassVar[str] = "spectral-statistics"
@@ -96,6 +100,7 @@ class SpectralStatisticsDesign(Design):
     amplitude: float
     ridge: float
     mu: float
+    common: float = 0.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -104,6 +109,8 @@ class SpectralStatisticsDesign(Design):
             raise DesignError(f"unknown strategy {self.strategy!r}: choose one of {', '.join(STRATEGIES)}.")
         if not np.isfinite(self.middle):
             raise DesignError(f"middle must be a finite number, got {self.middle!r}.")
+        if not 0.0 <= self.common < 1.0:
+            raise DesignError(f"common must be at least 0 and below 1, got {self.common!r}.")
         if self.smoothing:
             raise DesignError("spectral statistics are read by a smooth model: leave smoothing at 0.")
 
@@ -195,8 +202,11 @@ class SpectralStatistics(Mechanism):
         )  # fmt: skip
 
     def fitted(self, design: SpectralStatisticsDesign, world: World) -> SpectralStatisticsDesign:
-        """Mean and spread of the field from the reference data of a world."""
-        return replace(design, middle=float(f"{world.middle:.6g}"), spread=float(f"{world.spread:.6g}"))
+        """Mean and spread of the field from the reference data of a world, and how well the mean is known."""
+        return replace(
+            design, middle=float(f"{world.middle:.6g}"), spread=float(f"{world.spread:.6g}"),
+            common=0.0 if world.mean_known else COMMON,
+        )  # fmt: skip
 
     def unpriced(self, design: SpectralStatisticsDesign) -> SpectralStatisticsDesign:
         return replace(design, mu=1.0)
@@ -300,7 +310,7 @@ class SpectralStatistics(Mechanism):
         # Worlds of one domain that differ in their clip bound alone have the same counts.
         key = (
             counts.tobytes(), design.strategy, design.prior, design.lengthscale, design.signal, design.mu,
-            releases, draws,
+            design.common, releases, draws,
         )  # fmt: skip
         readings = world.shelf.keep("spectral readings", hash(key), make, SHARED)
         return _read(readings, totals, made, world)
@@ -317,7 +327,7 @@ class SpectralStatistics(Mechanism):
             SpectralPlan(
                 design.strategy, design.prior, design.lengthscale,
                 PublicPrior(design.middle, design.spread * design.amplitude, design.ridge), design.mu,
-                facts.n / facts.lattice.size, _relation(facts), design.signal, rough,
+                facts.n / facts.lattice.size, _relation(facts), design.signal, design.common, rough,
             )
         )  # fmt: skip
 

@@ -114,6 +114,8 @@ class World:
     middle, spread
         Median and robust standard deviation of the reference's cells before clipping, response units, less
         the public prior mean.
+    mean_known
+        Whether `middle` comes from reference data, and not from a guess about fields that nobody has seen.
     """
 
     facts: PublicFacts
@@ -127,6 +129,7 @@ class World:
     baseline: Bools | None = None
     middle: float = 0.0
     spread: float = 0.5
+    mean_known: bool = True
 
     @property
     def shelf(self) -> Shelf:

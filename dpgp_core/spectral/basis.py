@@ -33,3 +33,11 @@ class FieldBasis:
         rows = rows / np.sqrt(pairs.variance)[:, None]
         rest = 1.0 - np.einsum("ij,ij->i", rows, rows)
         return cls(rows, np.clip(rest, 0.0, 1.0))
+
+    def with_common(self, share: float) -> FieldBasis:
+        """The same where nodes have a share of the variance in common: the field's mean is not known exactly.
+
+        A last column is added to the rows.
+        """
+        even = np.full((self.rest.size, 1), np.sqrt(share))
+        return FieldBasis(np.hstack([np.sqrt(1.0 - share) * self.rows, even]), (1.0 - share) * self.rest)

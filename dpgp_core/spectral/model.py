@@ -77,6 +77,9 @@ class SpectralPlan:
     signal
         standard deviation of the clipped field for which the features are chosen; None: that of `field`.
         Plans that differ in `field` alone then share their features
+    common
+        share of the field's variance that the whole domain has in common: its mean is then read from the
+        release as well
     rough
         for simulations only: the noise of the counts, which depends on all pairs of nodes, is taken from some
         of them
@@ -90,6 +93,7 @@ class SpectralPlan:
     density: float
     relation: Relation = "replace-one"
     signal: float | None = None
+    common: float = 0.0
     rough: bool = False
 
     def __post_init__(self) -> None:
@@ -97,6 +101,8 @@ class SpectralPlan:
             positive(name, getattr(self, name))
         if self.signal is not None:
             positive("signal", self.signal)
+        if not 0.0 <= self.common < 1.0:
+            raise InvalidValue("the common share of the variance must be at least 0 and below 1.")
 
     @property
     def sensitivity(self) -> float:
@@ -141,7 +147,8 @@ class Prepared:
     features: Features
     products: InnerProducts
     noise: SpectralNoise
-    basis: FieldBasis
+    shape: FieldBasis  # of what varies over the domain
+    basis: FieldBasis  # of the field: the same with a common part
     prior: ClippedPrior
 
     def count_prior(self, known: PublicCounts, released: Floats) -> CountPrior:
@@ -150,7 +157,7 @@ class Prepared:
         n = known.n if known.n is not None else estimated_number(self.features, shape, released)
         if known.kind == "reference" and known.cells is not None:
             return prior_from_reference(self.nodes, known.cells, n, single=known.single)
-        return prior_of_unknown(self.nodes, n, self.basis.rows, single=known.single)
+        return prior_of_unknown(self.nodes, n, self.shape.rows, single=known.single)
 
     def counts(self, known: PublicCounts, released: Floats | None) -> NodeCounts:
         """Posterior of the counts per node given the released ones (None where they are public).
@@ -263,7 +270,8 @@ class SpectralModel:
                 self._cores.popitem(last=False)
         self._cores.move_to_end(key)
         core = self._cores[key]
-        return Prepared(plan, self.nodes, core.features, core.products, core.noise, core.basis, prior)
+        basis = core.shape.with_common(plan.common) if plan.common else core.shape
+        return Prepared(plan, self.nodes, core.features, core.products, core.noise, core.shape, basis, prior)
 
     def _core(self, plan: SpectralPlan, deviation: float, scatter: float) -> _Core:
         pairs = self.smooth_pairs(plan.prior, plan.lengthscale)
@@ -291,4 +299,4 @@ class _Core:
     features: Features
     products: InnerProducts
     noise: SpectralNoise
-    basis: FieldBasis
+    shape: FieldBasis

@@ -46,7 +46,8 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
     tell, where = report or (lambda fraction, text: None), executor or SerialExecutor()
     free = task.unconstrained or unconstrained_design(task, where, _part(tell, 0.0, 0.2))
     model = model_of(free)
-    baseline = baseline_set(task.baseline_scene.world, model)
+    shown = task.baseline_scene.world.baseline  # a simulated field comes with the map that its records show
+    baseline = baseline_set(task.baseline_scene.world, model) if shown is None else shown
     task = task.aiming_at(baseline)
     place: Place = lru_cache(None)(lambda design: mechanism_of(design).place_of(design))
     found: Found = []
@@ -87,6 +88,7 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
         public_mean=task.public_mean,
         cutoffs=_cutoffs(task, chosen),
         left_early=tuple(left_early),
+        further=tuple(float(each.baseline.mean()) for each in scene.others if each.baseline is not None),
     )
     tell(1.0, "Search finished")
     return result

@@ -53,7 +53,7 @@ def beside_words(result: SearchResult) -> str:
         said.append(f"its area is off by about {math.ceil(100 * found.area_error):.0f} %")
     if math.isfinite(found.right):
         said.append(f"{math.floor(100 * found.right):.0f} % of the hexagons that it shows are right")
-    said.append(f"a map of one colour would reach {float(result.baseline.mean()):.2f}")
+    said.append(f"a map of one colour would reach {result.one_colour:.2f}")
     return f"Beside it: {', '.join(said)}."
 
 

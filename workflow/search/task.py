@@ -219,6 +219,8 @@ class SearchResult:
         Whether the releases that were compared start from the public map.
     left_early
         Mechanisms that were not searched to their end.
+    further
+        Shares inside of the maps of further simulated fields, over which agreements are averages.
     """
 
     unconstrained: Scored
@@ -231,6 +233,13 @@ class SearchResult:
     public_mean: bool = False
     cutoffs: tuple[Scored, ...] = ()
     left_early: tuple[LeftEarly, ...] = ()
+    further: tuple[float, ...] = ()
+
+    @property
+    def one_colour(self) -> float:
+        """IoU of the map that calls every hexagon inside, averaged as agreements are."""
+        first = float(self.baseline.mean())
+        return float(np.mean([share for share in (first, *self.further) if 0.0 < share < 1.0] or [first]))
 
     @property
     def model(self) -> PosteriorSamplingDesign:

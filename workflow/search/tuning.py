@@ -182,7 +182,7 @@ def concluded(
     chosen = result.chosen
     public = public_map(project, result.model, chosen.response)
     tuning = tuning_of(project, project.reference_kind, _detail(project, result))
-    yardsticks = Yardsticks(float(result.baseline.mean()), free_agreement)
+    yardsticks = Yardsticks(result.one_colour, free_agreement)
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
     basis = free_map_basis(project) if _has_reference(project) else ""
@@ -248,19 +248,18 @@ def _scene(
             belief=_belief(project, scale),
         )  # fmt: skip
 
-    scene = made(placed)
-    if not project.simulated or settings.quick:
-        return scene
+    if not project.simulated:
+        return made(placed)
     known = project.private.placed.index if settings.places_public else None
     model = None if project.pilot is None else project.pilot.model
-    others = []
-    for number in range(1, SIMULATED_FIELDS):
-        observed, field = simulate_field(
+    worlds = []
+    for number in range(1 if settings.quick else SIMULATED_FIELDS):
+        observed, shown = simulate_field(
             settings, project.lattice, project.response, facts.n, known, number, model
         )
-        truth = excursion(field, project.level, settings.direction)
-        others.append(made(observed).world.aiming_at(truth))
-    return replace(scene, others=tuple(others))
+        truth = excursion(shown, project.level, settings.direction)
+        worlds.append(made(observed).world.aiming_at(truth))
+    return Scene(scale, worlds[0], tuple(worlds[1:]))
 
 
 def _belief(project: Project, scale: ResponseScale) -> tuple[float, float] | None:

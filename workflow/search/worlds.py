@@ -70,6 +70,7 @@ def make_scene(
     if belief is not None:
         middle, spread = belief
     world = World(
-        facts, records, training, held_out, labels, level, direction, offset, middle=middle, spread=spread
-    )
+        facts, records, training, held_out, labels, level, direction, offset, middle=middle, spread=spread,
+        mean_known=belief is None,
+    )  # fmt: skip
     return Scene(response, world)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
@@ -169,3 +171,26 @@ def test_the_reader_is_made_of_public_things_and_the_counts() -> None:
     )
     assert reader.error_root is None
     assert np.allclose(reader.offset, made.prior.mean * (made.features.values.T @ counts.mean))
+
+
+def test_a_common_part_takes_the_mean_far_away_from_the_records() -> None:
+    """All records on one cell: at the other end a field of known mean keeps it, one of unknown mean moves."""
+    model = model_on(5)
+    centres = model.nodes.lattice.domain_centres
+    here, far = int(np.argmin(centres[:, 0])), int(np.argmax(centres[:, 0]))
+    held = np.zeros(model.nodes.size)
+    held[here] = 400.0
+    found = {}
+    for share in (0.0, 0.3):
+        plan = replace(plan_for(mu=50.0, lengthscale=700.0), common=share)
+        made = model.prepare(plan)
+        assert np.allclose(np.square(made.basis.rows).sum(axis=1) + made.basis.rest, 1.0)
+        assert made.basis.rows.shape[1] == made.shape.rows.shape[1] + (share > 0)
+        reader = made.reader(NodeCounts.known(held, made.features.size), paths=False)
+        mean = reader.mean(made.features.values.T @ (0.5 * held))
+        assert mean[here] == pytest.approx(0.5, abs=0.05)
+        found[share] = float(mean[far])
+    assert found[0.0] == pytest.approx(0.0, abs=0.02)
+    assert found[0.3] == pytest.approx(0.3 * 0.5, abs=0.03)
+    with pytest.raises(ValueError, match="below 1"):
+        replace(plan_for(), common=1.0)

@@ -17,6 +17,7 @@ from workflow.project.load import (
     build_lattice,
     choose_response,
     load_project,
+    simulate_field,
     simulate_reference,
 )
 from workflow.project.records import PlacedObservations, bin_records, cell_medians, place, public_n
@@ -183,3 +184,31 @@ def test_simulated_reference_data_lie_at_public_places(town: Town) -> None:
     assert np.unique(simulated.value).size == 4
     cells = simulate_reference(settings.with_changes(unit="cell"), lattice, SCALE, 3, places)
     assert cells.index.tolist() == [3, 7, 9]
+
+
+def test_simulated_records_crowd_and_show_their_mean_where_nobody_is(town: Town) -> None:
+    """An even field of places would hold Poisson counts, and far from all records a map shows their mean."""
+    settings = town.settings(reference=None, reference_public=False)
+    lattice = build_lattice(build_domain(settings))
+    placed, _ = simulate_field(settings, lattice, SCALE, 50 * lattice.size)
+    counts = np.bincount(placed.index, minlength=lattice.size)
+    assert float(counts.var()) > 10.0 * float(counts.mean())
+    corner = int(np.argmin(lattice.domain_centres.sum(axis=1)))
+    alone, shown = simulate_field(settings, lattice, SCALE, 20, np.full(20, corner))
+    middle = float(SCALE.forward(alone.value).mean())
+    far = int(np.argmax(lattice.domain_centres.sum(axis=1)))
+    assert shown[far] == pytest.approx(middle, abs=1e-3)
+    cells, _ = simulate_field(settings.with_changes(unit="cell"), lattice, SCALE, 12)
+    assert np.unique(cells.index).size == 12
+
+
+def test_simulated_levels_have_a_long_upper_tail_and_their_logs_have_none(town: Town) -> None:
+    settings = town.settings(reference=None, reference_public=False)
+    lattice, places = build_lattice(build_domain(settings)), np.zeros(4000, dtype=np.int64)
+
+    def skew(scale: ResponseScale) -> float:
+        value = scale.forward(simulate_field(settings, lattice, scale, 4000, places)[0].value)
+        return float(((value - value.mean()) ** 3).mean() / value.std() ** 3)
+
+    assert skew(SCALE) == pytest.approx(0.95, abs=0.25)  # of exp(.6 N(0, .5^2))
+    assert skew(ResponseScale("log", 3.0, 0.5, "test")) == pytest.approx(0.0, abs=0.12)

@@ -35,6 +35,7 @@ def tuned(town: Town, **changes: object) -> Tuned:
 def test_it_wins_against_posterior_sampling_and_says_so(town: Town) -> None:
     found = tuned(town, mechanisms=("posterior-sampling", *SPECTRAL))
     assert isinstance(found.choice.design, SpectralStatisticsDesign)
+    assert found.choice.design.common == 0.0  # the reference data say what the mean is
     assert found.result.chosen.epsilon == 1.0
     best = {point.scored.design.mechanism: point.scored.utility.agreement for point in found.result.frontier
             if point.epsilon == 1.0}  # fmt: skip
@@ -118,14 +119,17 @@ def test_without_reference_data_a_design_is_judged_on_five_simulated_fields(town
     scene = task.scenes[0]
     assert len(scene.others) == 4
     shares = [float(world.baseline.mean()) for world in scene.others if world.baseline is not None]
-    assert len(set(shares)) == 4
+    assert len(set(shares)) >= 3
+    assert scene.world.baseline is not None
     assert (scene.world.middle, scene.world.spread) == (0.0, 0.5)
-    known = scene.world.aiming_at(scene.others[0].baseline)
+    assert not scene.world.mean_known
     mechanism = MECHANISMS["spectral-statistics"]
     shape = mechanism.grid(task.facts, task.ask)[0]
     design = mechanism.calibrate(mechanism.fitted(shape, scene.world), task.facts, task.budget)
-    whole = replace(scene, world=known)
-    each = [replace(scene, world=world, others=()).agreement(design).iou for world in (known, *scene.others)]
-    assert whole.agreement(design).iou == pytest.approx(np.mean(each))
+    assert isinstance(design, SpectralStatisticsDesign)
+    assert design.common == 0.3
+    worlds = (scene.world, *scene.others)
+    each = [replace(scene, world=world, others=()).agreement(design).iou for world in worlds]
+    assert scene.agreement(design).iou == pytest.approx(np.nanmean(each))
     assert not load_project(town.settings(**lonely)).settings.reference
     assert search_task(load_project(town.settings(mechanisms=SPECTRAL, **lonely))).scenes[0].others == ()
