@@ -18,8 +18,9 @@ from workflow.ledger import Charge, Ledger
 from workflow.ledger.unreleased import charge_stands
 from workflow.project.accounts import area_facts, record_keys
 from workflow.project.consent import refuse_large_delta
-from workflow.project.load import SIMULATION_SEED, Pilot, Project, simulate_field
+from workflow.project.load import Pilot, Project
 from workflow.project.records import bin_records
+from workflow.project.simulated import SIMULATION_SEED, simulate_field
 from workflow.search.facts import private_n, public_facts
 from workflow.search.pilot import fingerprint
 from workflow.words import significant

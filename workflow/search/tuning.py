@@ -14,9 +14,10 @@ from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
 from workflow.errors import WorkflowError
 from workflow.progress import Report
-from workflow.project.load import CLIP_QUANTILE, SIMULATED_SPREAD, Project, simulate_field
+from workflow.project.load import CLIP_QUANTILE, Project
 from workflow.project.records import PlacedObservations
 from workflow.project.response import ResponseScale
+from workflow.project.simulated import SIMULATED_SPREAD, simulate_field
 from workflow.release.worth import Yardsticks
 from workflow.search.beside_pilot import beside_pilot, left_for_release
 from workflow.search.choice import Choice, expected_of, tuning_of

@@ -17,11 +17,10 @@ from workflow.project.load import (
     build_lattice,
     choose_response,
     load_project,
-    simulate_field,
-    simulate_reference,
 )
 from workflow.project.records import PlacedObservations, bin_records, cell_medians, place, public_n
 from workflow.project.response import ResponseScale
+from workflow.project.simulated import simulate_field, simulate_reference
 
 SCALE = ResponseScale("identity", 10.0, 4.0, "test")
 

@@ -16,7 +16,8 @@ from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.statement.recomputed import check_guarantee, stated_cost
 from workflow.errors import WorkflowError
 from workflow.ledger import BudgetExceeded, Ledger, RequestTaken, open_ledger
-from workflow.project.load import Project, load_project, simulate_field
+from workflow.project.load import Project, load_project
+from workflow.project.simulated import simulate_field
 from workflow.release.transaction import plan_release, publish
 from workflow.search.looks import look_warning, paid_look
 from workflow.search.range_choice import choice_warning, run_range_choice
