@@ -71,7 +71,7 @@ def main() -> None:
     for survey in (each for each in SURVEYS if asked.only in each.title):
         for line in _rows(survey, asked.folder, asked.draws):
             print(line, flush=True)
-    print(f"{asked.draws} simulated releases of each design, seed {SEED}; `all`: everything painted.")
+    print(f"Seed {SEED}; {asked.draws} simulated releases of each design; `all`: everything painted.")
 
 
 def _rows(survey: Survey, folder: Path, draws: int) -> Iterator[str]:

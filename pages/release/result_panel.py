@@ -106,13 +106,15 @@ def _comparison(products: Products, private: Bools) -> str:
             key="result_way",
             wrap=True,
         )
-        figures = (
-            ("Agreement", agreement_words(seen.iou), tip("iou")),
-            ("Wrongly in", f"{seen.falsely_in:,}", "Hexagons inside on the released map only."),
-            ("Wrongly out", f"{seen.falsely_out:,}", "Hexagons inside on the map without privacy only."),
-        )
-        for name, figure, meaning in figures:
-            st.metric(plain(name), plain(figure), help=meaning, width="content")
+        st.metric("Agreement", plain(agreement_words(seen.iou)), help=tip("iou"), width="content")
+        st.metric(
+            "Wrongly in", plain(f"{seen.falsely_in:,}"), width="content",
+            help="Hexagons inside on the released map only.",
+        )  # fmt: skip
+        st.metric(
+            "Wrongly out", plain(f"{seen.falsely_out:,}"), width="content",
+            help="Hexagons inside on the map without privacy only.",
+        )  # fmt: skip
     return str(way)
 
 

@@ -21,6 +21,7 @@ SIMULATED_RANGES = (5.0, 10.0, 20.0, 10.0, 20.0)  # of simulated fields: so many
 SIMULATED_SCATTER = (0.5, 0.5, 0.5, 0.8, 0.8)  # of one record around its field, in clip bounds
 SIMULATED_OFFSETS = (0.0, -0.2, 0.0, -0.2, 0.2)  # of their mean from the centre, in clip bounds
 SIMULATED_SKEW = 0.6  # of the values themselves: the growth of a step of one clip bound, per step
+SIMULATED_SKEWED = (1, 3)  # the fields with a long upper tail, as levels and concentrations often have
 SIMULATED_CROWDS = 5.0  # clusters of simulated records: so many of them fit across the area
 SIMULATED_SPREAD = 0.5  # of a simulated field around the centre, in clip bounds
 
@@ -81,9 +82,10 @@ def simulate_field(
         index = np.searchsorted(np.cumsum(density), entropy.uniform(n) * density.sum())
         index = np.minimum(index, lattice.size - 1).astype(np.int64)
     drawn = field[index] + scatter * entropy.normal(index.size)
-    if response.transform == "identity":  # levels and concentrations have a long upper tail, their logs none
-        drawn = np.expm1(SIMULATED_SKEW * drawn) / SIMULATED_SKEW
     middle = float(drawn.mean())
+    if response.transform == "identity" and number in SIMULATED_SKEWED:
+        drawn = np.expm1(SIMULATED_SKEW * drawn) / SIMULATED_SKEW
+        drawn += middle - float(drawn.mean())  # its mean beside the threshold is another matter
     records = CollapsedRecords.from_records(index, drawn - middle)
     shown = middle + fit(prior, records, scatter / SIMULATED_SPREAD).mean
     return PlacedObservations(index, response.value(drawn), index.size, 0), shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -23,8 +23,16 @@ _PLACES = ("data", "reference", "region", "layers")  # settings that name files
 
 
 def question_of(project: Project) -> str:
-    """A digest of all that a search depends on: settings, hexagons, reference data, the number of records."""
-    settings = {name: value for name, value in asdict(project.settings).items() if name not in _PLACES}
+    """A digest of all that a search depends on: settings, hexagons, reference data, the number of records.
+
+    Settings that stand as they are by default say nothing: a new one asks no other question.
+    """
+    said = asdict(project.settings)
+    settings = {
+        field.name: said[field.name]
+        for field in fields(project.settings)
+        if field.name not in _PLACES and said[field.name] != field.default
+    }
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     digest.update(json.dumps([project.domain.cells, int(project.private.placed.index.size)]).encode())
     for column in (project.reference.index, project.reference.value):
