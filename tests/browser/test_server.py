@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import http.client
 import os
+import re
 import subprocess
 import sys
 import time
@@ -131,6 +133,20 @@ def socket_status(app: RunningApp, host: str, origin: str) -> int:
         Origin=origin,
         **HANDSHAKE,
     )[0]
+
+
+def test_scripts_travel_compressed_where_the_reader_unpacks_them(app: RunningApp) -> None:
+    own = app.url.removeprefix("http://")
+    page = asked(app, "/", Host=own)[2]
+    found = re.search(rb'src="\.?(/static/js/[^"]+\.js)"', page)
+    assert found is not None
+    path = found[1].decode()
+    _, plain, whole = asked(app, path, Host=own)
+    status, packed, body = asked(app, path, Host=own, Accept_Encoding="gzip")
+    assert (status, plain.get("content-encoding"), packed["content-encoding"]) == (200, None, "gzip")
+    assert gzip.decompress(body) == whole
+    assert len(body) < 0.5 * len(whole)
+    assert packed["content-security-policy"] == plain["content-security-policy"]
 
 
 def test_a_page_of_a_rebound_name_gets_nothing(app: RunningApp) -> None:

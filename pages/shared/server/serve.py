@@ -25,6 +25,7 @@ from pages.shared.server.access_rules import VIEWER_ARGUMENT, Access, Locked
 from pages.shared.server.gate import Gate
 from pages.shared.server.headers import Headers, security_headers
 from pages.shared.server.idle import IdleSessions
+from pages.shared.server.packed import Packed
 from pages.shared.server.unsaid import Unsaid
 from pages.shared.server.uploads import sweep_uploads
 from pages.shared.server.watch import Connections, Watch
@@ -92,6 +93,7 @@ def around(script: str) -> dict[str, Any]:
             Middleware(Headers, security_headers(FRONT_PAGE.read_bytes())),
             Middleware(Gate, granted.hosts, loopback_only=granted.mode == "curator" and granted.alone),
             Middleware(Watch, connections),
+            Middleware(Packed),
             Middleware(Unsaid, Path(script).resolve().parent),
         ],
     }
