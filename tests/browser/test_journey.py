@@ -66,7 +66,7 @@ def choose_sensor_table(page: Page) -> None:
 
 def choose_coarse_hexagons(page: Page) -> None:
     go_to(page, "Hexagons")
-    slider = page.get_by_role("slider")
+    slider = page.get_by_role("slider", name="Resolution")
     for _ in range(2):
         slider.press("ArrowLeft")
         settle(page)
