@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -119,7 +120,8 @@ def test_the_line_of_a_fault_stands_where_it_is_said_to_stand(what: str) -> None
 def outcome(copy: Path, *tests: str) -> str:
     """The last line that pytest says in the copy, by a process that has imported nothing of this checkout."""
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
-    said = subprocess.run(words, cwd=copy, capture_output=True, text=True, check=False).stdout
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    said = subprocess.run(words, cwd=copy, env=plain, capture_output=True, text=True, check=False).stdout
     return said.rstrip().splitlines()[-1].rpartition(" in ")[0]
 
 
