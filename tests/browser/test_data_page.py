@@ -185,7 +185,7 @@ def test_the_places_lie_on_a_map_with_names_that_are_found_before_there_is_an_ar
     rows = "".join(f"{-0.3 + 0.05 * i},{51.4 + 0.02 * i},{20 + i}\n" for i in range(9))
     table.write_text("lon,lat,no2 (ug/m3)\n" + rows)
     choose_kind(page, app, "Your own table")
-    upload(page, "Sensor table (.csv", table)
+    upload(page, "Table of places and values (.csv", table)
     press(page, "Read the data")
     appear(page.get_by_text("9 rows read, 9 kept"))
     chart = page.locator(LINKED)
