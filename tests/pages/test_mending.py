@@ -10,9 +10,9 @@ from streamlit.testing.v1 import AppTest
 from pages.data.previews import look_at
 from pages.hexagons.places import columns_of, domain_of, facts_of, stray
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
+from pages.start.finished import CITY
 from tests.pages.conftest import press
 from tests.pages.test_privacy import work_of
-from workflow.project.example import example_folder
 from workflow.settings import ReleaseSettings
 from workflow.settings.model import SourceSettings
 
@@ -82,7 +82,7 @@ def test_counts_of_a_sample_say_so(open_app: OpenApp) -> None:
 def test_a_named_part_of_a_file_becomes_the_area(open_app: OpenApp, example: ReleaseSettings) -> None:
     app = press(open_app(DATA.path), "Use the generated example")
     app.switch_page(HEXAGONS.path).run()
-    districts = example_folder() / "generated-demo-districts.geojson"
+    districts = CITY / "generated-demo-districts.geojson"
     app.radio(key=f"region_way_{work_of(app).mark}").set_value("path").run()
     app.text_input(key=f"region_path_{work_of(app).mark}").set_value(str(districts)).run()
     [part] = [box for box in app.multiselect if box.label == "Parts of the file"]
