@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
@@ -31,9 +31,11 @@ from tests.browser.harness import (
     go_to,
     open_screen,
     press,
+    release_all_the_same,
     running_app,
     server_memory,
     settle,
+    take_settings,
 )
 from tests.town import Town, write_town
 from workflow.ledger import open_ledger
@@ -66,13 +68,8 @@ def write_session(folder: Path, number: int) -> tuple[Town, Path]:
     plan = town.settings(
         resolution=7, priors=("car",), mechanisms=("posterior-sampling",), title=f"Map {number}", budget=1e4
     )
-    assert plan.reference is not None
-    plan = plan.with_changes(
-        data=replace(plan.data, path=town.private.name),
-        reference=replace(plan.reference, path=town.reference.name),
-    )
     choices = folder / "choices.toml"
-    choices.write_text(settings_to_toml(plan), encoding="utf-8")
+    choices.write_text(settings_to_toml(town.uploaded(plan)), encoding="utf-8")
     return town, choices
 
 
@@ -86,27 +83,14 @@ def walk(page: Page, app: RunningApp, town: Town, choices: Path) -> tuple[str, s
         seen.append(page.get_by_test_id("stMain").inner_text())
 
     open_screen(page, app, "data")
-    page.get_by_text("Or take all choices from a settings file").click()
-    for label, files in (
-        ("Settings file", [choices]),
-        ("Files that had been", [town.private, town.reference]),
-    ):
-        uploads = page.get_by_test_id("stFileUploader").filter(has_text=label)
-        uploads.locator("input[type=file]").set_input_files(files)
-        settle(page)
-    press(page, "Take these settings")
+    take_settings(page, choices, town.private, town.reference)
     look("What was read")
     go_to(page, "Privacy and utility")
     press(page, "Search for the best design")
     look("What the budget can buy")
     go_to(page, "Release")
     look("What will be published")
-    poor = page.get_by_text("Release this map all the same")
-    if poor.count():
-        poor.click()
-        settle(page)
-    page.get_by_test_id("stFormSubmitButton").get_by_role("button").click()
-    page.get_by_role("button", name="Release now").click()
+    release_all_the_same(page)
     look("Released as")
     if page.get_by_test_id("stException").count():
         raise AssertionError("an exception stands on the screen")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +39,14 @@ class Town:
             "accept_low_agreement": True,  # last year's map of this town is as good as this year's
         }
         return ReleaseSettings(**{**base, **changes})  # type: ignore[arg-type]
+
+    def uploaded(self, plan: ReleaseSettings) -> ReleaseSettings:
+        """The same with the names under which a browser uploads the two files."""
+        assert plan.reference is not None
+        return plan.with_changes(
+            data=replace(plan.data, path=self.private.name),
+            reference=replace(plan.reference, path=self.reference.name),
+        )
 
 
 def field(lon: np.ndarray, lat: np.ndarray) -> np.ndarray:

@@ -256,6 +256,26 @@ def press(page: Page, name: str) -> None:
     settle(page)
 
 
+def take_settings(page: Page, choices: Path, *files: Path) -> None:
+    """Give a settings file and the files it names, on the screen Data."""
+    page.get_by_text("Or take all choices from a settings file").click()
+    for label, given in (("Settings file", [choices]), ("Files that had been", [*files])):
+        uploads = page.get_by_test_id("stFileUploader").filter(has_text=label)
+        uploads.locator("input[type=file]").set_input_files(given)
+        settle(page)
+    press(page, "Take these settings")
+
+
+def release_all_the_same(page: Page) -> None:
+    """Release what is planned; where the map is expected to be poor, insist first."""
+    poor = page.get_by_text("Release this map all the same")
+    if poor.count():
+        poor.click()
+        settle(page)
+    page.get_by_test_id("stFormSubmitButton").get_by_role("button").click()
+    page.get_by_role("button", name="Release now").click()
+
+
 def pixels(picture: bytes) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """(height, width, 3) red, green, blue of a PNG."""
     with Image.open(io.BytesIO(picture)) as image:

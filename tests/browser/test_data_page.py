@@ -21,6 +21,7 @@ from tests.browser.harness import (
     open_screen,
     press,
     settle,
+    take_settings,
     wait_for_colour,
 )
 from workflow.project.example import example_settings
@@ -127,10 +128,7 @@ def test_choices_are_saved_lost_by_a_reload_and_taken_again(
     appear(page.get_by_text("private data are kept for one visit only"))
     appear(page.get_by_text("Kept for data of the same kind: the threshold 25"))
     go_to(page, "Data")
-    page.get_by_text("Or take all choices from a settings file").click()
-    upload(page, "Settings file", saved)
-    upload(page, "Files that had been uploaded", table)
-    press(page, "Take these settings")
+    take_settings(page, saved, table)
     appear(page.get_by_text("12 rows read, 12 kept"))
     assert "In use: sensors.csv" in main_text(page)
     assert "one visit only" not in main_text(page)

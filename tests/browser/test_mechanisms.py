@@ -6,7 +6,6 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,8 +20,9 @@ from tests.browser.harness import (
     go_to,
     open_screen,
     press,
+    release_all_the_same,
     running_app,
-    settle,
+    take_settings,
 )
 from tests.browser.test_journey import heading
 from tests.town import Town
@@ -51,11 +51,7 @@ def asked_of(town: Town, mechanism: str) -> ReleaseSettings:
         title=f"By {mechanism}",
         budget=1000.0,
     )
-    assert plan.reference is not None
-    return plan.with_changes(
-        data=replace(plan.data, path=town.private.name),
-        reference=replace(plan.reference, path=town.reference.name),
-    )
+    return town.uploaded(plan)
 
 
 @pytest.mark.parametrize("mechanism", list(MECHANISMS))
@@ -65,28 +61,15 @@ def test_from_upload_to_viewer(
     choices = tmp_path / "choices.toml"
     choices.write_text(settings_to_toml(asked_of(town, mechanism)), encoding="utf-8")
     open_screen(page, app, "data")
-    page.get_by_text("Or take all choices from a settings file").click()
-    for label, files in (
-        ("Settings file", [choices]),
-        ("Files that had been", [town.private, town.reference]),
-    ):
-        uploads = page.get_by_test_id("stFileUploader").filter(has_text=label)
-        uploads.locator("input[type=file]").set_input_files(files)
-        settle(page)
-    press(page, "Take these settings")
+    take_settings(page, choices, town.private, town.reference)
     heading(page, "What was read")
     go_to(page, "Privacy and utility")
     press(page, "Search for the best design")
     heading(page, "What the budget can buy")
     go_to(page, "Release")
     heading(page, "What will be published")
-    stopped = page.get_by_text("Release this map all the same")
-    if stopped.count():  # some mechanisms say of this small town beforehand that their map will be poor
-        stopped.click()
-        settle(page)
     before = len(open_ledger(app.home / "ledger.sqlite").committed())
-    page.get_by_test_id("stFormSubmitButton").get_by_role("button").click()
-    page.get_by_role("button", name="Release now").click()
+    release_all_the_same(page)  # some mechanisms say of this small town that their map will be poor
     heading(page, "Released as")
     assert len(open_ledger(app.home / "ledger.sqlite").committed()) == before + 1
     go_to(page, "Publish")

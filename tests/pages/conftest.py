@@ -67,6 +67,14 @@ def press(app: AppTest, label: str) -> AppTest:
     return app
 
 
+def insist(app: AppTest) -> AppTest:
+    """Choose to release a map although it is expected to be poor."""
+    [accept] = [box for box in app.checkbox if box.label.startswith("Release this map all the same")]
+    accept.check().run()
+    assert not app.exception
+    return app
+
+
 @pytest.fixture(scope="module")
 def example(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSettings:
     """Generated sales in the real format, in a folder that is not the app's example."""

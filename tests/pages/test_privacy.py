@@ -19,7 +19,7 @@ from pages.privacy.trials import coverage_job, solve_job, sweep_job, typed_job
 from pages.shared.computing.jobs import Job
 from pages.shared.session import aside, workspace
 from pages.shared.steps import DATA, PRIVACY, RELEASE
-from tests.pages.conftest import press, texts
+from tests.pages.conftest import insist, press, texts
 from tests.pages.data_steps import kind, upload
 from tests.pages.test_path import at_hexagons, release_now
 from tests.patience import HANG
@@ -78,9 +78,7 @@ def searched(open_app: OpenApp, resolution: int = 6, **choices: Any) -> AppTest:
 
 def release_all_the_same(app: AppTest) -> AppTest:
     """On so few hexagons the map of the year before is as good: the release is stopped unless one insists."""
-    app.switch_page(RELEASE.path).run()
-    [insist] = [box for box in app.checkbox if box.label.startswith("Release this map all the same")]
-    return insist.check().run()
+    return insist(app.switch_page(RELEASE.path).run())
 
 
 def want(app: AppTest, agreement: float) -> AppTest:
@@ -120,7 +118,7 @@ def test_the_wanted_agreement_is_solved_after_the_search_and_settled_with_one_cl
     assert app.select_slider(key=key_of(app, "epsilon")).value == solved.epsilon
     assert work_of(app).fits()
     app.switch_page(RELEASE.path).run()
-    next(box for box in app.checkbox if box.label.startswith("Release this map all the same")).check().run()
+    insist(app)
     assert "What will be published" in texts(app)
 
 

@@ -16,7 +16,7 @@ from pages.release.releasing import budget_state, plan, release
 from pages.release.stop_panel import remedies
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import PRIVACY, PUBLISH, RELEASE
-from tests.pages.conftest import press, texts
+from tests.pages.conftest import insist, press, texts
 from tests.pages.test_path import at_release, release_now, small_search
 from tests.pages.test_privacy import work_of
 from tests.patience import HANG
@@ -110,8 +110,7 @@ def test_a_poor_map_is_stopped_until_somebody_chooses_it(open_app: OpenApp, smal
     assert "Release …" not in labels
     assert "Coarser hexagons" in labels
     assert "Larger budget, ε 2" in labels
-    accept = next(box for box in app.checkbox if box.label.startswith("Release this map all the same"))
-    accept.check().run()
+    insist(app)
     assert work_of(app).choices["accept_low_agreement"] is True
     assert "**Low agreement**" in texts(app)
     release_now(app)

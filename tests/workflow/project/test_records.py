@@ -205,11 +205,15 @@ def test_some_simulated_levels_have_a_long_upper_tail_and_their_logs_have_none(t
     settings = town.settings(reference=None, reference_public=False)
     lattice, places = build_lattice(build_domain(settings)), np.zeros(4000, dtype=np.int64)
 
+    logs = ResponseScale("log", 3.0, 0.5, "test")
+
     def skew(scale: ResponseScale, number: int) -> float:
         value = scale.forward(simulate_field(settings, lattice, scale, 4000, places, number)[0].value)
         return float(((value - value.mean()) ** 3).mean() / value.std() ** 3)
 
     assert [skew(SCALE, number) for number in (1, 3)] == pytest.approx([0.95, 1.64], abs=0.3)
+    skewed = simulate_field(settings, lattice, SCALE, 4000, places, 1)[0].value
+    even = simulate_field(settings, lattice, logs, 4000, places, 1)[0].value
+    assert float(SCALE.forward(skewed).mean()) == pytest.approx(float(logs.forward(even).mean()), abs=1e-9)
     assert [skew(SCALE, number) for number in (0, 2, 4)] == pytest.approx([0.0] * 3, abs=0.12)
-    logs = ResponseScale("log", 3.0, 0.5, "test")
     assert [skew(logs, number) for number in (1, 3)] == pytest.approx([0.0, 0.0], abs=0.12)
