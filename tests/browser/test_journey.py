@@ -82,7 +82,7 @@ def ask_for_a_quick_search(page: Page) -> None:
 
 
 def ledger_entries(app: RunningApp) -> int:
-    """How many entries the app's ledger has; without a ledger, which the first charge begins, there is none."""
+    """How many entries the ledger of the app has: none before the first charge begins it."""
     place = app.home / "ledger.sqlite"
     return len(open_ledger(place, create=False).entries()) if place.exists() else 0
 
