@@ -234,7 +234,7 @@ def _words(name: str) -> set[str]:
 
 
 def _paired(sample: _Sample) -> tuple[str | None, str | None]:
-    """Two columns whose names differ in their word for east or north only: "x_rd" and "y_rd", "RDx", "RDy"."""
+    """Two columns whose names differ in their word for east or north only: "x_rd", "y_rd"; "RDx", "RDy"."""
     named = {frozenset(_words(name)): name for name in reversed(sample.numeric)}
     for east, north in (*zip(_EAST, _NORTH, strict=True), ("rdx", "rdy")):
         for words, x in named.items():
