@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dpgp_core.numbers import significant
 from studies.figures import Figure, Point, points
 from studies.tables import StudyResult
 
@@ -81,5 +82,5 @@ def _direction(first: float, last: float) -> str:
 
 
 def _span(values: Sequence[float]) -> str:
-    low, high = f"{min(values):,.3g}", f"{max(values):,.3g}"
+    low, high = significant(min(values), 3), significant(max(values), 3)
     return low if low == high else f"{low}–{high}"

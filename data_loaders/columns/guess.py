@@ -31,6 +31,7 @@ from data_loaders.observations import OwnerWord
 _EAST = ("easting", "eastings", "east", "oseast1m", "x", "xloc", "x_coord", "xcoord", "coord_x", "utm_x")
 _NORTH = ("northing", "northings", "north", "osnrth1m", "y", "yloc", "y_coord", "ycoord", "coord_y", "utm_y")
 _GRID = ("easting", "eastings", "oseast1m")
+_DUTCH = {"rd", "rijksdriehoek", "rdnew", "dutch", "rdx"}
 _NO_VALUE = re.compile(
     r"(^|[^a-z])(id|code|year|month|day|date|hour|hours|time|count|rows?|index|capture|fid|objectid|n|sd|probability)($|[^a-z])"
 )
@@ -209,6 +210,8 @@ def _places(table: Table, sample: _Sample, reasons: list[str]) -> tuple[str | No
             return x, y, "EPSG:4326"
     x, y = sample.first(_named(_EAST)), sample.first(_named(_NORTH))
     if not (x and y):
+        x, y = _paired(sample)
+    if x is None or y is None:
         reasons.append("No pair of columns looks like coordinates: choose them.")
         return None, None, None
     if sample.within(x, -180, 180) and sample.within(y, -90, 90):
@@ -219,8 +222,26 @@ def _places(table: Table, sample: _Sample, reasons: list[str]) -> tuple[str | No
     if x.lower() in _GRID and sample.within(x, 0, 700_000) and sample.within(y, 0, 1_300_000):
         reasons.append(f"Columns {x!r} and {y!r} fit the British National Grid: confirm EPSG:27700.")
         return x, y, "EPSG:27700"
+    if _DUTCH & _words(x) and sample.within(x, -7_000, 300_000) and sample.within(y, 289_000, 629_000):
+        reasons.append(f"Columns {x!r} and {y!r} fit the Dutch grid: confirm EPSG:28992.")
+        return x, y, "EPSG:28992"
     reasons.append(f"Columns {x!r} and {y!r} are projected coordinates: state their EPSG code.")
     return x, y, None
+
+
+def _words(name: str) -> set[str]:
+    return set(re.split(r"[^a-z0-9]+", name[:LONGEST_NAME].lower())) - {""}
+
+
+def _paired(sample: _Sample) -> tuple[str | None, str | None]:
+    """Two columns whose names differ in their word for east or north only: "x_rd", "y_rd"; "RDx", "RDy"."""
+    named = {frozenset(_words(name)): name for name in reversed(sample.numeric)}
+    for east, north in (*zip(_EAST, _NORTH, strict=True), ("rdx", "rdy")):
+        for words, x in named.items():
+            y = named.get(words - {east} | {north})
+            if east in words and y is not None and y != x:
+                return x, y
+    return None, None
 
 
 def _value(sample: _Sample, used: tuple[str | None, ...]) -> str | None:

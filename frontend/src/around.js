@@ -41,8 +41,8 @@ export function surroundings({ steps, box, land, borders, places, own = [] }) {
     shores: rings.flatMap((ring) => shores(ring, box)),
     borders: borders.map((flat) => unpacked(flat, steps)),
     own: own.map(({ lines, names, ...layer }) => ({ ...layer, lines: lines.map((flat) => unpacked(flat, steps)) })),
-    places: [...own.flatMap(({ names }) => names), ...places].map(
-      ([name, longitude, latitude, population]) => ({ name, longitude, latitude, population }),
+    places: [...own.flatMap(({ names }) => names.map((one) => [...one, true])), ...places].map(
+      ([name, longitude, latitude, population, own = false]) => ({ name, longitude, latitude, population, own }),
     ),
   }; // prettier-ignore
 }

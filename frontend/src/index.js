@@ -3,7 +3,7 @@
 import { Deck, MapView } from "@deck.gl/core";
 import { surroundings } from "./around.js";
 import { basemapPictures } from "./basemap.js";
-import { fitted, paneCamera, panes, pixelsOf, projected, sharedCamera } from "./cameras.js";
+import { fitted, paneCamera, panes, pixelsOf, projected, sharedCamera, shifted } from "./cameras.js";
 import { drawFlat } from "./flat.js";
 import { meant, placed } from "./labels.js";
 import { NOTHING, added, advice, begun, closed, shortened } from "./outline.js";
@@ -13,6 +13,7 @@ import { streets } from "./streets.js";
 
 const NEAR = 22; // pixels from cell to cell from which on each has an outline
 const OUT = 2; // zoom steps out of the whole area: beyond, nothing around it is known
+const HEAD = 34; // pixels above the area that are left to a title
 
 const instances = new WeakMap();
 
@@ -81,7 +82,8 @@ class LinkedMap {
   whole() {
     const box = this.boxes[0];
     const width = this.scene.mode === "swipe" ? this.width : box.width;
-    return fitted(this.box, width, box.height);
+    const head = this.shown().some((pane) => pane.title) ? HEAD : 0;
+    return shifted(fitted(this.box, width, box.height - head), 0, -head / 2);
   }
 
   /** Place everything anew: after a new scene, a new size, another front or divider. */

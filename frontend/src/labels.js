@@ -17,8 +17,13 @@ const apart = (one, other) =>
   one.right + GAP <= other.left || other.right + GAP <= one.left ||
   one.bottom + GAP / 2 <= other.top || other.bottom + GAP / 2 <= one.top; // prettier-ignore
 
+const boxed = (x, y, half, pixels) => ({
+  left: x - half, right: x + half, top: y - pixels * 0.65, bottom: y + pixels * 0.65,
+}); // prettier-ignore
+
 /**
- * Names for a pane. `places` are {name, longitude, latitude, population}, the more important first; `project`
+ * Names for a pane. `places` are {name, longitude, latitude, population, own}, the more important first; those of
+ * an area of one's own, `own`, give way by a line up or down where another name stands. `project`
  * gives [right, down] in a pane of `width` by `height` pixels; `measure(name, pixels)` a name's width;
  * `taken` are boxes {left, top, right, bottom} where nothing may stand.
  */
@@ -34,11 +39,14 @@ export function placed(places, { project, width, height, zoom, measure, taken = 
     if (place.population < smallest && seen > ALWAYS) continue;
     const { name: size, pixels } = sizeOf(place.population);
     const half = measure(place.name, pixels) / 2;
-    const box = { left: x - half, right: x + half, top: y - pixels * 0.65, bottom: y + pixels * 0.65 };
-    if (box.left < 2 || box.right > width - 2 || box.top < 2 || box.bottom > height - 2) continue;
-    if (!kept.every((other) => apart(box, other))) continue;
-    kept.push(box);
-    found.push({ name: place.name, size, x, y });
+    const line = pixels * 1.3 + GAP;
+    const free = (place.own ? [0, -line, line] : [0]).map((shift) => boxed(x, y + shift, half, pixels)).find((box) =>
+      box.left >= 2 && box.right <= width - 2 && box.top >= 2 && box.bottom <= height - 2 &&
+      kept.every((other) => apart(box, other)),
+    ); // prettier-ignore
+    if (!free) continue;
+    kept.push(free);
+    found.push({ name: place.name, size, x, y: (free.top + free.bottom) / 2 });
   }
   return found;
 }

@@ -16,6 +16,14 @@ test("of two names in one spot the first stands, and one beside it has its place
   assert.deepEqual(named(list), ["London", "Luton"]);
 });
 
+test("names of one's own areas give way by a line, and no further", () => {
+  const own = (name, x, y) => ({ ...place(name, x, y, 1e5), own: true });
+  const spots = placed([own("West Quay", 200, 100), own("Old Harbour", 220, 101), own("Amber", 210, 102)], PANE);
+  assert.deepEqual(spots.map(({ name }) => name), ["West Quay", "Old Harbour", "Amber"]);
+  assert.ok(spots[1].y < 90 && spots[1].y > 75 && spots[2].y > 112 && spots[2].y < 130);
+  assert.equal(placed([own("A", 200, 100), own("B", 200, 100), own("C", 200, 100), own("D", 200, 100)], PANE).length, 3);
+});
+
 test("a name that would be cut off, or stand where something else does, is left out", () => {
   const list = [place("Atop", 200, 3, 1e6), place("Aside", 398, 100, 1e6), place("Outside", 420, 100, 1e6), place("Free", 200, 100, 1e6)];
   assert.deepEqual(named(list), ["Free"]);

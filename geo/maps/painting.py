@@ -289,8 +289,8 @@ def paint_difference(released: ArrayLike, baseline: ArrayLike, *, title: str) ->
         raise ValueError("the released set and the baseline must have the same cells.")
     entries = (
         Entry("in both", "agree_in"),
-        Entry("falsely in: released, not in the baseline", "falsely_in", "dots"),
-        Entry("falsely out: in the baseline, not released", "falsely_out", "rings"),
+        Entry("wrongly in: released, not on the map without privacy", "falsely_in", "dots"),
+        Entry("wrongly out: on the map without privacy, not released", "falsely_out", "rings"),
         Entry("in neither", "agree_out"),
     )
     classes = np.where(claimed, np.where(private, 0, 1), np.where(private, 2, 3))

@@ -96,17 +96,18 @@ def _asked(work: Workspace, wish: Wish) -> Wish:
     """Ask for the column of names, the colour and the width of a file."""
     name, key = Path(wish.path).name, f"{work.mark}_{wish.path}"
     names = [*_columns(wish.path), NONE]
+    st.markdown(f"**{plain(name)}**")
     column = st.selectbox(
-        f"Names of {plain(name)}",
+        "Names from its column",
         names,
         index=names.index(wish.column) if wish.column in names else len(names) - 1,
         format_func=lambda column: plain(column) if column else "no names",
         key=f"layer_column_{key}",
     )
     left, right = st.columns([1, 2], vertical_alignment="bottom")
-    picked = left.color_picker(f"Colour of {plain(name)}", wish.colour or INK, key=f"layer_colour_{key}")
+    picked = left.color_picker("Colour", wish.colour or INK, key=f"layer_colour_{key}")
     width = right.slider(
-        f"Width of {plain(name)} (pixels)", 0.0, WIDEST, wish.width, THINNEST, key=f"layer_width_{key}",
+        "Width (pixels)", 0.0, WIDEST, wish.width, THINNEST, key=f"layer_width_{key}",
         help="Of lines, or across dots. 0 is the usual width: 1.3 around areas, 1.8 for lines, 8 for dots.",
     )  # fmt: skip
     return Wish(wish.path, str(column), "" if picked == INK else str(picked), float(width))

@@ -41,7 +41,8 @@ def stopped(work: Workspace, found: Found) -> bool:
         + ("" if accepted else " Nothing has been drawn or charged."),
         icon=":material/front_hand:",
     )
-    if not accepted:
+    expected = found.choice.expected
+    if not accepted and expected is not None and expected.agreement is not None:
         st.markdown("**What helps.** Each button changes one choice and searches again.")
         with st.container(horizontal=True):
             for remedy in remedies(found.project.settings):

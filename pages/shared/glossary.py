@@ -40,8 +40,8 @@ TERMS: dict[str, Term] = {
         "number of records."
     ),
     "paths": Term(
-        "L", "paths", "Independent private draws of the whole map; each costs budget, and together they say "
-        "how often a hexagon lies inside."
+        "L", "paths", "Random private maps of one release, which together say how often a hexagon lies "
+        "inside; with some mechanisms each costs budget."
     ),
     "prior": Term(
         "", "prior", "What is assumed about the field before the data are seen: how similar neighbours are."

@@ -6,16 +6,18 @@ none of its releases. `python -m benchmarks.tour` makes the files again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
-from pages.shared.computing.jobs import Job
+from pages.data.previews import Preview, look_at
 from pages.tour.view import FILES, tour
 from workflow.bundle.published.view import Viewer
+from workflow.project.baseline import Baseline, fit_baseline
 from workflow.project.example import changed_settings
 from workflow.project.load import Project, load_project
 from workflow.search.stored import tuned_from
 from workflow.search.tuning import Tuned
+from workflow.settings.model import ReleaseSettings
 
 CITY, SEARCH = FILES / "files", FILES / "search.json"
 CHARGED = "Made beforehand on generated data, and charged to no account here."
@@ -23,21 +25,31 @@ CHARGED = "Made beforehand on generated data, and charged to no account here."
 
 @dataclass(frozen=True)
 class Finished:
-    """The example as a curator would have it after the last step."""
+    """The example as a curator would have it after the last step; its "private" year is invented too."""
 
     project: Project
     tuned: Tuned
     viewer: Viewer
+    private: Preview
+    reference: Preview
+    baseline: Baseline
 
 
-def example_job() -> Job[Finished]:
-    """Open the finished example in the background."""
-    return Job(_open)
+def finished_example() -> Finished:
+    """The example, read once and then kept: it is generated, so all sessions may share it."""
+    return _read(changed_settings(files=CITY))  # which puts its files back where they are gone
 
 
-def _open(report: Callable[[float, str], None]) -> Finished:
-    report(0.0, "Reading the invented city")
-    project = load_project(changed_settings(files=CITY), lambda share, text: report(0.5 * share, text))
+@lru_cache(maxsize=1)
+def _read(settings: ReleaseSettings) -> Finished:
+    project = load_project(settings)
+    assert settings.reference is not None
     tuned = tuned_from(project, SEARCH.read_text(encoding="utf-8"))
-    report(0.6, "Opening its release")
-    return Finished(project, tuned, tour().viewer)
+    return Finished(
+        project=project,
+        tuned=tuned,
+        viewer=tour().viewer,
+        private=look_at(settings.data),
+        reference=look_at(settings.reference, spread=True),
+        baseline=fit_baseline(project, tuned.result.model),
+    )

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared.session import workspace
 from pages.shared.steps import DATA, HELP, TOUR, VIEWER
 from pages.start import example_panel
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
-work = workspace.current()
 
 left, right = st.columns([3, 2], gap="large")
 with left:
@@ -23,7 +21,7 @@ with left:
     )
     if st.button("Take the two-minute tour", type="primary", icon=TOUR.icon):
         st.switch_page(TOUR.path)
-    example_panel.show(work)
+    example_panel.show()
 with right:
     before, after = st.columns(2)
     before.image(

@@ -36,8 +36,8 @@ def what_is_public(seen: Tour) -> None:
     st.markdown(
         f"This city is invented. Its flat sales of **{first} are published**, so anybody can draw where "
         f"flats sell for more than {plain(seen.threshold)}: the orange hexagons.  \n"
-        f"The **{plain(f'{seen.sales:,}')} sales of {last} are private**. May the city's planners still "
-        "learn from them?"
+        f"The **{plain(f'{seen.sales:,}')} sales of {last} within it are private**. May the city's planners "
+        "still learn from them?"
     )
     show(seen, "public")
 

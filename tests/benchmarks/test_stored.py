@@ -11,7 +11,11 @@ from studies.registry import RESULTS, STUDIES
 
 README = (Path(__file__).resolve().parents[2] / "benchmarks" / "README.md").read_text(encoding="utf-8")
 PRINTED = sorted(path.stem for path in RESULTS.glob("*.txt"))
-BY_THE_CLOCK = {"clicks", "redraw"}  # screens timed on the generated example: nothing is drawn at random
+BY_THE_CLOCK = {
+    "clicks",
+    "opening",
+    "redraw",
+}  # screens timed on the generated example: nothing is drawn at random
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "studies"])

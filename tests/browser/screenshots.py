@@ -24,6 +24,11 @@ from tests.browser.harness import (
 
 TALLEST = 2400  # pixels of a photograph
 DRAWN = 2.5  # seconds for WebGL to finish after the script has
+NARROW = 768  # pixels: up to here a telephone or tablet, whose side bar folds again once a screen is chosen
+TOUCHED = (
+    "Mozilla/5.0 (Linux; Android 14; Pixel 7) AppleWebKit/537.36 (KHTML, like Gecko) "
+    "Chrome/140.0.0.0 Mobile Safari/537.36"
+)
 
 
 def photograph(page: Page, target: Path, width: int) -> None:
@@ -39,7 +44,9 @@ def photograph(page: Page, target: Path, width: int) -> None:
 def walk(browser: Browser, app: RunningApp, folder: Path, theme: str, width: int) -> list[Path]:
     """One visit to every screen in one theme; the files written."""
     context = browser.new_context(
-        viewport={"width": width, "height": 800}, color_scheme="dark" if theme == "dark" else "light"
+        viewport={"width": width, "height": 800},
+        color_scheme="dark" if theme == "dark" else "light",
+        user_agent=TOUCHED if width <= NARROW else None,
     )
     context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()

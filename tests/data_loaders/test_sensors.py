@@ -168,6 +168,10 @@ def test_guesses_for_degrees() -> None:
             ("start longitude", "start latitude", "EPSG:4326", "ug/m3"),
         ),
         ("x,y,level", "12.5,41.9,60", ("x", "y", None, None)),
+        ("put;y_rd;x_rd;lood (mg/kg)", "A;487000,5;121000,5;80", ("x_rd", "y_rd", "EPSG:28992", "mg/kg")),
+        ("RDX,RDY,no2 (ppb)", "121000,487000,20", ("RDX", "RDY", "EPSG:28992", "ppb")),
+        ("x rd,y rd,no2 (ppb)", "121000,87000,20", ("x rd", "y rd", None, "ppb")),
+        ("NO_x,y_rd,ppm", "20,487000,1", (None, None, None, "ppm")),
         ("town,height", "Rome,170.5", (None, None, None, None)),
     ],
 )

@@ -8,24 +8,14 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.steps import LEDGER, PRIVACY, PUBLISH, RELEASE, VIEWER
-from pages.start import example_panel
-from pages.start.finished import example_job
 from pages.tour.view import tour
 from tests.pages.conftest import press, texts
-from tests.patience import HANG
 from workflow.bundle.published.shelf import shelf
 
 
 @pytest.fixture
-def opened(open_app: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    """The app after the click, the files being read before the screen is drawn again."""
-
-    def finished():
-        job = example_job()
-        assert job.wait(HANG)
-        return job
-
-    monkeypatch.setattr(example_panel, "example_job", finished)
+def opened(open_app: Callable[..., AppTest]) -> AppTest:
+    """The app after the click."""
     return press(open_app(), "Open the finished example")
 
 

@@ -19,7 +19,7 @@ def figures(app: AppTest) -> list[str]:
 
 def test_the_tour_is_told_in_five_steps(open_app: Callable[..., AppTest]) -> None:
     app = open_app(TOUR.path)
-    assert "11,925 sales of 2024 are private" in texts(app)
+    assert "11,925 sales of 2024 within it are private" in texts(app)
     press(app, "Next: What is new")
     assert "North Deep has become expensive" in texts(app)
     press(app, "Next: Who is protected")

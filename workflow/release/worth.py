@@ -39,7 +39,10 @@ def objections(expected: Expected | None, yardsticks: Yardsticks | None) -> tupl
         return ()
     said, agreement = [], expected.agreement
     if agreement is None:
-        return ("no agreement can be expected, because the map of the reference data has one side only",)
+        return (
+            "no agreement can be expected, as the map that it is tried on lies wholly on one side of the "
+            "threshold: take a threshold nearer to usual values",
+        )
     if not agreement >= LEAST_AGREEMENT:
         said.append(f"its expected agreement is {agreement:.3f}, below {LEAST_AGREEMENT:g}")
     if yardsticks is not None and agreement < yardsticks.one_colour:

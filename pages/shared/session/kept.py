@@ -11,7 +11,7 @@ from workflow.settings import field
 from workflow.words import quantity
 
 # What a reader of a release would be told anyway; no file, no column, nothing computed from private data.
-OF_THE_VALUES = ("threshold", "direction")
+OF_THE_VALUES = ("threshold", "direction", "centre", "clip")
 NAMES = (
     *OF_THE_VALUES, "bbox", "resolution", "crosses_date_line", "unit", "epsilon", "delta", "paths",
     "mechanisms", "priors", "objective", "quick",
@@ -60,6 +60,8 @@ def words_of(kept: dict[str, Any]) -> str:
     said = []
     if "threshold" in kept:
         said.append(f"the threshold {quantity(kept['threshold'], kept.get('value_unit', ''))}")
+    if "centre" in kept or "clip" in kept:
+        said.append("what is usual")
     if "bbox" in kept:
         said.append("the bounding box")
     if "resolution" in kept:

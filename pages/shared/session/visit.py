@@ -43,9 +43,8 @@ export default function ({ data, setStateValue }) {
   else window.removeEventListener("beforeunload", ask);
   if (data.loaded) {
     sessionStorage.setItem(MARK, data.kept || "data");
-  } else if (sessionStorage.getItem(MARK)) {
+  } else if (sessionStorage.getItem(MARK) && !data.lost) {  // it stays there: a page may be reloaded twice
     setStateValue("lost", sessionStorage.getItem(MARK));
-    sessionStorage.removeItem(MARK);
   }
   return () => window.removeEventListener("beforeunload", ask);
 }
@@ -63,6 +62,7 @@ def watch(work: Workspace) -> None:
                 "unsaved": work.at_risk,
                 "kept": kept.text_of(work),
                 "others": work.other_tab,
+                "lost": work.lost,
             },
             on_lost_change=lambda: None,
             on_others_change=lambda: None,
@@ -89,11 +89,12 @@ def say_what_was_lost(work: Workspace, screen: Screen) -> None:
     if not work.lost or work.private is not None or screen not in MAIN_PATH or st.query_params.get("release"):
         return
     said = kept.words_of(work.kept)
+    area = "" if "bbox" in work.kept else " Name an area file again."
     st.info(
         "This page was loaded anew, and private data are kept for one visit only, so the data "
         f"of before are gone: read them again{'' if screen == DATA else ' on the Data screen'}, or "
         "import the settings file (TOML) if you saved one."
         + " A release that had begun is finished all the same: the step Publish lists it."
-        + (f" Kept for data of the same kind: {plain(said)}. Name an area file again." if said else ""),
+        + (f" Kept for data of the same kind: {plain(said)}.{area}" if said else ""),
         icon=":material/history:",
     )

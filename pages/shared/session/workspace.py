@@ -20,7 +20,6 @@ from pages.release.releasing import new_session
 from pages.shared.computing.jobs import Job
 from pages.shared.server.uploads import PrivateFolder
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
-from pages.start.finished import Finished
 from pages.tour.view import is_shipped
 from workflow import words
 from workflow.bundle.published.view import Viewer
@@ -100,7 +99,6 @@ class Workspace:
     release_id: str | None = None
     explored: Explored | None = None
     budget_text: str | None = None
-    example_job: Job[Finished] | None = None
     download: Job[Fetched] | None = None
     lost: bool = False
     kept: dict[str, Any] = field(default_factory=dict)

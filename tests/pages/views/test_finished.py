@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,8 @@ import pytest
 from data_loaders import DEMO_SEED, write_demo
 from dpgp_core.mechanisms.registry import mechanism_of
 from pages.privacy.designs import BUDGETS
-from pages.start.finished import CITY, SEARCH, Finished, example_job
+from pages.start.finished import CITY, SEARCH, Finished, finished_example
 from pages.tour.view import BUNDLE, FILES, is_shipped, tour, viewer_of
-from tests.patience import HANG
 from workflow.bundle.published.shelf import shelf
 from workflow.errors import WorkflowError
 from workflow.ledger import LedgerError, open_ledger
@@ -29,9 +29,7 @@ from workflow.search.tuning import tune
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     with pytest.MonkeyPatch.context() as patch:  # a fixture of a module has no home of a test's own
         patch.setenv("HEXCURSION_HOME", str(tmp_path_factory.mktemp("home")))
-        job = example_job()
-        assert job.wait(HANG)
-        return job.result()
+        return finished_example()
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -45,9 +43,7 @@ def test_the_city_is_the_generated_one(tmp_path: Path) -> None:
 
 
 def test_opening_it_draws_and_charges_nothing() -> None:
-    job = example_job()
-    assert job.wait(HANG)
-    opened = job.result()
+    opened = finished_example()
     assert opened.project.settings.data.path.startswith(str(home()))
     assert shelf() == ()
     with pytest.raises(LedgerError):
@@ -57,6 +53,13 @@ def test_opening_it_draws_and_charges_nothing() -> None:
     assert viewer_of(name) is opened.viewer
     assert not is_shipped("fedcba9876543210")
     assert not is_shipped(None)
+
+
+def test_it_is_read_once_and_its_files_are_put_back() -> None:
+    opened = finished_example()
+    shutil.rmtree(Path(opened.project.settings.data.path).parent)
+    assert finished_example() is opened
+    assert Path(opened.project.settings.data.path).is_file()
 
 
 def test_it_says_that_it_is_generated(opened: Finished) -> None:

@@ -11,8 +11,11 @@ from workflow.settings.model import ReleaseSettings
 
 BEFORE = {
     "about": {"kind": "sensors", "value_name": "NO2", "value_unit": "ug/m3"},
-    "choices": {"threshold": 25.0, "direction": "below", "bbox": list(BOX), "epsilon": 0.5, "paths": 3},
-}
+    "choices": {
+        "threshold": 25.0, "direction": "below", "centre": 20.0, "clip": 15.0, "bbox": list(BOX),
+        "epsilon": 0.5, "paths": 3,
+    },
+}  # fmt: skip
 
 
 class Sensors(Workspace):
@@ -68,7 +71,8 @@ def test_the_question_comes_back_for_the_same_values_only() -> None:
         "below",
         0.5,
     )
-    assert "threshold" not in other.choices
+    assert (same.choices["centre"], same.choices["clip"]) == (20.0, 15.0)
+    assert not {"threshold", "centre", "clip"} & set(other.choices)
     assert (other.choices["epsilon"], other.choices["paths"]) == (2.0, 3)
-    assert words_of(kept) == "the threshold 25 ug/m3, the bounding box, ε 0.5"
+    assert words_of(kept) == "the threshold 25 ug/m3, what is usual, the bounding box, ε 0.5"
     assert words_of({}) == ""

@@ -29,7 +29,10 @@ def expected(agreement: float | None) -> Expected:
             None,
             0.1,
             0.9,
-            ("no agreement can be expected, because the map of the reference data has one side only",),
+            (
+                "no agreement can be expected, as the map that it is tried on lies wholly on one side of the "
+                "threshold: take a threshold nearer to usual values",
+            ),
         ),
     ],
 )

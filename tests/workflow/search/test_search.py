@@ -192,7 +192,8 @@ def test_an_agreement_that_is_undefined_is_said_so_and_stops_a_release(tuned: Tu
     expected = expected_of(project, chosen)  # type: ignore[arg-type]
     assert (expected.agreement, expected.area_error) == (None, None)
     assert objections(expected, Yardsticks(0.3)) == (
-        "no agreement can be expected, because the map of the reference data has one side only",
+        "no agreement can be expected, as the map that it is tried on lies wholly on one side of the "
+        "threshold: take a threshold nearer to usual values",
     )
     blind = replace(result.unconstrained, utility=replace(result.unconstrained.utility, holdout_iou=math.nan))
     assert math.isnan(replace(result, unconstrained=blind).iou_gap)

@@ -184,6 +184,7 @@ def _shape(domain: Domain, near: Surroundings) -> dict[str, Any]:
             [one.name, *_whole(placed(project([(one.longitude, one.latitude)], domain.crs)))]
             for one in _names(near)
         ],
+        "ownNames": len(near.own_names[:OWN_NAMES]),
     }
 
 

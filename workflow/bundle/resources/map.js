@@ -48,17 +48,20 @@
       else pen.lineTo(x, y);
     }
   };
-  // Names stand where no larger place's name does, more of them the nearer one looks.
+  // Names stand where no larger place's name does, more of them the nearer one looks; those of the curator's
+  // own areas give way by a line up or down.
   const names = () => {
     const ratio = window.devicePixelRatio || 1, high = 13 * ratio, taken = [];
     const most = Math.round((canvas.width * canvas.height) / (ratio * ratio * 26000)) + 2;
     pen.font = `600 ${high}px system-ui, sans-serif`;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
-    for (const [name, x0, y0] of data.names) {
-      const [x, y] = place(x0, y0), half = pen.measureText(name).width / 2 + 3 * ratio;
-      const out = x < half || y < high || x > canvas.width - half || y > canvas.height - high;
-      if (out || taken.some((t) => Math.abs(t[0] - x) < t[2] + half && Math.abs(t[1] - y) < 1.5 * high)) continue;
+    for (const [rank, [name, x0, y0]] of data.names.entries()) {
+      const [x, middle] = place(x0, y0), half = pen.measureText(name).width / 2 + 3 * ratio;
+      const y = (rank < data.ownNames ? [0, -1.5, 1.5] : [0]).map((lines) => middle + lines * high).find((at) =>
+        x >= half && at >= high && x <= canvas.width - half && at <= canvas.height - high &&
+        !taken.some((t) => Math.abs(t[0] - x) < t[2] + half && Math.abs(t[1] - at) < 1.5 * high));
+      if (y === undefined) continue;
       taken.push([x, y, half]);
       pen.lineWidth = 3.5 * ratio;
       pen.lineJoin = "round";
