@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -11,21 +9,14 @@ from pages.shared.steps import LEDGER, PRIVACY, PUBLISH, RELEASE, VIEWER
 from pages.start import example_panel
 from pages.start.finished import example_job
 from pages.tour.view import tour
-from tests.pages.conftest import press, texts
-from tests.patience import HANG
+from tests.pages.conftest import OpenApp, finished, press, texts
 from workflow.bundle.published.shelf import shelf
 
 
 @pytest.fixture
-def opened(open_app: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> AppTest:
+def opened(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The app after the click, the files being read before the screen is drawn again."""
-
-    def finished():
-        job = example_job()
-        assert job.wait(HANG)
-        return job
-
-    monkeypatch.setattr(example_panel, "example_job", finished)
+    monkeypatch.setattr(example_panel, "example_job", finished(example_job))
     return press(open_app(), "Open the finished example")
 
 
@@ -63,14 +54,14 @@ def test_the_viewer_shows_it_and_says_in_words_where_how_sure_and_who_is_protect
     assert "Not real data" in said
 
 
-def test_its_address_opens_it_after_a_reload(open_app: Callable[..., AppTest]) -> None:
+def test_its_address_opens_it_after_a_reload(open_app: OpenApp) -> None:
     app = open_app()
     app.query_params["release"] = tour().shelved.name
     assert "This is the finished example on generated data" in go(app, RELEASE.path)
     assert "Generated example of a change" in go(app, VIEWER.path)
 
 
-def test_an_empty_viewer_offers_it(open_app: Callable[..., AppTest]) -> None:
+def test_an_empty_viewer_offers_it(open_app: OpenApp) -> None:
     app = open_app(VIEWER.path)
     assert "Open a bundle file: whoever published" in texts(app)
     app.query_params["release"] = tour().shelved.name
