@@ -251,20 +251,3 @@ class DemoField:
         quarter = np.exp(-(((east - 0.5) / 3.2) ** 2 + ((north - 8.2) / 2.6) ** 2))
         fallen = np.exp(-(((east - 7.2) / 3.4) ** 2 + ((north - docks_north) / 2.8) ** 2))
         return np.asarray(before + 0.62 * quarter - 0.50 * fallen)
-
-    def price(self, lon: ArrayLike, lat: ArrayLike, year: int | None = None) -> Array:
-        """Evaluate the true field.
-
-        Parameters
-        ----------
-        lon, lat : (n,)
-            Degrees.
-        year : int, optional
-            The last year without it.
-
-        Returns
-        -------
-        (n,) float64
-            Median price in pounds.
-        """
-        return np.exp(self.log_price(lon, lat, year))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,14 +70,8 @@ def load_sales(
     postcodes: PostcodeTable | Source | Sequence[Source],
     *,
     segment: str = "all",
-    years: int | str | Iterable[int | str] | None = None,
-    districts: str | Iterable[str] | None = None,
-    counties: str | Iterable[str] | None = None,
-    property_types: str | Iterable[str] | None = None,
-    tenures: str | Iterable[str] | None = None,
-    new_build: bool | None = None,
-    categories: str | Iterable[str] | None = None,
     limits: Limits = LIMITS,
+    **filters: Any,
 ) -> tuple[Observations, LoadReport]:
     """Load sales from one or several Price Paid files, in the order in which they were published.
 
@@ -88,11 +82,11 @@ def load_sales(
     postcodes : PostcodeTable, Source or sequence of Source
         Where postcodes lie; a source is what `load_postcodes` accepts.
     segment : str
-        A name in SEGMENTS; the other filters narrow it further.
-    years, districts, counties, property_types, tenures, new_build, categories : optional
-        See `sales_filter`.
+        A name in SEGMENTS; the filters narrow it further.
     limits : Limits
         What may be unpacked.
+    **filters
+        What `sales_filter` takes beside the segment.
 
     Returns
     -------
@@ -113,16 +107,7 @@ def load_sales(
     could be two records. (An addition that the filters leave out replaces nothing: load one edition of a
     year, not two.)
     """
-    wanted = sales_filter(
-        segment,
-        years=years,
-        districts=districts,
-        counties=counties,
-        property_types=property_types,
-        tenures=tenures,
-        new_build=new_build,
-        categories=categories,
-    )
+    wanted = sales_filter(segment, **filters)
     sources = as_sources(price_paid)
     table = postcodes if isinstance(postcodes, PostcodeTable) else load_postcodes(postcodes, limits=limits)[0]
     name = ", ".join(source_name(source) for source in sources)

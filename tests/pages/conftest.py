@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.privacy import designs, trials
+from pages.privacy import (
+    coverage_panel,
+    designs,
+    own_design,
+    pilot_panel,
+    piloting,
+    search_panel,
+    solve_panel,
+    trials,
+    vary_panel,
+)
 from tests.patience import HANG
 from workflow.project.example import example_settings
 from workflow.settings import ReleaseSettings
 
+OpenApp = Callable[..., AppTest]
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -36,7 +48,7 @@ def _computations_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def open_app() -> Callable[..., AppTest]:
+def open_app() -> OpenApp:
     """Run the app once, on the start screen or on another one; nothing may have failed."""
 
     def opened(path: str | None = None, secrets: dict[str, object] | None = None) -> AppTest:
@@ -50,6 +62,31 @@ def open_app() -> Callable[..., AppTest]:
         return app
 
     return opened
+
+
+def finished(make: Callable[..., Any]) -> Callable[..., Any]:
+    """The same job, but over when the screen asks for it."""
+
+    def made(*arguments: Any) -> Any:
+        job = make(*arguments)
+        assert job.wait(HANG)
+        return job
+
+    return made
+
+
+@pytest.fixture
+def jobs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is computed beside the screen Privacy and utility is over when it asks."""
+    for module, name, make in (
+        (search_panel, "search_job", designs.search_job),
+        (solve_panel, "solve_job", trials.solve_job),
+        (vary_panel, "sweep_job", trials.sweep_job),
+        (own_design, "typed_job", trials.typed_job),
+        (coverage_panel, "coverage_job", trials.coverage_job),
+        (pilot_panel, "pilot_job", piloting.pilot_job),
+    ):
+        monkeypatch.setattr(module, name, finished(make))
 
 
 def texts(app: AppTest) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,11 +13,9 @@ from geo.context.surroundings import Place
 from pages.hexagons import own_layers, ways
 from pages.hexagons.ways import outline_file, place_words, take_outline
 from pages.shared.steps import DATA, HEXAGONS
-from tests.pages.conftest import press, texts
-from tests.pages.test_privacy import work_of
+from tests.pages.conftest import OpenApp, press, texts
+from tests.pages.data_steps import work_of
 from tests.workflow.bundle.test_areas import square
-
-OpenApp = Callable[..., AppTest]
 
 
 def at_hexagons(open_app: OpenApp) -> AppTest:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,11 +10,9 @@ from streamlit.testing.v1 import AppTest
 from pages.compare import view
 from pages.shared.session import workspace
 from pages.shared.steps import COMPARE
-from tests.pages.conftest import press, texts
+from tests.pages.conftest import OpenApp, press, texts
 from tests.pages.test_path import at_hexagons
 from tests.patience import HANG
-
-OpenApp = Callable[..., AppTest]
 
 
 @pytest.fixture(autouse=True)

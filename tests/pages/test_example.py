@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.steps import LEDGER, PRIVACY, PUBLISH, RELEASE, VIEWER
 from pages.tour.view import tour
-from tests.pages.conftest import press, texts
+from tests.pages.conftest import OpenApp, press, texts
 from workflow.bundle.published.shelf import shelf
 
 
 @pytest.fixture
-def opened(open_app: Callable[..., AppTest]) -> AppTest:
+def opened(open_app: OpenApp) -> AppTest:
     """The app after the click."""
     return press(open_app(), "Open the finished example")
 
@@ -53,14 +51,14 @@ def test_the_viewer_shows_it_and_says_in_words_where_how_sure_and_who_is_protect
     assert "Not real data" in said
 
 
-def test_its_address_opens_it_after_a_reload(open_app: Callable[..., AppTest]) -> None:
+def test_its_address_opens_it_after_a_reload(open_app: OpenApp) -> None:
     app = open_app()
     app.query_params["release"] = tour().shelved.name
     assert "This is the finished example on generated data" in go(app, RELEASE.path)
     assert "Generated example of a change" in go(app, VIEWER.path)
 
 
-def test_an_empty_viewer_offers_it(open_app: Callable[..., AppTest]) -> None:
+def test_an_empty_viewer_offers_it(open_app: OpenApp) -> None:
     app = open_app(VIEWER.path)
     assert "Open a bundle file: whoever published" in texts(app)
     app.query_params["release"] = tour().shelved.name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,13 +13,12 @@ from pages.privacy import ask, search_panel
 from pages.privacy.designs import search_job
 from pages.shared.computing.jobs import Job
 from pages.shared.session import workspace
-from tests.pages.conftest import press, texts
-from tests.pages.test_privacy import at_privacy, key_of, work_of
-from tests.patience import HANG
+from tests.pages.conftest import finished, press, texts
+from tests.pages.data_steps import work_of
+from tests.pages.privacy_steps import OpenApp, at_privacy, key_of
 from workflow.project.load import load_project
 from workflow.settings import ReleaseSettings
 
-OpenApp = Callable[..., AppTest]
 SPECTRAL = {"mechanisms": ("spectral-statistics",), "prior_mean": False, "delta": 1e-5}
 
 
@@ -31,9 +29,7 @@ def searches(monkeypatch: pytest.MonkeyPatch) -> list[ReleaseSettings]:
 
     def made(settings: ReleaseSettings, *more: Any) -> Job[Any]:
         asked.append(settings)
-        job = search_job(settings, *more)
-        assert job.wait(HANG)
-        return job
+        return finished(search_job)(settings, *more)
 
     monkeypatch.setattr(search_panel, "search_job", made)
     return asked

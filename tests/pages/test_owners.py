@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.session.workspace import Workspace
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
 from tests.data_loaders.workbooks import workbook
-from tests.pages.conftest import press, texts
+from tests.pages.conftest import OpenApp, press, texts
+from tests.pages.data_steps import work_of
 
-OpenApp = Callable[..., AppTest]
 ROWS = [["station", "lon", "lat", "no2"], *([f"S{k % 3}", 10 + k / 100, 50.02, 20.5 + k] for k in range(12))]
 TABLE = "\n".join(",".join(map(str, row)) for row in ROWS).encode()
 
@@ -22,12 +19,6 @@ def with_table(open_app: OpenApp, name: str = "town.csv", data: bytes = TABLE) -
     app.file_uploader(key="sensors_private_upload").set_value((name, data, "application/octet-stream")).run()
     assert not app.exception
     return app
-
-
-def work_of(app: AppTest) -> Workspace:
-    work = app.session_state["workspace"]
-    assert isinstance(work, Workspace)
-    return work
 
 
 def of(app: AppTest, start: str, kind: str = "selectbox") -> object:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.privacy import search_panel
-from pages.privacy.designs import search_job
 from pages.release import confirm
 from pages.shared.glossary import TERMS, label, tip
 from pages.shared.released.exploring import threshold_stops
@@ -24,24 +20,9 @@ from pages.shared.steps import (
     SCREENS,
     VIEWER,
 )
-from tests.pages.conftest import press, texts
-from tests.patience import HANG
+from tests.pages.conftest import OpenApp, press, texts
 from workflow.bundle.published.shelf import find_bundle
 from workflow.ledger import open_ledger
-from workflow.settings.model import ReleaseSettings
-
-
-@pytest.fixture
-def small_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A search that is over when the screen asks for it."""
-
-    def finished(settings: ReleaseSettings):
-        job = search_job(settings)
-        assert job.wait(HANG)
-        return job
-
-    monkeypatch.setattr(search_panel, "search_job", finished)
-    return
 
 
 def address_of(app: AppTest) -> str:
@@ -50,7 +31,7 @@ def address_of(app: AppTest) -> str:
     return value if isinstance(value, str) else value[0]
 
 
-def at_hexagons(open_app: Callable[..., AppTest], resolution: int = 6) -> AppTest:
+def at_hexagons(open_app: OpenApp, resolution: int = 6) -> AppTest:
     app = open_app(DATA.path)
     press(app, "Use the generated example")
     app.switch_page(HEXAGONS.path).run()
@@ -59,7 +40,7 @@ def at_hexagons(open_app: Callable[..., AppTest], resolution: int = 6) -> AppTes
     return app
 
 
-def at_release(open_app: Callable[..., AppTest]) -> AppTest:
+def at_release(open_app: OpenApp) -> AppTest:
     app = at_hexagons(open_app)
     app.switch_page(PRIVACY.path).run()
     press(app, "Search for the best design")
@@ -74,9 +55,7 @@ def release_now(app: AppTest) -> AppTest:
 
 
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.address)
-def test_a_fresh_session_meets_words_and_no_traceback_everywhere(
-    open_app: Callable[..., AppTest], screen
-) -> None:
+def test_a_fresh_session_meets_words_and_no_traceback_everywhere(open_app: OpenApp, screen) -> None:
     app = open_app(screen.path)
     assert app.title[0].value == screen.title
     assert screen.question in texts(app)
@@ -89,13 +68,11 @@ def test_a_fresh_session_meets_words_and_no_traceback_everywhere(
     (VIEWER, "Open a bundle file"),
     (PRIVACY, "First finish the step Data."),
 ])  # fmt: skip
-def test_an_early_visitor_is_told_what_comes_first(
-    open_app: Callable[..., AppTest], screen, sentence: str
-) -> None:
+def test_an_early_visitor_is_told_what_comes_first(open_app: OpenApp, screen, sentence: str) -> None:
     assert sentence in texts(open_app(screen.path))
 
 
-def test_the_example_is_said_to_be_generated_on_every_step(open_app: Callable[..., AppTest]) -> None:
+def test_the_example_is_said_to_be_generated_on_every_step(open_app: OpenApp) -> None:
     app = open_app(DATA.path)
     assert "generated data" not in texts(app)
     press(app, "Use the generated example")
@@ -105,7 +82,7 @@ def test_the_example_is_said_to_be_generated_on_every_step(open_app: Callable[..
 
 
 def test_what_was_decided_stays_in_sight_and_is_not_lost_by_going_back(
-    open_app: Callable[..., AppTest],
+    open_app: OpenApp,
 ) -> None:
     app = at_hexagons(open_app)
     decided = [element.value for element in app.sidebar.markdown]
@@ -117,14 +94,14 @@ def test_what_was_decided_stays_in_sight_and_is_not_lost_by_going_back(
     assert [element.value for element in app.sidebar.markdown] == decided
 
 
-def test_drop_reasons_are_sentences(open_app: Callable[..., AppTest]) -> None:
+def test_drop_reasons_are_sentences(open_app: OpenApp) -> None:
     app = press(open_app(DATA.path), "Use the generated example")
     assert "dropped: other property type." in texts(app)
     assert "dropped: postcode blank or malformed." in texts(app)
 
 
 def test_the_receipt_comes_first_and_one_submit_draws_once(
-    open_app: Callable[..., AppTest], small_search: None, monkeypatch: pytest.MonkeyPatch
+    open_app: OpenApp, jobs_at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draws = []
     real = confirm.release
@@ -155,9 +132,7 @@ def test_the_receipt_comes_first_and_one_submit_draws_once(
     assert ledger.verify() == []
 
 
-def test_exploring_a_release_leaves_the_ledger_as_it_is(
-    open_app: Callable[..., AppTest], small_search: None
-) -> None:
+def test_exploring_a_release_leaves_the_ledger_as_it_is(open_app: OpenApp, jobs_at_once: None) -> None:
     app = release_now(at_release(open_app))
     before = open_ledger(create=False).entries()
     said = set()
@@ -169,9 +144,7 @@ def test_exploring_a_release_leaves_the_ledger_as_it_is(
     assert open_ledger(create=False).entries() == before
 
 
-def test_a_reload_reopens_the_release_of_the_address(
-    open_app: Callable[..., AppTest], small_search: None
-) -> None:
+def test_a_reload_reopens_the_release_of_the_address(open_app: OpenApp, jobs_at_once: None) -> None:
     app = release_now(at_release(open_app))
     release_id = address_of(app)
     before = open_ledger(create=False).entries()
@@ -185,7 +158,7 @@ def test_a_reload_reopens_the_release_of_the_address(
 
 
 @pytest.mark.parametrize("address", ["../../etc/passwd", "0" * 16, "x"])
-def test_an_address_without_a_release_is_one_sentence(open_app: Callable[..., AppTest], address: str) -> None:
+def test_an_address_without_a_release_is_one_sentence(open_app: OpenApp, address: str) -> None:
     app = open_app()
     app.query_params["release"] = address
     app.switch_page(PUBLISH.path).run()
@@ -195,7 +168,7 @@ def test_an_address_without_a_release_is_one_sentence(open_app: Callable[..., Ap
     ]
 
 
-def test_changed_choices_ask_for_a_new_search(open_app: Callable[..., AppTest], small_search: None) -> None:
+def test_changed_choices_ask_for_a_new_search(open_app: OpenApp, jobs_at_once: None) -> None:
     app = at_hexagons(open_app)
     app.switch_page(PRIVACY.path).run()
     press(app, "Search for the best design")
@@ -214,7 +187,7 @@ def test_every_term_has_a_word_and_a_sentence() -> None:
         assert label(name)[0].isupper()
 
 
-def test_help_explains_every_term(open_app: Callable[..., AppTest]) -> None:
+def test_help_explains_every_term(open_app: OpenApp) -> None:
     app = open_app(HELP.path)
     shown = " ".join(str(value) for table in app.table for value in table.value.to_numpy().ravel())
     assert all(term.word in shown and term.meaning in shown for term in TERMS.values())

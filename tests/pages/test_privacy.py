@@ -2,83 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from threading import Event
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.hexagons.places import domain_of
-from pages.privacy import coverage_panel, own_design, pilot_panel, search_panel, solve_panel, vary_panel
-from pages.privacy.designs import search_job
+from pages.privacy import search_panel, solve_panel
 from pages.privacy.odds import attack_odds
-from pages.privacy.pilot_panel import WAYS
-from pages.privacy.piloting import pilot_job
-from pages.privacy.trials import coverage_job, solve_job, sweep_job, typed_job
 from pages.shared.computing.jobs import Job
-from pages.shared.session import aside, workspace
-from pages.shared.steps import DATA, PRIVACY, RELEASE
+from pages.shared.session import aside
+from pages.shared.steps import PRIVACY, RELEASE
 from tests.pages.conftest import insist, press, texts
-from tests.pages.data_steps import kind, upload
-from tests.pages.test_path import at_hexagons, release_now
+from tests.pages.data_steps import work_of
+from tests.pages.privacy_steps import OpenApp, at_privacy, key_of, release_all_the_same, searched
+from tests.pages.test_path import release_now
 from tests.patience import HANG
 from workflow.ledger import open_ledger
 from workflow.search.tuning import Tuned
 
-OpenApp = Callable[..., AppTest]
-
-
-def finished(make: Callable[..., Any]) -> Callable[..., Any]:
-    """The same job, but over when the screen asks for it."""
-
-    def made(*arguments: Any) -> Any:
-        job = make(*arguments)
-        assert job.wait(HANG)
-        return job
-
-    return made
-
-
-@pytest.fixture(autouse=True)
-def _jobs_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for module, name, make in (
-        (search_panel, "search_job", search_job),
-        (solve_panel, "solve_job", solve_job),
-        (vary_panel, "sweep_job", sweep_job),
-        (own_design, "typed_job", typed_job),
-        (coverage_panel, "coverage_job", coverage_job),
-    ):
-        monkeypatch.setattr(module, name, finished(make))
-    return
-
-
-def work_of(app: AppTest) -> workspace.Workspace:
-    work: workspace.Workspace = app.session_state[workspace.KEY]
-    return work
-
-
-def key_of(app: AppTest, name: str) -> str:
-    return f"{name}_{work_of(app).mark}"
-
-
-def at_privacy(open_app: OpenApp, resolution: int = 6, **choices: Any) -> AppTest:
-    app = at_hexagons(open_app, resolution)
-    # One mechanism and one prior: these tests are about the screen, and the free map is not always beaten.
-    plain = {"quick": True, "priors": ("car",), "mechanisms": ("posterior-sampling",)}
-    work_of(app).choose(**{**plain, **choices})
-    app.switch_page(PRIVACY.path).run()
-    assert not app.exception
-    return app
-
-
-def searched(open_app: OpenApp, resolution: int = 6, **choices: Any) -> AppTest:
-    return press(at_privacy(open_app, resolution, **choices), "Search for the best design")
-
-
-def release_all_the_same(app: AppTest) -> AppTest:
-    """On so few hexagons the map of the year before is as good: the release is stopped unless one insists."""
-    return insist(app.switch_page(RELEASE.path).run())
+pytestmark = pytest.mark.usefixtures("jobs_at_once")
 
 
 def want(app: AppTest, agreement: float) -> AppTest:
@@ -232,128 +175,6 @@ def test_who_chose_by_looking_says_so_and_the_receipt_too(open_app: OpenApp) -> 
     release_now(app)
     charge = next(entry for entry in open_ledger(create=False).entries() if entry.kind == "reserve")
     assert "not accounted" in str(charge)
-
-
-SENSORS = "lon,lat,no2 (ug/m3)\n" + "".join(
-    f"{2.0 + 0.01 * (i % 40)},{54.6 + 0.01 * (i // 40)},{20 + (i % 40) / 2}\n" for i in range(1600)
-)
-BOX = (2.0, 54.6, 2.4, 55.0)
-
-
-def without_reference(open_app: OpenApp) -> AppTest:
-    """Sensors alone, their box and their public scale."""
-    app = upload(kind(open_app(DATA.path), "sensors"), "sensors_private", "town.csv", SENSORS.encode())
-    press(app, "Read the data")
-    work = work_of(app)
-    work.choose(
-        bbox=BOX, region=None, resolution=6, threshold=30.0, centre=30.0, clip=12.0, epsilon=3.0, quick=True,
-        priors=("car",), mechanisms=("posterior-sampling",),
-    )  # fmt: skip
-    work.asked_domain, work.domain = (None, BOX, 6), domain_of(None, BOX, 6)
-    app.switch_page(PRIVACY.path).run()
-    assert not app.exception
-    return app
-
-
-def charges(kinds: str = "draw") -> int:
-    return sum(entry.kind == kinds for entry in open_ledger().entries())
-
-
-def test_without_reference_data_a_simulated_field_is_free(open_app: OpenApp) -> None:
-    app = press(without_reference(open_app), "Search for the best design")
-    assert "Measured on a simulated field" in texts(app)
-    assert charges() == 0
-
-
-def test_a_pilot_is_paid_for_once_and_the_search_goes_on_from_it(
-    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pilot_panel, "pilot_job", finished(pilot_job))
-    app = without_reference(open_app)
-    app.radio(key=key_of(app, "way")).set_value("pilot").run()
-    for _ in range(3):  # a redraw pays for nothing
-        app.run()
-    assert charges() == 0
-    assert "Search for the best design" not in [button.label for button in app.button]
-    press(app, "Pay for the pilot")
-    assert charges() == 1
-    assert "A pilot was paid for: ε 0.9" in " ".join(str(each.value) for each in app.info)
-    press(app, "Search for the best design")
-    assert "Measured on what the pilot showed" in texts(app)
-    table = next(table.value for table in app.table if "the design to release" in table.value.columns)
-    assert table["the design to release"].iloc[0] == "3"  # the pilot's share is in it
-    app.number_input(key=key_of(app, "threshold")).set_value(28.0).run()
-    press(app, "Search for the best design")  # another threshold reads the same pilot
-    assert charges() == 1
-    app.switch_page(RELEASE.path).run()
-    assert "private selection" in texts(app)
-    release_now(app)
-    account = open_ledger(create=False).accounts()[0]
-    assert len(account.charged) == 2
-    assert account.spent <= 3.0 * (1 + 1e-9)
-
-
-def test_a_range_is_chosen_privately_where_places_are_public_and_the_search_goes_on_from_it(
-    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pilot_panel, "pilot_job", finished(pilot_job))
-    app = without_reference(open_app)
-    assert list(app.radio(key=key_of(app, "way")).options) == [WAYS["simulated"], WAYS["pilot"]]
-    work_of(app).choose(places_public=True, mechanisms=("functional",))
-    app.run()
-    app.radio(key=key_of(app, "way")).set_value("range_choice").run()
-    assert charges() == 0
-    assert "spends 30% of ε 3 on choosing one of a few ranges" in texts(app)
-    work_of(app).choose(places_public=False)
-    app.run()  # whoever takes that back on the step Data finds the free way again
-    assert not app.exception
-    assert work_of(app).choices.get("range_choice") is None
-    work_of(app).choose(places_public=True)
-    app.run()
-    app.radio(key=key_of(app, "way")).set_value("range_choice").run()
-    press(app, "Pay for the choice")
-    assert charges() == 1
-    said = " ".join(str(each.value) for each in app.info)
-    assert "A private choice of range" in said
-    assert "was paid for: ε 0.9" in said
-    press(app, "Search for the best design")
-    assert "Measured on simulated fields of the chosen range" in texts(app)
-    app.switch_page(RELEASE.path).run()
-    release_now(app)
-    account = open_ledger(create=False).accounts()[0]
-    assert len(account.charged) == 2
-    assert account.spent <= 3.0 * (1 + 1e-9)
-
-
-def test_a_pilot_of_another_budget_is_said_not_to_fit(
-    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pilot_panel, "pilot_job", finished(pilot_job))
-    app = without_reference(open_app)
-    app.radio(key=key_of(app, "way")).set_value("pilot").run()
-    press(app, "Pay for the pilot")
-    app.select_slider(key=key_of(app, "epsilon")).set_value(1.0).run()
-    said = " ".join(str(warning.value) for warning in app.warning)
-    assert "put these back to use it, or pay for another one" in said
-    app.number_input(key=key_of(app, "pilot_total")).set_value(5.0).run()
-    app.select_slider(key=key_of(app, "epsilon")).set_value(3.0).run()
-    assert "Search for the best design" in [button.label for button in app.button]
-    assert charges() == 1
-
-
-def test_a_pilot_beyond_the_budget_is_refused_in_words_and_draws_nothing(
-    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pilot_panel, "pilot_job", finished(pilot_job))
-    app = without_reference(open_app)
-    app.radio(key=key_of(app, "way")).set_value("pilot").run()
-    press(app, "Pay for the pilot")
-    app.select_slider(key=key_of(app, "epsilon")).set_value(10.0).run()
-    press(app, "Pay for the pilot")  # the budget stands at 3, of which the first pilot took its share
-    assert "does not fit the point budget of epsilon 3" in " ".join(str(each.value) for each in app.error)
-    assert charges() == 1
-    app.select_slider(key=key_of(app, "epsilon")).set_value(5.0).run()
-    assert not app.error  # it was about other choices
 
 
 def test_a_cancel_leaves_at_once_even_where_the_computation_has_not_heard_of_it(

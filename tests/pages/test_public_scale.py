@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
-from streamlit.testing.v1 import AppTest
 
-from pages.privacy import search_panel
-from pages.privacy.designs import search_job
 from pages.shared.steps import PRIVACY
 from tests.pages.conftest import press, texts
-from tests.pages.test_privacy import finished, key_of, without_reference, work_of
+from tests.pages.data_steps import work_of
+from tests.pages.privacy_steps import OpenApp, key_of, without_reference
 
-OpenApp = Callable[..., AppTest]
 
-
-def test_what_is_usual_is_asked_for_in_the_datas_unit_before_a_search(
-    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search_panel, "search_job", finished(search_job))
+@pytest.mark.usefixtures("jobs_at_once")
+def test_what_is_usual_is_asked_for_in_the_datas_unit_before_a_search(open_app: OpenApp) -> None:
     app = without_reference(open_app)
     work_of(app).choose(centre=None, clip=None)
     app.switch_page("pages/data/page.py").run()

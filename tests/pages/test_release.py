@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -16,9 +15,9 @@ from pages.release.releasing import budget_state, plan, release
 from pages.release.stop_panel import remedies
 from pages.shared.session.workspace import Workspace
 from pages.shared.steps import PRIVACY, PUBLISH, RELEASE
-from tests.pages.conftest import insist, press, texts
-from tests.pages.test_path import at_release, release_now, small_search
-from tests.pages.test_privacy import work_of
+from tests.pages.conftest import OpenApp, insist, press, texts
+from tests.pages.data_steps import work_of
+from tests.pages.test_path import at_release, release_now
 from tests.patience import HANG
 from tests.town import Town
 from workflow.bundle import read_bundle
@@ -27,9 +26,6 @@ from workflow.ledger import open_ledger
 from workflow.ledger.unreleased import Unreleased
 from workflow.project.load import Project
 from workflow.search.tuning import Tuned
-
-OpenApp = Callable[..., AppTest]
-__all__ = ["small_search"]
 
 
 class Seen:
@@ -79,7 +75,7 @@ def test_two_clicks_at_once_are_one_release_also_where_the_first_one_fails(
     assert (work.session == token) is not fails  # what broke off is not tried again by itself
 
 
-def test_the_same_plan_once_more_is_the_release_that_exists(open_app: OpenApp, small_search: None) -> None:
+def test_the_same_plan_once_more_is_the_release_that_exists(open_app: OpenApp, jobs_at_once: None) -> None:
     app = release_now(at_release(open_app))
     before = open_ledger(create=False).entries()
     press(app, "Plan another release of these data")
@@ -103,7 +99,7 @@ def poor(app: AppTest, agreement: float) -> AppTest:
     return app.run()
 
 
-def test_a_poor_map_is_stopped_until_somebody_chooses_it(open_app: OpenApp, small_search: None) -> None:
+def test_a_poor_map_is_stopped_until_somebody_chooses_it(open_app: OpenApp, jobs_at_once: None) -> None:
     app = poor(at_release(open_app), 0.31)
     assert "its expected agreement is 0.310, below 0.5" in texts(app)
     labels = [button.label for button in app.button]
@@ -120,7 +116,7 @@ def test_a_poor_map_is_stopped_until_somebody_chooses_it(open_app: OpenApp, smal
 
 @pytest.mark.slow
 @pytest.mark.slow
-def test_a_remedy_changes_one_choice_and_searches_again(open_app: OpenApp, small_search: None) -> None:
+def test_a_remedy_changes_one_choice_and_searches_again(open_app: OpenApp, jobs_at_once: None) -> None:
     app = poor(at_release(open_app), 0.31)
     press(app, "Larger budget, ε 2")
     work = work_of(app)
@@ -134,7 +130,7 @@ def test_a_remedy_changes_one_choice_and_searches_again(open_app: OpenApp, small
 
 @pytest.mark.slow
 @pytest.mark.slow
-def test_coarser_hexagons_are_one_click(open_app: OpenApp, small_search: None) -> None:
+def test_coarser_hexagons_are_one_click(open_app: OpenApp, jobs_at_once: None) -> None:
     app = poor(at_release(open_app), 0.31)
     cells = work_of(app).domain.size  # type: ignore[union-attr]
     press(app, "Coarser hexagons")
@@ -153,7 +149,7 @@ def test_remedies_are_only_what_is_not_chosen_yet(town: Town) -> None:
     assert [remedy.name for remedy in remedies(used)] == ["mechanisms"]
 
 
-def test_the_check_asks_and_takes_no_answer_for_granted(open_app: OpenApp, small_search: None) -> None:
+def test_the_check_asks_and_takes_no_answer_for_granted(open_app: OpenApp, jobs_at_once: None) -> None:
     app = at_release(open_app)
     assert "Nobody can tell: the plan does not say" in texts(app)
     mark = work_of(app).mark
@@ -180,7 +176,7 @@ def test_the_check_asks_and_takes_no_answer_for_granted(open_app: OpenApp, small
 @pytest.mark.slow
 @pytest.mark.slow
 def test_looked_is_ticked_once_the_baseline_was_shown_and_the_design_changed(
-    open_app: OpenApp, small_search: None
+    open_app: OpenApp, jobs_at_once: None
 ) -> None:
     app = release_now(at_release(open_app))
     press(app, "Plan another release of these data")

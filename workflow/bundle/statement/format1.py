@@ -72,14 +72,17 @@ def upgraded(statement: Any) -> dict[str, Any]:
 def _design(raw: dict[str, Any]) -> tuple[dict[str, Any], bool]:
     """The mechanism's own fields, and whether its release is one of a Gaussian mechanism."""
     try:
-        known = {item.name for item in fields(mechanism_named(raw["mechanism"]).design_type)}
+        mechanism = mechanism_named(raw["mechanism"])
     except DesignError as error:
         raise BundleError(f"The privacy statement describes an impossible design: {error}") from error
+    known = {item.name for item in fields(mechanism.design_type)}
     own = {name: value for name, value in raw.items() if name in known or name == "mechanism"}
     strange = [name for name in set(raw) - set(own) - set(_PADDED) if raw[name]]
     if strange:
         raise BundleError("The privacy statement describes a design that is none of its mechanism.")
-    return own, raw["mechanism"] == "noisy-cell-statistics" or raw["scale"] == 0.0
+    # Version 1 knows two mechanisms. One adds Gaussian noise and draws its paths from that; the other draws
+    # from the posterior, which is Gaussian noise where no scale widens it.
+    return own, mechanism.free_paths or raw["scale"] == 0.0
 
 
 def _checked_mu(protection: dict[str, Any], gaussian: bool) -> float | None:

@@ -1,0 +1,105 @@
+"""A curator without reference data: a free simulated field, a paid pilot, a private choice of the range."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.privacy.pilot_panel import WAYS
+from pages.shared.steps import RELEASE
+from tests.pages.conftest import press, texts
+from tests.pages.data_steps import work_of
+from tests.pages.privacy_steps import OpenApp, charges, key_of, without_reference
+from tests.pages.test_path import release_now
+from workflow.ledger import open_ledger
+
+pytestmark = pytest.mark.usefixtures("jobs_at_once")
+
+
+def release_within_three(app: AppTest) -> None:
+    """Release: beside what was paid for before it is a second charge, and both together cost at most ε 3."""
+    release_now(app)
+    account = open_ledger(create=False).accounts()[0]
+    assert len(account.charged) == 2
+    assert account.spent <= 3.0 * (1 + 1e-9)
+
+
+def test_without_reference_data_a_simulated_field_is_free(open_app: OpenApp) -> None:
+    app = press(without_reference(open_app), "Search for the best design")
+    assert "Measured on a simulated field" in texts(app)
+    assert charges() == 0
+
+
+def test_a_pilot_is_paid_for_once_and_the_search_goes_on_from_it(open_app: OpenApp) -> None:
+    app = without_reference(open_app)
+    app.radio(key=key_of(app, "way")).set_value("pilot").run()
+    for _ in range(3):  # a redraw pays for nothing
+        app.run()
+    assert charges() == 0
+    assert "Search for the best design" not in [button.label for button in app.button]
+    press(app, "Pay for the pilot")
+    assert charges() == 1
+    assert "A pilot was paid for: ε 0.9" in " ".join(str(each.value) for each in app.info)
+    press(app, "Search for the best design")
+    assert "Measured on what the pilot showed" in texts(app)
+    table = next(table.value for table in app.table if "the design to release" in table.value.columns)
+    assert table["the design to release"].iloc[0] == "3"  # the pilot's share is in it
+    app.number_input(key=key_of(app, "threshold")).set_value(28.0).run()
+    press(app, "Search for the best design")  # another threshold reads the same pilot
+    assert charges() == 1
+    app.switch_page(RELEASE.path).run()
+    assert "private selection" in texts(app)
+    release_within_three(app)
+
+
+def test_a_range_is_chosen_privately_where_places_are_public(
+    open_app: OpenApp,
+) -> None:
+    app = without_reference(open_app)
+    assert list(app.radio(key=key_of(app, "way")).options) == [WAYS["simulated"], WAYS["pilot"]]
+    work_of(app).choose(places_public=True, mechanisms=("functional",))
+    app.run()
+    app.radio(key=key_of(app, "way")).set_value("range_choice").run()
+    assert charges() == 0
+    assert "spends 30% of ε 3 on choosing one of a few ranges" in texts(app)
+    work_of(app).choose(places_public=False)
+    app.run()  # whoever takes that back on the step Data finds the free way again
+    assert not app.exception
+    assert work_of(app).choices.get("range_choice") is None
+    work_of(app).choose(places_public=True)
+    app.run()
+    app.radio(key=key_of(app, "way")).set_value("range_choice").run()
+    press(app, "Pay for the choice")
+    assert charges() == 1
+    said = " ".join(str(each.value) for each in app.info)
+    assert "A private choice of range" in said
+    assert "was paid for: ε 0.9" in said
+    press(app, "Search for the best design")
+    assert "Measured on simulated fields of the chosen range" in texts(app)
+    app.switch_page(RELEASE.path).run()
+    release_within_three(app)
+
+
+def test_a_pilot_of_another_budget_is_said_not_to_fit(open_app: OpenApp) -> None:
+    app = without_reference(open_app)
+    app.radio(key=key_of(app, "way")).set_value("pilot").run()
+    press(app, "Pay for the pilot")
+    app.select_slider(key=key_of(app, "epsilon")).set_value(1.0).run()
+    said = " ".join(str(warning.value) for warning in app.warning)
+    assert "put these back to use it, or pay for another one" in said
+    app.number_input(key=key_of(app, "pilot_total")).set_value(5.0).run()
+    app.select_slider(key=key_of(app, "epsilon")).set_value(3.0).run()
+    assert "Search for the best design" in [button.label for button in app.button]
+    assert charges() == 1
+
+
+def test_a_pilot_beyond_the_budget_is_refused_in_words_and_draws_nothing(open_app: OpenApp) -> None:
+    app = without_reference(open_app)
+    app.radio(key=key_of(app, "way")).set_value("pilot").run()
+    press(app, "Pay for the pilot")
+    app.select_slider(key=key_of(app, "epsilon")).set_value(10.0).run()
+    press(app, "Pay for the pilot")  # the budget stands at 3, of which the first pilot took its share
+    assert "does not fit the point budget of epsilon 3" in " ".join(str(each.value) for each in app.error)
+    assert charges() == 1
+    app.select_slider(key=key_of(app, "epsilon")).set_value(5.0).run()
+    assert not app.error  # it was about other choices
