@@ -99,5 +99,5 @@ def test_a_column_of_plain_numbers_reads_as_one_with_odd_entries_does() -> None:
 
 def test_points_at_an_end_and_what_only_looks_plain() -> None:
     assert [parsed(entry) for entry in ("1.", "-.5", "-0")] == [1.0, -0.5, 0.0]
-    for entry in ("1-2", "1.2.3", "--1", ".", "-."):
+    for entry in ("1-2", "1.2.3", "--1", ".", "-.", "1e0001"):
         assert math.isnan(parsed(entry))
