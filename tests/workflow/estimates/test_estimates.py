@@ -187,6 +187,22 @@ def test_a_large_file_is_announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     )
 
 
+def test_a_file_that_will_be_kept_is_announced_with_what_follows_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, town: Town
+) -> None:
+    monkeypatch.setattr(model, "measured", lambda: STORED)
+    monkeypatch.setattr(words, "own_speed", lambda: 1.0)
+    monkeypatch.delenv("HEXCURSION_READ_BEFORE", raising=False)
+    large = tmp_path / "large.csv"
+    with large.open("wb") as file:
+        file.truncate(100_000_000)
+    source = replace(town.settings().data, path=str(large), postcodes=None)
+    assert words.expected_reading(source, source) == (
+        "Expected where nothing else runs: about 2 min and 320 MB of memory for reading the data for the "
+        "first time; a second look is quicker."
+    )
+
+
 def test_the_command_line_says_it_and_refuses(
     town: Town, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
