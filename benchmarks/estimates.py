@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cells import RECORDS, SEED, settings_of
-from benchmarks.rows import write_postcodes, write_sales
+from benchmarks.rows import Held, write_postcodes, write_sales
+from studies.registry import STUDIES
 from workflow.estimates.asked import asked_of
 from workflow.estimates.machine import speed
 from workflow.estimates.model import FIRST, LAST, MEASURED, MEMORY, Asked, at, search_estimate
@@ -39,7 +40,7 @@ FITTED = 300, 1_000, 3_000, 10_000  # hexagons of quick searches
 FULL_AT = 1_000
 DENSE = 700, 1_400  # of quick searches with a dense prior
 DENSE_PRIOR = "exponential"
-READ = 200_000, 1_000_000  # sales
+READ = 200_000, 2_000_000  # sales
 CHECKED = (("quick", 600, ""), ("quick", 1_800, ""), ("quick", 5_000, ""), ("full", 600, ""))
 
 
@@ -131,7 +132,12 @@ def store(
             "held": _table(dense, lambda run: run["peak"] - at(memory, run["cells"], (0.0, 1.0))),
         },
         "reading": reading,
+        "studies": json.loads(MEASURED.read_text(encoding="utf-8"))["studies"],
     }
+    _store(stored)
+
+
+def _store(stored: dict[str, Any]) -> None:
     MEASURED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
 
 
@@ -163,11 +169,38 @@ def _reading() -> dict[str, float]:
     return {name: round(value, 3) for name, value in line.items()}
 
 
+def _studies() -> dict[str, list[float]]:
+    """What the quick run of each study takes, and the megabytes of its process at most."""
+    found = {}
+    for name in STUDIES:
+        command = [sys.executable, "-m", "benchmarks.estimates", "--study", name]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        run = json.loads(done.stdout.splitlines()[-1])
+        print(f"study {name}: {run}", flush=True)
+        found[name] = [round(run["seconds"] / run["speed"], 1), round(run["peak"])]
+    return found
+
+
+def _study(name: str) -> None:
+    before, start = speed(), _spent()
+    STUDIES[name].quick(None)
+    spent = _spent() - start
+    peak = max(_peak(), resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+    print(json.dumps({"seconds": spent, "peak": peak, "speed": min(before, speed())}))
+
+
+def _spent() -> float:
+    """CPU seconds of this process and of those it has waited for."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
 def _read(sales: str, postcodes: str) -> None:
-    before, start = speed(), time.process_time()
+    held, before = Held(), speed()
+    start = time.process_time()
     load_source(SourceSettings(sales, postcodes=postcodes, segment="standard"))
     spent = time.process_time() - start
-    print(json.dumps({"seconds": spent, "peak": _peak(), "speed": min(before, speed())}))
+    print(json.dumps({"seconds": spent, "peak": held.most, "speed": min(before, speed())}))
 
 
 def _said(kind: str, run: dict[str, Any]) -> dict[str, Any]:
@@ -183,14 +216,26 @@ def _said(kind: str, run: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="hold the stored estimates against new runs")
+    parser.add_argument("--reading", action="store_true", help="fit anew what reading takes, and that alone")
+    parser.add_argument("--studies", action="store_true", help="measure quick studies, and nothing else")
+    parser.add_argument("--study", help=argparse.SUPPRESS)
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
     parser.add_argument("--read", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.read:
         _read(*asked.read)
         return
+    if asked.study:
+        _study(asked.study)
+        return
+    if asked.studies:
+        _store(json.loads(MEASURED.read_text(encoding="utf-8")) | {"studies": _studies()})
+        return
     if asked.measure:
         _measure(asked.measure[0], int(asked.measure[1]), asked.measure[2])
+        return
+    if asked.reading:
+        _store(json.loads(MEASURED.read_text(encoding="utf-8")) | {"reading": _reading()})
         return
     if not asked.check:
         _fit()

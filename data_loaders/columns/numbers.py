@@ -16,7 +16,6 @@ from data_loaders.files.csvstream import mask
 Decimal: TypeAlias = Literal[".", ","]
 MISSING = ("", "na", "n/a", "nan", "null", "none", "nil", "-", "--", "#n/a", "-999", "-9999", "-99999")
 _PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
-_SIMPLE = r"^-?[0-9]+(\.[0-9]+)?$"
 _GROUPED = {
     ".": r"^[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?$|^[+-]?[0-9]{1,3}([ '’  ][0-9]{3})+(\.[0-9]+)?$",
     ",": r"^[+-]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?$|^[+-]?[0-9]{1,3}([ '’  ][0-9]{3})+(,[0-9]+)?$",
@@ -65,9 +64,12 @@ def parse_numbers(
     Numbers
         Anything else that is not a plain number, and anything not finite, is NaN.
     """
-    absent = pc.is_in(pc.utf8_lower(column), value_set=pa.array(missing, pa.string()))
-    if decimal == "." and _all_simple(column):  # as most files have it: nothing to find out about any entry
-        return Numbers(_values(pc.if_else(absent, pa.scalar(None, pa.string()), column)), mask(absent), 0)
+    codes = pa.array(missing, pa.string())
+    simple = _all_simple(column) if decimal == "." else None
+    if simple is not None:  # as most files have it: nothing to find out about any entry
+        absent = mask(pc.is_in(column, value_set=codes))
+        return Numbers(np.where(absent | ~np.isfinite(simple), np.nan, simple), absent, 0)
+    absent = pc.is_in(pc.utf8_lower(column), value_set=codes)
     grouped = pc.match_substring_regex(column, _GROUPED[decimal])
     count = (pc.sum(grouped).as_py() or 0) if grouping else 0
     plain = column
@@ -82,10 +84,14 @@ def parse_numbers(
     return Numbers(_values(digits), mask(absent), int(count))
 
 
-def _all_simple(column: Any) -> bool:
-    """Whether every entry is digits, with a minus and a decimal point at most."""
-    whole = pc.all(pc.ascii_is_decimal(column)).as_py()
-    return bool(whole or pc.all(pc.match_substring_regex(column, _SIMPLE)).as_py())
+def _all_simple(column: Any) -> NDArray[np.float64] | None:
+    """(n,) numbers where every entry is a number of digits, minus and decimal point alone; else None."""
+    if pc.any(pc.not_equal(pc.ascii_trim(column, characters="0123456789.-"), "")).as_py():
+        return None
+    try:
+        return np.asarray(pc.cast(column, pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    except pa.ArrowInvalid:  # "" or "-"
+        return None
 
 
 def _values(digits: Any) -> NDArray[np.float64]:

@@ -79,6 +79,20 @@ class SalesFilter:
     new_build: bool | None = None
     categories: frozenset[str] | None = None
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """Fields of a row that decide whether it is kept."""
+        asked = {
+            "date": self.years,
+            "district": self.districts,
+            "county": self.counties,
+            "property_type": self.property_types,
+            "tenure": self.tenures,
+            "new_build": self.new_build,
+            "category": self.categories,
+        }
+        return frozenset(field for field, given in asked.items() if given is not None)
+
 
 def sales_filter(
     segment: str = "all",

@@ -136,8 +136,9 @@ class Domain:
             raise DomainError(f"longitudes and latitudes must be equally long, got {x.size} and {y.size}.")
         index = np.full(x.size, -1, dtype=np.int64)
         usable = np.flatnonzero((np.abs(x) <= 180.0) & (np.abs(y) <= 90.0))  # False for NaN and inf
-        found = hexagons.cells_at(x[usable], y[usable], self.resolution)
-        index[usable] = [self._position.get(cell, -1) for cell in found]
+        found = hexagons.numbers_at(x[usable], y[usable], self.resolution)
+        at = np.minimum(np.searchsorted(self._numbers, found), self.size - 1)
+        index[usable] = np.where(self._numbers[at] == found, at, -1)
         return index
 
     def locate_uncertain(
@@ -206,6 +207,11 @@ class Domain:
         centres = np.vstack([self.centres, project(hexagons.centres(padding), self.crs)])
         adjacency = hexagons.adjacency((*self.cells, *padding))
         return centres, adjacency, inside, _spacing(centres, adjacency, self.resolution)
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.uint64]:
+        """(N,) increasing: names of one length are in the order of the numbers that they spell."""
+        return hexagons.as_integers(self.cells)
 
     @cached_property
     def _position(self) -> dict[str, int]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import h3
 import numpy as np
+from h3.api import basic_int
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -127,6 +128,24 @@ def average_spacing(resolution: int) -> float:
         Metres.
     """
     return float(h3.average_hexagon_edge_length(resolution, unit="m")) * math.sqrt(3.0)
+
+
+def numbers_at(lon: NDArray[np.float64], lat: NDArray[np.float64], resolution: int) -> NDArray[np.uint64]:
+    """Find the number of the cell of each point, as `as_integers` gives it; half the time of its name.
+
+    Parameters
+    ----------
+    lon, lat : (n,) float64
+        Finite degrees.
+    resolution : int
+
+    Returns
+    -------
+    (n,) uint64
+    """
+    find = basic_int.latlng_to_cell
+    found = (find(y, x, resolution) for x, y in zip(lon.tolist(), lat.tolist(), strict=True))
+    return np.fromiter(found, np.uint64, lon.size)
 
 
 def cells_at(lon: NDArray[np.float64], lat: NDArray[np.float64], resolution: int) -> list[str]:

@@ -19,6 +19,7 @@ from pages.shared.session import workspace
 from pages.shared.session.kept import give_back
 from pages.start.finished import CITY
 from workflow.errors import WorkflowError
+from workflow.estimates.words import expected_reading
 from workflow.project.example import changed_settings
 
 KINDS = {
@@ -120,6 +121,8 @@ else:
     if kind == "sales":
         public_data.show(work)
     asked = ask_sales(work) if kind == "sales" else ask_sensors(work)
+    if asked is not None and (said := expected_reading(*asked.files)) is not None:
+        st.caption(f":material/schedule: {plain(said)}")
     pressed = st.button("Read the data", type="primary", icon=":material/file_open:", disabled=asked is None)
     if pressed and asked is not None:
         use_sources(asked)

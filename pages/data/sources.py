@@ -29,6 +29,11 @@ class Sources:
 
     choices: dict[str, Any]
 
+    @property
+    def files(self) -> tuple[SourceSettings, ...]:
+        """What will be read, one after the other."""
+        return tuple(self.choices[name] for name in ("data", "reference") if name in self.choices)
+
 
 def ask_sales(work: Workspace) -> Sources | None:
     """Ask for Price Paid files and a postcode lookup; None until enough is named."""

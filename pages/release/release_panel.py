@@ -12,6 +12,7 @@ from pages.shared.plain_text import plain
 from pages.shared.released.receipt import receipt_lines
 from pages.shared.session.workspace import Found, Workspace
 from workflow.errors import WorkflowError
+from workflow.estimates.words import expected_release
 
 
 def show(work: Workspace, found: Found) -> None:
@@ -35,6 +36,8 @@ def show(work: Workspace, found: Found) -> None:
     with right:
         st.header("The decision", anchor=False)
         _budget(budget)
+        if (said := expected_release(found.project)) is not None:
+            st.caption(f":material/schedule: {plain(said)}")
         _form(work, found, budget)
         check_panel.show(work, found, planned)
     if work.finished:

@@ -21,6 +21,7 @@ from studies.paper_map import PaperMap, map_svg, paper_maps
 from studies.registry import RESULTS, STUDIES, Study, audit_job, study_job
 from studies.tables import StudyResult, StudyTable, load_result
 from workflow.errors import WorkflowError
+from workflow.estimates.words import expected_study
 
 PLOT = 240  # pixels of a plot's height; its legend stands below and takes its own room
 TICKS = 7  # about so many to an axis
@@ -229,6 +230,8 @@ if study.name == "audit":
 stored, here = st.tabs(["Stored figures, full size", "Run it here, reduced size"])
 with here:  # before the stored figures, which take their time: a click is answered at once
     st.caption("Under a minute on an idle machine, with fewer repetitions; simulated data only.")
+    if (said := expected_study(study.name)) is not None:
+        st.caption(f":material/schedule: {plain(said)}")
     run_here(f"study_{study.name}", "Run the study", "Cancel the study", study_job, study.name)
 with stored:
     show_stored(study)

@@ -95,3 +95,9 @@ def test_a_column_of_plain_numbers_reads_as_one_with_odd_entries_does() -> None:
     assert odd.missing[:6].tolist() == plain.missing.tolist()
     np.testing.assert_array_equal(odd.value[:6], plain.value)
     assert math.isnan(parsed("9" * 400))
+
+
+def test_points_at_an_end_and_what_only_looks_plain() -> None:
+    assert [parsed(entry) for entry in ("1.", "-.5", "-0")] == [1.0, -0.5, 0.0]
+    for entry in ("1-2", "1.2.3", "--1", ".", "-.", "1e0001"):
+        assert math.isnan(parsed(entry))

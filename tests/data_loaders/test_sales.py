@@ -170,6 +170,27 @@ def test_one_sale_is_one_record_however_often_it_is_listed() -> None:
     assert sum(reasons(report).values()) == 4
 
 
+def test_a_sale_is_known_again_beside_longer_identifiers_and_by_its_last_letter() -> None:
+    alone = sales_file(sale("AB12", "100"), sale("AB13", "150"))
+    beside = sales_file(sale("AB12", "110"), sale("0123456789ABCDEF0123456789ABCDEF", "200"))
+    odd = sales_file(sale("0123456789ABCDEF0123456789ABCDEG", "300"), sale("AB12", "120"))
+    made = load_sales([alone, beside, odd], TABLE)[0]
+    assert sorted(made.value.tolist()) == [120.0, 150.0, 200.0, 300.0]
+
+
+@pytest.mark.parametrize("field", ["district", "county", "kind", "tenure", "new", "category"])
+def test_every_filter_reads_its_own_column(field: str) -> None:
+    """Columns that no filter asks for are not read at all."""
+    asked = {
+        "district": ("districts", "CAMDEN"), "county": ("counties", "KENT"), "kind": ("property_types", "T"),
+        "tenure": ("tenures", "F"), "new": ("new_build", "Y"), "category": ("categories", "B"),
+    }  # fmt: skip
+    name, other = asked[field]
+    data = sales_file(sale(1, "100"), sale(2, "200", **{field: other}))  # type: ignore[arg-type]
+    assert values(data, **{name: True if field == "new" else other}) == [200.0]
+    assert values(data) == [100.0, 200.0]
+
+
 def test_changes_and_deletions_of_a_monthly_file_apply_to_what_came_before() -> None:
     year = sales_file(sale(1, "100"), sale(2, "200"), sale(3, "300"), sale(4, "400"))
     month = sales_file(

@@ -52,6 +52,22 @@ def test_price_paid_files_are_named_by_path(open_app: OpenApp, example: ReleaseS
     assert work_of(app).choices["data"].path == example.data.path
 
 
+def test_a_large_file_is_announced_before_it_is_read(
+    open_app: OpenApp, example: ReleaseSettings, tmp_path: Path
+) -> None:
+    large = tmp_path / "pp-complete.csv"
+    with large.open("wb") as file:
+        file.truncate(40_000_000_000)  # takes no room
+    app = kind(open_app(DATA.path), "sales")
+    app.segmented_control(key="sales_where").set_value("path").run()
+    named(app, "sales_private", example.data.path)
+    named(app, "sales_postcodes", example.data.postcodes)
+    assert "Expected where nothing else runs" not in texts(app)
+    named(app, "sales_private", large)
+    assert "of memory for reading the data for the first time; a second look is quicker." in texts(app)
+    assert work_of(app).private is None
+
+
 def zipped(*tables: tuple[str, str]) -> bytes:
     held = io.BytesIO()
     with zipfile.ZipFile(held, "w") as archive:

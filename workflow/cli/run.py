@@ -14,7 +14,7 @@ from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.published.view import Viewer
 from workflow.cli.options import settings_from_options
 from workflow.errors import WorkflowError
-from workflow.estimates.words import expected_of, expected_reading, refuse_what_cannot_fit
+from workflow.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit
 from workflow.ledger import open_ledger
 from workflow.project.baseline import compare, fit_baseline, free_map
 from workflow.project.consent import refuse_large_delta
@@ -71,6 +71,8 @@ def _release(
         processes = (os.cpu_count() or 1) if settings.executor == "processes" else 1
         refuse_what_cannot_fit(project, processes)
         print(expected_of(project, processes), file=sys.stderr)
+    elif (said := expected_release(project)) is not None:
+        print(said, file=sys.stderr)
     ledger = open_ledger(place)
     if settings.pays_for_a_look:
         if dry:

@@ -135,6 +135,12 @@ def release_estimate(cells: int, speed: float) -> Estimate:
     return Estimate(speed * work, at(said["memory"]["release"], cells, MEMORY_SLOPES))
 
 
+def study_estimate(name: str, speed: float) -> Estimate | None:
+    """The quick run of a study; None where it was not measured."""
+    found = measured()["studies"].get(name)
+    return None if found is None else Estimate(speed * found[0], found[1])
+
+
 def _of_a_dense_prior(cells: int) -> tuple[float, float]:
     """Work and megabytes that each dense prior of a quick search adds."""
     said = measured()["dense"]

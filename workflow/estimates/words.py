@@ -9,8 +9,16 @@ from pathlib import Path
 from workflow.errors import WorkflowError
 from workflow.estimates.asked import asked_of, dense_priors
 from workflow.estimates.machine import memory_limit, own_speed
-from workflow.estimates.model import Asked, Estimate, reading_estimate, release_estimate, search_estimate
+from workflow.estimates.model import (
+    Asked,
+    Estimate,
+    reading_estimate,
+    release_estimate,
+    search_estimate,
+    study_estimate,
+)
 from workflow.project.load import Project
+from workflow.project.read_before import is_kept
 from workflow.settings.source import SourceSettings
 from workflow.words import significant
 
@@ -72,12 +80,28 @@ def expected_of_search(asked: Asked, processes: int = 1) -> str:
     )
 
 
-def expected_reading(source: SourceSettings) -> str | None:
-    """What reading a source will take, as a sentence; None where it is not worth saying."""
-    found = reading_estimate(_megabytes(source), own_speed())
+def expected_release(project: Project) -> str | None:
+    """What a release of a loaded project will take, as a sentence; None where it is not worth saying."""
+    found = release_estimate(project.domain.size, own_speed())
     if found.seconds < WORTH_SAYING:
         return None
-    return f"Expected where nothing else runs: {expected(found)} for reading the data."
+    return f"Expected where nothing else runs: {expected(found)} for the release."
+
+
+def expected_study(name: str) -> str | None:
+    """What the quick run of a study will take, as a sentence; None where that was not measured."""
+    found = study_estimate(name, own_speed())
+    return None if found is None else f"Expected where nothing else runs: {expected(found)}."
+
+
+def expected_reading(*sources: SourceSettings) -> str | None:
+    """What reading one source after the other will take, as a sentence; None where it is not worth saying."""
+    each = [reading_estimate(_megabytes(source), own_speed()) for source in sources]
+    found = Estimate(sum(one.seconds for one in each), max(one.megabytes for one in each))
+    if found.seconds < WORTH_SAYING:
+        return None
+    first = " for the first time; a second look is quicker" if any(map(is_kept, sources)) else ""
+    return f"Expected where nothing else runs: {expected(found)} for reading the data{first}."
 
 
 def _megabytes(source: SourceSettings) -> float:

@@ -130,7 +130,10 @@ def _write(file: IO[bytes], columns: Mapping[str, NDArray[Any]], facts: Mapping[
     fields = [pa.field(name, _arrow_type(column.dtype)) for name, column in columns.items()]
     schema = pa.schema(fields, metadata={_FACTS: json.dumps(dict(facts)).encode()})
     size = len(next(iter(columns.values())))
-    with pq.ParquetWriter(file, schema, compression="zstd", compression_level=1) as writer:
+    # No dictionaries: few prices or identifiers repeat, and to find that out takes most of the time.
+    with pq.ParquetWriter(
+        file, schema, compression="zstd", compression_level=1, use_dictionary=False
+    ) as writer:
         for rows in strides(size):
             parts = [_to_arrow(column[rows]) for column in columns.values()]
             writer.write_batch(pa.record_batch(parts, schema=schema))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -80,22 +79,18 @@ def located(observations: Observations, domain: Domain) -> tuple[NDArray[np.int6
 def _cells(observations: Observations, domain: Domain) -> NDArray[np.int64]:
     """(n,) the cell of each observation, -1 outside: each place is looked up once, or once a stride."""
     index = Column()
-    known: NDArray[Any] = np.empty(0, np.complex128)
-    cells: NDArray[Any] = np.empty(0, np.int64)
+    known, cells = pd.Index(np.empty(0, np.complex128)), np.empty(0, np.int64)
     for rows in strides(observations.size):
-        places = observations.x[rows] + 1j * observations.y[rows]
-        places, back = np.unique(places, return_inverse=True)  # many rows have one postcode or sensor
-        at = np.searchsorted(known, places)
-        new = np.ones(places.size, dtype=bool)
-        inside = at < known.size
-        new[inside] = known[at[inside]] != places[inside]
+        back, places = pd.factorize(observations.x[rows] + 1j * observations.y[rows])
+        at = known.get_indexer(places)  # many rows have one postcode or sensor
+        new = at < 0
         found = np.empty(places.size, np.int64)
         found[~new] = cells[at[~new]]
         lonlat = to_lonlat(places[new].real, places[new].imag, observations.crs)
         found[new] = domain.locate(*lonlat)
         index.add(found[back])
-        if known.size < KNOWN_PLACES:
-            known, cells = np.insert(known, at[new], places[new]), np.insert(cells, at[new], found[new])
+        if new.any() and known.size < KNOWN_PLACES:
+            known, cells = known.append(pd.Index(places[new])), np.append(cells, found[new])
     return index.array("i8")
 
 

@@ -39,6 +39,7 @@ STORED: dict[str, Any] = {
     "release": [[100, 5.0], [1000, 50.0]],
     "dense": {"work": [[100, 1.0], [1000, 1000.0]], "held": [[100, 1.0], [1000, 100.0]]},
     "reading": {"start": 10.0, "each": 0.5, "bare": 300.0, "held": 0.25},
+    "studies": {"line": [60.0, 400.0]},
 }
 QUICK = Asked(1000, 1000, 1, True, ("a", "b"))
 
@@ -185,6 +186,49 @@ def test_a_large_file_is_announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     assert words.expected_reading(replace(source, path=str(packed))) == (
         "Expected where nothing else runs: about 2 min and 350 MB of memory for reading the data."
     )
+
+
+def test_a_file_that_will_be_kept_is_announced_with_what_follows_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, town: Town
+) -> None:
+    monkeypatch.setattr(model, "measured", lambda: STORED)
+    monkeypatch.setattr(words, "own_speed", lambda: 1.0)
+    monkeypatch.delenv("HEXCURSION_READ_BEFORE", raising=False)
+    large = tmp_path / "large.csv"
+    with large.open("wb") as file:
+        file.truncate(100_000_000)
+    source = replace(town.settings().data, path=str(large), postcodes=None)
+    assert words.expected_reading(source, source) == (
+        "Expected where nothing else runs: about 2 min and 320 MB of memory for reading the data for the "
+        "first time; a second look is quicker."
+    )
+
+
+def test_a_release_and_a_study_are_announced(monkeypatch: pytest.MonkeyPatch, town: Town) -> None:
+    monkeypatch.setattr(words, "own_speed", lambda: 1.0)
+    monkeypatch.setattr(model, "measured", lambda: STORED | {"release": [[1, 9.9], [1000, 9.9]]})
+    project = load_project(town.settings())
+    assert words.expected_release(project) is None
+    monkeypatch.setattr(model, "measured", lambda: STORED | {"release": [[1, 10.0], [1000, 10.0]]})
+    assert words.expected_release(project) == (
+        "Expected where nothing else runs: about 10 s and 310 MB of memory for the release."
+    )
+    assert (
+        words.expected_study("line") == "Expected where nothing else runs: about 60 s and 400 MB of memory."
+    )
+    assert words.expected_study("another") is None
+
+
+def test_the_command_line_announces_a_release_of_a_given_design(
+    town: Town, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(words, "own_speed", lambda: 1000.0)
+    settings = tmp_path / "settings.toml"
+    settings.write_text(settings_to_toml(town.settings(lengthscale=2000.0, ridge=10.0)))
+    assert main(["release", "--config", str(settings), "--out", str(tmp_path / "out"), "--dry-run"]) == 0
+    said = capsys.readouterr().err
+    assert "of memory for the release." in said
+    assert "for the search" not in said
 
 
 def test_the_command_line_says_it_and_refuses(
