@@ -63,7 +63,7 @@ class Tasks:
     inside: NDArray[np.bool_]
 
 
-def _log_uniform(rng: np.random.Generator, ends: tuple[float, float]) -> float:
+def log_uniform(rng: np.random.Generator, ends: tuple[float, float]) -> float:
     return float(np.exp(rng.uniform(np.log(ends[0]), np.log(ends[1]))))
 
 
@@ -88,7 +88,7 @@ def _density(rng: np.random.Generator, inside: NDArray[np.bool_], field: Floats)
     """(FINE, FINE) chances of a record's cell: even, or crowded, sometimes where the field is high or low."""
     chance = np.ones((FINE, FINE))
     if rng.uniform() < 0.7:
-        rough = gaussian_field(rng, _log_uniform(rng, (0.15, 0.8)), 1.5)
+        rough = gaussian_field(rng, log_uniform(rng, (0.15, 0.8)), 1.5)
         chance = np.exp(rng.uniform(0.3, 1.8) * rough)
     if rng.uniform() < 0.3:
         chance = chance * np.exp(rng.uniform(-0.7, 0.7) * field)
@@ -110,6 +110,64 @@ def _records(
     drawn = np.clip(field.ravel()[of] + scatter * rng.standard_normal(of.size), -1.0, 1.0)
     total = np.asarray(np.bincount(of, drawn, minlength=chance.size), dtype=float)
     return count.astype(float), total.reshape(chance.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedWorld:
+    """A field on the simulated cells, records of it, and what is believed of it.
+
+    Parameters
+    ----------
+    inside : ndarray of bool, shape (FINE, FINE)
+        Cells of the domain.
+    truth : ndarray, shape (FINE, FINE)
+        The field without noise, in units of the public belief: (field - middle)/spread.
+    middle, spread, ridge : float
+        The public belief: mean and deviation of the field, response units, and scatter of a record in units
+        of that deviation.
+    count, total : ndarray, shape (FINE, FINE)
+        Records of each cell, and the sum of their clipped responses.
+    chance : ndarray, shape (FINE, FINE)
+        Chances of a record's cell.
+    single : bool
+        Whether a cell holds at most one record.
+    """
+
+    inside: NDArray[np.bool_]
+    truth: Floats
+    middle: float
+    spread: float
+    ridge: float
+    count: Floats
+    total: Floats
+    chance: Floats
+    single: bool
+
+
+def simulated_world(
+    rng: np.random.Generator,
+    domain: NDArray[np.bool_],
+    kinds: Sequence[Kind] | None = None,
+    number: int | None = None,
+) -> SimulatedWorld:
+    """A world on a domain (SIDE, SIDE) of pixels; what is not given is drawn from the training's ranges."""
+    inside = np.repeat(np.repeat(domain, FINE // SIDE, axis=0), FINE // SIDE, axis=1)
+    kind = rng.choice(KINDS, p=SHARES) if kinds is None else rng.choice(list(kinds))
+    raw = make_field(kind, rng)
+    raw = (raw - raw[inside].mean()) / max(float(raw[inside].std()), 1e-3)
+    if rng.uniform() < 0.5:
+        raw = -raw
+    # The public belief is a little wrong, in its place and in its size.
+    true = raw * float(np.exp(0.25 * rng.standard_normal())) + 0.25 * rng.standard_normal()
+    middle, spread = float(rng.uniform(-0.5, 0.5)), log_uniform(rng, SPREADS)
+    ridge = log_uniform(rng, RIDGES)
+    field = middle + spread * true
+    scatter = spread * ridge * float(np.exp(0.25 * rng.standard_normal()))
+    records = int(log_uniform(rng, NUMBERS)) if number is None else number
+    single = number is None and rng.uniform() < 0.2
+    chance = _density(rng, inside, raw)
+    count, total = _records(rng, chance, field, scatter, records, single)
+    return SimulatedWorld(inside, true, middle, spread, ridge, count, total, chance, single)
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,29 +215,16 @@ class Simulator:
     ) -> tuple[object, ...]:
         rng = self._rng
         domain = random_domain(rng)
-        inside = np.repeat(np.repeat(domain, FINE // SIDE, axis=0), FINE // SIDE, axis=1)
-        kind = rng.choice(KINDS, p=SHARES) if kinds is None else rng.choice(list(kinds))
-        raw = make_field(kind, rng)
-        raw = (raw - raw[inside].mean()) / max(float(raw[inside].std()), 1e-3)
-        if rng.uniform() < 0.5:
-            raw = -raw
-        # The public belief is a little wrong, in its place and in its size.
-        true = raw * float(np.exp(0.25 * rng.standard_normal())) + 0.25 * rng.standard_normal()
-        middle, spread = float(rng.uniform(-0.5, 0.5)), _log_uniform(rng, SPREADS)
-        ridge = _log_uniform(rng, RIDGES)
-        field = middle + spread * true
-        scatter = spread * ridge * float(np.exp(0.25 * rng.standard_normal()))
-        records = int(_log_uniform(rng, NUMBERS)) if number is None else number
-        single = number is None and rng.uniform() < 0.2
-        count, total = _records(rng, _density(rng, inside, raw), field, scatter, records, single)
+        world = simulated_world(rng, domain, kinds, number)
         own = float(rng.choice(WIDTHS)) if width is None else width
         encoder, fine = Encoder.of(own), self._fine[own]
-        parameter = _log_uniform(rng, MUS) if mu is None else mu
+        parameter = log_uniform(rng, MUS) if mu is None else mu
         signal_noise = 2.0 / parameter * (rng.uniform(1.0, 1.45) if mu is None else 1.0)
         density_noise = signal_noise * (rng.uniform(0.65, 1.1) if mu is None else 1.0)
-        signal = fine.white(total, encoder) + signal_noise * rng.standard_normal(encoder.size)
-        density = fine.white(count, encoder) + density_noise * rng.standard_normal(encoder.size)
+        signal = fine.white(world.total, encoder) + signal_noise * rng.standard_normal(encoder.size)
+        density = fine.white(world.count, encoder) + density_noise * rng.standard_normal(encoder.size)
         return (
-            encoder.pixels(signal), encoder.pixels(density), signal_noise, density_noise, float(count.sum()),
-            middle, spread, ridge, domain, encoder, true, inside,
+            encoder.pixels(signal), encoder.pixels(density), signal_noise, density_noise,
+            float(world.count.sum()), world.middle, world.spread, world.ridge, domain, encoder, world.truth,
+            world.inside,
         )  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
+from dpgp_core.convcnp.corrected import CORRECTION, NEUTRAL
 from dpgp_core.convcnp.inputs import network_inputs
 from dpgp_core.convcnp.line import INSIDE, LINE, at_pixels
 from dpgp_core.convcnp.line_tasks import LineSimulator
@@ -20,8 +21,8 @@ from dpgp_core.convcnp.network import LEAST_SD, MAP, Layout
 from dpgp_core.convcnp.tasks import LARGEST, Simulator
 from dpgp_core.errors import InvalidValue
 
-Subject = Literal["map", "line"]
-"""Which network is trained: that of the mechanism, or that of the studies on a line."""
+Subject = Literal["map", "line", "correction"]
+"""Which network is trained: the mechanism's, that of the studies on a line, or that of spectral readings."""
 
 RATE, WARM = 1.5e-3, 100
 CHECKS = 20_261_124
@@ -108,8 +109,47 @@ class LineCourse:
         return nll.mean() + 0.5 * math.log(2.0 * math.pi), self._torch.zeros(())
 
 
-def course_of(subject: Subject, torch: Any, seed: int) -> Course:
-    """The course of a subject, its tasks drawn from a seed."""
+class CorrectionCourse:
+    """Stored readings of spectral statistics, turned and mirrored, and the fields that they missed."""
+
+    layout = CORRECTION
+
+    def __init__(self, torch: Any, seed: int, pool: Path) -> None:
+        self._torch, self._rng = torch, np.random.default_rng(seed)
+        with np.load(pool) as found:
+            self._parts = [found[name] for name in ("channels", "context", "truth")]
+        self._waiting: list[int] = []
+
+    def batch(self, count: int) -> tuple[Any, ...]:
+        """Channels, context, truth, domain and level; each stored release once before any comes again."""
+        while len(self._waiting) < count:
+            self._waiting += self._rng.permutation(len(self._parts[0])).tolist()
+        now, self._waiting = self._waiting[:count], self._waiting[count:]
+        channels, context, truth = (part[now].astype(np.float32) for part in self._parts)
+        for k in range(count):
+            turns, mirrored = int(self._rng.integers(4)), self._rng.integers(2)
+            for fields in (channels, truth):
+                turned = np.rot90(fields[k], turns, axes=(-2, -1))
+                fields[k] = np.array(turned[..., ::-1] if mirrored else turned)
+        inside = np.repeat(np.repeat(channels[:, -1], 2, axis=1), 2, axis=2)
+        return channels, context, truth, inside, self._rng.standard_normal(count).astype(np.float32), channels
+
+    def losses(self, mean: Any, sd: Any, *targets: Any) -> tuple[Any, Any]:
+        """As `MapCourse.losses`, of the corrected reading."""
+        *rest, channels = targets
+        corrected = channels[:, 0] + mean, (channels[:, 1] * sd / NEUTRAL).clamp(min=LEAST_SD)
+        return MapCourse.losses(self, *corrected, *rest)  # type: ignore[arg-type]
+
+
+def course_of(subject: Subject, torch: Any, seed: int, pool: Path | None = None) -> Course:
+    """The course of a subject, its tasks drawn from a seed, or from a file of simulated releases."""
+    if subject == "correction":
+        if pool is None:
+            raise InvalidValue(
+                "simulate releases first: python -m dpgp_core.convcnp.corrected_tasks --out pool.npz, and "
+                "name the file with --pool, another one, of another seed, with --checks."
+            )
+        return CorrectionCourse(torch, seed, pool)
     return MapCourse(torch, seed) if subject == "map" else LineCourse(torch, seed)
 
 
@@ -160,6 +200,7 @@ def train(
     threads: int,
     subject: Subject = "map",
     start: Path | None = None,
+    pools: tuple[Path | None, Path | None] = (None, None),
 ) -> None:
     """Train for a time and write weights, averaged over the last steps, and the log beside them.
 
@@ -168,9 +209,11 @@ def train(
     """
     torch = _torch()
     torch.set_num_threads(threads)
-    course = course_of(subject, torch, seed)
+    course = course_of(subject, torch, seed, pools[0])
     device = "cuda" if torch.cuda.is_available() else "cpu"
     arrays, before, peak = fresh_weights(torch, course.layout, seed), None, RATE
+    if subject == "correction":  # begins as the reading that it corrects
+        arrays = {name: value * (not name.startswith("head")) for name, value in arrays.items()}
     if start is not None:
         arrays = {name: torch.from_numpy(value) for name, value in load_file(start).items()}
         before, peak = json.loads(start.with_suffix(".json").read_text()), RATE / 2.0
@@ -188,7 +231,7 @@ def train(
 
     average = {name: value.detach().clone() for name, value in weights.items()}
     optimiser = torch.optim.AdamW(weights.values(), lr=peak, weight_decay=1e-4)
-    check = drawn(course_of(subject, torch, CHECKS), 256)
+    check = drawn(course_of(subject, torch, CHECKS, pools[1]), 256)
     log: list[dict[str, float]] = []
     begun, step, seen = time.monotonic(), 0, [0.0, 0.0]
 
@@ -212,6 +255,8 @@ def train(
         out.with_suffix(".json").write_text(json.dumps(facts, indent=1) + "\n")
         seen[:] = [0.0, 0.0]
 
+    if subject == "correction":
+        save()
     while (spent := time.monotonic() - begun) < seconds:
         rate = (
             peak
@@ -245,9 +290,14 @@ def main() -> None:
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--seed", type=int, default=20_261_122)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--pool", type=Path, help="simulated releases to train on, for the correction")
+    parser.add_argument("--checks", type=Path, help="others, on which that training is judged")
     parser.add_argument("--start", type=Path, help="weights to go on from, with their log beside them")
     given = parser.parse_args()
-    train(given.out, given.seconds, given.batch, given.seed, given.threads, given.subject, given.start)
+    train(
+        given.out, given.seconds, given.batch, given.seed, given.threads, given.subject, given.start,
+        (given.pool, given.checks),
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -91,10 +91,14 @@ class ClippedPrior:
         nothing is known, the normal law with the moments of g(f) gives the right probability at the level
         `mean + deviation (threshold - prior mean)/(prior deviation)`. In between the level is interpolated.
         """
+        exact, vague = self.ends(threshold)
+        return np.asarray(exact + np.clip(share, 0.0, 1.0) * (vague - exact))
+
+    def ends(self, threshold: Floats | float) -> tuple[Floats, Floats]:
+        """The levels for the shares 0 and 1."""
         threshold = np.asarray(threshold, dtype=np.float64)
         exact = clipped_moments(threshold, self.before.scatter)[0]
-        vague = self.mean + self.deviation * (threshold - self.before.mean) / self.before.deviation
-        return np.asarray(exact + np.clip(share, 0.0, 1.0) * (vague - exact))
+        return exact, self.mean + self.deviation * (threshold - self.before.mean) / self.before.deviation
 
 
 def clipped_moments(value: Floats, scatter: float) -> tuple[Floats, Floats]:

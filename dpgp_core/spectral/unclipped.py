@@ -39,9 +39,10 @@ def unclipped(posterior: FieldPosterior, prior: ClippedPrior, paths: Floats) -> 
     share = np.clip(spread / prior.deviation, 0.0, 1.0)
     group = np.rint(share * GROUPS).astype(np.int64)
     found, mean, slope = np.empty(paths.shape), np.empty(share.size), np.empty(share.size)
+    exact, vague = prior.ends(field)
     for number in np.unique(group):
         cells = np.flatnonzero(group == number)
-        level = prior.level(field, number / GROUPS)
+        level = exact + number / GROUPS * (vague - exact)
         at_centre = float(prior.level(0.0, number / GROUPS))
         found[:, cells] = np.interp(paths[:, cells], level, field)
         mean[cells] = np.interp(clipped[cells], level, field)

@@ -35,6 +35,7 @@ OWNERS = {
     "numpy.random": (
         "dpgp_core/noise/entropy.py",
         "data_loaders/",
+        "dpgp_core/convcnp/corrected_tasks.py",
         "dpgp_core/convcnp/fields.py",
         "dpgp_core/convcnp/line_tasks.py",
         "dpgp_core/convcnp/tasks.py",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -34,3 +35,17 @@ def test_both_courses_give_what_their_networks_take() -> None:
     shapes = [part.shape for part in on_line.batch(2)]
     assert shapes == [(2, 11, 128), (2, 8), (2, 102), (2, 1)]
     assert {part.dtype for part in (*on_map.batch(1), *on_line.batch(1))} == {np.dtype("float32")}
+
+
+def test_nothing_but_the_training_asks_for_pytorch() -> None:
+    """A fresh environment without the extra runs all the rest: the shipped one has no PyTorch either."""
+    root = Path(__file__).resolve().parents[3]
+    asked = re.compile(r"^\s*(import|from)\s+torch\b|import_module\(\s*[\"']torch", re.MULTILINE)
+    rooms = ("dpgp_core", "geo", "data_loaders", "workflow", "pages", "studies", "benchmarks", "tests")
+    found = [
+        str(path.relative_to(root))
+        for room in rooms
+        for path in sorted((root / room).rglob("*.py"))
+        if asked.search(path.read_text(encoding="utf-8"))
+    ]
+    assert found == ["dpgp_core/convcnp/train.py"]
