@@ -4,7 +4,7 @@ FOLDER holds the real London files, ../shared/data beside the checkout unless na
 generated example stands in. A run is a command line of its own: load, search, release and bundle, with a
 ledger that is thrown away. Beside the default stands a run that asks for the dense prior by name.
 
-With `--peer` (a checkout of the author's published code, see benchmarks/README.md) its search for London's
+With `--peer` or `PEER` (a checkout of the author's published code, see README.md) its search for London's
 hyperparameters is timed beside ours: cell records, equal cells, epsilon and delta. CPU seconds of one thread.
 """
 
@@ -120,7 +120,13 @@ def beside_peer(folder: Path, settings: ReleaseSettings, resolution: int) -> str
 
 def main() -> None:
     parser = real_files_parser(__doc__)
-    parser.add_argument("--peer", type=Path, metavar="FOLDER", help="checkout of the published code")
+    parser.add_argument(
+        "--peer",
+        type=Path,
+        metavar="FOLDER",
+        default=os.environ.get("PEER"),
+        help="checkout of the published code",
+    )
     asked = parser.parse_args()
     try:
         settings = real_settings(asked.folder)

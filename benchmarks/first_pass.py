@@ -1,10 +1,10 @@
 """What a first pass misses: `python -m benchmarks.first_pass [FOLDER]`.
 
-A search without a frontier leaves a mechanism whose first pass, every third design of its grid, lies more
-than `BEHIND` behind the best so far. Each task is searched three times: every mechanism to its end, none but
-the first, and as usual. Printed for each other mechanism: the best of its first pass, its best at the end,
-and what lies between; then whether the usual search gives the design of the whole one, and the CPU seconds
-of both.
+A search without a frontier leaves a mechanism whose first pass, every second design of its grid at the clip
+bound of the best so far, lies more than `BEHIND` behind that best. Each task is searched three times: every
+mechanism to its end, none but the first, and as usual. Printed for each other mechanism: the best of its
+first pass, its best at the end, and what lies between; then whether the usual search gives the design of the
+whole one, and the CPU seconds of both.
 
 FOLDER holds the real London files, ../shared/data beside the checkout unless named; where they are absent
 only generated sales are searched.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
 from data_loaders.columns.guess_names import owner_word_of
 from data_loaders.errors import DataError
 from data_loaders.files.layers import POINT_SUFFIXES
+from data_loaders.house_prices.postcodes import PostcodeTable, load_postcodes
 from data_loaders.house_prices.sales import load_sales
 from data_loaders.observations import Kind, Observations
 from data_loaders.report import LoadReport
@@ -116,7 +118,21 @@ def _sales_lack(wanted: Wanted) -> str:
 def _read_sales(wanted: Wanted, unit: str, owner: str | None) -> tuple[Observations, LoadReport]:
     if wanted.postcodes is None:
         raise DataError(_sales_lack(wanted))
-    return load_sales(wanted.path, wanted.postcodes, segment=wanted.segment, years=wanted.years or None)
+    years = wanted.years or None
+    return load_sales(wanted.path, _postcodes(Path(wanted.postcodes)), segment=wanted.segment, years=years)
+
+
+def _postcodes(path: Path) -> PostcodeTable:
+    """The lookup that was read last is kept: private and reference data mostly name the same one."""
+    if not path.is_file():  # a folder may change inside; what is not there is refused by its reader
+        return load_postcodes(path)[0]
+    facts = path.stat()
+    return _kept_postcodes(path, facts.st_size, facts.st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _kept_postcodes(path: Path, size: int, changed: int) -> PostcodeTable:
+    return load_postcodes(path)[0]
 
 
 def _table_lacks(wanted: Wanted) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import h3
@@ -19,6 +20,7 @@ from geo.errors import DomainError
 
 FINEST_RESOLUTION = 15
 _NO_WIDTH = 1e-7  # degrees, about a centimetre: below it H3 works for minutes and runs out of memory
+KEPT_OUTLINES = 1 << 15  # about 10 MB
 EARTH_RADIUS = 6_371_007.0  # metres, the authalic sphere on which H3 measures areas
 
 
@@ -213,6 +215,7 @@ def centres(cells: Sequence[str]) -> NDArray[np.float64]:
     )
 
 
+@lru_cache(maxsize=KEPT_OUTLINES)
 def boundary(cell: str) -> NDArray[np.float64]:
     """Find the outline of a cell.
 
@@ -223,10 +226,13 @@ def boundary(cell: str) -> NDArray[np.float64]:
     Returns
     -------
     (K + 1, 2) float64
-        A closed counter-clockwise ring, degrees; K is 5 to 10.
+        A closed counter-clockwise ring, degrees, read-only; K is 5 to 10. The files and maps of one release
+        ask for it a dozen times.
     """
     ring = [(lon, lat) for lat, lon in h3.cell_to_boundary(cell)]
-    return np.array([*ring, ring[0]], dtype=np.float64)
+    closed = np.array([*ring, ring[0]], dtype=np.float64)
+    closed.setflags(write=False)
+    return closed
 
 
 def outlines(cells: Sequence[str]) -> list[list[NDArray[np.float64]]]:

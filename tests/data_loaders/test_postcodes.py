@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from data_loaders import PostcodeTable, load_postcodes
+from data_loaders import LoadReport, PostcodeTable, load_postcodes, registry
 from data_loaders.house_prices.postcodes import UNKNOWN, UNLOCATED, postcode_keys
 from tests.data_loaders.material import POSTCODES, packed_tar, packed_zip, reasons, refused
 
@@ -166,3 +167,29 @@ def test_a_table_without_order_cannot_exist() -> None:
     one = np.array([1.0, 2.0])
     with pytest.raises(ValueError, match="increasing"):
         PostcodeTable(np.array([5, 4]), one, one, "EPSG:4326", np.empty(0, dtype=np.int64))
+
+
+def test_the_lookup_of_two_sources_is_read_once_and_a_changed_one_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+    whole = registry.load_postcodes
+
+    def counted(path: Path) -> tuple[PostcodeTable, LoadReport]:
+        read.append(path)
+        return whole(path)
+
+    monkeypatch.setattr(registry, "load_postcodes", counted)
+    path = tmp_path / "postcodes.csv"
+    path.write_text("pcds,lat,long\nE1 0AA,51.5,-0.1\n")
+    first = registry._postcodes(path)
+    assert registry._postcodes(path) is first
+    path.write_text("pcds,lat,long\nE1 0AA,51.25,-0.1\n")
+    os.utime(path, ns=(1, 1))
+    assert place(registry._postcodes(path), "E1 0AA") == (-0.1, 51.25)
+    assert read == [path, path]
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "part.csv").write_text("pcds,lat,long\nE1 0AA,51.0,-0.1\n")
+    for _ in range(2):  # what changes inside a folder does not show in the folder itself
+        assert place(registry._postcodes(tmp_path / "folder"), "E1 0AA") == (-0.1, 51.0)
+    assert read == [path, path, tmp_path / "folder", tmp_path / "folder"]

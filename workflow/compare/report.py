@@ -5,9 +5,6 @@ from __future__ import annotations
 import csv
 import io
 
-from matplotlib.backends.backend_svg import FigureCanvasSVG
-from matplotlib.figure import Figure
-
 from workflow.compare.run import Comparison, Row
 from workflow.words import ratio_words
 
@@ -72,6 +69,10 @@ def csv_text(found: Comparison) -> str:
 
 def svg_text(found: Comparison) -> str:
     """Expected agreement over epsilon with its deviation; protections stand in panels of their own."""
+    # Only this figure needs the library, and every other command would wait for it.
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
     count = len(found.protections)
     figure = Figure(figsize=(5.6 * count, 4.2), layout="constrained")
     FigureCanvasSVG(figure)

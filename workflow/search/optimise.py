@@ -25,8 +25,9 @@ from workflow.search.task import (
 )
 from workflow.search.unconstrained import baseline_set, free_held_out_iou, unconstrained_design
 
-REFINED = 3  # designs of a mechanism refined around in its local stage
-FIRST_PASS = 3  # a mechanism that comes after others shows every third design of its grid first
+REFINED = 3  # designs of a mechanism refined around in its local stage, and compared in full
+IN_STAGES = 2  # the same in the first of several local stages; one fewer in each that follows
+FIRST_PASS = 2  # a mechanism that comes after others shows every so many designs of its grid first
 BEHIND = 0.06  # agreement (IoU) by which that pass may lie behind the best so far; see benchmarks/README.md
 BESIDE = 2  # designs that the next budget of a frontier takes over from the one before
 Found = list[tuple[float, Scored]]
@@ -64,7 +65,8 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
         own += _run(task, where, coarse, _part(tell, low + 0.25 * share, 0.5 * share), len(found) + len(own))
         own = _in_order(task, own, grid, place) if first else own
         for stage in range(mechanism.local_stages):
-            fine = _refinement(task, mechanism, own, task.epsilon, place, max(1, REFINED - stage))
+            most = REFINED if mechanism.local_stages == 1 else max(1, IN_STAGES - stage)
+            fine = _refinement(task, mechanism, own, task.epsilon, place, most)
             part = _part(tell, low + (0.75 + 0.25 * stage / mechanism.local_stages) * share, 0.25 * share)
             own += _run(task, where, fine, part, len(found) + len(own))
         if mechanism.quick:
@@ -120,18 +122,25 @@ def _coarse(task: SearchTask, mechanism: Mechanism) -> list[Batch]:
 
 
 def _first_pass(task: SearchTask, coarse: list[Batch], found: Found) -> tuple[list[Batch], list[Batch]]:
-    """A mechanism's grid in two parts: every few designs of each batch, and the rest.
+    """A mechanism's grid in two parts: every few designs in the scene of the best so far, and the rest.
 
     The first is empty where every mechanism is searched to its end: for the first one, for a frontier, which
     shows them all, and for an objective without a scale of its own.
     """
     if not found or task.frontier or task.walked or task.objective != "iou":
         return [], coarse
+    reached = [scored for budget, scored in found if budget == task.epsilon]
+    if not reached:
+        return [], coarse
+    best = min(reached, key=lambda scored: task.loss(scored.utility)).response
+    here = tuple(number for number, scene in enumerate(task.scenes) if scene.response == best)
+    there = tuple(number for number in range(len(task.scenes)) if number not in here)
     first, rest = [], []
     for batch in coarse:
         shown = batch.designs[1::FIRST_PASS]
-        first.append(replace(batch, designs=shown))
-        rest.append(replace(batch, designs=tuple(item for item in batch.designs if item not in shown)))
+        others = tuple(item for item in batch.designs if item not in shown)
+        first.append(replace(batch, designs=shown, scenes=here))
+        rest += [replace(batch, designs=others), replace(batch, designs=shown, scenes=there)]
     return first, rest
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 import pytest
+from jsonschema import Draft202012Validator, SchemaError
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.gaussian import gaussian_epsilon
@@ -23,6 +24,7 @@ from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.published.view import Viewer
 from workflow.bundle.reading.read import bundle_from_contents
 from workflow.bundle.statement.designs import variant
+from workflow.bundle.statement.schemas import _validator
 from workflow.bundle.writing.write import bundle_contents
 from workflow.release.record import Expected, Release
 
@@ -128,3 +130,13 @@ def test_the_variant_follows_from_the_dataclass() -> None:
         "limit": {"anyOf": [{"type": "number"}, {"type": "null"}]},
     }
     assert {item.name for item in dataclasses.fields(Odd)} < set(made["properties"])
+
+
+@pytest.mark.parametrize(("version", "names"), [(1, ()), (2, tuple(MECHANISMS))])
+def test_the_schemas_themselves_are_valid(version: Literal[1, 2], names: tuple[str, ...]) -> None:
+    """Checked here and not whenever a bundle is written: they are part of the program."""
+    schema = _validator(version, names).schema
+    assert len(schema["required"]) > 5
+    Draft202012Validator.check_schema(schema)
+    with pytest.raises(SchemaError):
+        Draft202012Validator.check_schema({**schema, "required": "all"})

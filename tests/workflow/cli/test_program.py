@@ -44,10 +44,11 @@ def test_one_blas_thread_is_set_before_numpy_is_there() -> None:
         "sys.argv = ['hexcursion', '--version']\n"
         "try:\n    entry.main()\nexcept SystemExit:\n    pass\n"
         "print('numpy' in sys.modules, os.environ['OPENBLAS_NUM_THREADS'])\n"
+        "import gc\nprint(gc.isenabled(), gc.get_freeze_count() > 10_000, 'matplotlib' in sys.modules)\n"
     )
     environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True,
         timeout=HANG, check=True,
     )  # fmt: skip
-    assert done.stdout.splitlines() == [f"Hexcursion {VERSION}", "True 1"]
+    assert done.stdout.splitlines() == [f"Hexcursion {VERSION}", "True 1", "True True False"]

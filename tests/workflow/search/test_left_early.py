@@ -56,14 +56,24 @@ def test_behind_means_by_more_than_six_hundredths(
     assert optimise._behind(task, own, others) is behind
 
 
-def test_a_first_pass_shows_every_third_design_and_leaves_the_others_for_later(task: SearchTask) -> None:
-    designs = [NoisyCellStatisticsDesign("car", float(k), 1.0, 1.0, 1.0) for k in range(1, 9)]
-    batch = Batch("noisy-cell-statistics", tuple((design, (2.0,)) for design in designs), (0,))
-    (first,), (rest,) = optimise._first_pass(task, [batch], found(0.8))
-    assert [design.lengthscale for design, _ in first.designs] == [2.0, 5.0, 8.0]
-    assert [design.lengthscale for design, _ in rest.designs] == [1.0, 3.0, 4.0, 6.0, 7.0]
+def test_a_first_pass_shows_every_second_design_where_the_best_is_and_leaves_the_others_for_later(
+    task: SearchTask,
+) -> None:
+    wide, narrow = (ResponseScale("identity", 0.0, clip, "test") for clip in (1.0, 0.6))
+    scene = task.scenes[0]
+    task = replace(task, scenes=(replace(scene, response=wide), replace(scene, response=narrow)))
+    designs = [NoisyCellStatisticsDesign("car", float(k), 1.0, 1.0, 1.0) for k in range(1, 8)]
+    batch = Batch("noisy-cell-statistics", tuple((design, (2.0,)) for design in designs), (0, 1))
+    before = [(2.0, replace(found(each)[0][1], response=at)) for each, at in ((0.7, wide), (0.8, narrow))]
+    (first,), rest = optimise._first_pass(task, [batch], [(1.0, before[0][1]), *before])
+    assert ([design.lengthscale for design, _ in first.designs], first.scenes) == ([2.0, 4.0, 6.0], (1,))
+    assert [([design.lengthscale for design, _ in each.designs], each.scenes) for each in rest] == [
+        ([1.0, 3.0, 5.0, 7.0], (0, 1)),
+        ([2.0, 4.0, 6.0], (0,)),
+    ]
     for other, before in (
         (task, found()),  # the first mechanism
+        (task, found(0.8, epsilon=1.0)),  # nothing at the budget that is asked for
         (replace(task, frontier=(1.0,)), found(0.8)),  # a frontier shows every mechanism
         (replace(task, walked=(1.0,)), found(0.8)),
         (replace(task, objective="bce"), found(0.8)),

@@ -90,6 +90,4 @@ def _whole(names: tuple[str, ...] | None) -> dict[str, Any]:
 @cache
 def _validator(version: Version, names: tuple[str, ...]) -> Draft202012Validator:
     """`names` are part of the key: a mechanism that is registered later has its variant as well."""
-    schema = json.loads(_base(1)) if version == 1 else _whole(names)
-    Draft202012Validator.check_schema(schema)
-    return Draft202012Validator(schema)
+    return Draft202012Validator(json.loads(_base(1)) if version == 1 else _whole(names))
