@@ -15,7 +15,7 @@ from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.released import draw_release, exceedance_probability
-from dpgp_core.mechanisms.spectral_statistics import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice

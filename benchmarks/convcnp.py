@@ -35,7 +35,8 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.convcnp import ConvCnp, ConvCnpDesign
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.released import Released
-from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics, SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice

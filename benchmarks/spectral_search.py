@@ -14,6 +14,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import argparse
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,7 @@ def release_seconds(size: int, store: Path, paths: int) -> tuple[float, float]:
         design = mechanism.calibrate(shape, task.facts, task.budget)
         assert design is not None
         before = time.process_time()
-        prepared = mechanism.prepare(design.changed(paths=paths), task.facts, world.records)
+        prepared = mechanism.prepare(replace(design, paths=paths), task.facts, world.records)
         world.probabilities(draw_release(prepared, SimulationEntropy(SEED), simulation=True))
         seconds.append(time.process_time() - before)
     return seconds[0], seconds[1]

@@ -24,6 +24,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from benchmarks.london import real_files_parser
 from dpgp_core.excursion.scores import iou, ious
+from dpgp_core.mechanisms.base import Design
 from dpgp_core.noise.entropy import SimulationEntropy
 from geo import crs_by_name, to_lonlat
 from studies.london import released_sets
@@ -106,11 +107,16 @@ def _rows(survey: Survey, folder: Path, draws: int) -> Iterator[str]:
                 f"{survey.title:14}  {value.size:3}  {truth.size:4}  {'public' if places else 'hidden'}   "
                 f"{iou(np.ones_like(truth), truth):.3f}  {epsilon:6.0f}  {chosen.utility.agreement:.3f}  "
                 f"{values.mean():.3f}  {spread:.3f}  {spread / np.sqrt(draws):.3f}  "
-                f"cutoff {chosen.design.cutoff:g}, range {getattr(chosen.design, 'lengthscale', 0.0):.0f} m"
+                f"{_cut(chosen.design)}, range {getattr(chosen.design, 'lengthscale', 0.0):.0f} m"
             )
             against = objections(expected_of(made, chosen), Yardsticks(found.one_colour))
             verdict = f"stopped, {' and '.join(against)}" if against else "may be released"
             yield f"    said beforehand: {verdict}."
+
+
+def _cut(design: Design) -> str:
+    given = design == design.with_cutoff(design.cutoff)
+    return f"cutoff {design.cutoff:g}" if given else "own cutoff"
 
 
 def peer_map(project: Project) -> np.ndarray:

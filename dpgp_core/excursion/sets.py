@@ -64,6 +64,11 @@ def agreed(share: Floats, cutoff: float) -> Bools:
     return np.asarray(share >= cutoff - ROUNDING)
 
 
+def agreed_each(share: Floats, cutoffs: Floats) -> Bools:
+    """`agreed` for several maps (R, N), each with its own cutoff (R,)."""
+    return np.stack([agreed(row, float(cutoff)) for row, cutoff in zip(share, cutoffs, strict=True)])
+
+
 def released_set(
     paths: Floats, level: Floats | float, cutoff: float = 0.5, direction: Direction = "above"
 ) -> Bools:

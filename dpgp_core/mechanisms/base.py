@@ -14,11 +14,11 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.gaussian import allowed_mu
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
-from dpgp_core.excursion.sets import Bools
+from dpgp_core.excursion.sets import Bools, Direction
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.facts import PublicFacts, Relation
 from dpgp_core.mechanisms.reading import Reading
-from dpgp_core.mechanisms.released import Prepared, draw_release
+from dpgp_core.mechanisms.released import Prepared, Released, draw_release
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.simulation.world import SEED, HeldOut, World
@@ -42,10 +42,7 @@ class Design:
     cutoff
         Vote fraction, or exceedance probability, in (0, 1] from which a cell counts as inside the set.
 
-    Raises
-    ------
-    DesignError
-        For a number outside its range.
+    A number outside its range raises `DesignError`.
     """
 
     mechanism: ClassVar[str] = ""
@@ -76,9 +73,13 @@ class Design:
             if not (math.isfinite(value) and value >= 0):
                 raise DesignError(f"{name} must be a finite number >= 0, got {value!r}.")
 
-    def changed(self, **changes: Any) -> Self:
-        """A valid copy with some parameters changed."""
-        return replace(self, **changes)
+    def with_cutoff(self, cutoff: float) -> Self:
+        """The same design, cut there whatever is released."""
+        return replace(self, cutoff=cutoff)
+
+    def settled(self, released: Released, level: Floats | float, direction: Direction) -> Self:
+        """The design of a release that was drawn: the same, unless the release chooses its own cutoff."""
+        return self
 
     def to_mapping(self) -> dict[str, Any]:
         """Plain values, tagged with the mechanism's name: what settings and statements hold."""
@@ -91,15 +92,13 @@ class Design:
         known = {item.name for item in fields(cls)}
         unknown = sorted(set(given) - known)
         if unknown:
-            raise DesignError(
-                f"{cls.mechanism} has no parameter {unknown[0]!r}: it has {', '.join(sorted(known))}."
-            )
+            offered = ", ".join(sorted(known))
+            raise DesignError(f"{cls.mechanism} has no parameter {unknown[0]!r}: it has {offered}.")
         try:
             return cls(**given)
         except TypeError as error:
-            raise DesignError(
-                f"A design of {cls.mechanism} has missing or impossible values: {error}."
-            ) from error
+            said = f"A design of {cls.mechanism} has missing or impossible values: {error}."
+            raise DesignError(said) from error
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -12,6 +12,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.sets import Direction
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import Entropy, SystemEntropy
+from dpgp_core.spectral.cutoff import cutoff_for_map
 
 GRID = 2.0**-20
 """Released numbers are rounded to multiples of this public step, about a millionth of a response unit.
@@ -40,12 +41,16 @@ class Released:
         has them: exceedance probabilities then exist at every threshold. None otherwise.
     raw
         The released numbers behind them, where these are not the paths themselves.
+    map_sd
+        (N,) standard deviation, given the release, of what a map of the same records without privacy noise
+        shows, response units: at most `sd`, as such a map is uncertain itself. None where that is not known.
     """
 
     paths: Floats
     mean: Floats | None = None
     sd: Floats | None = None
     raw: tuple[Floats, ...] = ()
+    map_sd: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.paths.ndim != 2 or not np.all(np.isfinite(self.paths)):
@@ -65,20 +70,27 @@ class Released:
         """The same on the public grid; deviations are rounded up to it."""
         mean = None if self.mean is None else to_grid(self.mean)
         sd = None if self.sd is None else np.ceil(self.sd / GRID) * GRID
-        return Released(to_grid(self.paths), mean, sd, self.raw)
+        return replace(self, paths=to_grid(self.paths), mean=mean, sd=sd)
 
     def shifted(self, prior_mean: Floats | None) -> Released:
         """With a public prior mean (N,), response units, added back to the field."""
         if prior_mean is None:
             return self
         mean = None if self.mean is None else self.mean + prior_mean
-        return Released(self.paths + prior_mean, mean, self.sd, self.raw)
+        return replace(self, paths=self.paths + prior_mean, mean=mean)
 
     def probability(self, level: Floats | float, direction: Direction = "above") -> Floats | None:
         """(N,) probability that the field lies on the asked side of `level`, None where there is none."""
         if self.mean is None or self.sd is None:
             return None
         return exceedance_probability(self.mean, self.sd, level, direction)
+
+    def own_cutoff(self, level: Floats | float, direction: Direction = "above") -> float:
+        """The cutoff at which this release is expected to agree best with the map without privacy noise."""
+        found = self.probability(level, direction)
+        if found is None or self.mean is None or self.map_sd is None:
+            raise InvalidValue("this release does not say how sure the map is: take the design's cutoff.")
+        return cutoff_for_map(found, exceedance_probability(self.mean, self.map_sd, level, direction))
 
 
 def exceedance_probability(

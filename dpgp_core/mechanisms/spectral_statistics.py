@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.errors import DesignError, InvalidValue
-from dpgp_core.excursion.sets import Bools, agreed
+from dpgp_core.errors import InvalidValue
+from dpgp_core.excursion.sets import Bools, agreed, agreed_each
 from dpgp_core.features.store import FolderStore
-from dpgp_core.features.strategies import STRATEGIES
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import (
     Ask,
     Budget,
-    Design,
     Mechanism,
     Parameter,
     Protection,
@@ -27,12 +24,13 @@ from dpgp_core.mechanisms.base import (
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.released import Released
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.simulation.world import SEED, HeldOut, World
-from dpgp_core.spectral.clipped import PublicPrior
+from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
 from dpgp_core.spectral.cost import Relation, release_mu
 from dpgp_core.spectral.model import Prepared as PreparedPlan
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
@@ -44,6 +42,7 @@ STRATEGY = "water-filled"
 PRIOR = "exponential"
 SIGNAL = 0.5  # clipped response units
 COMMON = 0.3  # of the field's variance, where no reference data say what its mean is
+UNSEEN = 0.35  # of the field's deviation: what clipping may hide of the records' mean where COMMON is used
 RIDGES = (0.8, 2.0)  # scatter of a record in units of the field's deviation
 MOVES = (
     (0, 0, 0, 1), (0, 0, 0, -1), (0, 0, 1, 0), (0, 0, -1, 0), (0, 0, 1, -1), (0, 0, -1, 1),
@@ -59,62 +58,6 @@ DETAIL = 300  # nodes at which simulations compute posterior deviations
 SHARED = 24  # sets of shared readings kept; one takes a few MB
 
 
-@dataclass(frozen=True)
-class SpectralStatisticsDesign(Design):
-    """Sums of public features over the records with Gaussian noise, and the model by which they are read.
-
-    Parameters
-    ----------
-    strategy
-        Name in `STRATEGIES`: which sums are released.
-    prior
-        Name in `PRIORS`, for the strategy and for the reading.
-    lengthscale
-        Range of the prior, metres, > 0.
-    middle
-        Mean of the field before clipping, response units, from public knowledge.
-    signal
-        Standard deviation of the clipped field, response units, > 0, for which the sums are chosen: the
-        larger, the more sums.
-    spread
-        What the reference says of the field's standard deviation before clipping, response units, > 0.
-    amplitude
-        Standard deviation that the reading reckons with, in units of `spread`, > 0.
-    ridge
-        Scatter of one record around its cell's value, in units of that deviation.
-    mu
-        Gaussian-DP parameter that the release may cost, > 0: smaller is safer.
-    common
-        Share of the field's variance that the whole domain has in common, in [0, 1): above 0 where its mean
-        is not known from reference data and is read from the release as well.
-    """
-
-    mechanism: ClassVar[str] = "spectral-statistics"
-
-    strategy: str
-    prior: str
-    lengthscale: float
-    signal: float
-    middle: float
-    spread: float
-    amplitude: float
-    ridge: float
-    mu: float
-    common: float = 0.0
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.refuse_unless_positive("lengthscale", "signal", "spread", "amplitude", "ridge", "mu")
-        if self.strategy not in STRATEGIES:
-            raise DesignError(f"unknown strategy {self.strategy!r}: choose one of {', '.join(STRATEGIES)}.")
-        if not np.isfinite(self.middle):
-            raise DesignError(f"middle must be a finite number, got {self.middle!r}.")
-        if not 0.0 <= self.common < 1.0:
-            raise DesignError(f"common must be at least 0 and below 1, got {self.common!r}.")
-        if self.smoothing:
-            raise DesignError("spectral statistics are read by a smooth model: leave smoothing at 0.")
-
-
 @dataclass(frozen=True, eq=False)
 class _PreparedSums:
     """The exact integer sums' makers, ready for the noise."""
@@ -128,11 +71,12 @@ class _PreparedSums:
         released = release_sums(
             self.plan.features, self.plan.nodes, self.records, self.plan.noise, ExactNoise(entropy)
         )
-        posterior = self.plan.read(released, self.known)
+        posterior, counts = self.plan.read_with_counts(released, self.known)
         raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
         drawn = posterior.paths(self.design.paths, entropy)
         paths, mean, sd = unclipped(posterior, self.plan.prior, drawn)
-        return Released(paths, mean, sd, raw)
+        of_map = posterior.map_deviation(counts, _unseen(self.design, self.plan.prior))
+        return Released(paths, mean, sd, raw, sd * of_map / posterior.deviation())
 
 
 class SpectralStatistics(Mechanism):
@@ -212,10 +156,16 @@ class SpectralStatistics(Mechanism):
         return replace(design, mu=1.0)
 
     def place_of(self, design: SpectralStatisticsDesign) -> SpectralStatisticsDesign:
-        return replace(design, mu=1.0, cutoff=0.5)
+        return replace(design.with_cutoff(0.5), mu=1.0)
 
     def variants(self, design: SpectralStatisticsDesign, ask: Ask) -> tuple[SpectralStatisticsDesign, ...]:
-        return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS)
+        return tuple(design.with_cutoff(cutoff) for cutoff in CUTOFFS)
+
+    def sharpened(
+        self, design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget
+    ) -> SpectralStatisticsDesign:
+        """The same; without reference data the release chooses its cutoff, which simulated fields cannot."""
+        return replace(design, cutoff=0.5, cutoff_from="release") if design.common else design
 
     def prepare(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, records: CollapsedRecords
@@ -239,21 +189,21 @@ class SpectralStatistics(Mechanism):
         readings = SharedReadings(
             made, counts, _known(world.facts, records), releases, entropy, releases, same=False
         )
-        return agreed(_read(readings, totals, made, world), design.cutoff)
+        return _cut(design, *_read(readings, design, totals, made, world))
 
     def simulate(self, design: SpectralStatisticsDesign, world: World) -> Bools:
         """Releases of one set of sums share all but a small matrix; every cutoff reads the same numbers."""
-        return agreed(self._probability(design, world, RELEASES, COUNT_DRAWS), design.cutoff)
+        return _cut(design, *self._probability(design, world, RELEASES, COUNT_DRAWS))
 
     def glance(self, design: SpectralStatisticsDesign, world: World) -> Bools:
         """All releases share one simulated release of the counts, which is half of the work."""
-        return agreed(self._probability(design, world, GLANCE, 1), design.cutoff)
+        return _cut(design, *self._probability(design, world, GLANCE, 1))
 
     def simulate_held_out(self, design: SpectralStatisticsDesign, world: World) -> Bools:
-        return agreed(self._simulated(design, world, world.training), design.cutoff)
+        return _cut(design, *self._simulated(design, world, world.training))
 
     def held_out(self, design: SpectralStatisticsDesign, world: World) -> HeldOut:
-        probability = self._simulated(design, world, world.training)
+        probability, _ = self._simulated(design, world, world.training)
         return HeldOut(float(np.mean([world.bce(row[world.held_out]) for row in probability])))
 
     def describe(self, design: SpectralStatisticsDesign) -> str:
@@ -281,13 +231,13 @@ class SpectralStatistics(Mechanism):
 
     def _probability(
         self, design: SpectralStatisticsDesign, world: World, releases: int, draws: int
-    ) -> Floats:
+    ) -> tuple[Floats, Floats]:
         """As `_simulated` for all records of the world, kept."""
 
-        def make() -> Floats:
+        def make() -> tuple[Floats, Floats]:
             return self._simulated(design, world, world.records, releases, draws)
 
-        key = (world.key, replace(design, cutoff=0.5, paths=1), releases, draws)
+        key = (world.key, replace(design.with_cutoff(0.5), paths=1), releases, draws)
         return world.shelf.keep("spectral", key, make)
 
     def _simulated(
@@ -297,8 +247,11 @@ class SpectralStatistics(Mechanism):
         records: CollapsedRecords,
         releases: int = RELEASES,
         draws: int = COUNT_DRAWS,
-    ) -> Floats:
-        """(R, N) exceedance probabilities of simulated releases, on the same draws for every reading."""
+    ) -> tuple[Floats, Floats]:
+        """(R, N) exceedance probabilities of simulated releases and their own cutoffs (R,).
+
+        The same draws serve every reading.
+        """
         made = self._plan(design, world.facts, rough=True)
         counts, totals = _per_cell(records, world.facts)
 
@@ -313,7 +266,7 @@ class SpectralStatistics(Mechanism):
             design.common, releases, draws,
         )  # fmt: skip
         readings = world.shelf.keep("spectral readings", hash(key), make, SHARED)
-        return _read(readings, totals, made, world)
+        return _read(readings, design, totals, made, world)
 
     def _plan(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, *, rough: bool = False
@@ -340,9 +293,29 @@ def _per_cell(records: CollapsedRecords, facts: PublicFacts) -> tuple[Floats, Fl
     return counts, totals
 
 
-def _read(readings: SharedReadings, totals: Floats, made: PreparedPlan, world: World) -> Floats:
+def _cut(design: SpectralStatisticsDesign, probability: Floats, own: Floats) -> Bools:
+    """(R, N) sets of simulated releases, cut by the design or each where it chooses itself."""
+    if design.cutoff_from == "design":
+        return agreed(probability, design.cutoff)
+    return agreed_each(probability, own)
+
+
+def _unseen(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
+    """What clipping may hide of the records' mean, clipped response units; reference data would show it."""
+    slope = prior.deviation / prior.before.deviation
+    return UNSEEN * design.spread * slope if design.common else 0.0
+
+
+def _read(
+    readings: SharedReadings,
+    design: SpectralStatisticsDesign,
+    totals: Floats,
+    made: PreparedPlan,
+    world: World,
+) -> tuple[Floats, Floats]:
     sign = 1.0 if world.direction == "above" else -1.0
-    return readings.probabilities(totals, made.prior, world.level - world.offset, sign)
+    unseen = _unseen(design, made.prior)
+    return readings.read(totals, made.prior, world.level - world.offset, sign, unseen)
 
 
 def _grid_records(records: CollapsedRecords) -> GridRecords:

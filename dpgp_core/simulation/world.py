@@ -33,6 +33,7 @@ class PostProcessing(Protocol):
     def smoothing(self) -> int: ...
     @property
     def cutoff(self) -> float: ...
+    def settled(self, released: Released, level: Floats | float, direction: Direction) -> PostProcessing: ...
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ class World:
         full = released.shifted(self.offset)
         found = full.probability(self.level, self.direction)
         if found is not None:
-            return agreed(found, design.cutoff)
+            return agreed(found, design.settled(full, self.level, self.direction).cutoff)
         paths = smooth(self.facts.lattice, full.paths, design.smoothing)
         return released_set(paths, self.level, design.cutoff, self.direction)
 

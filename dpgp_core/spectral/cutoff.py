@@ -8,12 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.excursion.scores import ious
+from dpgp_core.excursion.sets import ROUNDING
 from dpgp_core.linalg.numerics import Floats
 
 Bools = NDArray[np.bool_]
 
 CUTOFFS = tuple(round(0.05 * step, 2) for step in range(4, 17))
 """Cutoffs tried: 0.2 to 0.8."""
+
+OWN_CUTOFFS = tuple(round(0.01 * step, 2) for step in range(5, 96))
+"""Cutoffs that a release may choose for itself: hundredths from 0.05 to 0.95."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,35 @@ def best_cutoff(scores: tuple[CutoffScore, ...]) -> CutoffScore:
     smooth = (padded[:-2] + 2.0 * padded[1:-1] + padded[2:]) / 4.0
     order = sorted(range(len(scores)), key=lambda k: (-round(smooth[k], 6), abs(scores[k].cutoff - 0.5)))
     return scores[order[0]]
+
+
+def cutoff_for_map(probability: Floats, shown: Floats) -> float:
+    """The cutoff on `probability` whose set is expected to agree best with a map that is not known.
+
+    Parameters
+    ----------
+    probability : ndarray, shape (N,)
+        Exceedance probabilities of one release, which are cut.
+    shown : ndarray, shape (N,)
+        Probability that the map to be reached shows the cell inside.
+
+    Returns
+    -------
+    float
+        Of `OWN_CUTOFFS` the one with the largest expected intersection over expected union; of those that are
+        level the one nearest to 1/2.
+
+    Examples
+    --------
+    >>> cutoff_for_map(np.array([0.45, 0.4, 0.2]), np.array([0.9, 0.8, 0.1]))
+    0.4
+    """
+    order = np.argsort(-probability, kind="stable")
+    inside = np.searchsorted(-probability[order], ROUNDING - np.array(OWN_CUTOFFS), side="right")
+    common = np.concatenate([[0.0], np.cumsum(shown[order])])[inside]
+    union = inside + float(shown.sum()) - common
+    ratio = np.round(common / np.maximum(union, 1e-12), 12)
+    return OWN_CUTOFFS[int(np.lexsort((np.abs(np.array(OWN_CUTOFFS) - 0.5), -ratio))[0])]
 
 
 def expected_iou_cutoff(probability: Floats, rounds: int = 50) -> float:

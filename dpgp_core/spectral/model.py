@@ -181,9 +181,16 @@ class Prepared:
 
     def read(self, released: SpectralSums, known: PublicCounts) -> FieldPosterior:
         """The posterior of the field given one release: post-processing, free."""
+        return self.read_with_counts(released, known)[0]
+
+    def read_with_counts(
+        self, released: SpectralSums, known: PublicCounts
+    ) -> tuple[FieldPosterior, NodeCounts]:
+        """The same, and the posterior of the counts."""
         if released.noise != self.noise or released.sums.size != self.features.size:
             raise InvalidValue("this release was made by another plan.")
-        return FieldPosterior(self.reader(self.counts(known, released.counts)), released.sums)
+        counts = self.counts(known, released.counts)
+        return FieldPosterior(self.reader(counts), released.sums), counts
 
 
 class SpectralModel:

@@ -36,6 +36,23 @@ def variance_given_records(basis: FieldBasis, prior: ClippedPrior, counts: Float
     return np.asarray(np.square(known).sum(axis=0) + prior.deviation**2 * basis.rest)
 
 
+def map_variance(released: Floats, private: Floats, deviation: float, unseen: float = 0.0) -> Floats:
+    """(K,) variance, given a release, of what the map without privacy noise shows.
+
+    Parameters
+    ----------
+    released, private
+        (K,) posterior variances of the field given the release, and given the records.
+    deviation
+        Of the field before either.
+    unseen
+        Standard deviation of what a release cannot see of the records' mean because they are clipped: far
+        from all records that map shows their mean, near them it does not matter.
+    """
+    left = np.maximum(released - private, LEAST_MAP_SHARE * released)
+    return np.asarray(left + np.square(unseen * private / deviation**2))
+
+
 def read_exceedance(
     prior: ClippedPrior, mean: Floats, deviation: Floats, threshold: Floats | float, sign: float
 ) -> Floats:
@@ -161,16 +178,22 @@ class FieldPosterior:
         """(N,) posterior standard deviation; between nodes it is interpolated."""
         return self.reader.nodes.spread(self.reader.deviation())
 
-    def map_deviation(self, counts: NodeCounts) -> Floats:
+    def map_deviation(self, counts: NodeCounts, unseen: float = 0.0) -> Floats:
         """(N,) standard deviation, given the release, of what the map without privacy noise would show.
 
         That map is the posterior mean given the records themselves. Its variance given the release is the
         posterior variance given the release less the one given the records (law of total variance).
+
+        Parameters
+        ----------
+        counts
+            Those of the reading.
+        unseen
+            As in `map_variance`.
         """
-        private = variance_given_records(self.reader.basis, self.reader.prior, counts.mean)
-        released = np.square(self.reader.deviation())
-        left = np.maximum(released - private, LEAST_MAP_SHARE * released)
-        return self.reader.nodes.spread(np.sqrt(left))
+        prior, released = self.reader.prior, np.square(self.reader.deviation())
+        private = variance_given_records(self.reader.basis, prior, counts.mean)
+        return self.reader.nodes.spread(np.sqrt(map_variance(released, private, prior.deviation, unseen)))
 
     def map_exceedance(self, threshold: Floats | float, counts: NodeCounts, sign: float = 1.0) -> Floats:
         """(N,) probability that the map without privacy noise would show the cell beyond the threshold.

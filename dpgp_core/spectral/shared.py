@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
 from dpgp_core._checks import whole
 from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.spectral.clipped import ClippedPrior
 from dpgp_core.spectral.counts import NodeCounts
+from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.model import Prepared, PublicCounts
-from dpgp_core.spectral.reading import read_exceedance
+from dpgp_core.spectral.reading import map_variance
 from dpgp_core.spectral.trials import drawn_anew
 
 
@@ -23,7 +25,9 @@ class _Drawn:
 
     With A (p, M) the features, m the counts and B (M, Q) the basis: `half` is A diag(m) B (p, Q), `records`
     A diag(m) A^T, `rest` A diag(m^2 rest) A^T, `signal` half half^T, `link` half B^T (p, K) at K nodes,
-    and `weight` A m (p,). `noise` (p, R) is the noise of R releases of the sums.
+    and `weight` A m (p,). `noise` (p, R) is the noise of R releases of the sums. `strength` (Q,) are the
+    eigenvalues of `B^T diag(m / (1 + m rest)) B`, what the records say along each eigenvector, and `along`
+    (K, Q) the squares of the eigenvectors at the K nodes.
     """
 
     counts: NodeCounts
@@ -34,6 +38,8 @@ class _Drawn:
     signal: Floats
     weight: Floats
     noise: Floats
+    strength: Floats
+    along: Floats
 
 
 class SharedReadings:
@@ -74,6 +80,7 @@ class SharedReadings:
     ) -> None:
         self._made = made
         some, self._between = made.nodes.thinned(thin)
+        self._rest = made.basis.rest[some]
         a, basis = made.features.values, made.basis
         kind: np.dtype[Any] = np.dtype(np.float32 if made.plan.rough else np.float64)
         rows, smooth = a.astype(kind, copy=False), basis.rows.astype(kind, copy=False)
@@ -93,18 +100,35 @@ class SharedReadings:
             loaded = rows * m.astype(kind)[:, None]
             root, rest = rows * np.sqrt(m).astype(kind)[:, None], loaded * left
             half = (loaded.T @ smooth).astype(np.float64)
+            said = smooth * np.sqrt(m / (1.0 + m * basis.rest)).astype(kind)[:, None]
+            strength, turned = np.linalg.eigh((said.T @ said).astype(np.float64))
             self._drawn.append(
                 _Drawn(
                     read, half, (root.T @ root).astype(np.float64), (rest.T @ rest).astype(np.float64),
                     half @ basis.rows[some].T, half @ half.T, a.T @ m,
                     made.noise.sums * entropy.normal((a.shape[1], per_draw)),
+                    np.maximum(strength, 0.0), np.square(basis.rows[some] @ turned),
                 )
             )  # fmt: skip
 
     def probabilities(
         self, totals: Floats, prior: ClippedPrior, threshold: Floats | float, sign: float = 1.0
     ) -> Floats:
-        """Exceedance probabilities (R, N) of all simulated releases under one reading.
+        """(R, N) exceedance probabilities of all simulated releases under one reading, as in `read`."""
+        return self.read(totals, prior, threshold, sign)[0]
+
+    def read(
+        self,
+        totals: Floats,
+        prior: ClippedPrior,
+        threshold: Floats | float,
+        sign: float = 1.0,
+        unseen: float = 0.0,
+    ) -> tuple[Floats, Floats]:
+        """Exceedance probabilities (R, N) of all simulated releases under one reading, and own cutoffs (R,).
+
+        The cutoff is the one that a release chooses itself (`cutoff_for_map`). In what records alone leave
+        open, parts that the patterns leave out count as much as a record's scatter, whatever the prior.
 
         Parameters
         ----------
@@ -114,11 +138,13 @@ class SharedReadings:
             What is believed of the clipped field.
         threshold : float or ndarray of shape (N,)
             In response units before clipping; sign 1 for above, -1 for below.
+        unseen : float
+            As in `map_variance`.
         """
         nodes, s = self._made.nodes, self._made.noise.sums
         sums = self._made.features.values.T @ nodes.gather(totals)
         square = prior.deviation**2
-        found = []
+        found, own = [], []
         for drawn in self._drawn:
             covariance = prior.record_noise**2 * drawn.records + square * drawn.rest
             covariance += (square + prior.mean**2) * drawn.counts.error
@@ -129,7 +155,15 @@ class SharedReadings:
             seen = (sums - prior.mean * drawn.weight)[:, None] + drawn.noise
             pull = solve_lower(root, solve_lower(root, seen), transposed=True)
             mean = prior.mean + square * (self._made.basis.rows @ (drawn.half.T @ pull)).T
-            left = self._between @ np.maximum(1.0 - np.einsum("ij,ij->j", known, known), 1e-12)
-            deviation = prior.deviation * np.sqrt(left)
-            found.append(read_exceedance(prior, nodes.spread(mean), nodes.spread(deviation), threshold, sign))
-        return np.concatenate(found)
+            left = np.maximum(1.0 - np.einsum("ij,ij->j", known, known), 1e-12)
+            private = (
+                drawn.along @ (1.0 / (1.0 + square / prior.record_noise**2 * drawn.strength)) + self._rest
+            )
+            of_map = map_variance(square * left, square * private, prior.deviation, unseen)
+            deviation = nodes.spread(prior.deviation * np.sqrt(self._between @ left))
+            map_deviation = nodes.spread(np.sqrt(self._between @ of_map))
+            level = prior.level(threshold, deviation / prior.deviation)
+            apart = sign * (nodes.spread(mean) - level)
+            found.append(ndtr(apart / deviation))
+            own += [cutoff_for_map(*row) for row in zip(found[-1], ndtr(apart / map_deviation), strict=True)]
+        return np.concatenate(found), np.array(own)

@@ -132,12 +132,17 @@ def cutoff_rows(tuned: Tuned, scored: Scored) -> tuple[CutoffRow, ...]:
         return ()
     return tuple(
         CutoffRow(
-            f"{each.design.cutoff:g}" + (" (the design)" if each.design == scored.design else ""),
+            _inside_from(each.design) + (" (the design)" if each.design == scored.design else ""),
             _known(each.utility.agreement, _ratio),
             _known(each.utility.area_error, lambda error: f"{math.ceil(100 * error):.0f} %"),
         )
         for each in tried
     )
+
+
+def _inside_from(design: Design) -> str:
+    given = design == design.with_cutoff(design.cutoff)
+    return f"{design.cutoff:g}" if given else "what the release itself says"
 
 
 def dots(tuned: Tuned) -> tuple[Dot, ...]:

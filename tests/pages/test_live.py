@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpgp_core.mechanisms.spectral_statistics import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from pages.privacy import ask, search_panel
 from pages.privacy.designs import search_job
 from pages.shared.computing.jobs import Job

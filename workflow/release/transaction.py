@@ -211,6 +211,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
     shifted = released.shifted(mean)
     read = None if reading is None else reading.shifted(mean)
     field = shifted if read is None else read
+    level = float(choice.response.forward(settings.threshold))
     return Release(
         release_id=release_id,
         created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -223,7 +224,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         value_unit=_unit(project),
         threshold=settings.threshold,
         direction=settings.direction,
-        design=choice.design,
+        design=choice.design.settled(shifted, level, settings.direction),
         privacy=plan.privacy,
         tuning=choice.tuning,
         paths=shifted.paths,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
@@ -67,7 +66,7 @@ def cut(ask: Ask, designs: Iterable[Design]) -> tuple[Design, ...]:
     """The designs, each once, with the cutoff that is asked for where one is."""
     if ask.cutoff is None:
         return tuple(designs)
-    return tuple(dict.fromkeys(replace(design, cutoff=ask.cutoff) for design in designs))
+    return tuple(dict.fromkeys(design.with_cutoff(ask.cutoff) for design in designs))
 
 
 def ask_of(project: Project) -> Ask:

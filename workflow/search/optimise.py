@@ -263,9 +263,10 @@ def _cutoffs(task: SearchTask, chosen: Scored) -> tuple[Scored, ...]:
     mechanism, scene = mechanism_of(chosen.design), task.scene_of(chosen.response)
     variants = mechanism.variants(chosen.design, task.ask)
     offered = sorted({each.cutoff for each in variants} | {chosen.design.cutoff}, reverse=True)
-    if len(offered) == 1 or task.objective == "bce":
+    given = [chosen.design.with_cutoff(cutoff) for cutoff in offered]
+    designs = given if chosen.design in given else [chosen.design, *given]
+    if len(designs) == 1 or task.objective == "bce":
         return ()
-    designs = (replace(chosen.design, cutoff=cutoff) for cutoff in offered)
     return tuple(replace(chosen, design=design, utility=utility_of(scene, design)) for design in designs)
 
 

@@ -63,14 +63,18 @@ def cutoff_words(result: SearchResult) -> str:
     "" where the mechanism tried one cutoff only, one half is chosen, or they are those of another design.
     """
     chosen = result.chosen
-    half = next((each for each in result.cutoffs if each.design.cutoff == HALF), None)
+    halves = (each for each in result.cutoffs if each.design == each.design.with_cutoff(HALF))
+    half = next(halves, None)
     own = any(each.design == chosen.design for each in result.cutoffs)
-    if half is None or not own or chosen.design.cutoff == HALF:
+    if half is None or not own or chosen.design == half.design:
         return ""
-    return (
-        f"A hexagon is inside from a probability of {significant(chosen.design.cutoff, 2)} on: the agreement "
-        f"(IoU) is then {_with_area(chosen)}. From one half on it would be {_with_area(half)}."
+    given = chosen.design == chosen.design.with_cutoff(chosen.design.cutoff)
+    start = (
+        f"A hexagon is inside from a probability of {significant(chosen.design.cutoff, 2)} on: the agreement"
+        if given
+        else "From which probability on a hexagon is inside is read from the release itself: the agreement"
     )
+    return f"{start} (IoU) is then {_with_area(chosen)}. From one half on it would be {_with_area(half)}."
 
 
 def _with_area(scored: Scored) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpgp_core.mechanisms.registry import mechanism_of
+from workflow.search.facts import cut
 from workflow.search.score import utility_of
 from workflow.search.task import Scored, SearchTask
 
@@ -16,6 +17,7 @@ def sharpened(task: SearchTask, scored: Scored) -> Scored:
     glance; what it shows and what is released is charged the sharper one and simulated in full.
     """
     mechanism = mechanism_of(scored.design)
-    design = mechanism.sharpened(scored.design, task.facts, replace(task.budget, epsilon=scored.epsilon))
+    budget = replace(task.budget, epsilon=scored.epsilon)
+    design = cut(task.ask, (mechanism.sharpened(scored.design, task.facts, budget),))[0]
     utility = utility_of(task.scene_of(scored.response), design)
     return replace(scored, design=design, utility=replace(utility, bce=scored.utility.bce))

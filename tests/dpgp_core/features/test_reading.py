@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal, norm
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.spectral import FieldPosterior, FieldReader, NodeCounts, PublicPrior, release_sums
 from dpgp_core.spectral.model import Prepared, PublicCounts
-from dpgp_core.spectral.reading import variance_given_records
+from dpgp_core.spectral.reading import map_variance, variance_given_records
 from tests.dpgp_core.features.worlds import FakeNoise, dense_posterior, model_on, plan_for
 from tests.dpgp_core.hexmap import drawn_law
 
@@ -120,6 +120,15 @@ def test_the_map_itself_is_surer_than_the_field() -> None:
     nobody = NodeCounts.known(np.zeros(made.nodes.size), made.features.size)
     blank = FieldPosterior(made.reader(nobody), sums)
     assert np.all(blank.map_exceedance(0.1, nobody) < 1e-6)
+
+
+def test_what_clipping_hides_of_the_mean_counts_far_from_all_records() -> None:
+    released, private = np.array([0.5, 0.5, 1.0]), np.array([0.1, 0.5, 1.0])
+    found = map_variance(released, private, 1.0, 0.3)
+    assert found == pytest.approx([0.4 + 0.0009, 5e-5 + 0.0225, 1e-4 + 0.09])
+    assert map_variance(released, private, 1.0) == pytest.approx([0.4, 5e-5, 1e-4])
+    assert map_variance(released, private, 2.0, 0.3) == pytest.approx([0.4 + 0.0009 / 16, 5e-5 + 0.0225 / 16,
+                                                                      1e-4 + 0.09 / 16])  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["unknown", "reference", "known"])

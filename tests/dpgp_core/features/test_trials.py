@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.spectral import (
@@ -13,11 +14,13 @@ from dpgp_core.spectral import (
     GridRecords,
     PublicPrior,
     SharedReadings,
+    SpectralSums,
     Trial,
     exact_sums,
     read_counts,
     simulated_probabilities,
 )  # fmt: skip
+from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.model import PublicCounts
 from tests.dpgp_core.features.worlds import model_on, plan_for
 from tests.dpgp_core.hexmap import ZeroEntropy
@@ -99,6 +102,32 @@ def test_shared_readings_are_the_trials_own_for_every_prior_of_the_field(kind: s
         rough = thinned.probabilities(totals, made.prior, 0.1, sign)
         assert float(np.mean((rough > 0.5) != (slow > 0.5))) < 0.02
         assert float(np.abs(rough - slow).mean()) < 0.02
+
+
+@pytest.mark.parametrize("unseen", [0.0, 0.3])
+def test_shared_readings_cut_where_the_release_itself_would(unseen: float) -> None:
+    """The same draws, read once with products shared and once as a release is read."""
+    data, _ = records()
+    counts, totals = np.zeros(CELLS), np.zeros(CELLS)
+    counts[data.cell], totals[data.cell] = data.count, data.total * 2.0**-10
+    known = PublicCounts("unknown", float(N), None)
+    made = model_on(RADIUS).prepare(plan_for(mu=0.1, density=N / CELLS))
+    shared = SharedReadings(made, counts, known, 5, SimulationEntropy(4), draws=5)
+    probability, own = shared.read(totals, made.prior, 0.1, 1.0, unseen)
+    assert own.shape == (5,)
+    entropy, features, slow = SimulationEntropy(4), made.features, []
+    assert made.noise.counts is not None
+    for number in range(5):
+        plain = features.values.T @ counts + made.noise.counts * entropy.normal(features.size)
+        noise = made.noise.sums * entropy.normal((features.size, 1))[:, 0]
+        released = SpectralSums(features.values.T @ totals + noise, plain, made.noise)
+        posterior, read = made.read_with_counts(released, known)
+        stated = posterior.exceedance(0.1)
+        assert np.allclose(stated, probability[number], atol=1e-6)
+        surer = posterior.deviation() / posterior.map_deviation(read, unseen)
+        slow.append(cutoff_for_map(stated, norm.cdf(surer * norm.ppf(stated))))
+    assert np.abs(own - slow).max() < 0.03
+    assert float(np.ptp(own)) > 0.0
 
 
 @pytest.mark.parametrize("kind", ["unknown", "reference"])

@@ -25,7 +25,7 @@ from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as D
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.released import GRID
 from dpgp_core.mechanisms.sparse_gp import SparseGpDesign
-from dpgp_core.mechanisms.spectral_statistics import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice

@@ -9,12 +9,14 @@ import pytest
 
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms.base import Budget
+from dpgp_core.mechanisms.base import Ask, Budget
 from dpgp_core.mechanisms.facts import PublicFacts
-from dpgp_core.mechanisms.released import draw_release
-from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics, SpectralStatisticsDesign
+from dpgp_core.mechanisms.released import draw_release, exceedance_probability
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.spectral.cutoff import cutoff_for_map
 from tests.dpgp_core.hexmap import disk
 
 MECHANISM = SpectralStatistics()
@@ -85,3 +87,44 @@ def test_two_releases_differ_and_a_seed_cannot_stand_behind_one() -> None:
 def test_an_impossible_design_does_not_exist(wrong: dict[str, float]) -> None:
     with pytest.raises(DesignError):
         replace(DESIGN, **wrong)
+
+
+def test_a_release_may_choose_its_own_cutoff_and_then_keeps_it() -> None:
+    facts, own = PublicFacts(LATTICE, 400), replace(DESIGN, mu=0.2, cutoff_from="release")
+    released = draw_release(MECHANISM.prepare(own, facts, records()), SimulationEntropy(3), simulation=True)
+    assert released.mean is not None
+    assert released.sd is not None
+    assert released.map_sd is not None
+    assert np.all((released.map_sd > 0.0) & (released.map_sd < released.sd))
+    settled = own.settled(released, 0.0, "above")
+    shown = exceedance_probability(released.mean, released.map_sd, 0.0)
+    stated = exceedance_probability(released.mean, released.sd, 0.0)
+    assert settled.cutoff == cutoff_for_map(stated, shown) != 0.5
+    assert settled.cutoff_from == "release"
+    assert own.settled(released, 0.0, "below").cutoff == cutoff_for_map(1.0 - stated, 1.0 - shown)
+    given = own.with_cutoff(0.3)
+    assert (given.cutoff, given.cutoff_from) == (0.3, "design")
+    assert given.settled(released, 0.0, "above") is given
+    with pytest.raises(DesignError, match="unknown origin of the cutoff 'reader': choose design or release"):
+        replace(DESIGN, cutoff_from="reader")  # type: ignore[arg-type]
+
+
+def test_only_what_is_hidden_of_an_unknown_mean_makes_the_map_less_sure() -> None:
+    facts = PublicFacts(LATTICE, 400)
+    sure, unsure = (
+        draw_release(MECHANISM.prepare(each, facts, records()), SimulationEntropy(3), simulation=True)
+        for each in (replace(DESIGN, common=0.3, spread=1e-9, amplitude=0.6e9), replace(DESIGN, common=0.3))
+    )
+    assert sure.map_sd is not None
+    assert unsure.map_sd is not None
+    np.testing.assert_allclose(sure.mean, unsure.mean, atol=1e-5)
+    assert float((unsure.map_sd / sure.map_sd).min()) > 1.0
+
+
+def test_without_reference_data_no_cutoff_is_taken_from_simulated_fields() -> None:
+    facts, budget, blind = PublicFacts(LATTICE, 400), Budget(1.0, 1e-5), replace(DESIGN, common=0.3)
+    assert {each.cutoff_from for each in MECHANISM.variants(blind, Ask(("car",)))} == {"design"}
+    assert MECHANISM.sharpened(DESIGN.with_cutoff(0.4), facts, budget) == DESIGN.with_cutoff(0.4)
+    found = MECHANISM.sharpened(blind.with_cutoff(0.4), facts, budget)
+    assert (found.cutoff_from, found.cutoff) == ("release", 0.5)
+    assert MECHANISM.place_of(found) == replace(blind, mu=1.0)

@@ -17,7 +17,7 @@ from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.mechanisms.base import Design
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.spectral_statistics import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import guarded, make_release
 from workflow.bundle import BundleError, read_bundle
@@ -75,7 +75,7 @@ def test_a_mechanism_that_is_registered_later_is_written_and_read(domain: Domain
     assert statement["design"] == {
         "mechanism": "spectral-statistics", "paths": 4, "smoothing": 0, "cutoff": 0.4,
         "strategy": "water-filled", "prior": "car", "lengthscale": 900.0, "signal": 0.5, "middle": 0.1,
-        "spread": 0.6, "amplitude": 1.0, "ridge": 1.2, "mu": 0.5, "common": 0.0,
+        "spread": 0.6, "amplitude": 1.0, "ridge": 1.2, "mu": 0.5, "common": 0.0, "cutoff_from": "design",
     }  # fmt: skip
     assert statement["guarantee"]["cost"] == {"gaussian_mu": 0.5, "distance": 0.0}
     assert statement["guarantee"]["epsilon"] == pytest.approx(1.9931, abs=5e-4)

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.spectral.cutoff import OWN_CUTOFFS
 from tests.town import Town, write_town
 from workflow.bundle import read_bundle
 from workflow.ledger import Ledger, open_ledger
@@ -52,3 +54,27 @@ def test_a_bundle_holds_the_design_and_proves_its_own_epsilon(
     assert shown["mechanism"] == "spectral-statistics"
     assert shown["mu"] == tuned.choice.design.mu
     assert np.isfinite(shown["amplitude"])
+
+
+def test_a_bundle_keeps_the_cutoff_that_the_release_chose(town: Town, ledger: Ledger, tmp_path: Path) -> None:
+    """Without reference data: the search leaves it open, the statement names it, a reader cuts there."""
+    project = load_project(
+        town.settings(
+            mechanisms=("spectral-statistics",), epsilon=3.0, focus="threshold", reference=None,
+            reference_public=False, centre=28.0, clip=15.0, resolution=7, accept_low_agreement=True,
+        )
+    )  # fmt: skip
+    tuned = tune(project)
+    assert isinstance(tuned.choice.design, SpectralStatisticsDesign)
+    assert tuned.choice.design.cutoff_from == "release"
+    said = "From which probability on a hexagon is inside is read from the release itself: the agreement"
+    assert any(remark.startswith(said) for remark in tuned.remarks())
+    published = publish(plan_release(project, tuned.choice, ledger), ledger, tmp_path / "bundle")
+    bundle = read_bundle(tmp_path / "bundle")
+    design, products = bundle.statement["design"], bundle.statement["products"]
+    assert design["cutoff_from"] == "release"
+    assert products["cutoff"] == design["cutoff"] == published.release.design.cutoff
+    assert products["cutoff"] in OWN_CUTOFFS
+    probability = bundle.published.probability
+    assert probability is not None
+    assert np.array_equal(bundle.published.vote_set, probability >= products["cutoff"] - 1e-9)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from dpgp_core.mechanisms.base import Ask
-from dpgp_core.mechanisms.spectral_statistics import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from tests.town import Town
 from workflow.project.load import Project, load_project
 from workflow.search.choice import given_choice
@@ -90,7 +90,7 @@ def test_one_cutoff_is_kept_from_search_to_choice(project: Project) -> None:
         cutoff=0.3, epsilon=8.0, lengthscale=2000.0, ridge=20.0, mechanisms=("posterior-sampling",)
     )
     assert given_choice(replace(project, settings=by_hand)).design.cutoff == 0.3
-    twice = [found.choice.design, found.choice.design.changed(cutoff=0.5)]
+    twice = [found.choice.design, replace(found.choice.design, cutoff=0.5)]
     assert [each.cutoff for each in cut(Ask((), cutoff=0.4), twice)] == [0.4]
     assert [each.cutoff for each in cut(Ask(()), twice)] == [0.4, 0.5]
 

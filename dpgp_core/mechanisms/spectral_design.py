@@ -1,0 +1,92 @@
+"""The design of spectral statistics: which sums are released, how they are read, and where the map is cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from dpgp_core.errors import DesignError
+from dpgp_core.excursion.sets import Direction
+from dpgp_core.features.strategies import STRATEGIES
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.released import Released
+
+CutoffFrom = Literal["design", "release"]
+
+
+@dataclass(frozen=True)
+class SpectralStatisticsDesign(Design):
+    """Sums of public features over the records with Gaussian noise, and the model by which they are read.
+
+    Parameters
+    ----------
+    strategy
+        Name in `STRATEGIES`: which sums are released.
+    prior
+        Name in `PRIORS`, for the strategy and for the reading.
+    lengthscale
+        Range of the prior, metres, > 0.
+    middle
+        Mean of the field before clipping, response units, from public knowledge.
+    signal
+        Standard deviation of the clipped field, response units, > 0, for which the sums are chosen: the
+        larger, the more sums.
+    spread
+        What the reference says of the field's standard deviation before clipping, response units, > 0.
+    amplitude
+        Standard deviation that the reading reckons with, in units of `spread`, > 0.
+    ridge
+        Scatter of one record around its cell's value, in units of that deviation.
+    mu
+        Gaussian-DP parameter that the release may cost, > 0: smaller is safer.
+    common
+        Share of the field's variance that the whole domain has in common, in [0, 1): above 0 where its mean
+        is not known from reference data and is read from the release as well.
+    cutoff_from
+        "design", or "release": the release then chooses the cutoff at which it is expected to agree best with
+        the map without privacy noise, and `cutoff` is a placeholder until it is drawn.
+    """
+
+    mechanism: ClassVar[str] = "spectral-statistics"
+
+    strategy: str
+    prior: str
+    lengthscale: float
+    signal: float
+    middle: float
+    spread: float
+    amplitude: float
+    ridge: float
+    mu: float
+    common: float = 0.0
+    cutoff_from: CutoffFrom = "design"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_unless_positive("lengthscale", "signal", "spread", "amplitude", "ridge", "mu")
+        if self.strategy not in STRATEGIES:
+            raise DesignError(f"unknown strategy {self.strategy!r}: choose one of {', '.join(STRATEGIES)}.")
+        if not np.isfinite(self.middle):
+            raise DesignError(f"middle must be a finite number, got {self.middle!r}.")
+        if not 0.0 <= self.common < 1.0:
+            raise DesignError(f"common must be at least 0 and below 1, got {self.common!r}.")
+        if self.smoothing:
+            raise DesignError("spectral statistics are read by a smooth model: leave smoothing at 0.")
+        if self.cutoff_from not in get_args(CutoffFrom):
+            raise DesignError(
+                f"unknown origin of the cutoff {self.cutoff_from!r}: "
+                f"choose {' or '.join(get_args(CutoffFrom))}."
+            )
+
+    def with_cutoff(self, cutoff: float) -> SpectralStatisticsDesign:
+        return replace(self, cutoff=cutoff, cutoff_from="design")
+
+    def settled(
+        self, released: Released, level: Floats | float, direction: Direction
+    ) -> SpectralStatisticsDesign:
+        if self.cutoff_from == "design":
+            return self
+        return replace(self, cutoff=released.own_cutoff(level, direction))
