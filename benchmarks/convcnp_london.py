@@ -37,6 +37,8 @@ def main() -> None:
     parser = real_files_parser(__doc__)
     parser.add_argument("--draws", type=int, default=60, help="simulated releases of each design")
     parser.add_argument("--mechanism", choices=MECHANISMS, action="append", help="only these")
+    parser.add_argument("--quick", action="store_true", help="search coarse grids")
+    parser.add_argument("--sales", choices=("real", "generated"), help="only these")
     asked = parser.parse_args()
     print(
         f"Seed {SEED}, {asked.draws} simulated releases of each design, one record of point data exchanged."
@@ -48,16 +50,17 @@ def main() -> None:
     except WorkflowError as error:
         print(error)
     for name, project in tasks:
-        for mechanism in asked.mechanism or MECHANISMS:
-            for line in _rows(project, mechanism, asked.draws):
+        for mechanism in asked.mechanism or MECHANISMS if asked.sales in (None, name) else ():
+            for line in _rows(project, mechanism, asked.draws, asked.quick):
                 print(f"{name:9}  {line}", flush=True)
 
 
-def _rows(project: Project, mechanism: str, draws: int) -> Iterator[str]:
+def _rows(project: Project, mechanism: str, draws: int, quick: bool) -> Iterator[str]:
     free = None
     for epsilon in EPSILONS:
         changes = {
             "epsilon": epsilon, "mechanisms": (mechanism,), "unit": "point", "priors": ("car", "exponential"),
+            "quick": quick,
         }  # fmt: skip
         asked = replace(project, settings=project.settings.with_changes(**changes))
         start = time.process_time()
@@ -73,11 +76,15 @@ def _rows(project: Project, mechanism: str, draws: int) -> Iterator[str]:
             f"{spread:.3f}  {spread / np.sqrt(draws):.3f}  {iou(free_map(asked, found.model), truth):.3f}  "
             f"{spent:5.1f}  clip {chosen.response.clip:g}, cutoff {chosen.design.cutoff:g}, "
             + ", ".join(
-                f"{what} {getattr(chosen.design, what):.4g}"
-                for what in ("width", "lengthscale")
+                f"{what} {_short(getattr(chosen.design, what))}"
+                for what in ("sums", "width", "lengthscale")
                 if hasattr(chosen.design, what)
             )
         )
+
+
+def _short(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value:.4g}"
 
 
 if __name__ == "__main__":

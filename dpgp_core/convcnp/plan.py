@@ -17,8 +17,10 @@ from dpgp_core.features.gridded import Features
 from dpgp_core.features.kappa import InnerProducts, inner_products
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg.numerics import Floats
+from dpgp_core.noise.entropy import Entropy
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.spectral.cost import SpectralNoise, noise_for, release_mu
+from dpgp_core.spectral.sums import SpectralSums
 
 Accounting = Literal["joint", "paper"]
 """How both channels are priced: together, as they change together, or one by one and composed."""
@@ -50,6 +52,26 @@ def channel_noise(mu: float, products: InnerProducts, accounting: Accounting) ->
     assert noise.counts is not None
     factor = composed_mu(products, noise) / mu * _UP**16
     return SpectralNoise(noise.sums * factor, noise.counts * factor)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a network is told beside a release: all of it public.
+
+    Parameters
+    ----------
+    number : int
+        Records.
+    middle, spread : float
+        Of the field, response units.
+    ridge : float
+        Scatter of a record in units of the spread.
+    """
+
+    number: int
+    middle: float
+    spread: float
+    ridge: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +119,7 @@ class EncoderPlan:
         sums: Floats,
         counts: Floats,
         noise: SpectralNoise,
-        number: int,
-        belief: tuple[float, float, float],
+        read: Told,
     ) -> tuple[Floats, Floats]:
         """(R, N) mean and deviation of the field at the cells, response units, from R releases.
 
@@ -108,18 +129,16 @@ class EncoderPlan:
             Released numbers of both channels.
         noise : SpectralNoise
             Their deviations.
-        number : int
-            Public number of records.
-        belief : tuple of float
-            Middle and spread of the field, response units, and scatter of a record in units of the spread.
+        read : Told
+            What is public beside them.
         """
         releases = sums.shape[0]
-        middle, spread, ridge = belief
+        middle, spread, ridge = read.middle, read.spread, read.ridge
         same = np.ones(releases)
         assert noise.counts is not None
         seen = Sighting(
             self.encoder.pixels(sums), self.encoder.pixels(counts), noise.sums * same, noise.counts * same,
-            float(number) * same, middle * same, spread * same, ridge * same,
+            float(read.number) * same, middle * same, spread * same, ridge * same,
             np.broadcast_to(self.window.mask, (releases, *self.window.mask.shape)),
         )  # fmt: skip
         mean, sd = network()(*network_inputs(seen, [self.encoder] * releases))
@@ -129,6 +148,7 @@ class EncoderPlan:
             spread * (self.window.reading @ sd.reshape(flat).T.astype(float)).T,
         )
 
-    def deviates(self, white: Floats) -> Floats:
-        """(L, N) deviates of variance 1 that vary together over the encoder's width, from white (p, L)."""
+    def deviates(self, released: SpectralSums, read: Told, paths: int, entropy: Entropy) -> Floats:
+        """(paths, N) deviates of variance 1 that vary together over the encoder's width."""
+        white = entropy.normal((self.features.size, paths))
         return self.nodes.spread(np.ascontiguousarray((self.features.values @ white).T))

@@ -18,6 +18,9 @@ STORED = Path(__file__).with_name("weights.safetensors")
 STORED_LINE = Path(__file__).with_name("line.safetensors")
 """Weights of the network of the studies on a line, likewise."""
 
+STORED_CORRECTION = Path(__file__).with_name("correction.safetensors")
+"""Weights of the network that corrects readings of spectral statistics, likewise."""
+
 
 @lru_cache(maxsize=4)
 def network(path: Path = STORED, layout: Layout = MAP) -> Network:

@@ -1,22 +1,25 @@
-"""The neural process: noisy kernel sums on a lattice, once, and a network trained on simulated fields."""
+"""The neural process: noisy smooth sums over the map, once, and a network trained on simulated fields."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
+from dpgp_core.convcnp.corrected import CORRECTION, Correction
 from dpgp_core.convcnp.lattice import Window
-from dpgp_core.convcnp.plan import NARROWEST, WIDEST, Accounting, EncoderPlan, priced
+from dpgp_core.convcnp.plan import NARROWEST, WIDEST, Accounting, EncoderPlan, Told, priced
 from dpgp_core.convcnp.tasks import WIDTHS
-from dpgp_core.convcnp.weights import network
+from dpgp_core.convcnp.water_filled import LONGEST, SHORTEST, WaterFilledPlan
+from dpgp_core.convcnp.weights import STORED_CORRECTION, network
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.excursion.sets import Bools, agreed
 from dpgp_core.features.nodes import Nodes
+from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
 from dpgp_core.mechanisms.facts import PublicFacts
@@ -26,8 +29,13 @@ from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.simulation.world import SEED, HeldOut, World
+from dpgp_core.spectral.model import SpectralModel
 from dpgp_core.spectral.sums import ExactNoise, GridRecords, SpectralSums, release_sums
 
+Sums = Literal["set-convolution", "water-filled"]
+"""What is summed: kernels on a lattice, or features of spectral statistics, whose reading is corrected."""
+
+RANGES = (0.25, 0.5, 1.0)  # of the prior for water-filled sums, window units
 RIDGES = (0.5, 1.0, 2.0)  # scatter of a record in units of the field's deviation
 AMPLITUDES = (1.0, 1.6)  # of the public spread, which plumes and steps exceed
 CUTOFFS = (0.5, 0.45, 0.4, 0.35, 0.3)
@@ -38,12 +46,13 @@ PATHS = 100  # paths drawn after the noise cost nothing
 
 @dataclass(frozen=True)
 class ConvCnpDesign(Design):
-    """Kernel sums on a lattice with Gaussian noise, and what the network is told of the field.
+    """Smooth sums with Gaussian noise, and what the network is told of the field.
 
     Parameters
     ----------
     width
-        Length scale of the encoder's kernel, metres, > 0: wider means fewer and less noisy numbers.
+        Length scale of the encoder's kernel, or range of the water-filled sums' prior, metres, > 0: wider
+        means fewer and less noisy numbers.
     middle
         Mean of the field before clipping, response units, from public knowledge.
     spread
@@ -56,6 +65,9 @@ class ConvCnpDesign(Design):
         Gaussian-DP parameter that the release may cost, > 0: smaller is safer.
     accounting
         "joint" (both channels change for the same record) or "paper" (each by itself, composed: more noise).
+    sums
+        "set-convolution" (the paper's kernel sums on a lattice) or "water-filled" (those of spectral
+        statistics, whose reading the network corrects).
     """
 
     mechanism: ClassVar[str] = "convcnp"
@@ -67,6 +79,7 @@ class ConvCnpDesign(Design):
     ridge: float
     mu: float
     accounting: Accounting = "joint"
+    sums: Sums = "set-convolution"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,13 +90,14 @@ class ConvCnpDesign(Design):
             raise DesignError(
                 f"unknown accounting {self.accounting!r}: choose {' or '.join(get_args(Accounting))}."
             )
+        if self.sums not in get_args(Sums):
+            raise DesignError(f"unknown sums {self.sums!r}: choose {' or '.join(get_args(Sums))}.")
         if self.smoothing:
             raise DesignError("the network's map is smooth already: leave smoothing at 0.")
 
-    @property
-    def belief(self) -> tuple[float, float, float]:
-        """What the network is told: middle and deviation of the field, scatter of a record."""
-        return self.middle, self.spread * self.amplitude, self.ridge
+    def told(self, number: int) -> Told:
+        """What the network is told beside a release of so many records."""
+        return Told(number, self.middle, self.spread * self.amplitude, self.ridge)
 
 
 @dataclass(frozen=True)
@@ -101,7 +115,7 @@ class _PreparedSums:
     """The plan and the records, ready for the noise."""
 
     design: ConvCnpDesign
-    plan: EncoderPlan
+    plan: EncoderPlan | WaterFilledPlan
     records: CollapsedRecords
 
     def release(self, entropy: Entropy) -> SpectralSums:
@@ -115,14 +129,14 @@ class _PreparedSums:
         """(R, N) means and deviations that the network reads from R releases."""
         sums = np.array([each.sums for each in released])
         counts = np.array([each.counts for each in released], dtype=float)
-        return self.plan.field(sums, counts, released[0].noise, self.records.n, self.design.belief)
+        return self.plan.field(sums, counts, released[0].noise, self.design.told(self.records.n))
 
     def draw(self, entropy: Entropy) -> Released:
         released = self.release(entropy)
         means, sds = self.fields([released])
         mean, sd = means[0], sds[0]
-        white = entropy.normal((self.plan.features.size, self.design.paths))
-        paths = mean + sd * self.plan.deviates(white)
+        told = self.design.told(self.records.n)
+        paths = mean + sd * self.plan.deviates(released, told, self.design.paths, entropy)
         raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
         return Released(paths, mean, sd, raw)
 
@@ -133,12 +147,12 @@ class _PreparedSums:
 
 
 class ConvCnp(Mechanism):
-    """Release noisy kernel sums of responses and of ones; a trained network reads mean and deviation."""
+    """Release noisy smooth sums of responses and of ones; a trained network reads mean and deviation."""
 
     name = "convcnp"
     title = "Neural process"
     summary = (
-        "Adds noise to kernel sums on a lattice, once; a network trained on simulated fields turns them into "
+        "Adds noise to smooth sums over the map, once; a network trained on simulated fields turns them into "
         "a map, and any number of maps follows at no further cost."
     )
     source = "docs/convcnp.md, Theorem 1"
@@ -170,7 +184,13 @@ class ConvCnp(Mechanism):
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[ConvCnpDesign, ...]:
         """The widths of the training; middle and spread of the field are those of a world: `fitted`."""
         half = self.window(facts).half
-        return tuple(
+        corrected = tuple(
+            ConvCnpDesign(
+                float(f"{share * half:.6g}"), 0.0, 0.5, 1.0, 1.0, 1.0, sums="water-filled", paths=PATHS
+            )
+            for share in (RANGES[1:2] if ask.quick else RANGES)
+        )
+        return corrected + tuple(
             ConvCnpDesign(float(f"{width * half:.6g}"), 0.0, 0.5, amplitude, ridge, 1.0, paths=PATHS)
             for width in (WIDTHS[1::2] if ask.quick else WIDTHS)
             for ridge in (RIDGES if ask.thorough else RIDGES[1:2])
@@ -182,20 +202,23 @@ class ConvCnp(Mechanism):
     ) -> tuple[ConvCnpDesign, ...]:
         """One parameter moved at a time, within what the network was trained for."""
         half = self.window(facts).half
+        ends = {"set-convolution": (NARROWEST, WIDEST), "water-filled": (SHORTEST, LONGEST)}
         moved = [
             replace(design, **{name: getattr(design, name) * factor})
             for design in best
             for name in ("width", "amplitude", "ridge")
             for factor in (STEP, 1.0 / STEP)
         ]
-        return tuple(design for design in moved if NARROWEST <= design.width / half <= WIDEST)
+        return tuple(
+            design for design in moved if ends[design.sums][0] <= design.width / half <= ends[design.sums][1]
+        )
 
     def fitted(self, design: ConvCnpDesign, world: World) -> ConvCnpDesign:
         """Mean and spread of the field from the reference data of a world."""
         return replace(design, middle=float(f"{world.middle:.6g}"), spread=float(f"{world.spread:.6g}"))
 
-    def group_of(self, design: ConvCnpDesign) -> tuple[float]:
-        return (design.width,)
+    def group_of(self, design: ConvCnpDesign) -> tuple[str, float]:
+        return design.sums, design.width
 
     def unpriced(self, design: ConvCnpDesign) -> ConvCnpDesign:
         return replace(design, mu=1.0)
@@ -210,9 +233,10 @@ class ConvCnp(Mechanism):
         if records.index[-1] >= facts.lattice.size:
             raise InvalidValue("a record lies outside the prior's domain.")
         plan = self.plan(design, facts)
-        network()  # a damaged file of weights must not be found out after the charge
+        # a damaged file of weights must not be found out after the charge
+        network() if design.sums == "set-convolution" else network(STORED_CORRECTION, CORRECTION)
         none, noise = np.zeros((1, plan.features.size)), plan.noise(design.mu, design.accounting)
-        plan.field(none, none, noise, records.n, design.belief)
+        plan.field(none, none, noise, design.told(records.n))
         return _PreparedSums(design, plan, records)
 
     def window(self, facts: PublicFacts) -> Window:
@@ -222,9 +246,18 @@ class ConvCnp(Mechanism):
             "convcnp window", None, lambda: Window.of(lattice.domain_centres, lattice.spacing)
         )
 
-    def plan(self, design: ConvCnpDesign, facts: PublicFacts) -> EncoderPlan:
+    def plan(self, design: ConvCnpDesign, facts: PublicFacts) -> EncoderPlan | WaterFilledPlan:
         """Everything public of a design, kept likewise."""
         lattice = facts.lattice
+        if design.sums == "water-filled":
+            store = None if facts.store is None else FolderStore(facts.store)
+            model = facts.shelf.keep(
+                "spectral model", len(facts.parents), lambda: SpectralModel(lattice, store, facts.parents)
+            )
+            way = facts.shelf.keep("convcnp correction", None, lambda: Correction(self.window(facts)))
+            return WaterFilledPlan(
+                model, way, design.width, design.mu, facts.n / lattice.size, facts.counts, facts.single
+            )
         nodes = facts.shelf.keep("convcnp nodes", None, lambda: Nodes.of(lattice))
         return facts.shelf.keep(
             "convcnp plan",
@@ -257,8 +290,9 @@ class ConvCnp(Mechanism):
         return HeldOut(float(np.mean([world.bce(each) for each in seen])))
 
     def describe(self, design: ConvCnpDesign) -> str:
+        what = "water-filled sums, range {} m" if design.sums == "water-filled" else "encoder {} m wide"
         return (
-            f"encoder {significant(design.width, 4)} m wide, mu {significant(design.mu, 4)}; told "
+            f"{what.format(significant(design.width, 4))}, mu {significant(design.mu, 4)}; told "
             f"a spread of {significant(design.spread * design.amplitude, 3)} and a scatter of "
             f"{significant(design.ridge, 3)}"
         )

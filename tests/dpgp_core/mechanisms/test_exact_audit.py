@@ -70,6 +70,13 @@ CASES: dict[str, tuple[str, PublicFacts, dict[str, Any], Deviations]] = {
     "cloaking by volume": ("cloaking", KNOWN, {**LABEL, "criterion": "volume"}, of_sums),
     "functional": ("functional", KNOWN, LABEL, of_sums),
     "neural process": ("convcnp", HIDDEN, NETWORK, of_channels),
+    "neural process, water-filled": (
+        "convcnp", HIDDEN, {**NETWORK, "width": 700.0, "sums": "water-filled"}, of_channels,
+    ),
+    "neural process, water-filled, composed": (
+        "convcnp", HIDDEN, {**NETWORK, "width": 700.0, "sums": "water-filled", "accounting": "paper"},
+        of_channels,
+    ),
     "neural process, composed": ("convcnp", HIDDEN, {**NETWORK, "accounting": "paper"}, of_channels),
 }  # fmt: skip
 
