@@ -101,10 +101,6 @@ class LineWorlds:
             np.exp(-np.abs(self.grid[:, None] - x) / lengthscale),
         )
 
-    def mean_losses(self, noises: tuple[float, ...]) -> MeanLosses:
-        """Mean BCE over the worlds, shared by several noise levels."""
-        return MeanLosses(self, noises)
-
 
 class MeanLosses:
     """Mean BCE over worlds for each noise level; spectra of the last few lengthscales are shared by all."""

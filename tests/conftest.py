@@ -53,6 +53,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherInAF
     return TogetherInAFile(config, log)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """One worker more than there are cores: while one waits for a browser or a server, another computes."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None  # xdist takes that number
+    return len(os.sched_getaffinity(0)) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What drives a browser may try once more, and is counted as tried again: a browser can lose a click."""
     for item in items:

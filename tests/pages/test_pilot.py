@@ -80,6 +80,7 @@ def test_a_range_is_chosen_privately_where_places_are_public(
     release_within_three(app)
 
 
+@pytest.mark.slow
 def test_a_pilot_of_another_budget_is_said_not_to_fit(open_app: OpenApp) -> None:
     app = without_reference(open_app)
     app.radio(key=key_of(app, "way")).set_value("pilot").run()
@@ -93,6 +94,7 @@ def test_a_pilot_of_another_budget_is_said_not_to_fit(open_app: OpenApp) -> None
     assert charges() == 1
 
 
+@pytest.mark.slow
 def test_a_pilot_beyond_the_budget_is_refused_in_words_and_draws_nothing(open_app: OpenApp) -> None:
     app = without_reference(open_app)
     app.radio(key=key_of(app, "way")).set_value("pilot").run()

@@ -130,6 +130,7 @@ def test_a_remedy_changes_one_choice_and_searches_again(open_app: OpenApp, jobs_
 
 @pytest.mark.slow
 @pytest.mark.slow
+@pytest.mark.slow
 def test_coarser_hexagons_are_one_click(open_app: OpenApp, jobs_at_once: None) -> None:
     app = poor(at_release(open_app), 0.31)
     cells = work_of(app).domain.size  # type: ignore[union-attr]

@@ -80,6 +80,7 @@ def test_the_published_attack_is_reproduced(statistic: str, figure: str, deviati
     assert abs(difference) < 0.02 + 5.0 * deviation / math.sqrt(ATTACK.repeats)
 
 
+@pytest.mark.slow
 def test_the_attack_collapses_with_the_ridge_and_survives_a_large_scale() -> None:
     """At r = 4 a coin up to five standard deviations (below 1e-6), even at scale 0.5; at r = 0.1 far from
     one, even for the centred path that has no mean left (infinite scale)."""

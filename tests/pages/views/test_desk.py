@@ -27,6 +27,7 @@ def example(tmp_path_factory: pytest.TempPathFactory):
     return example_settings(tmp_path_factory.mktemp("example"))
 
 
+@pytest.mark.slow
 def test_the_example_is_written_once_even_by_many_at_a_time(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: example_settings(tmp_path), range(4)))

@@ -93,6 +93,7 @@ def test_a_flipped_row_number_is_a_missing_row(filled: Place) -> None:
         filled.open().accounts()
 
 
+@pytest.mark.slow
 def test_a_flip_anywhere_in_the_file_is_found_or_changes_no_entry(make_place: Callable[[str], Place]) -> None:
     """300 random bits of the raw SQLite file: found, refused, or in space that holds nothing."""
     place = fill(make_place("sqlite"))

@@ -26,7 +26,12 @@ BOUNDS = {
 PLAIN = {"priors": ("exponential",), "resolution": 7}
 
 
-@pytest.mark.parametrize("name", sorted(BOUNDS))
+LONG = ("convcnp", "sparse-gp")  # their searches; every day the shorter ones go the same way
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in sorted(BOUNDS)]
+)
 def test_a_peer_goes_from_search_to_bundle_and_back(town: Town, out: Path, name: str) -> None:
     public = name not in ("sparse-gp", "convcnp")
     project = load_project(town.settings(mechanisms=(name,), places_public=public, **PLAIN))

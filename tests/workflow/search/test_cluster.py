@@ -114,6 +114,7 @@ def test_a_worker_that_dies_is_replaced_by_another(cluster: Cluster, tmp_path: P
     assert answers == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_what_is_closed_gives_up_what_has_not_begun(cluster: Cluster, tmp_path: Path) -> None:
     executor = DaskExecutor(cluster[0])
     (tmp_path / "go").touch()
@@ -124,6 +125,7 @@ def test_what_is_closed_gives_up_what_has_not_begun(cluster: Cluster, tmp_path: 
     executor.close()
 
 
+@pytest.mark.slow
 def test_this_machines_own_clusters_need_no_address_and_no_fixed_port() -> None:
     """Two at once, as two analysts start them: a second on a port that is taken would warn, an error here."""
     executors = [DaskExecutor(workers=1), DaskExecutor(workers=1)]
