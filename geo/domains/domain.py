@@ -357,10 +357,8 @@ def _filled(region: Region, resolution: int, what: str, progress: Progress) -> D
     if len(cells) > MAX_CELLS:
         raise DomainError(_too_many(len(cells), resolution))
     if not cells:
-        finer = next(
-            (r for r in range(resolution + 1, hexagons.FINEST_RESOLUTION + 1) if _has_cells(region.shape, r)),
-            None,
-        )
+        finer_ones = range(resolution + 1, hexagons.FINEST_RESOLUTION + 1)
+        finer = next((each for each in finer_ones if _has_cells(region.shape, each)), None)
         hint = "draw a larger region" if finer is None else f"resolution {finer} gives some"
         raise DomainError(f"no H3 cell of resolution {resolution} has its centre in the region: {hint}.")
     origin = f"Public geography: the H3 cells of resolution {resolution} whose centre lies in {what}."

@@ -30,8 +30,8 @@ class Fault(NamedTuple):
 FAULTS = {
     "the public prior mean is subtracted from the released paths": Fault(
         "dpgp_core/mechanisms/released.py",
-        "Released(self.paths + prior_mean,",
-        "Released(self.paths - prior_mean,",
+        "paths=self.paths + prior_mean,",
+        "paths=self.paths - prior_mean,",
         RELEASE + "test_net_public_mean.py::"
         "test_a_release_with_a_public_mean_shows_the_data_not_the_mean_twice_or_never",
     ),
