@@ -115,7 +115,6 @@ def test_a_poor_map_is_stopped_until_somebody_chooses_it(open_app: OpenApp, jobs
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_a_remedy_changes_one_choice_and_searches_again(open_app: OpenApp, jobs_at_once: None) -> None:
     app = poor(at_release(open_app), 0.31)
     press(app, "Larger budget, ε 2")
@@ -128,8 +127,6 @@ def test_a_remedy_changes_one_choice_and_searches_again(open_app: OpenApp, jobs_
     assert "Release …" in [button.label for button in app.button]
 
 
-@pytest.mark.slow
-@pytest.mark.slow
 @pytest.mark.slow
 def test_coarser_hexagons_are_one_click(open_app: OpenApp, jobs_at_once: None) -> None:
     app = poor(at_release(open_app), 0.31)
@@ -174,7 +171,6 @@ def test_the_check_asks_and_takes_no_answer_for_granted(open_app: OpenApp, jobs_
     assert "NOT ACCOUNTED" in texts(app)
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_looked_is_ticked_once_the_baseline_was_shown_and_the_design_changed(
     open_app: OpenApp, jobs_at_once: None
