@@ -104,25 +104,21 @@ def _fit() -> None:
 
 
 def store(
-    runs: list[dict[str, Any]], full: dict[str, Any], dense: list[dict[str, Any]], reading: dict[str, float]
+    runs: list[dict[str, Any]], full: dict[str, Any], dense: list[dict[str, Any]], reading: dict[str, Any]
 ) -> None:
     """Write the estimates' file from quick searches, a full one, those with a dense prior, and reading."""
     search = {
         part: _table(runs, lambda run, of=part: run["parts"][of] / run["speed"]) for part in full["parts"]
     }
     memory = _table(runs, lambda run: run["peak"])
+    of_quick = {"search": search, "memory": {"search": memory}}
 
     def plain(cells: int) -> float:
         return sum(at(table, cells, (1.0, 2.0)) for table in search.values())
 
-    factors = {
-        part: round(took / full["speed"] / at(search[part], full["cells"], (1.0, 2.0)), 2)
-        for part, took in full["parts"].items()
-    }
-    factors[MEMORY] = round(full["peak"] / at(memory, full["cells"], (0.0, 1.0)), 2)
     stored = {
         "search": search,
-        "full": factors,
+        "full": _factors(full, of_quick),
         "memory": {"search": memory, "release": _table(runs, lambda run: run["released"])},
         "release": _table(runs, lambda run: run["release"] / run["speed"]),
         "dense": {
@@ -132,13 +128,27 @@ def store(
             "held": _table(dense, lambda run: run["peak"] - at(memory, run["cells"], (0.0, 1.0))),
         },
         "reading": reading,
-        "studies": json.loads(MEASURED.read_text(encoding="utf-8"))["studies"],
+        "studies": _before()["studies"],
     }
     _store(stored)
 
 
+def _factors(full: dict[str, Any], quick: dict[str, Any]) -> dict[str, float]:
+    """What a full search takes, part by part, for each unit of a quick one on as many hexagons."""
+    factors = {
+        part: round(took / full["speed"] / at(quick["search"][part], full["cells"], (1.0, 2.0)), 2)
+        for part, took in full["parts"].items()
+    }
+    factors[MEMORY] = round(full["peak"] / at(quick["memory"]["search"], full["cells"], (0.0, 1.0)), 2)
+    return factors
+
+
 def _store(stored: dict[str, Any]) -> None:
     MEASURED.write_text(json.dumps(stored, indent=1) + "\n", encoding="utf-8")
+
+
+def _before() -> dict[str, Any]:
+    return dict(json.loads(MEASURED.read_text(encoding="utf-8")))
 
 
 def _table(runs: list[dict[str, Any]], figure: Callable[[dict[str, Any]], float]) -> list[list[float]]:
@@ -146,8 +156,8 @@ def _table(runs: list[dict[str, Any]], figure: Callable[[dict[str, Any]], float]
     return [[run["cells"], round(max(figure(run), 0.1), 2)] for run in runs]
 
 
-def _reading() -> dict[str, float]:
-    """A line through two sizes of a file of sales, in seconds and in megabytes."""
+def _reading() -> dict[str, Any]:
+    """Two sizes of a file of sales: a line through their seconds, and their megabytes."""
     found = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -164,9 +174,12 @@ def _reading() -> dict[str, float]:
             print(f"reading {size:.0f} MB: {read}", flush=True)
             found.append((size, read["seconds"] / read["speed"], read["peak"]))
     (low, fast, less), (high, slow, more) = found
-    each, held = (slow - fast) / (high - low), (more - less) / (high - low)
-    line = {"start": max(fast - each * low, 0.0), "each": each, "bare": less - held * low, "held": held}
-    return {name: round(value, 3) for name, value in line.items()}
+    each = (slow - fast) / (high - low)
+    return {
+        "start": round(max(fast - each * low, 0.0), 3),
+        "each": round(each, 3),
+        "memory": [[round(low), round(less)], [round(high), round(more)]],
+    }
 
 
 def _studies() -> dict[str, list[float]]:
@@ -217,6 +230,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="hold the stored estimates against new runs")
     parser.add_argument("--reading", action="store_true", help="fit anew what reading takes, and that alone")
+    parser.add_argument(
+        "--full", action="store_true", help="fit anew what a full search takes, and that alone"
+    )
     parser.add_argument("--studies", action="store_true", help="measure quick studies, and nothing else")
     parser.add_argument("--study", help=argparse.SUPPRESS)
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
@@ -229,13 +245,17 @@ def main() -> None:
         _study(asked.study)
         return
     if asked.studies:
-        _store(json.loads(MEASURED.read_text(encoding="utf-8")) | {"studies": _studies()})
+        _store(_before() | {"studies": _studies()})
         return
     if asked.measure:
         _measure(asked.measure[0], int(asked.measure[1]), asked.measure[2])
         return
     if asked.reading:
-        _store(json.loads(MEASURED.read_text(encoding="utf-8")) | {"reading": _reading()})
+        _store(_before() | {"reading": _reading()})
+        return
+    if asked.full:
+        stored = _before()
+        _store(stored | {"full": _factors(_said("full", _run("full", FULL_AT)), stored)})
         return
     if not asked.check:
         _fit()

@@ -167,7 +167,8 @@ class Domain:
         """
         x, y, sd = (np.atleast_1d(np.asarray(column, dtype=np.float64)) for column in (lon, lat, deviation))
         found = likeliest(cell_shares(x, y, sd, self.resolution))
-        index = np.array([self._position.get(cell, -1) for cell, _ in found], dtype=np.int64)
+        position = {cell: index for index, cell in enumerate(self.cells)}
+        index = np.array([position.get(cell, -1) for cell, _ in found], dtype=np.int64)
         return index, np.array([probability for _, probability in found])
 
     def lattice_arrays(
@@ -210,12 +211,8 @@ class Domain:
 
     @cached_property
     def _numbers(self) -> NDArray[np.uint64]:
-        """(N,) increasing: names of one length are in the order of the numbers that they spell."""
+        """(N,) increasing, as the names are."""
         return hexagons.as_integers(self.cells)
-
-    @cached_property
-    def _position(self) -> dict[str, int]:
-        return {cell: index for index, cell in enumerate(self.cells)}
 
 
 def domain_from_geojson(source: Source, resolution: int, progress: Progress = silent) -> Domain:

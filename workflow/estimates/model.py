@@ -97,9 +97,8 @@ def reading_estimate(megabytes: float, speed: float) -> Estimate:
         CPU seconds of `machine.speed` in this process.
     """
     said = measured()["reading"]
-    return Estimate(
-        speed * (said["start"] + said["each"] * megabytes), said["bare"] + said["held"] * megabytes
-    )
+    held = at(said["memory"], max(megabytes, 1.0), MEMORY_SLOPES)
+    return Estimate(speed * (said["start"] + said["each"] * megabytes), held)
 
 
 def search_estimate(asked: Asked, speed: float) -> Estimate:

@@ -38,7 +38,7 @@ STORED: dict[str, Any] = {
     "memory": {"search": [[100, 300], [1000, 600]], "release": [[100, 300], [1000, 500]]},
     "release": [[100, 5.0], [1000, 50.0]],
     "dense": {"work": [[100, 1.0], [1000, 1000.0]], "held": [[100, 1.0], [1000, 100.0]]},
-    "reading": {"start": 10.0, "each": 0.5, "bare": 300.0, "held": 0.25},
+    "reading": {"start": 10.0, "each": 0.5, "memory": [[100, 300.0], [400, 600.0]]},
     "studies": {"line": [60.0, 400.0]},
 }
 QUICK = Asked(1000, 1000, 1, True, ("a", "b"))
@@ -88,7 +88,8 @@ def test_dense_priors_and_many_records_come_on_top() -> None:
 
 @pytest.mark.usefixtures("stored")
 def test_reading_and_releasing() -> None:
-    assert reading_estimate(200.0, 0.1) == Estimate(pytest.approx(11.0), pytest.approx(350.0))
+    assert reading_estimate(200.0, 0.1) == Estimate(pytest.approx(11.0), pytest.approx(424.264))
+    assert reading_estimate(0.0, 0.1) == Estimate(pytest.approx(1.0), pytest.approx(300.0))
     assert release_estimate(1000, 0.2) == Estimate(pytest.approx(10.0), pytest.approx(500.0))
     assert Estimate(3.0, 7.0).then(Estimate(2.0, 5.0)) == Estimate(5.0, 7.0)
 
@@ -184,7 +185,7 @@ def test_a_large_file_is_announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     packed = tmp_path / "many.zip"
     packed.write_bytes(b"0" * 40_000_000)
     assert words.expected_reading(replace(source, path=str(packed))) == (
-        "Expected where nothing else runs: about 2 min and 350 MB of memory for reading the data."
+        "Expected where nothing else runs: about 2 min and 420 MB of memory for reading the data."
     )
 
 
@@ -199,7 +200,7 @@ def test_a_file_that_will_be_kept_is_announced_with_what_follows_it(
         file.truncate(100_000_000)
     source = replace(town.settings().data, path=str(large), postcodes=None)
     assert words.expected_reading(source, source) == (
-        "Expected where nothing else runs: about 2 min and 320 MB of memory for reading the data for the "
+        "Expected where nothing else runs: about 2 min and 300 MB of memory for reading the data for the "
         "first time; a second look is quicker."
     )
 
