@@ -26,7 +26,7 @@ from workflow.search.task import (
 from workflow.search.unconstrained import baseline_set, free_held_out_iou, unconstrained_design
 
 REFINED = 3  # designs of a mechanism refined around in its local stage, and compared in full
-IN_STAGES = 2  # the same in the first of several local stages; one fewer in each that follows
+IN_STAGES = 2  # at most so many in each of several local stages; the last has one
 FIRST_PASS = 2  # a mechanism that comes after others shows every so many designs of its grid first
 BEHIND = 0.06  # agreement (IoU) by which that pass may lie behind the best so far; see benchmarks/README.md
 BESIDE = 2  # designs that the next budget of a frontier takes over from the one before
@@ -65,7 +65,7 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
         own += _run(task, where, coarse, _part(tell, low + 0.25 * share, 0.5 * share), len(found) + len(own))
         own = _in_order(task, own, grid, place) if first else own
         for stage in range(mechanism.local_stages):
-            most = REFINED if mechanism.local_stages == 1 else max(1, IN_STAGES - stage)
+            most = REFINED if mechanism.local_stages == 1 else max(1, min(IN_STAGES, REFINED - stage))
             fine = _refinement(task, mechanism, own, task.epsilon, place, most)
             part = _part(tell, low + (0.75 + 0.25 * stage / mechanism.local_stages) * share, 0.25 * share)
             own += _run(task, where, fine, part, len(found) + len(own))
