@@ -231,13 +231,13 @@ class SpectralStatistics(Mechanism):
 
     def _probability(
         self, design: SpectralStatisticsDesign, world: World, releases: int, draws: int
-    ) -> tuple[Floats, Floats]:
+    ) -> tuple[Floats, Floats | None]:
         """As `_simulated` for all records of the world, kept."""
 
-        def make() -> tuple[Floats, Floats]:
+        def make() -> tuple[Floats, Floats | None]:
             return self._simulated(design, world, world.records, releases, draws)
 
-        key = (world.key, replace(design.with_cutoff(0.5), paths=1), releases, draws)
+        key = (world.key, replace(design, cutoff=0.5, paths=1), releases, draws)
         return world.shelf.keep("spectral", key, make)
 
     def _simulated(
@@ -247,8 +247,8 @@ class SpectralStatistics(Mechanism):
         records: CollapsedRecords,
         releases: int = RELEASES,
         draws: int = COUNT_DRAWS,
-    ) -> tuple[Floats, Floats]:
-        """(R, N) exceedance probabilities of simulated releases and their own cutoffs (R,).
+    ) -> tuple[Floats, Floats | None]:
+        """(R, N) exceedance probabilities of simulated releases and, where asked for, own cutoffs (R,).
 
         The same draws serve every reading.
         """
@@ -293,11 +293,9 @@ def _per_cell(records: CollapsedRecords, facts: PublicFacts) -> tuple[Floats, Fl
     return counts, totals
 
 
-def _cut(design: SpectralStatisticsDesign, probability: Floats, own: Floats) -> Bools:
+def _cut(design: SpectralStatisticsDesign, probability: Floats, own: Floats | None) -> Bools:
     """(R, N) sets of simulated releases, cut by the design or each where it chooses itself."""
-    if design.cutoff_from == "design":
-        return agreed(probability, design.cutoff)
-    return agreed_each(probability, own)
+    return agreed(probability, design.cutoff) if own is None else agreed_each(probability, own)
 
 
 def _unseen(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
@@ -312,10 +310,12 @@ def _read(
     totals: Floats,
     made: PreparedPlan,
     world: World,
-) -> tuple[Floats, Floats]:
-    sign = 1.0 if world.direction == "above" else -1.0
-    unseen = _unseen(design, made.prior)
-    return readings.read(totals, made.prior, world.level - world.offset, sign, unseen)
+) -> tuple[Floats, Floats | None]:
+    """(R, N) exceedance probabilities and, where the design asks for them, (R,) their own cutoffs."""
+    sign, level = 1.0 if world.direction == "above" else -1.0, world.level - world.offset
+    if design.cutoff_from == "design":
+        return readings.probabilities(totals, made.prior, level, sign), None
+    return readings.read(totals, made.prior, level, sign, _unseen(design, made.prior))
 
 
 def _grid_records(records: CollapsedRecords) -> GridRecords:

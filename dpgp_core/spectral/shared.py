@@ -25,9 +25,7 @@ class _Drawn:
 
     With A (p, M) the features, m the counts and B (M, Q) the basis: `half` is A diag(m) B (p, Q), `records`
     A diag(m) A^T, `rest` A diag(m^2 rest) A^T, `signal` half half^T, `link` half B^T (p, K) at K nodes,
-    and `weight` A m (p,). `noise` (p, R) is the noise of R releases of the sums. `strength` (Q,) are the
-    eigenvalues of `B^T diag(m / (1 + m rest)) B`, what the records say along each eigenvector, and `along`
-    (K, Q) the squares of the eigenvectors at the K nodes.
+    and `weight` A m (p,). `noise` (p, R) is the noise of R releases of the sums.
     """
 
     counts: NodeCounts
@@ -38,8 +36,6 @@ class _Drawn:
     signal: Floats
     weight: Floats
     noise: Floats
-    strength: Floats
-    along: Floats
 
 
 class SharedReadings:
@@ -79,8 +75,8 @@ class SharedReadings:
         thin: int = 1,
     ) -> None:
         self._made = made
-        some, self._between = made.nodes.thinned(thin)
-        self._rest = made.basis.rest[some]
+        self._some, self._between = made.nodes.thinned(thin)
+        self._along: dict[int, tuple[Floats, Floats]] = {}
         a, basis = made.features.values, made.basis
         kind: np.dtype[Any] = np.dtype(np.float32 if made.plan.rough else np.float64)
         rows, smooth = a.astype(kind, copy=False), basis.rows.astype(kind, copy=False)
@@ -100,14 +96,11 @@ class SharedReadings:
             loaded = rows * m.astype(kind)[:, None]
             root, rest = rows * np.sqrt(m).astype(kind)[:, None], loaded * left
             half = (loaded.T @ smooth).astype(np.float64)
-            said = smooth * np.sqrt(m / (1.0 + m * basis.rest)).astype(kind)[:, None]
-            strength, turned = np.linalg.eigh((said.T @ said).astype(np.float64))
             self._drawn.append(
                 _Drawn(
                     read, half, (root.T @ root).astype(np.float64), (rest.T @ rest).astype(np.float64),
-                    half @ basis.rows[some].T, half @ half.T, a.T @ m,
+                    half @ basis.rows[self._some].T, half @ half.T, a.T @ m,
                     made.noise.sums * entropy.normal((a.shape[1], per_draw)),
-                    np.maximum(strength, 0.0), np.square(basis.rows[some] @ turned),
                 )
             )  # fmt: skip
 
@@ -115,7 +108,12 @@ class SharedReadings:
         self, totals: Floats, prior: ClippedPrior, threshold: Floats | float, sign: float = 1.0
     ) -> Floats:
         """(R, N) exceedance probabilities of all simulated releases under one reading, as in `read`."""
-        return self.read(totals, prior, threshold, sign)[0]
+        return np.concatenate(
+            [
+                self._beyond(sign, mean, left, prior, threshold)[0]
+                for mean, left in (self._field(drawn, totals, prior) for drawn in self._drawn)
+            ]
+        )
 
     def read(
         self,
@@ -141,29 +139,56 @@ class SharedReadings:
         unseen : float
             As in `map_variance`.
         """
+        nodes, square = self._made.nodes, prior.deviation**2
+        found, own = [], []
+        for number, drawn in enumerate(self._drawn):
+            mean, left = self._field(drawn, totals, prior)
+            probability, apart = self._beyond(sign, mean, left, prior, threshold)
+            of_map = map_variance(
+                square * left, square * self._private(number, prior), prior.deviation, unseen
+            )
+            shown = ndtr(apart / nodes.spread(np.sqrt(self._between @ of_map)))
+            found.append(probability)
+            own += [cutoff_for_map(*row) for row in zip(probability, shown, strict=True)]
+        return np.concatenate(found), np.array(own)
+
+    def _field(self, drawn: _Drawn, totals: Floats, prior: ClippedPrior) -> tuple[Floats, Floats]:
+        """(R, M) posterior means at the nodes, and (K,) the share of the prior variance that is left."""
         nodes, s = self._made.nodes, self._made.noise.sums
         sums = self._made.features.values.T @ nodes.gather(totals)
         square = prior.deviation**2
-        found, own = [], []
-        for drawn in self._drawn:
-            covariance = prior.record_noise**2 * drawn.records + square * drawn.rest
-            covariance += (square + prior.mean**2) * drawn.counts.error
-            covariance += square * drawn.signal
-            covariance[np.diag_indices_from(covariance)] += s**2
-            root = cholesky(covariance, "the covariance of the released sums", "use more noise")
-            known = prior.deviation * solve_lower(root, drawn.link)
-            seen = (sums - prior.mean * drawn.weight)[:, None] + drawn.noise
-            pull = solve_lower(root, solve_lower(root, seen), transposed=True)
-            mean = prior.mean + square * (self._made.basis.rows @ (drawn.half.T @ pull)).T
-            left = np.maximum(1.0 - np.einsum("ij,ij->j", known, known), 1e-12)
-            private = (
-                drawn.along @ (1.0 / (1.0 + square / prior.record_noise**2 * drawn.strength)) + self._rest
-            )
-            of_map = map_variance(square * left, square * private, prior.deviation, unseen)
-            deviation = nodes.spread(prior.deviation * np.sqrt(self._between @ left))
-            map_deviation = nodes.spread(np.sqrt(self._between @ of_map))
-            level = prior.level(threshold, deviation / prior.deviation)
-            apart = sign * (nodes.spread(mean) - level)
-            found.append(ndtr(apart / deviation))
-            own += [cutoff_for_map(*row) for row in zip(found[-1], ndtr(apart / map_deviation), strict=True)]
-        return np.concatenate(found), np.array(own)
+        covariance = prior.record_noise**2 * drawn.records + square * drawn.rest
+        covariance += (square + prior.mean**2) * drawn.counts.error
+        covariance += square * drawn.signal
+        covariance[np.diag_indices_from(covariance)] += s**2
+        root = cholesky(covariance, "the covariance of the released sums", "use more noise")
+        known = prior.deviation * solve_lower(root, drawn.link)
+        seen = (sums - prior.mean * drawn.weight)[:, None] + drawn.noise
+        pull = solve_lower(root, solve_lower(root, seen), transposed=True)
+        mean = prior.mean + square * (self._made.basis.rows @ (drawn.half.T @ pull)).T
+        return mean, np.maximum(1.0 - np.einsum("ij,ij->j", known, known), 1e-12)
+
+    def _beyond(
+        self, sign: float, mean: Floats, left: Floats, prior: ClippedPrior, threshold: Floats | float
+    ) -> tuple[Floats, Floats]:
+        """(R, N) exceedance probabilities, and how far beyond the level the means lie."""
+        nodes = self._made.nodes
+        deviation = nodes.spread(prior.deviation * np.sqrt(self._between @ left))
+        apart = sign * (nodes.spread(mean) - prior.level(threshold, deviation / prior.deviation))
+        return ndtr(apart / deviation), apart
+
+    def _private(self, number: int, prior: ClippedPrior) -> Floats:
+        """(K,) share of the prior variance that the records themselves would leave, given drawn counts.
+
+        Kept are, of `B^T diag(m / (1 + m rest)) B`, the eigenvalues (Q,), what the records say along each
+        eigenvector, and the squares (K, Q) of the eigenvectors at the K nodes.
+        """
+        basis = self._made.basis
+        if number not in self._along:
+            m = self._drawn[number].counts.mean
+            said = basis.rows * np.sqrt(m / (1.0 + m * basis.rest))[:, None]
+            strength, turned = np.linalg.eigh(said.T @ said)
+            self._along[number] = np.maximum(strength, 0.0), np.square(basis.rows[self._some] @ turned)
+        strength, along = self._along[number]
+        ratio = prior.deviation**2 / prior.record_noise**2
+        return np.asarray(along @ (1.0 / (1.0 + ratio * strength)) + basis.rest[self._some])
