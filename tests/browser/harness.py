@@ -256,13 +256,27 @@ def press(page: Page, name: str) -> None:
     settle(page)
 
 
+def give(page: Page, label: str, *files: str | Path) -> None:
+    """Hand files to the upload widget of that label and wait until they stand there.
+
+    A widget that is just being drawn anew loses what it is handed, without a word: it is handed over again.
+    """
+    widget, begun = page.get_by_test_id("stFileUploader").filter(has_text=label), time.monotonic()
+    while True:
+        widget.locator("input[type=file]").set_input_files([str(file) for file in files])
+        settle(page)
+        shown = widget.inner_text()
+        if all(Path(file).name[:5] in shown for file in files):
+            return
+        if time.monotonic() - begun > PATIENCE:
+            raise AssertionError(f"the files given as {label!r} never arrived")
+
+
 def take_settings(page: Page, choices: Path, *files: Path) -> None:
     """Give a settings file and the files it names, on the screen Data."""
     page.get_by_text("Or take all choices from a settings file").click()
-    for label, given in (("Settings file", [choices]), ("Files that had been", [*files])):
-        uploads = page.get_by_test_id("stFileUploader").filter(has_text=label)
-        uploads.locator("input[type=file]").set_input_files(given)
-        settle(page)
+    give(page, "Settings file", choices)
+    give(page, "Files that had been", *files)
     press(page, "Take these settings")
 
 

@@ -16,6 +16,7 @@ from tests.browser.harness import (
     RunningApp,
     appear,
     download,
+    give,
     go_to,
     needs_linked_maps,
     open_screen,
@@ -42,15 +43,6 @@ def choose_kind(page: Page, app: RunningApp, name: str) -> None:
     settle(page)
 
 
-def upload(page: Page, label: str, *files: str | Path) -> None:
-    """Hand files to the upload widget of that label and wait until the app has them."""
-    widget = page.get_by_test_id("stFileUploader").filter(has_text=label)
-    widget.locator("input[type=file]").set_input_files([str(file) for file in files])
-    for file in files:
-        expect(widget).to_contain_text(Path(file).name[:5], timeout=SLOW)
-    settle(page)
-
-
 def main_text(page: Page) -> str:
     return page.get_by_test_id("stMain").inner_text()
 
@@ -66,7 +58,7 @@ def use_sensors(page: Page, app: RunningApp, folder: Path) -> Path:
     table = folder / "sensors.csv"
     table.write_text(TABLE)
     choose_kind(page, app, "Your own table")
-    upload(page, "Table of places and values (.csv", table)
+    give(page, "Table of places and values (.csv", table)
     press(page, "Read the data")
     appear(page.get_by_text("12 rows read, 12 kept"))
     return table
@@ -78,13 +70,13 @@ def test_price_paid_files_are_uploaded_and_still_in_use_after_going_back(
     choose_kind(page, app, "Price Paid sales")
     assert "data_kind=Price+Paid+sales" in page.url
     assert example.reference is not None
-    upload(page, "Price Paid file (.csv", example.data.path)
-    upload(page, "Postcode lookup", str(example.data.postcodes))
-    upload(page, "Price Paid file of an earlier year", example.reference.path)
+    give(page, "Price Paid file (.csv", example.data.path)
+    give(page, "Postcode lookup", str(example.data.postcodes))
+    give(page, "Price Paid file of an earlier year", example.reference.path)
     press(page, "Read the data")
     appear(page.get_by_text("What was read"))
     go_to(page, "Hexagons")
-    upload(page, "Polygon of the area", str(example.region))
+    give(page, "Polygon of the area", str(example.region))
     appear(page.get_by_text("Rows inside"))
     go_to(page, "Data")
     assert main_text(page).count("In use: generated-demo-") == 3
@@ -164,14 +156,14 @@ def test_one_broken_file_after_another_and_the_session_keeps_what_it_had(
     }
     for name, (data, word) in broken.items():
         (tmp_path / name).write_bytes(data)
-        upload(page, "Table of places and values (.csv", tmp_path / name)
+        give(page, "Table of places and values (.csv", tmp_path / name)
         alert = page.get_by_test_id("stMain").get_by_test_id("stAlert")
         expect(alert).to_contain_text(re.compile(word), timeout=SLOW)
         assert alert.count() == 1
         assert page.get_by_test_id("stException").count() == 0
         assert "12 rows read, 12 kept" in main_text(page)
     (tmp_path / "été.csv").write_bytes("lon,lat,été (mm)\n2,54,1\n2.1,54,2\n2.2,54,3\n".encode("latin-1"))
-    upload(page, "Table of places and values (.csv", tmp_path / "été.csv")
+    give(page, "Table of places and values (.csv", tmp_path / "été.csv")
     press(page, "Read the data")
     appear(page.get_by_text("3 rows read, 3 kept"))
 
@@ -184,7 +176,7 @@ def test_the_places_lie_on_a_map_with_names_that_are_found_before_there_is_an_ar
     rows = "".join(f"{-0.3 + 0.05 * i},{51.4 + 0.02 * i},{20 + i}\n" for i in range(9))
     table.write_text("lon,lat,no2 (ug/m3)\n" + rows)
     choose_kind(page, app, "Your own table")
-    upload(page, "Table of places and values (.csv", table)
+    give(page, "Table of places and values (.csv", table)
     press(page, "Read the data")
     appear(page.get_by_text("9 rows read, 9 kept"))
     chart = page.locator(LINKED)

@@ -24,6 +24,7 @@ from tests.browser.harness import (
     appear,
     count_colour,
     download,
+    give,
     go_to,
     needs_linked_maps,
     open_screen,
@@ -198,7 +199,7 @@ def test_another_person_sees_the_bundle_and_nothing_of_the_curators_data(
     open_screen(other, app, "data")
     assert "What was read" not in other.get_by_test_id("stMain").inner_text()
     choose_sensor_table(other)
-    other.get_by_test_id("stFileUploader").first.locator("input[type=file]").set_input_files(table)
+    give(other, "Table of places and values (.csv", table)
     heading(other, "Guessed from the first rows")
     press(other, "Read the data")
     heading(other, "What was read")
