@@ -16,6 +16,7 @@ from pages.privacy.designs import BUDGETS
 from pages.start.finished import CITY, SEARCH, Finished, finished_example
 from pages.tour.view import BUNDLE, FILES, is_shipped, tour, viewer_of
 from workflow.bundle.published.shelf import shelf
+from workflow.bundle.statement.designs import design_from
 from workflow.errors import WorkflowError
 from workflow.ledger import LedgerError, open_ledger
 from workflow.ledger.places import home
@@ -72,9 +73,7 @@ def test_it_says_that_it_is_generated(opened: Finished) -> None:
 
 def test_the_bundle_is_what_the_search_proposed_and_passes_the_lint(opened: Finished) -> None:
     statement = opened.viewer.bundle.statement
-    assert {name: statement["design"][name] for name in opened.tuned.choice.design.to_mapping()} == (
-        opened.tuned.choice.design.to_mapping()
-    )
+    assert design_from(statement["design"]) == opened.tuned.choice.design
     assert opened.viewer.domain.cells == opened.project.domain.cells
     assert [finding for finding in lint_bundle(BUNDLE) if finding.severity == LEAK] == []
 
