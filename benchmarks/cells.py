@@ -37,11 +37,11 @@ KM = 111.2  # of one degree of latitude
 STEPS = ("load", "search", "plan", "publish")
 
 
-def settings_of(cells: int, folder: Path, quick: bool) -> ReleaseSettings:
+def settings_of(cells: int, folder: Path, quick: bool, seed: int = SEED) -> ReleaseSettings:
     """Readings over a square of about so many hexagons, and what is asked of them."""
     high = float(np.sqrt(cells * CELL_KM2)) / KM
     wide = high / float(np.cos(np.radians(MIDDLE[1])))
-    generator = np.random.default_rng(SEED)
+    generator = np.random.default_rng(seed)
     u, v = generator.uniform(-0.5, 0.5, (2, RECORDS))
     value = 10.0 + 3.0 * np.sin(7.0 * u) * np.cos(5.0 * v) + generator.normal(0.0, 1.0, RECORDS)
     table = np.column_stack([MIDDLE[0] + wide * u, MIDDLE[1] + high * v, value])

@@ -15,6 +15,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import json
+import math
 import resource
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from workflow.estimates.model import FIRST, LAST, MEASURED, MEMORY, Asked, at, s
 from workflow.ledger import open_ledger
 from workflow.project.load import load_project, load_source
 from workflow.release.transaction import plan_release, publish
+from workflow.search.task import FRONTIER_EPSILONS
 from workflow.search.tuning import tune
 from workflow.settings.model import SourceSettings
 
@@ -41,6 +43,8 @@ FULL_AT = 1_000
 DENSE = 700, 1_400  # of quick searches with a dense prior
 DENSE_PRIOR = "exponential"
 READ = 200_000, 2_000_000  # sales
+REFERENCE, ALONE = "reference", "alone"  # full searches on reference data, and of one budget
+SHARES_AT = 1_000, 3_000
 CHECKED = (("quick", 600, ""), ("quick", 1_800, ""), ("quick", 5_000, ""), ("full", 600, ""))
 
 
@@ -49,9 +53,13 @@ def _measure(kind: str, cells: int, priors: str) -> None:
         folder = Path(name)
         os.environ |= {"HEXCURSION_HOME": str(folder / "home"), "HEXCURSION_WITNESS": str(folder / "witness")}
         settings = settings_of(cells, folder, kind == "quick")
+        if kind == REFERENCE:
+            (folder / "before").mkdir()
+            before = settings_of(cells, folder / "before", False, SEED + 1).data
+            settings = settings.with_changes(reference=before, reference_public=False, clip=None)
         if priors:
             settings = settings.with_changes(priors=("car", *priors.split(",")))
-        before = speed()
+        fast = speed()
         project = load_project(settings)
         bare = _peak()
         names = (FIRST, *settings.mechanisms, LAST)
@@ -63,7 +71,7 @@ def _measure(kind: str, cells: int, priors: str) -> None:
             spent[_part_of(fraction, names)] += now - last[0]
             last[0] = now
 
-        tuned = tune(project, tell)
+        tuned = tune(project, tell, beside=() if kind == ALONE else FRONTIER_EPSILONS)
         tell(1.0, "")
         peak = _peak()
         start = time.process_time()
@@ -71,7 +79,7 @@ def _measure(kind: str, cells: int, priors: str) -> None:
         publish(plan_release(project, tuned.choice, ledger), ledger, folder / "bundle")
         found = {"cells": project.domain.size, "parts": spent, "peak": peak, "bare": bare}
         found |= {"release": time.process_time() - start, "released": _peak()}
-        found |= {"speed": min(before, speed()), "asked": vars(asked_of(project))}
+        found |= {"speed": min(fast, speed()), "asked": vars(asked_of(project))}
     print(json.dumps(found))
 
 
@@ -101,6 +109,20 @@ def _fit() -> None:
     full = _said("full", _run("full", FULL_AT))
     dense = [_said("dense", _run("quick", size, DENSE_PRIOR)) for size in DENSE]
     store(runs, full, dense, _reading())
+    _store(_before() | _shares())
+
+
+def _shares() -> dict[str, float]:
+    """What full searches of two kinds take, in units of what the tables alone say."""
+    found = {}
+    for kind in (REFERENCE, ALONE):
+        logs = []
+        for size in SHARES_AT:
+            run = _said(kind, _run(kind, size))
+            plain = search_estimate(Asked(**run["asked"] | {"reference": False}), run["speed"]).seconds
+            logs.append(math.log(sum(run["parts"].values()) / plain))
+        found[kind] = round(math.exp(sum(logs) / len(logs)), 2)
+    return found
 
 
 def store(
@@ -119,6 +141,8 @@ def store(
     stored = {
         "search": search,
         "full": _factors(full, of_quick),
+        REFERENCE: 1.0,
+        ALONE: 1.0,
         "memory": {"search": memory, "release": _table(runs, lambda run: run["released"])},
         "release": _table(runs, lambda run: run["release"] / run["speed"]),
         "dense": {
@@ -233,6 +257,11 @@ def main() -> None:
     parser.add_argument(
         "--full", action="store_true", help="fit anew what a full search takes, and that alone"
     )
+    parser.add_argument(
+        "--shares",
+        action="store_true",
+        help="fit anew what reference data and a single budget save",
+    )
     parser.add_argument("--studies", action="store_true", help="measure quick studies, and nothing else")
     parser.add_argument("--study", help=argparse.SUPPRESS)
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
@@ -252,6 +281,9 @@ def main() -> None:
         return
     if asked.reading:
         _store(_before() | {"reading": _reading()})
+        return
+    if asked.shares:
+        _store(_before() | _shares())
         return
     if asked.full:
         stored = _before()

@@ -70,7 +70,7 @@ def _release(
     if settings.lengthscale is None:
         processes = (os.cpu_count() or 1) if settings.executor == "processes" else 1
         refuse_what_cannot_fit(project, processes)
-        print(expected_of(project, processes), file=sys.stderr)
+        print(expected_of(project, processes, alone=wanted is None), file=sys.stderr)
     elif (said := expected_release(project)) is not None:
         print(said, file=sys.stderr)
     ledger = open_ledger(place)

@@ -11,12 +11,12 @@ from workflow.settings.defaults import default_priors
 from workflow.settings.model import ReleaseSettings
 
 
-def asked_of(project: Project) -> Asked:
-    """What the search of a loaded project is asked."""
-    return planned(project.settings, project.domain.size, private_n(project))
+def asked_of(project: Project, alone: bool = False) -> Asked:
+    """What the search of a loaded project is asked; `alone` as in `Asked`."""
+    return planned(project.settings, project.domain.size, private_n(project), alone)
 
 
-def planned(settings: ReleaseSettings, cells: int, records: int) -> Asked:
+def planned(settings: ReleaseSettings, cells: int, records: int, alone: bool = False) -> Asked:
     """What the search of settings will be asked on so many hexagons and records."""
     if settings.focus == "threshold":
         scales = 1 + len(FOCUSED_FACTORS[: 3 if settings.quick else None])
@@ -31,6 +31,8 @@ def planned(settings: ReleaseSettings, cells: int, records: int) -> Asked:
         mechanisms=tuple(settings.mechanisms),
         dense=len(dense_priors(settings, cells)),
         starts=2 if settings.tries_public_map else 1,
+        reference=settings.reference is not None,
+        alone=alone,
     )
 
 

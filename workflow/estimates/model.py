@@ -70,6 +70,10 @@ class Asked:
         Priors with a dense matrix that are asked for beyond those that are usual on so many hexagons.
     starts
         2 where the search is made with and without the public map.
+    reference
+        Whether designs are judged on reference data: they share more work than simulated fields.
+    alone
+        Whether one budget is searched: mechanisms that are far behind are then left early.
     """
 
     cells: int
@@ -79,6 +83,8 @@ class Asked:
     mechanisms: Sequence[str]
     dense: int = 0
     starts: int = 1
+    reference: bool = False
+    alone: bool = False
 
     @property
     def kind(self) -> str:
@@ -118,6 +124,7 @@ def search_estimate(asked: Asked, speed: float) -> Estimate:
     dearest = max(work for part, work in parts.items() if part not in (FIRST, LAST))
     judged = sum(parts.get(name, dearest) for name in asked.mechanisms) + parts[LAST]
     work = parts[FIRST] + judged * asked.fields / SIMULATED[asked.kind]
+    work *= (said["reference"] if asked.reference else 1.0) * (said["alone"] if asked.alone else 1.0)
     memory = at(said["memory"]["search"], cells, MEMORY_SLOPES) * times.get(MEMORY, 1.0)
     memory += RECORD_BYTES * max(asked.records - RECORDS, 0) * (1 + asked.fields) / 1e6
     if asked.dense:

@@ -65,9 +65,9 @@ def expected(estimate: Estimate, processes: int = 1) -> str:
     return f"about {duration(estimate.seconds / processes)} and {memory(estimate.megabytes)} of memory{each}"
 
 
-def expected_of(project: Project, processes: int = 1) -> str:
-    """What search and release of a loaded project will take, as a sentence."""
-    return expected_of_search(asked_of(project), processes)
+def expected_of(project: Project, processes: int = 1, *, alone: bool = False) -> str:
+    """What search and release of a loaded project will take, as a sentence; `alone` as in `Asked`."""
+    return expected_of_search(asked_of(project, alone), processes)
 
 
 def expected_of_search(asked: Asked, processes: int = 1) -> str:

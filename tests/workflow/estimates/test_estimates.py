@@ -35,6 +35,8 @@ FLAT = [[100, 1.0], [1000, 1.0]]
 STORED: dict[str, Any] = {
     "search": {FIRST: [[100, 2], [1000, 20]], "a": [[100, 10], [1000, 100]], "b": FLAT, LAST: FLAT},
     "full": {FIRST: 2.0, "a": 5.0, "b": 1.0, LAST: 1.0, "memory": 1.25},
+    "reference": 0.5,
+    "alone": 0.25,
     "memory": {"search": [[100, 300], [1000, 600]], "release": [[100, 300], [1000, 500]]},
     "release": [[100, 5.0], [1000, 50.0]],
     "dense": {"work": [[100, 1.0], [1000, 1000.0]], "held": [[100, 1.0], [1000, 100.0]]},
@@ -68,6 +70,9 @@ def test_a_search_is_the_sum_of_its_parts() -> None:
     assert search_estimate(replace(QUICK, mechanisms=("b", "new")), 1.0).seconds == pytest.approx(122.0)
     assert search_estimate(replace(QUICK, starts=2), 1.0).seconds == pytest.approx(244.0)
     assert search_estimate(replace(QUICK, fields=3), 1.0).seconds == pytest.approx(20 + 3 * 102)
+    assert search_estimate(replace(QUICK, reference=True), 1.0).seconds == pytest.approx(61.0)
+    assert search_estimate(replace(QUICK, alone=True), 1.0).seconds == pytest.approx(30.5)
+    assert search_estimate(replace(QUICK, reference=True, alone=True), 1.0).seconds == pytest.approx(15.25)
     full = replace(QUICK, quick=False, fields=5)
     assert search_estimate(full, 1.0) == Estimate(pytest.approx(40 + 502), pytest.approx(750.0))
     assert search_estimate(replace(full, fields=1), 1.0).seconds == pytest.approx(40 + 502 / 5)
@@ -149,6 +154,9 @@ def test_what_settings_ask_is_counted(town: Town) -> None:
     settings = town.settings()
     asked = planned(settings, 2_000, 50)
     assert (asked.cells, asked.records, asked.dense, asked.starts) == (2_000, 50, 0, 1)
+    assert (asked.reference, asked.alone) == (True, False)
+    assert planned(settings, 2_000, 50, alone=True).alone is True
+    assert planned(settings.with_changes(reference=None), 2_000, 50).reference is False
     assert planned(settings.with_changes(priors=("car", "exponential")), 2_000, 50).dense == 1
     assert planned(settings.with_changes(priors=("car", "exponential")), 500, 50).dense == 0
     assert planned(settings.with_changes(priors=("car", "exponential")), 20_000, 50).dense == 0  # never made
