@@ -141,7 +141,7 @@ def _account(account: Account, names: Mapping[str, str]) -> AccountView:
     total = 0.0 if budget is None else budget.epsilon
     return AccountView(
         name=names.get(account.dataset, "Data without a name"),
-        protects=f"{'Each observation' if account.unit == 'point' else 'Each hexagon'} protected",
+        protects=f"{'Each record' if account.unit == 'point' else 'Each hexagon'} protected",
         dataset=account.dataset[:SHOWN_DIGITS],
         delta="–" if budget is None else significant(budget.delta, 3),
         budget=significant(total, 4),

@@ -187,6 +187,13 @@ def test_a_deviation_of_the_place_is_no_value() -> None:
     assert (guess.x, guess.y, guess.value) == ("lon", "lat", "no2")
 
 
+def test_a_table_without_numbers_to_map_says_so() -> None:
+    guess = guess_columns(b"lon,lat,lead\n13.4,52.5,n/a\n13.5,52.6,n/a\n")
+    assert guess.value is None
+    assert "No column looks like measured numbers" in " ".join(guess.reasons)
+    assert "measured numbers" not in " ".join(guess_columns(b"lon,lat,lead\n13.4,52.5,7\n").reasons)
+
+
 def test_columns_that_may_filter_are_offered() -> None:
     rows = "".join(f"5{i % 2}.5,0.{i},{'NO2' if i % 2 else 'O3'},{2020 + i % 3},{i}.5\n" for i in range(20))
     choices = dict(guess_columns(f"lat,lon,species,year,value\n{rows}".encode()).choices)

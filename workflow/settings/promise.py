@@ -16,7 +16,7 @@ class PromiseSettings(Checked):
 
     unit: Annotated[
         Unit,
-        Setting("Unit of protection: each observation (point), or each hexagon's median (cell).", "privacy"),
+        Setting("Unit of protection: each record (point), or each hexagon's median (cell).", "privacy"),
     ] = "point"
     epsilon: Annotated[
         float, Setting("Privacy budget of this release.", "privacy", above=0, remedy="try 1")

@@ -55,7 +55,7 @@ def test_budget_spent_and_left_are_those_of_the_ledger(place: str, ledger: Ledge
     assert account.releases == "2 releases"
     assert DATASET.startswith(account.dataset)
     assert account.name == "lead.csv, Lead above 50"
-    assert account.protects == "Each observation protected"
+    assert account.protects == "Each record protected"
     assert [entry.dataset for entry in view.entries][1:] == ["lead.csv, Lead above 50"] * 5
     assert view.findings == ()
     assert [entry.number for entry in view.entries] == list(range(len(ledger.entries())))
