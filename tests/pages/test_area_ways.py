@@ -110,7 +110,7 @@ def test_layers_are_drawn_named_and_taken_away(open_app: OpenApp) -> None:
     assert not app.exception
     assert work.choices["layers"] == (path,)
     assert {one.name for one in work.layers[0].labels} == {"A-town", "B-town"}
-    [column] = [box for box in app.selectbox if box.label.startswith("Names of")]
+    [column] = [box for box in app.selectbox if box.label == "Names from its column"]
     assert column.options == ["name", "code", "no names"]
     column.set_value("code").run()
     assert [one.label for one in work_of(app).layers[0].features] == ["1", "2"]
@@ -119,7 +119,7 @@ def test_layers_are_drawn_named_and_taken_away(open_app: OpenApp) -> None:
     assert work_of(app).choices["layer_colours"] == work_of(app).choices["layer_widths"] == ()
     [picker] = app.color_picker
     picker.set_value("#1f78b4").run()
-    [width] = [one for one in app.slider if one.label.startswith("Width of")]
+    [width] = [one for one in app.slider if one.label == "Width (pixels)"]
     width.set_value(2.5).run()
     assert not app.exception
     assert work_of(app).choices["layer_colours"] == ("#1f78b4",)
