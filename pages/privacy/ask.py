@@ -52,7 +52,7 @@ def _unit(work: Workspace) -> None:
         index=units.index(work.choices.get("unit", "point")),
         format_func={"point": f"Each {plain(kind)}", "cell": "Each hexagon's median"}.__getitem__,
         captions=[
-            f"Nobody can tell whether one {plain(kind)} was exchanged for any other, wherever it is.",
+            f"What the map can tell about any one {plain(kind)} is limited by the budget ε.",
             "One hexagon's whole record is protected: the unit of the published London study.",
         ],
         help=tip("unit"),
