@@ -138,7 +138,9 @@ def guess_columns(source: Source, *, layer: str | None = None, limits: Limits = 
     if value:
         reasons.append(f"Column {value!r} is numeric and no coordinate.")
     else:
-        reasons.append("No column looks like measured numbers: leave empty, in the file, what was not measured.")
+        reasons.append(
+            "No column looks like measured numbers: leave empty, in the file, what was not measured."
+        )
     if unit is None:
         reasons.append("The unit of the value is not in its name: state it.")
     if decimal is None:

@@ -33,6 +33,8 @@ Protects = Literal["values and places", "values"]
 class Design:
     """What is fixed before the private data are touched; subclasses add their own parameters.
 
+    A number outside its range raises `DesignError`.
+
     Parameters
     ----------
     paths
@@ -41,8 +43,6 @@ class Design:
         Rounds of neighbour averaging applied to a released path: post-processing, free.
     cutoff
         Vote fraction, or exceedance probability, in (0, 1] from which a cell counts as inside the set.
-
-    A number outside its range raises `DesignError`.
     """
 
     mechanism: ClassVar[str] = ""
