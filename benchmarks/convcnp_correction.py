@@ -38,7 +38,7 @@ from benchmarks.convcnp import (
     scored,
     simulated,
 )  # fmt: skip
-from benchmarks.london import real_files_parser
+from benchmarks.london import both_sales, real_files_parser
 from dpgp_core import gaussian_mu
 from dpgp_core.convcnp.corrected import CORRECTION, NEUTRAL, Correction, context_of, read_twice
 from dpgp_core.convcnp.corrected_tasks import SimulatedNoise, make_pool
@@ -58,8 +58,6 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.sums import GridRecords, release_sums
-from studies.london_task import generated_settings, load_task, real_settings
-from workflow.errors import WorkflowError
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.load import Project
 from workflow.project.records import bin_records
@@ -251,12 +249,7 @@ def main() -> None:
     if asked.only in (None, "london"):
         print(f"London, {asked.draws} simulated releases of the later year, point records.")
         print("sales      epsilon  reading    IoU    SD     free   design")
-        tasks = [("generated", load_task(generated_settings(), "region"))]
-        try:
-            tasks.insert(0, ("real", load_task(real_settings(asked.folder), "region")))
-        except WorkflowError as error:
-            print(error)
-        for name, project in tasks:
+        for name, project in both_sales(asked.folder):
             for line in london(project, judge, asked.draws):
                 print(f"{name:9}  {line}", flush=True)
     print(f"The whole benchmark took {time.process_time() - begun:.0f} s of CPU time.")

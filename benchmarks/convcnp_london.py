@@ -17,12 +17,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.london import real_files_parser
+from benchmarks.london import both_sales, real_files_parser
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.noise.entropy import SimulationEntropy
 from studies.london import released_sets
-from studies.london_task import generated_settings, load_task, real_settings
-from workflow.errors import WorkflowError
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.load import Project
 from workflow.search.choice import Choice, tuning_of
@@ -44,12 +42,7 @@ def main() -> None:
         f"Seed {SEED}, {asked.draws} simulated releases of each design, one record of point data exchanged."
     )
     print("sales      mechanism              epsilon  told   IoU    SD     s.e.   free   CPU s  design")
-    tasks = [("generated", load_task(generated_settings(), "region"))]
-    try:
-        tasks.insert(0, ("real", load_task(real_settings(asked.folder), "region")))
-    except WorkflowError as error:
-        print(error)
-    for name, project in tasks:
+    for name, project in both_sales(asked.folder):
         for mechanism in asked.mechanism or MECHANISMS if asked.sales in (None, name) else ():
             for line in _rows(project, mechanism, asked.draws, asked.quick):
                 print(f"{name:9}  {line}", flush=True)

@@ -18,8 +18,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from studies.london import LondonSettings, run
+from studies.london_task import generated_settings, load_task, real_settings
 from studies.registry import RESULTS
 from workflow.errors import WorkflowError
+from workflow.project.load import Project
 
 _BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -29,6 +31,16 @@ def real_files_parser(about: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=about.splitlines()[0])
     parser.add_argument("folder", nargs="?", type=Path, default=_BESIDE, help="folder of the real files")
     return parser
+
+
+def both_sales(folder: Path) -> list[tuple[str, Project]]:
+    """The real sales, or one sentence where their files are absent, and the generated ones."""
+    generated = ("generated", load_task(generated_settings(), "region"))
+    try:
+        return [("real", load_task(real_settings(folder), "region")), generated]
+    except WorkflowError as error:
+        print(error)
+        return [generated]
 
 
 def main() -> None:

@@ -46,9 +46,9 @@ def priced(products: InnerProducts, noise: SpectralNoise, accounting: Accounting
 
 def channel_noise(mu: float, products: InnerProducts, accounting: Accounting) -> SpectralNoise:
     """Noise of both channels that costs at most mu, in the proportion that serves both accountings best."""
-    if accounting == "joint":
-        return noise_for(mu, products)
     noise = noise_for(mu, products)
+    if accounting == "joint":
+        return noise
     assert noise.counts is not None
     factor = composed_mu(products, noise) / mu * _UP**16
     return SpectralNoise(noise.sums * factor, noise.counts * factor)
@@ -109,10 +109,6 @@ class EncoderPlan:
         places = (nodes.lattice.domain_centres - window.centre) / window.half
         features = Features.of("set-convolution", encoder.rows(places))
         return cls(window, nodes, encoder, features, inner_products(features))
-
-    def noise(self, mu: float, accounting: Accounting) -> SpectralNoise:
-        """Noise that costs at most mu."""
-        return channel_noise(mu, self.products, accounting)
 
     def field(
         self,

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from dpgp_core.convcnp.corrected import CORRECTION, Correction, context_of, read_twice
-from dpgp_core.convcnp.plan import Accounting, Told, channel_noise
+from dpgp_core.convcnp.plan import Told
 from dpgp_core.convcnp.weights import STORED_CORRECTION, network
 from dpgp_core.errors import InvalidValue
 from dpgp_core.features.gridded import Features
@@ -87,10 +87,6 @@ class WaterFilledPlan:
     def products(self) -> InnerProducts:
         """Extremes by which a release is priced."""
         return self.prepared().products
-
-    def noise(self, mu: float, accounting: Accounting) -> SpectralNoise:
-        """Noise that costs at most mu."""
-        return channel_noise(mu, self.products, accounting)
 
     def field(
         self,

@@ -12,7 +12,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.convcnp.corrected import CORRECTION, Correction
 from dpgp_core.convcnp.lattice import Window
-from dpgp_core.convcnp.plan import NARROWEST, WIDEST, Accounting, EncoderPlan, Told, priced
+from dpgp_core.convcnp.plan import NARROWEST, WIDEST, Accounting, EncoderPlan, Told, channel_noise, priced
 from dpgp_core.convcnp.tasks import WIDTHS
 from dpgp_core.convcnp.water_filled import LONGEST, SHORTEST, WaterFilledPlan
 from dpgp_core.convcnp.weights import STORED_CORRECTION, network
@@ -29,6 +29,7 @@ from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.simulation.world import SEED, HeldOut, World
+from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.model import SpectralModel
 from dpgp_core.spectral.sums import ExactNoise, GridRecords, SpectralSums, release_sums
 
@@ -121,7 +122,7 @@ class _PreparedSums:
     def release(self, entropy: Entropy) -> SpectralSums:
         """Draw both channels once."""
         held = GridRecords(self.records.index, self.records.count, self.records.units)
-        noise = self.plan.noise(self.design.mu, self.design.accounting)
+        noise = _noise(self.design, self.plan)
         source = _SimulatedNoise(entropy) if isinstance(entropy, SimulationEntropy) else ExactNoise(entropy)
         return release_sums(self.plan.features, self.plan.nodes, held, noise, source)
 
@@ -173,7 +174,7 @@ class ConvCnp(Mechanism):
         if not self.protection.holds(facts):
             raise BoundRefused("The neural process is proved for exchanged records: choose 'replace-one'.")
         plan = self.plan(design, facts)
-        mu = priced(plan.products, plan.noise(design.mu, design.accounting), design.accounting)
+        mu = priced(plan.products, _noise(design, plan), design.accounting)
         return Guarantee.gaussian(Cost.gaussian(mu, distance_of(2 * plan.features.size)), self.source)
 
     def calibrate(self, design: ConvCnpDesign, facts: PublicFacts, budget: Budget) -> ConvCnpDesign | None:
@@ -235,7 +236,10 @@ class ConvCnp(Mechanism):
         plan = self.plan(design, facts)
         # a damaged file of weights must not be found out after the charge
         network() if design.sums == "set-convolution" else network(STORED_CORRECTION, CORRECTION)
-        none, noise = np.zeros((1, plan.features.size)), plan.noise(design.mu, design.accounting)
+        none, noise = (
+            np.zeros((1, plan.features.size)),
+            _noise(design, plan),
+        )
         plan.field(none, none, noise, design.told(records.n))
         return _PreparedSums(design, plan, records)
 
@@ -322,3 +326,7 @@ class ConvCnp(Mechanism):
         return np.array([
             np.concatenate([each.sums, np.asarray(each.counts)])[None] for each in drawn
         ])  # fmt: skip
+
+
+def _noise(design: ConvCnpDesign, plan: EncoderPlan | WaterFilledPlan) -> SpectralNoise:
+    return channel_noise(design.mu, plan.products, design.accounting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,12 +109,8 @@ class SharedReadings:
         self, totals: Floats, prior: ClippedPrior, threshold: Floats | float, sign: float = 1.0
     ) -> Floats:
         """(R, N) exceedance probabilities of all simulated releases under one reading, as in `read`."""
-        return np.concatenate(
-            [
-                self._beyond(sign, mean, left, prior, threshold)[0]
-                for mean, left in (self._field(drawn, totals, prior) for drawn in self._drawn)
-            ]
-        )
+        fields = self._fields(totals, prior)
+        return np.concatenate([self._beyond(sign, *field, prior, threshold)[0] for field in fields])
 
     def read(
         self,
@@ -141,8 +138,7 @@ class SharedReadings:
         """
         nodes, square = self._made.nodes, prior.deviation**2
         found, own = [], []
-        for number, drawn in enumerate(self._drawn):
-            mean, left = self._field(drawn, totals, prior)
+        for number, (mean, left) in enumerate(self._fields(totals, prior)):
             probability, apart = self._beyond(sign, mean, left, prior, threshold)
             of_map = map_variance(
                 square * left, square * self._private(number, prior), prior.deviation, unseen
@@ -152,21 +148,21 @@ class SharedReadings:
             own += [cutoff_for_map(*row) for row in zip(probability, shown, strict=True)]
         return np.concatenate(found), np.array(own)
 
-    def _field(self, drawn: _Drawn, totals: Floats, prior: ClippedPrior) -> tuple[Floats, Floats]:
-        """(R, M) posterior means at the nodes, and (K,) the share of the prior variance that is left."""
-        nodes, s = self._made.nodes, self._made.noise.sums
+    def _fields(self, totals: Floats, prior: ClippedPrior) -> Iterator[tuple[Floats, Floats]]:
+        """For each draw of the counts: (R, M) posterior means at the nodes, (K,) variance left as a share."""
+        nodes, s, square = self._made.nodes, self._made.noise.sums, prior.deviation**2
         sums = self._made.features.values.T @ nodes.gather(totals)
-        square = prior.deviation**2
-        covariance = prior.record_noise**2 * drawn.records + square * drawn.rest
-        covariance += (square + prior.mean**2) * drawn.counts.error
-        covariance += square * drawn.signal
-        covariance[np.diag_indices_from(covariance)] += s**2
-        root = cholesky(covariance, "the covariance of the released sums", "use more noise")
-        known = prior.deviation * solve_lower(root, drawn.link)
-        seen = (sums - prior.mean * drawn.weight)[:, None] + drawn.noise
-        pull = solve_lower(root, solve_lower(root, seen), transposed=True)
-        mean = prior.mean + square * (self._made.basis.rows @ (drawn.half.T @ pull)).T
-        return mean, np.maximum(1.0 - np.einsum("ij,ij->j", known, known), 1e-12)
+        for drawn in self._drawn:
+            covariance = prior.record_noise**2 * drawn.records + square * drawn.rest
+            covariance += (square + prior.mean**2) * drawn.counts.error
+            covariance += square * drawn.signal
+            covariance[np.diag_indices_from(covariance)] += s**2
+            root = cholesky(covariance, "the covariance of the released sums", "use more noise")
+            known = prior.deviation * solve_lower(root, drawn.link)
+            seen = (sums - prior.mean * drawn.weight)[:, None] + drawn.noise
+            pull = solve_lower(root, solve_lower(root, seen), transposed=True)
+            mean = prior.mean + square * (self._made.basis.rows @ (drawn.half.T @ pull)).T
+            yield mean, np.maximum(1.0 - np.einsum("ij,ij->j", known, known), 1e-12)
 
     def _beyond(
         self, sign: float, mean: Floats, left: Floats, prior: ClippedPrior, threshold: Floats | float

@@ -151,7 +151,7 @@ def numbers_at(lon: NDArray[np.float64], lat: NDArray[np.float64], resolution: i
 
 
 def cells_at(lon: NDArray[np.float64], lat: NDArray[np.float64], resolution: int) -> list[str]:
-    """Find the cell of each point; about 1 million points in 0.7 s.
+    """Find the cell of each point.
 
     Parameters
     ----------
@@ -163,8 +163,7 @@ def cells_at(lon: NDArray[np.float64], lat: NDArray[np.float64], resolution: int
     -------
     list of n str
     """
-    find = h3.latlng_to_cell
-    return [find(y, x, resolution) for x, y in zip(lon.tolist(), lat.tolist(), strict=True)]
+    return [h3.int_to_str(number) for number in numbers_at(lon, lat, resolution).tolist()]
 
 
 def fill(rings: Sequence[NDArray[np.float64]], resolution: int) -> set[str]:

@@ -24,6 +24,13 @@ def release_within_three(app: AppTest) -> None:
     assert account.spent <= 3.0 * (1 + 1e-9)
 
 
+def with_pilot(open_app: OpenApp) -> AppTest:
+    """Sensors alone, after a pilot of the budget 3 was paid for."""
+    app = without_reference(open_app)
+    app.radio(key=key_of(app, "way")).set_value("pilot").run()
+    return press(app, "Pay for the pilot")
+
+
 def test_without_reference_data_a_simulated_field_is_free(open_app: OpenApp) -> None:
     app = press(without_reference(open_app), "Search for the best design")
     assert "Measured on a simulated field" in texts(app)
@@ -82,9 +89,7 @@ def test_a_range_is_chosen_privately_where_places_are_public(
 
 @pytest.mark.slow
 def test_a_pilot_of_another_budget_is_said_not_to_fit(open_app: OpenApp) -> None:
-    app = without_reference(open_app)
-    app.radio(key=key_of(app, "way")).set_value("pilot").run()
-    press(app, "Pay for the pilot")
+    app = with_pilot(open_app)
     app.select_slider(key=key_of(app, "epsilon")).set_value(1.0).run()
     said = " ".join(str(warning.value) for warning in app.warning)
     assert "put these back to use it, or pay for another one" in said
@@ -96,9 +101,7 @@ def test_a_pilot_of_another_budget_is_said_not_to_fit(open_app: OpenApp) -> None
 
 @pytest.mark.slow
 def test_a_pilot_beyond_the_budget_is_refused_in_words_and_draws_nothing(open_app: OpenApp) -> None:
-    app = without_reference(open_app)
-    app.radio(key=key_of(app, "way")).set_value("pilot").run()
-    press(app, "Pay for the pilot")
+    app = with_pilot(open_app)
     app.select_slider(key=key_of(app, "epsilon")).set_value(10.0).run()
     press(app, "Pay for the pilot")  # the budget stands at 3, of which the first pilot took its share
     assert "does not fit the point budget of epsilon 3" in " ".join(str(each.value) for each in app.error)

@@ -79,7 +79,7 @@ def test_the_papers_own_composition() -> None:
 def test_no_pair_of_records_is_further_apart_than_the_price(accounting: Accounting) -> None:
     """All pairs of 271 places with both ends of the responses, and 20,000 random pairs: exact lengths."""
     made = plan()
-    noise = made.noise(0.7, accounting)
+    noise = channel_noise(0.7, made.products, accounting)
     assert noise.counts is not None
     declared = priced(made.products, noise, accounting)
     assert 0.7 * (1.0 - 1e-6) < declared <= 0.7
@@ -105,7 +105,7 @@ def test_no_pair_of_records_is_further_apart_than_the_price(accounting: Accounti
 @both
 def test_the_price_follows_the_noise(accounting: Accounting) -> None:
     made = plan()
-    noise = made.noise(0.7, accounting)
+    noise = channel_noise(0.7, made.products, accounting)
     assert noise.counts is not None
     less = SpectralNoise(0.99 * noise.sums, 0.99 * noise.counts)
     assert priced(made.products, less, accounting) == pytest.approx(0.7 / 0.99, rel=1e-6)

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtri
 
 from dpgp_core.convcnp.inputs import network_inputs
-from dpgp_core.convcnp.plan import Told
+from dpgp_core.convcnp.plan import Told, channel_noise
 from dpgp_core.convcnp.tasks import LARGEST, Simulator, finer
 from dpgp_core.convcnp.weights import network
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
@@ -75,7 +75,7 @@ def test_the_network_sees_nothing_but_released_and_public_numbers(design: ConvCn
     """Two sets of records whose released numbers agree are read alike: their sum decides, with n."""
     plan = CNP.plan(design, FACTS)
     numbers = np.random.default_rng(0).standard_normal((1, plan.features.size))
-    noise = plan.noise(DESIGN.mu, "joint")
+    noise = channel_noise(DESIGN.mu, plan.products, "joint")
     one = plan.field(numbers, numbers, noise, design.told(3_000))
     other = plan.field(numbers, numbers, noise, design.told(3_000))
     np.testing.assert_array_equal(one[0], other[0])
@@ -94,10 +94,10 @@ def test_the_guarantee_is_the_budgets_and_pays_for_smaller_noise(design: ConvCnp
     louder = replace(met, mu=2.0 * met.mu)
     assert CNP.guarantee(louder, FACTS).exact_gaussian_mu == pytest.approx(0.5361022, abs=2e-6)
     plan = CNP.plan(met, FACTS)
-    assert plan.noise(met.mu, "joint").sums == pytest.approx(2.0 / 0.2680511, rel=1e-4)
+    assert channel_noise(met.mu, plan.products, "joint").sums == pytest.approx(2.0 / 0.2680511, rel=1e-4)
     # the paper's own price is 6^(1/2)/mu for features that are orthogonal at their farthest
     paper = 6.0**0.5 if design is DESIGN else 2.4084
-    assert plan.noise(met.mu, "paper").sums == pytest.approx(paper / 0.2680511, rel=2e-3)
+    assert channel_noise(met.mu, plan.products, "paper").sums == pytest.approx(paper / 0.2680511, rel=2e-3)
 
 
 def test_only_exchanged_records_are_proved() -> None:

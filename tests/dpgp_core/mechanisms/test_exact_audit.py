@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpgp_core.convcnp.plan import channel_noise
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.released import draw_release
@@ -50,7 +51,7 @@ def of_features(mechanism: Any, design: Any, facts: PublicFacts, held: Collapsed
 
 
 def of_channels(mechanism: Any, design: Any, facts: PublicFacts, held: CollapsedRecords) -> list[Any]:
-    noise = mechanism.plan(design, facts).noise(design.mu, design.accounting)
+    noise = channel_noise(design.mu, mechanism.plan(design, facts).products, design.accounting)
     return [noise.sums, noise.counts]
 
 
