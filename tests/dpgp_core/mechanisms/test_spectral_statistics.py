@@ -16,6 +16,7 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.simulation.world import World
 from dpgp_core.spectral.cutoff import cutoff_for_map
 from tests.dpgp_core.hexmap import disk
 
@@ -107,6 +108,22 @@ def test_a_release_may_choose_its_own_cutoff_and_then_keeps_it() -> None:
     assert given.settled(released, 0.0, "above") is given
     with pytest.raises(DesignError, match="unknown origin of the cutoff 'reader': choose design or release"):
         replace(DESIGN, cutoff_from="reader")  # type: ignore[arg-type]
+
+
+def test_simulated_releases_are_cut_by_the_design_or_each_by_its_own_cutoff() -> None:
+    held, facts = records(), PublicFacts(LATTICE, 400)
+    none = np.empty(0, dtype=np.int64)
+    world = World(facts, held, held, none, none.astype(bool), 0.0, "above", np.zeros(LATTICE.size))
+    given = replace(DESIGN, mu=0.2)
+    probability, no_cutoffs = MECHANISM._simulated(given, world, held)
+    assert no_cutoffs is None
+    np.testing.assert_array_equal(MECHANISM.simulate(given.with_cutoff(0.7), world), probability >= 0.7)
+    chosen = replace(given, cutoff_from="release")
+    again, own = MECHANISM._simulated(chosen, world, held)
+    np.testing.assert_allclose(again, probability, atol=1e-12)
+    assert own is not None
+    assert float(np.ptp(own)) > 0.0
+    np.testing.assert_array_equal(MECHANISM.simulate(chosen, world), probability >= own[:, None])
 
 
 def test_only_what_is_hidden_of_an_unknown_mean_makes_the_map_less_sure() -> None:
