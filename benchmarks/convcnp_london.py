@@ -23,9 +23,9 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from studies.london import released_sets
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.load import Project
-from workflow.search.choice import Choice, tuning_of
-from workflow.search.optimise import search
-from workflow.search.tuning import search_task
+from workflow.search.decision.choice import Choice, tuning_of
+from workflow.search.decision.tuning import search_task
+from workflow.search.optimisation.optimise import search
 
 SEED, EPSILONS = 2018, (0.5, 1.0, 3.0)
 MECHANISMS = ("convcnp", "spectral-statistics", "sparse-gp", "noisy-cell-statistics")

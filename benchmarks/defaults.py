@@ -32,7 +32,7 @@ from studies.london_task import generated_settings, occupied_only, real_settings
 from workflow.errors import WorkflowError
 from workflow.project.load import Project, load_project
 from workflow.project.records import bin_records
-from workflow.search.tuning import tune
+from workflow.search.decision.tuning import tune
 from workflow.settings import ReleaseSettings, settings_to_toml
 
 RUNS: dict[str, tuple[str, ...]] = {"default": (), "with the dense prior": ("--priors", "car", "exponential")}

@@ -34,8 +34,8 @@ from workflow.estimates.model import FIRST, LAST, MEASURED, MEMORY, Asked, at, s
 from workflow.ledger import open_ledger
 from workflow.project.load import load_project, load_source
 from workflow.release.transaction import plan_release, publish
-from workflow.search.task import FRONTIER_EPSILONS
-from workflow.search.tuning import tune
+from workflow.search.decision.tuning import tune
+from workflow.search.problem.task import FRONTIER_EPSILONS
 from workflow.settings.model import SourceSettings
 
 FITTED = 300, 1_000, 3_000, 10_000  # hexagons of quick searches

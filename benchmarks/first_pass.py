@@ -24,8 +24,8 @@ from benchmarks.london import real_files_parser
 from studies.london_task import generated_settings, real_settings
 from workflow.errors import WorkflowError
 from workflow.project.load import Project, load_project
-from workflow.search import optimise
-from workflow.search.tuning import Tuned, tune
+from workflow.search.decision.tuning import Tuned, tune
+from workflow.search.optimisation import optimise
 from workflow.settings import ReleaseSettings
 
 EPSILONS = {"generated": (1.0, 4.0, 10.0), "London": (1.0, 4.0)}

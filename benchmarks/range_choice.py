@@ -34,9 +34,9 @@ from studies.leaderboard.fields import SURVEYS, plumes, survey
 from studies.london import released_sets
 from workflow.project.load import Pilot, Project, load_project
 from workflow.project.records import bin_records
-from workflow.search.choice import Choice, tuning_of
-from workflow.search.range_choice import planned_choice, with_model
-from workflow.search.tuning import tune
+from workflow.search.decision.choice import Choice, tuning_of
+from workflow.search.decision.tuning import tune
+from workflow.search.looks.range_choice import planned_choice, with_model
 
 SEED, SHARE, EPSILONS, GROUPS, EACH, MANY = 14, 0.2, (1.0, 3.0), 8, 5, 20_000
 MECHANISMS = ("functional", "bin-means")

@@ -25,10 +25,10 @@ from studies.london_task import load_task, real_settings
 from workflow.errors import WorkflowError
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.load import Project
-from workflow.search.choice import Choice, tuning_of
-from workflow.search.facts import private_n
-from workflow.search.optimise import search
-from workflow.search.tuning import search_task
+from workflow.search.decision.choice import Choice, tuning_of
+from workflow.search.decision.tuning import search_task
+from workflow.search.optimisation.optimise import search
+from workflow.search.problem.facts import private_n
 
 SEED = 2018
 PAPER, HIGH = 442_413.0, 700_000.0  # thresholds in pounds

@@ -28,9 +28,9 @@ from dpgp_core.mechanisms.released import draw_release
 from dpgp_core.priors.lattice import Lattice
 from workflow.project.records import PlacedObservations
 from workflow.project.response import ResponseScale
-from workflow.search.optimise import search
-from workflow.search.task import Scored, SearchTask
-from workflow.search.worlds import make_scene
+from workflow.search.optimisation.optimise import search
+from workflow.search.problem.task import Scored, SearchTask
+from workflow.search.problem.worlds import make_scene
 
 SEED, PER_CELL, DELTA = 9, 4, 1e-5
 SIZES, RELEASED = (661, 2_403, 16_868), 100_000

@@ -30,9 +30,9 @@ from geo import crs_by_name, to_lonlat
 from studies.london import released_sets
 from workflow.project.load import Project, load_project
 from workflow.release.worth import Yardsticks, objections
-from workflow.search.choice import Choice, expected_of, tuning_of
-from workflow.search.optimise import search
-from workflow.search.tuning import search_task
+from workflow.search.decision.choice import Choice, expected_of, tuning_of
+from workflow.search.decision.tuning import search_task
+from workflow.search.optimisation.optimise import search
 from workflow.settings.model import ReleaseSettings, SourceSettings
 
 SEED, EPSILONS, MARGIN = 155, (1.0, 3.0, 10.0), 0.08

@@ -35,9 +35,9 @@ from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.example import changed_settings, example_folder
 from workflow.project.load import Project, load_project
 from workflow.release.transaction import plan_release, publish
-from workflow.search.settle import settle_on
-from workflow.search.stored import text_of
-from workflow.search.tuning import Tuned, tune
+from workflow.search.decision.settle import settle_on
+from workflow.search.decision.stored import text_of
+from workflow.search.decision.tuning import Tuned, tune
 
 TOUR = Path(__file__).resolve().parents[1] / "static" / "tour"
 SEED = 2024  # of the simulated releases; the one that is shipped has none

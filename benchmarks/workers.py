@@ -26,8 +26,8 @@ import numpy as np
 
 from benchmarks.cells import RECORDS, SEED, settings_of
 from workflow.project.load import load_project
+from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.executors import Executor, make_executor
-from workflow.search.tuning import Tuned, tune
 
 RUNS = (("serial", 1), ("processes", 1), ("processes", 2), ("dask", 2))
 LAID_OUT = (1, 2, 4, 8, 16, 32, 64)

@@ -34,8 +34,8 @@ from dpgp_core.priors.registry import Prior, make_prior
 from geo import domain_from_bbox
 from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.project.load import Project, build_lattice
-from workflow.search.choice import Choice
-from workflow.search.facts import public_facts
+from workflow.search.decision.choice import Choice
+from workflow.search.problem.facts import public_facts
 
 BOX = (10.0, 50.0, 10.07, 50.035)  # a small imagined town
 LENGTHSCALE = 700.0  # metres

@@ -23,12 +23,12 @@ from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, q
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.load import Project
 from workflow.project.records import bin_records
-from workflow.search.choice import Choice
-from workflow.search.facts import private_n, public_facts
-from workflow.search.settle import settle_on
-from workflow.search.task import family_of
-from workflow.search.tuning import tune
-from workflow.search.worlds import make_scene
+from workflow.search.decision.choice import Choice
+from workflow.search.decision.settle import settle_on
+from workflow.search.decision.tuning import tune
+from workflow.search.problem.facts import private_n, public_facts
+from workflow.search.problem.task import family_of
+from workflow.search.problem.worlds import make_scene
 
 COLUMNS = (
     "domain", "family", "mechanism", "unit", "delta", "epsilon", "IoU", "IoU SD", "standard error",

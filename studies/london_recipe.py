@@ -21,10 +21,10 @@ from studies.tables import quiet
 from workflow.project.load import Project
 from workflow.project.records import bin_records
 from workflow.search.executors import SerialExecutor
-from workflow.search.facts import private_n, public_facts
-from workflow.search.task import Scene, SearchTask, model_of
-from workflow.search.unconstrained import held_out_moments, unconstrained_design
-from workflow.search.worlds import make_scene
+from workflow.search.optimisation.unconstrained import held_out_moments, unconstrained_design
+from workflow.search.problem.facts import private_n, public_facts
+from workflow.search.problem.task import Scene, SearchTask, model_of
+from workflow.search.problem.worlds import make_scene
 
 
 def paper_recipe(

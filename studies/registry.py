@@ -29,7 +29,7 @@ from studies.one_dimension import OneDimensionSettings
 from studies.plane_excursions import PlaneSettings
 from studies.tables import Report, StudyResult, quiet
 from workflow.project.load import Project
-from workflow.search.choice import Choice
+from workflow.search.decision.choice import Choice
 
 RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
 """Where the full figures lie, written by `make studies`."""

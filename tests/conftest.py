@@ -18,7 +18,7 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.browser.harness import CHROMIUM, FLAGS
 from tests.town import Town, write_town
 from workflow.project.load import Project, load_project
-from workflow.search.tuning import Tuned, tune
+from workflow.search.decision.tuning import Tuned, tune
 
 # A test's truth must not depend on how busy the machine is.
 # The same examples in every run, so that a change is judged by what it changed; the profile "search" looks

@@ -18,7 +18,7 @@ from workflow.compare.report import csv_text, svg_text
 from workflow.compare.run import EPSILONS, Comparison, comparable_under
 from workflow.errors import WorkflowError
 from workflow.project.load import Project
-from workflow.search.simulated import simulated_release
+from workflow.search.exploration.simulated import simulated_release
 from workflow.settings.model import ReleaseSettings
 from workflow.words import agreement_words, one_in
 

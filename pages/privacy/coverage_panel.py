@@ -8,7 +8,7 @@ from pages.privacy.trials import coverage_job, coverage_sentences, covers
 from pages.shared.plain_text import plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Found, Workspace
-from workflow.search.task import Scored
+from workflow.search.problem.task import Scored
 
 
 def show(work: Workspace, found: Found, scored: Scored) -> None:

@@ -14,9 +14,9 @@ from pages.shared.computing.jobs import Job
 from workflow.estimates.words import refuse_what_cannot_fit
 from workflow.progress import Report
 from workflow.project.load import Project, load_project
+from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.executors import make_executor
-from workflow.search.task import Scored
-from workflow.search.tuning import Tuned, tune
+from workflow.search.problem.task import Scored
 from workflow.settings.model import ReleaseSettings
 from workflow.words import plural, significant, upper
 

@@ -11,7 +11,7 @@ from pages.privacy import settling
 from pages.privacy.designs import dots
 from pages.shared.glossary import tip
 from pages.shared.session.workspace import Found
-from workflow.search.task import FrontierPoint
+from workflow.search.problem.task import FrontierPoint
 
 PICK = "picked"
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pages.shared.session.workspace import Found, Workspace
 from workflow.errors import WorkflowError
-from workflow.search.settle import at_budget, moved_to
+from workflow.search.decision.settle import at_budget, moved_to
 
 
 def follow(work: Workspace, found: Found) -> bool:

@@ -25,8 +25,8 @@ from pages.shared.plain_text import plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Found, Workspace
 from workflow import words
-from workflow.search.facts import private_n
-from workflow.search.task import Scored, family_of
+from workflow.search.problem.facts import private_n
+from workflow.search.problem.task import Scored, family_of
 
 NAME = "typed"
 

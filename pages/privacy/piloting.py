@@ -12,7 +12,7 @@ from workflow.ledger import open_ledger
 from workflow.progress import Report
 from workflow.project.load import Project, load_project
 from workflow.search.looks import look_warning, paid_look
-from workflow.search.pilot import fingerprint
+from workflow.search.looks.pilot import fingerprint
 from workflow.settings.model import ReleaseSettings
 from workflow.words import upper
 

@@ -20,8 +20,8 @@ from workflow.errors import WorkflowError
 from workflow.estimates.asked import planned
 from workflow.estimates.words import expected_of_search
 from workflow.project.load import Project
-from workflow.search.task import FrontierPoint, Scored
-from workflow.search.tuning import Tuned
+from workflow.search.decision.tuning import Tuned
+from workflow.search.problem.task import FrontierPoint, Scored
 from workflow.settings.model import ReleaseSettings
 
 MEASURED_ON = {"simulated": "a simulated field", "private selection": "what the pilot showed"}

@@ -6,9 +6,9 @@ import streamlit as st
 
 from pages.shared.session.workspace import Found, Workspace
 from workflow.project.load import Project
-from workflow.search.choice import Choice
-from workflow.search.settle import settle_on, settle_on_typed
-from workflow.search.task import FrontierPoint, Scored
+from workflow.search.decision.choice import Choice
+from workflow.search.decision.settle import settle_on, settle_on_typed
+from workflow.search.problem.task import FrontierPoint, Scored
 
 
 def on_point(work: Workspace, found: Found, point: FrontierPoint) -> None:

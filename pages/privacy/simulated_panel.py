@@ -12,8 +12,8 @@ from pages.shared import linked_maps, maps
 from pages.shared.plain_text import plain
 from pages.shared.session.aside import planning, same
 from pages.shared.session.workspace import Found, Workspace
-from workflow.search.simulated import SimulatedRelease, simulated_release
-from workflow.search.task import Scored
+from workflow.search.exploration.simulated import SimulatedRelease, simulated_release
+from workflow.search.problem.task import Scored
 from workflow.words import agreement_words
 
 KEPT = 4

@@ -10,8 +10,8 @@ from pages.shared.plain_text import plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Found, Workspace
 from workflow import words
-from workflow.search.facts import private_n
-from workflow.search.task import FrontierPoint
+from workflow.search.problem.facts import private_n
+from workflow.search.problem.task import FrontierPoint
 
 NAME = "solve"
 

@@ -17,13 +17,13 @@ from workflow.errors import WorkflowError
 from workflow.progress import Report
 from workflow.project.load import Project
 from workflow.project.response import ResponseScale
-from workflow.search.coverage import SimulatedCoverage, coverage_of, supported_confidence
-from workflow.search.epsilon_solver import STEPS, smallest_epsilon
-from workflow.search.scorer import Bench
-from workflow.search.settle import as_searched
-from workflow.search.sweep import Variation, sweep
-from workflow.search.task import FrontierPoint, Scored, family_of
-from workflow.search.tuning import Tuned
+from workflow.search.decision.settle import as_searched
+from workflow.search.decision.tuning import Tuned
+from workflow.search.exploration.coverage import SimulatedCoverage, coverage_of, supported_confidence
+from workflow.search.exploration.epsilon_solver import STEPS, smallest_epsilon
+from workflow.search.exploration.scorer import Bench
+from workflow.search.exploration.sweep import Variation, sweep
+from workflow.search.problem.task import FrontierPoint, Scored, family_of
 from workflow.words import plural, ratio_words, significant, upper
 
 NO_BOUND = "no finite bound"

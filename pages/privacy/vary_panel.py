@@ -13,7 +13,7 @@ from pages.shared.glossary import TERMS, label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Found, Workspace
-from workflow.search.task import Scored
+from workflow.search.problem.task import Scored
 
 GROUND = "#7b8a90"
 

@@ -15,8 +15,8 @@ from workflow.progress import Report
 from workflow.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline
 from workflow.project.load import Project
 from workflow.release.transaction import Plan, Published, plan_release, publish
-from workflow.search.choice import Choice, stated
-from workflow.search.tuning import Tuned
+from workflow.search.decision.choice import Choice, stated
+from workflow.search.decision.tuning import Tuned
 from workflow.words import remaining, significant, upper
 
 Bools = NDArray[np.bool_]

@@ -15,8 +15,8 @@ from workflow.bundle.published.view import Viewer
 from workflow.project.baseline import Baseline, fit_baseline
 from workflow.project.example import changed_settings
 from workflow.project.load import Project, load_project
-from workflow.search.stored import tuned_from
-from workflow.search.tuning import Tuned
+from workflow.search.decision.stored import tuned_from
+from workflow.search.decision.tuning import Tuned
 from workflow.settings.model import ReleaseSettings
 
 CITY, SEARCH = FILES / "files", FILES / "search.json"

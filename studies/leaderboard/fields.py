@@ -17,10 +17,10 @@ from studies.london_task import generated_settings, load_task, real_settings
 from studies.plane_worlds import Plumes
 from workflow.project.baseline import fit_baseline
 from workflow.project.load import Project, load_project
+from workflow.search.decision.tuning import search_task
 from workflow.search.executors import SerialExecutor
-from workflow.search.task import Scored, model_of
-from workflow.search.tuning import search_task
-from workflow.search.unconstrained import unconstrained_design
+from workflow.search.optimisation.unconstrained import unconstrained_design
+from workflow.search.problem.task import Scored, model_of
 from workflow.settings.model import ReleaseSettings, SourceSettings
 
 MARGIN = 0.08  # of a survey's extent, added around it

@@ -26,11 +26,11 @@ from studies.london import released_sets
 from studies.tables import Cell, Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.errors import WorkflowError
 from workflow.project.load import Project, load_project
-from workflow.search.choice import Choice, tuning_of
-from workflow.search.facts import protects
-from workflow.search.optimise import search
-from workflow.search.task import Scored
-from workflow.search.tuning import search_task
+from workflow.search.decision.choice import Choice, tuning_of
+from workflow.search.decision.tuning import search_task
+from workflow.search.optimisation.optimise import search
+from workflow.search.problem.facts import protects
+from workflow.search.problem.task import Scored
 
 HIDING_PLACES = (
     "posterior-sampling", "noisy-cell-statistics", "spectral-statistics", "sparse-gp", "convcnp",

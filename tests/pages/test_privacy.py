@@ -19,7 +19,7 @@ from tests.pages.privacy_steps import OpenApp, at_privacy, key_of, release_all_t
 from tests.pages.test_path import release_now
 from tests.patience import HANG
 from workflow.ledger import open_ledger
-from workflow.search.tuning import Tuned
+from workflow.search.decision.tuning import Tuned
 
 pytestmark = pytest.mark.usefixtures("jobs_at_once")
 

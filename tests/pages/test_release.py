@@ -25,7 +25,7 @@ from workflow.bundle.published.shelf import shelf
 from workflow.ledger import open_ledger
 from workflow.ledger.unreleased import Unreleased
 from workflow.project.load import Project
-from workflow.search.tuning import Tuned
+from workflow.search.decision.tuning import Tuned
 
 
 class Seen:

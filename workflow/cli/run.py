@@ -22,12 +22,12 @@ from workflow.project.example import example_settings
 from workflow.project.load import Project, load_project
 from workflow.release.record import ReceiptLine
 from workflow.release.transaction import plan_release, publish
-from workflow.search.choice import Choice, given_choice
-from workflow.search.epsilon_solver import smallest_epsilon
+from workflow.search.decision.choice import Choice, given_choice
+from workflow.search.decision.settle import settle_on
+from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.executors import make_executor
+from workflow.search.exploration.epsilon_solver import smallest_epsilon
 from workflow.search.looks import paid_look
-from workflow.search.settle import settle_on
-from workflow.search.tuning import Tuned, tune
 from workflow.settings import ReleaseSettings, field
 from workflow.words import agreement_words
 

@@ -14,11 +14,11 @@ from workflow.compare.calibration import calibration_of
 from workflow.errors import WorkflowError
 from workflow.progress import Report
 from workflow.project.load import Project
+from workflow.search.decision.tuning import search_task
 from workflow.search.executors import Executor, SerialExecutor
-from workflow.search.optimise import search
-from workflow.search.task import Scored, SearchResult, SearchTask, Utility
-from workflow.search.tuning import search_task
-from workflow.search.unconstrained import unconstrained_design
+from workflow.search.optimisation.optimise import search
+from workflow.search.optimisation.unconstrained import unconstrained_design
+from workflow.search.problem.task import Scored, SearchResult, SearchTask, Utility
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.serving import that_can_serve
 from workflow.settings.words import mechanism_names

@@ -32,10 +32,10 @@ from workflow.release.receipt import BudgetLine, build_receipt
 from workflow.release.record import Guarded, ReceiptLine, Release
 from workflow.release.trial import prepare_draw, read_release, try_draw
 from workflow.release.worth import stop_or_state
-from workflow.search.beside_pilot import with_pilot
-from workflow.search.choice import Choice
-from workflow.search.facts import protects, public_facts
-from workflow.search.pilot import fingerprint
+from workflow.search.decision.choice import Choice
+from workflow.search.looks.beside_pilot import with_pilot
+from workflow.search.looks.pilot import fingerprint
+from workflow.search.problem.facts import protects, public_facts
 from workflow.words import group_sentence, significant
 
 UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # stands for the ledger entry while a bundle is rehearsed

@@ -27,9 +27,9 @@ from workflow.errors import WorkflowError
 from workflow.project.baseline import Baseline
 from workflow.project.example import is_example
 from workflow.project.load import Project
-from workflow.search.choice import Choice
-from workflow.search.task import Scored
-from workflow.search.tuning import Tuned
+from workflow.search.decision.choice import Choice
+from workflow.search.decision.tuning import Tuned
+from workflow.search.problem.task import Scored
 from workflow.settings.model import ReleaseSettings, SourceSettings
 
 KEY = "workspace"

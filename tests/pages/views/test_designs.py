@@ -12,8 +12,8 @@ from tests.patience import HANG
 from workflow.ledger import open_ledger
 from workflow.project.example import example_settings
 from workflow.release.transaction import plan_release
-from workflow.search.settle import settle_on
-from workflow.search.simulated import simulated_release
+from workflow.search.decision.settle import settle_on
+from workflow.search.exploration.simulated import simulated_release
 from workflow.words import significant
 
 

@@ -21,9 +21,9 @@ from workflow.errors import WorkflowError
 from workflow.ledger import LedgerError, open_ledger
 from workflow.ledger.places import home
 from workflow.lint import LEAK, lint_bundle
-from workflow.search.facts import public_facts
-from workflow.search.stored import text_of, tuned_from
-from workflow.search.tuning import tune
+from workflow.search.decision.stored import text_of, tuned_from
+from workflow.search.decision.tuning import tune
+from workflow.search.problem.facts import public_facts
 
 
 @pytest.fixture(scope="module")

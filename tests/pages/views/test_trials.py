@@ -29,8 +29,8 @@ from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
 from workflow.project.load import Project
 from workflow.release.transaction import plan_release
-from workflow.search.settle import settle_on, settle_on_typed
-from workflow.search.tuning import Tuned
+from workflow.search.decision.settle import settle_on, settle_on_typed
+from workflow.search.decision.tuning import Tuned
 
 
 def done(job):

@@ -32,8 +32,8 @@ from workflow.project.load import Project, load_project
 from workflow.release import once as transaction
 from workflow.release.transaction import Plan, plan_release, publish
 from workflow.release.trial import try_draw
-from workflow.search.choice import given_choice
-from workflow.search.pilot import pilot_strength, pilot_warning, run_pilot
+from workflow.search.decision.choice import given_choice
+from workflow.search.looks.pilot import pilot_strength, pilot_warning, run_pilot
 
 
 @pytest.fixture(scope="module")
@@ -319,7 +319,7 @@ def test_a_pilot_that_cannot_be_read_is_not_paid(
     def fail(*_: object, **__: object) -> None:
         raise np.linalg.LinAlgError("singular")
 
-    monkeypatch.setattr(f"workflow.search.pilot.{where}", fail)
+    monkeypatch.setattr(f"workflow.search.looks.pilot.{where}", fail)
     expected: tuple[type[Exception], ...] = (WorkflowError, np.linalg.LinAlgError)
     with pytest.raises(expected):
         run_pilot(piloted(town, epsilon=2.0, pilot=0.3), ledger)
@@ -337,6 +337,6 @@ def test_a_pilot_that_breaks_off_names_its_entry(
             raise OSError("no entropy")
         return release_statistics(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("workflow.search.pilot.release_statistics", fail_second)
+    monkeypatch.setattr("workflow.search.looks.pilot.release_statistics", fail_second)
     with pytest.raises(Unreleased, match=r"no entropy.*Entry 3 of the ledger stands"):
         run_pilot(piloted(town, epsilon=2.0, pilot=0.3), ledger)

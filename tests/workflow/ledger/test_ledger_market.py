@@ -21,7 +21,7 @@ from workflow.ledger.cli import add_ledger_commands, show
 from workflow.project.example import example_settings
 from workflow.project.load import Project, load_project
 from workflow.release.transaction import plan_release, publish
-from workflow.search.choice import given_choice
+from workflow.search.decision.choice import given_choice
 from workflow.settings.model import ReleaseSettings
 
 

@@ -16,7 +16,7 @@ from workflow.ledger import open_ledger
 from workflow.project.area import build_domain
 from workflow.project.load import load_project, load_source
 from workflow.release.transaction import GROUPS, groups_of, plan_release
-from workflow.search.choice import given_choice
+from workflow.search.decision.choice import given_choice
 from workflow.settings.model import ReleaseSettings, SourceSettings
 
 

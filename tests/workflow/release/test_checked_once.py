@@ -12,7 +12,7 @@ from tests.town import Town
 from workflow.ledger import open_ledger
 from workflow.project.load import load_project
 from workflow.release.transaction import plan_release, publish
-from workflow.search.choice import given_choice
+from workflow.search.decision.choice import given_choice
 
 
 def test_public_outlines_are_checked_once(

@@ -12,8 +12,8 @@ from workflow.ledger import open_ledger
 from workflow.project.consent import refuse_large_delta
 from workflow.project.load import Project, load_project
 from workflow.release.transaction import plan_release
-from workflow.search.choice import given_choice
-from workflow.search.pilot import run_pilot
+from workflow.search.decision.choice import given_choice
+from workflow.search.looks.pilot import run_pilot
 from workflow.settings import usual_delta
 
 

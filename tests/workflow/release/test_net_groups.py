@@ -8,7 +8,7 @@ from dpgp_core.accounting.groups import group_epsilon
 from workflow.ledger import open_ledger
 from workflow.project.load import Project
 from workflow.release.transaction import plan_release
-from workflow.search.tuning import Tuned
+from workflow.search.decision.tuning import Tuned
 
 
 def test_the_group_lines_of_a_plan(hamlet: Project, hamlet_tuned: Tuned) -> None:

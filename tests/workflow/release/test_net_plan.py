@@ -14,7 +14,7 @@ from workflow.ledger import open_ledger
 from workflow.project.load import Project
 from workflow.release.record import Release
 from workflow.release.transaction import plan_release, publish
-from workflow.search.tuning import Choice, Tuned
+from workflow.search.decision.tuning import Choice, Tuned
 
 SEAL = re.compile(r"\d+:[0-9a-f]{64}:[0-9a-f]{16}")
 

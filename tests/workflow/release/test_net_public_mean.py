@@ -15,8 +15,8 @@ from workflow.project.records import PlacedObservations, bin_records
 from workflow.project.response import ResponseScale
 from workflow.release.record import Tuning
 from workflow.release.transaction import plan_release, publish
-from workflow.search.choice import Choice
-from workflow.search.public_map import PublicMap
+from workflow.search.decision.choice import Choice
+from workflow.search.problem.public_map import PublicMap
 
 SCALE = ResponseScale("identity", 20.0, 40.0, "literal")
 DESIGN = Design(prior="car", lengthscale=3000.0, ridge=1.0, scale=0.01, bound="sharp")

@@ -13,8 +13,8 @@ from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
 from workflow.project.load import load_project
 from workflow.release.transaction import plan_release, publish
-from workflow.search.choice import given_choice
-from workflow.search.tuning import tune
+from workflow.search.decision.choice import given_choice
+from workflow.search.decision.tuning import tune
 
 BOUNDS = {
     "cloaking": "gaussian-mechanism",

@@ -29,9 +29,9 @@ from workflow.project.baseline import compare, fit_baseline, free_map
 from workflow.project.load import Project, load_project
 from workflow.release import once as transaction
 from workflow.release.transaction import plan_release, publish
-from workflow.search.choice import given_choice
-from workflow.search.pilot import run_pilot
-from workflow.search.tuning import Tuned, tune
+from workflow.search.decision.choice import given_choice
+from workflow.search.decision.tuning import Tuned, tune
+from workflow.search.looks.pilot import run_pilot
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from workflow.ledger import Ledger, open_ledger
 from workflow.project.baseline import compare, fit_baseline
 from workflow.project.load import load_project
 from workflow.release.transaction import plan_release, publish
-from workflow.search.tuning import tune
+from workflow.search.decision.tuning import tune
 
 
 @pytest.fixture(scope="module")

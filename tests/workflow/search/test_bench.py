@@ -16,13 +16,13 @@ from workflow.errors import Cancelled, WorkflowError
 from workflow.ledger import open_ledger
 from workflow.project.load import Pilot, Project, load_project
 from workflow.release.transaction import plan_release
-from workflow.search.choice import stated, typed_choice
-from workflow.search.coverage import coverage_of
-from workflow.search.facts import private_n
-from workflow.search.scorer import Bench
-from workflow.search.sweep import Variation, sweep
-from workflow.search.task import Scored
-from workflow.search.tuning import Tuned, tune
+from workflow.search.decision.choice import stated, typed_choice
+from workflow.search.decision.tuning import Tuned, tune
+from workflow.search.exploration.coverage import coverage_of
+from workflow.search.exploration.scorer import Bench
+from workflow.search.exploration.sweep import Variation, sweep
+from workflow.search.problem.facts import private_n
+from workflow.search.problem.task import Scored
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,12 @@ from dpgp_core.mechanisms.base import Ask
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from tests.town import Town
 from workflow.project.load import Project, load_project
-from workflow.search.choice import given_choice
-from workflow.search.facts import cut
-from workflow.search.proposal import cutoff_words
-from workflow.search.settle import at_budget, moved_to
-from workflow.search.task import Scored, Utility
-from workflow.search.tuning import Tuned, tune
+from workflow.search.decision.choice import given_choice
+from workflow.search.decision.proposal import cutoff_words
+from workflow.search.decision.settle import at_budget, moved_to
+from workflow.search.decision.tuning import Tuned, tune
+from workflow.search.problem.facts import cut
+from workflow.search.problem.task import Scored, Utility
 
 SPECTRAL = ("spectral-statistics",)
 BUDGETS = (0.5, 1.0, 3.0)

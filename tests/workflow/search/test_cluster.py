@@ -22,8 +22,8 @@ from tests.town import Town
 from workflow.errors import WorkflowError
 from workflow.project.load import load_project
 from workflow.search.cluster import DaskExecutor
+from workflow.search.decision.tuning import search_task, tune
 from workflow.search.executors import SerialExecutor, make_executor
-from workflow.search.tuning import search_task, tune
 
 ROOT = Path(__file__).resolve().parents[3]
 Cluster = tuple[str, list[subprocess.Popen[bytes]]]

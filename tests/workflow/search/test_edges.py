@@ -6,8 +6,8 @@ import pytest
 
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
 from workflow.project.response import ResponseScale
-from workflow.search.optimise import _on_edge
-from workflow.search.task import Scored, Utility
+from workflow.search.optimisation.optimise import _on_edge
+from workflow.search.problem.task import Scored, Utility
 
 
 def scored(clip: float, lengthscale: float, ridge: float) -> Scored:

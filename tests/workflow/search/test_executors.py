@@ -10,8 +10,8 @@ import pytest
 from tests.town import Town
 from workflow.errors import WorkflowError
 from workflow.project.load import load_project
+from workflow.search.decision.tuning import tune
 from workflow.search.executors import ProcessExecutor, SerialExecutor, make_executor
-from workflow.search.tuning import tune
 
 
 def test_processes_find_what_one_thread_finds(town: Town) -> None:

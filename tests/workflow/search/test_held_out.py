@@ -12,8 +12,8 @@ from dpgp_core.simulation.world import World
 from tests.town import Town
 from workflow.project.load import Project, load_project
 from workflow.project.records import PlacedObservations
-from workflow.search.tuning import Tuned, search_task, tune
-from workflow.search.unconstrained import free_held_out_iou
+from workflow.search.decision.tuning import Tuned, search_task, tune
+from workflow.search.optimisation.unconstrained import free_held_out_iou
 
 
 def private_held_out_iou(world: World, design: Design) -> float:

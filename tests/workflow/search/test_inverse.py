@@ -18,10 +18,10 @@ from tests.workflow.cli.test_cli import arguments
 from workflow.cli.main import main
 from workflow.errors import WorkflowError
 from workflow.project.load import Pilot, Project, load_project
-from workflow.search import epsilon_solver as inverse
-from workflow.search.epsilon_solver import STEPS, smallest_epsilon
-from workflow.search.facts import private_n
-from workflow.search.tuning import Tuned, tune
+from workflow.search.decision.tuning import Tuned, tune
+from workflow.search.exploration import epsilon_solver as inverse
+from workflow.search.exploration.epsilon_solver import STEPS, smallest_epsilon
+from workflow.search.problem.facts import private_n
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,12 @@ from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from tests.town import Town
 from workflow.project.load import Project, load_project
 from workflow.project.response import ResponseScale
-from workflow.search import optimise
-from workflow.search.optimise import Found
-from workflow.search.proposal import early_words
-from workflow.search.score import Batch
-from workflow.search.task import LeftEarly, Scored, SearchTask, Utility
-from workflow.search.tuning import Tuned, search_task, tune
+from workflow.search.decision.proposal import early_words
+from workflow.search.decision.tuning import Tuned, search_task, tune
+from workflow.search.optimisation import optimise
+from workflow.search.optimisation.optimise import Found
+from workflow.search.optimisation.score import Batch
+from workflow.search.problem.task import LeftEarly, Scored, SearchTask, Utility
 
 BOTH = ("posterior-sampling", "noisy-cell-statistics")
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-import workflow.search.tuning as tuning_module
+import workflow.search.decision.tuning as tuning_module
 from dpgp_core.mechanisms.base import Parameter
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
 from workflow.project.load import Project
-from workflow.search.facts import public_facts
-from workflow.search.sweep import _values
+from workflow.search.exploration.sweep import _values
+from workflow.search.problem.facts import public_facts
 
 PATHS = Parameter("paths", "paths", "count")
 

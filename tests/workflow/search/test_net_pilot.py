@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import workflow.search.tuning as tuning_module
+import workflow.search.decision.tuning as tuning_module
 from dpgp_core.accounting.composition import Cost, epsilon
 from dpgp_core.mechanisms.posterior_sampling import path_guarantee
 from dpgp_core.priors.registry import Prior, make_prior
@@ -15,10 +15,10 @@ from tests.town import Town
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
 from workflow.project.load import Pilot, Project, load_project
-from workflow.search.beside_pilot import with_pilot
-from workflow.search.facts import private_n
-from workflow.search.pilot import run_pilot
-from workflow.search.tuning import Tuned, tune
+from workflow.search.decision.tuning import Tuned, tune
+from workflow.search.looks.beside_pilot import with_pilot
+from workflow.search.looks.pilot import run_pilot
+from workflow.search.problem.facts import private_n
 
 PILOT = Pilot(Cost.gaussian(0.2), 0.85, "1:x")
 
@@ -55,7 +55,7 @@ def test_a_pilot_is_read_by_nine_models_at_each_lengthscale(
         seen.extend((prior.lengthscale, ridge, scale) for prior, ridge, scale in models)
         raise ValueError("seen")
 
-    monkeypatch.setattr("workflow.search.pilot._best", note)
+    monkeypatch.setattr("workflow.search.looks.pilot._best", note)
     project = load_project(
         town.settings(
             reference=None, reference_public=False, centre=25.0, clip=15.0, priors=("car",), epsilon=2.0,

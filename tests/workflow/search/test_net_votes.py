@@ -19,11 +19,11 @@ from tests.town import Town
 from workflow.project.load import Project, load_project
 from workflow.project.records import PlacedObservations
 from workflow.project.response import ResponseScale
-from workflow.search.scorer import Bench
-from workflow.search.task import Utility
-from workflow.search.tuning import Tuned, tune
-from workflow.search.unconstrained import baseline_set
-from workflow.search.worlds import make_scene
+from workflow.search.decision.tuning import Tuned, tune
+from workflow.search.exploration.scorer import Bench
+from workflow.search.optimisation.unconstrained import baseline_set
+from workflow.search.problem.task import Utility
+from workflow.search.problem.worlds import make_scene
 
 # Ten cells in a row, forty readings each: 10 in the first four, 50 in the others, asked about 26.
 LOW, HIGH = 10.0, 50.0

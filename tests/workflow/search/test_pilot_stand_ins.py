@@ -10,7 +10,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
 from workflow.project.load import Project
 from workflow.project.response import ResponseScale
-from workflow.search.pilot import stand_ins
+from workflow.search.looks.pilot import stand_ins
 
 RIDGE, SCALE, NOISE = 1.5, 0.5, 20.0
 

@@ -16,10 +16,10 @@ from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.load import Project, load_project
 from workflow.project.records import PlacedObservations
 from workflow.release.worth import objections
-from workflow.search.public_map import last_year, two_parts
-from workflow.search.scorer import Bench
-from workflow.search.settle import settle_on
-from workflow.search.tuning import Tuned, better_start, tune
+from workflow.search.decision.settle import settle_on
+from workflow.search.decision.tuning import Tuned, better_start, tune
+from workflow.search.exploration.scorer import Bench
+from workflow.search.problem.public_map import last_year, two_parts
 from workflow.settings.model import ReleaseSettings, SourceSettings
 
 YEARLY = 1200

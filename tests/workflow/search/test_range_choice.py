@@ -19,9 +19,9 @@ from workflow.ledger import BudgetExceeded, Ledger, RequestTaken, open_ledger
 from workflow.project.load import Project, load_project
 from workflow.project.simulated import simulate_field
 from workflow.release.transaction import plan_release, publish
+from workflow.search.decision.tuning import tune
 from workflow.search.looks import look_warning, paid_look
-from workflow.search.range_choice import choice_warning, run_range_choice
-from workflow.search.tuning import tune
+from workflow.search.looks.range_choice import choice_warning, run_range_choice
 
 MECHANISMS = ("cloaking", "functional")
 

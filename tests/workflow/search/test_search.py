@@ -18,10 +18,10 @@ from workflow.errors import Cancelled, WorkflowError
 from workflow.project.load import Project, load_project
 from workflow.project.records import PlacedObservations
 from workflow.release.worth import Yardsticks, objections
-from workflow.search.choice import expected_of, given_choice
-from workflow.search.facts import private_n
-from workflow.search.proposal import proposal_words
-from workflow.search.tuning import Tuned, search_task, tune
+from workflow.search.decision.choice import expected_of, given_choice
+from workflow.search.decision.proposal import proposal_words
+from workflow.search.decision.tuning import Tuned, search_task, tune
+from workflow.search.problem.facts import private_n
 
 
 def test_the_chosen_design_costs_at_most_epsilon(project: Project, tuned: Tuned) -> None:

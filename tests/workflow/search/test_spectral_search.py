@@ -12,8 +12,8 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from tests.town import Town, write_town
 from workflow.project.load import load_project
-from workflow.search.facts import private_n, public_facts
-from workflow.search.tuning import FOCUSED_FACTORS, Tuned, search_task, tune
+from workflow.search.decision.tuning import FOCUSED_FACTORS, Tuned, search_task, tune
+from workflow.search.problem.facts import private_n, public_facts
 
 SPECTRAL = ("spectral-statistics",)
 

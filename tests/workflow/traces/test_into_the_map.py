@@ -18,7 +18,7 @@ from workflow.ledger import open_ledger
 from workflow.project.load import load_project
 from workflow.project.trip import TripProtection, trip_protection
 from workflow.release.transaction import plan_release, publish
-from workflow.search.choice import given_choice
+from workflow.search.decision.choice import given_choice
 from workflow.settings.model import ReleaseSettings, SourceSettings
 
 TRIP = {

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from dpgp_core.mechanisms.base import Design, Parameter
 from dpgp_core.mechanisms.registry import mechanism_of
 from workflow.progress import Report
-from workflow.search.scorer import Bench
-from workflow.search.task import Scored
+from workflow.search.exploration.scorer import Bench
+from workflow.search.problem.task import Scored
 
 FACTORS = (0.25, 0.4, 0.63, 1.0, 1.6, 2.5, 4.0)
 FEW = (1, 2, 3, 5, 10)

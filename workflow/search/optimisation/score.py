@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from dpgp_core.mechanisms.base import Budget, Design
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
-from workflow.search.facts import cut
-from workflow.search.task import Scene, Scored, SearchTask, Utility
+from workflow.search.problem.facts import cut
+from workflow.search.problem.task import Scene, Scored, SearchTask, Utility
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.released import draw_release
 from dpgp_core.noise.entropy import SimulationEntropy
 from workflow.project.load import Project
-from workflow.search.facts import public_facts
-from workflow.search.public_map import answered, reference_mean, two_parts
-from workflow.search.task import Scored, SearchResult
-from workflow.search.worlds import make_scene
+from workflow.search.problem.facts import public_facts
+from workflow.search.problem.public_map import answered, reference_mean, two_parts
+from workflow.search.problem.task import Scored, SearchResult
+from workflow.search.problem.worlds import make_scene
 
 SEED = 161803  # drawn on reference data only
 

@@ -14,7 +14,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.simulation.world import World
 from workflow.project.records import PlacedObservations, bin_records, cell_medians
 from workflow.project.response import ResponseScale
-from workflow.search.task import Scene
+from workflow.search.problem.task import Scene
 
 HOLDOUT_SHARE = 4  # one cell in four is held out
 

@@ -19,12 +19,8 @@ from workflow.project.records import PlacedObservations
 from workflow.project.response import ResponseScale
 from workflow.project.simulated import SIMULATED_SPREAD, simulate_field
 from workflow.release.worth import Yardsticks
-from workflow.search.beside_pilot import beside_pilot, left_for_release
-from workflow.search.choice import Choice, expected_of, tuning_of
-from workflow.search.executors import Executor, SerialExecutor
-from workflow.search.facts import ask_of, public_facts
-from workflow.search.optimise import search
-from workflow.search.proposal import (
+from workflow.search.decision.choice import Choice, expected_of, tuning_of
+from workflow.search.decision.proposal import (
     beside_words,
     cutoff_words,
     early_words,
@@ -32,7 +28,12 @@ from workflow.search.proposal import (
     proposal_words,
     start_words,
 )
-from workflow.search.public_map import (
+from workflow.search.executors import Executor, SerialExecutor
+from workflow.search.looks.beside_pilot import beside_pilot, left_for_release
+from workflow.search.optimisation.optimise import search
+from workflow.search.optimisation.unconstrained import unconstrained_design
+from workflow.search.problem.facts import ask_of, public_facts
+from workflow.search.problem.public_map import (
     free_map_agreement,
     free_map_basis,
     last_year,
@@ -40,9 +41,8 @@ from workflow.search.public_map import (
     reference_mean,
     two_parts,
 )
-from workflow.search.task import Scene, Scored, SearchResult, SearchTask, model_of
-from workflow.search.unconstrained import unconstrained_design
-from workflow.search.worlds import make_scene
+from workflow.search.problem.task import Scene, Scored, SearchResult, SearchTask, model_of
+from workflow.search.problem.worlds import make_scene
 
 Floats = NDArray[np.float64]
 CLIP_FACTORS = (1.0, 0.6, 0.36)

@@ -7,11 +7,11 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.simulation.world import Agreement
 from workflow.project.load import Project
 from workflow.project.response import ResponseScale
-from workflow.search.beside_pilot import cost_beside_pilot
-from workflow.search.public_map import answered
-from workflow.search.score import utility_of, with_held_out
-from workflow.search.task import Scene, Scored, SearchResult
-from workflow.search.tuning import search_task
+from workflow.search.decision.tuning import search_task
+from workflow.search.looks.beside_pilot import cost_beside_pilot
+from workflow.search.optimisation.score import utility_of, with_held_out
+from workflow.search.problem.public_map import answered
+from workflow.search.problem.task import Scene, Scored, SearchResult
 
 
 class Bench:

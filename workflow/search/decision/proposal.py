@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
-from workflow.search.task import Scored, SearchResult
+from workflow.search.problem.task import Scored, SearchResult
 from workflow.words import agreement_words, significant
 
 HALF = 0.5

@@ -12,11 +12,11 @@ from workflow.errors import WorkflowError
 from workflow.progress import Report
 from workflow.project.load import Project
 from workflow.project.response import ResponseScale
-from workflow.search.public_map import answered
-from workflow.search.score import utility_of, with_held_out
-from workflow.search.sharpen import sharpened
-from workflow.search.task import FrontierPoint, Scene, Scored, SearchResult, SearchTask
-from workflow.search.tuning import Tuned, search_task
+from workflow.search.decision.tuning import Tuned, search_task
+from workflow.search.optimisation.score import utility_of, with_held_out
+from workflow.search.optimisation.sharpen import sharpened
+from workflow.search.problem.public_map import answered
+from workflow.search.problem.task import FrontierPoint, Scene, Scored, SearchResult, SearchTask
 
 STEPS = tuple(float(f"{10.0 ** (step / 100.0):.3g}") for step in range(-200, 131))
 """Epsilons that can be an answer, 0.01 to 20 in steps of about 2.3 %, three significant digits each."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workflow.project.load import Project
-from workflow.search.choice import Choice, expected_of, typed_choice
-from workflow.search.public_map import answered, public_map
-from workflow.search.task import FrontierPoint, Scored
-from workflow.search.tuning import Tuned
+from workflow.search.decision.choice import Choice, expected_of, typed_choice
+from workflow.search.decision.tuning import Tuned
+from workflow.search.problem.public_map import answered, public_map
+from workflow.search.problem.task import FrontierPoint, Scored
 
 
 def as_searched(project: Project, tuned: Tuned) -> Project:

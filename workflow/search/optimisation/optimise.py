@@ -12,9 +12,16 @@ from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from workflow.errors import WorkflowError
 from workflow.progress import Report
 from workflow.search.executors import Executor, SerialExecutor
-from workflow.search.score import Batch, score_batch, utility_of, with_held_out, with_held_out_iou
-from workflow.search.sharpen import sharpened
-from workflow.search.task import (
+from workflow.search.optimisation.score import (
+    Batch,
+    score_batch,
+    utility_of,
+    with_held_out,
+    with_held_out_iou,
+)
+from workflow.search.optimisation.sharpen import sharpened
+from workflow.search.optimisation.unconstrained import baseline_set, free_held_out_iou, unconstrained_design
+from workflow.search.problem.task import (
     FrontierPoint,
     LeftEarly,
     Scored,
@@ -23,7 +30,6 @@ from workflow.search.task import (
     family_of,
     model_of,
 )
-from workflow.search.unconstrained import baseline_set, free_held_out_iou, unconstrained_design
 
 REFINED = 3  # designs of a mechanism refined around in its local stage, and compared in full
 IN_STAGES = 2  # at most so many in each of several local stages; the last has one

@@ -13,9 +13,9 @@ from workflow.project.load import Project
 from workflow.project.response import ResponseScale
 from workflow.release.record import Expected, Tuning
 from workflow.release.worth import Yardsticks
-from workflow.search.facts import ask_of, cut, public_facts
-from workflow.search.public_map import PublicMap, answered, public_map
-from workflow.search.task import Scored, SearchResult
+from workflow.search.problem.facts import ask_of, cut, public_facts
+from workflow.search.problem.public_map import PublicMap, answered, public_map
+from workflow.search.problem.task import Scored, SearchResult
 from workflow.settings.words import TuningKind
 
 

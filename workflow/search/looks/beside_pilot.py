@@ -11,8 +11,8 @@ from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.registry import mechanism_of
 from workflow.errors import WorkflowError
 from workflow.project.load import Pilot, Project
-from workflow.search.facts import public_facts
-from workflow.search.task import Scored
+from workflow.search.problem.facts import public_facts
+from workflow.search.problem.task import Scored
 
 STEPS = 14
 SLACK = 1.25  # calibration charges a release up to so much more than it is proved to cost

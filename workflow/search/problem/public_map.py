@@ -17,7 +17,7 @@ from workflow.project.baseline import FieldModel
 from workflow.project.load import Project
 from workflow.project.records import PlacedObservations, bin_records
 from workflow.project.response import ResponseScale
-from workflow.search.task import SearchResult
+from workflow.search.problem.task import SearchResult
 
 Floats = NDArray[np.float64]
 HALVING_SEED = 271828  # splits reference data only

@@ -15,8 +15,8 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from workflow.bundle import supports
 from workflow.errors import WorkflowError
 from workflow.progress import Report
-from workflow.search.scorer import Bench
-from workflow.search.task import Scored
+from workflow.search.exploration.scorer import Bench
+from workflow.search.problem.task import Scored
 
 SEED = 577215  # simulated releases of reference data only; a release never sees it
 RELEASES = 40

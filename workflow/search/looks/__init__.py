@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from workflow.ledger import Ledger
 from workflow.project.load import Project
-from workflow.search.pilot import pilot_warning, run_pilot
-from workflow.search.range_choice import choice_warning, run_range_choice
+from workflow.search.looks.pilot import pilot_warning, run_pilot
+from workflow.search.looks.range_choice import choice_warning, run_range_choice
 
 
 def paid_look(project: Project, ledger: Ledger, session: str = "") -> Project:

@@ -15,8 +15,8 @@ from dpgp_core.mechanisms.registry import design_from_mapping
 from workflow.errors import WorkflowError
 from workflow.project.load import Project
 from workflow.project.response import ResponseScale
-from workflow.search.task import FrontierPoint, Scored, SearchResult, Utility
-from workflow.search.tuning import Tuned, concluded
+from workflow.search.decision.tuning import Tuned, concluded
+from workflow.search.problem.task import FrontierPoint, Scored, SearchResult, Utility
 
 FORMAT = 1
 _PLACES = ("data", "reference", "region", "layers")  # settings that name files

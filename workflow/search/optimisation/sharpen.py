@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpgp_core.mechanisms.registry import mechanism_of
-from workflow.search.facts import cut
-from workflow.search.score import utility_of
-from workflow.search.task import Scored, SearchTask
+from workflow.search.optimisation.score import utility_of
+from workflow.search.problem.facts import cut
+from workflow.search.problem.task import Scored, SearchTask
 
 
 def sharpened(task: SearchTask, scored: Scored) -> Scored:

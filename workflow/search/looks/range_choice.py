@@ -21,8 +21,8 @@ from workflow.project.consent import refuse_large_delta
 from workflow.project.load import Pilot, Project
 from workflow.project.records import bin_records
 from workflow.project.simulated import SIMULATION_SEED, simulate_field
-from workflow.search.facts import private_n, public_facts
-from workflow.search.pilot import fingerprint
+from workflow.search.looks.pilot import fingerprint
+from workflow.search.problem.facts import private_n, public_facts
 from workflow.words import significant
 
 BLUNTEST = 0.05

@@ -15,7 +15,7 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.simulation.world import World
 from workflow.progress import Report
 from workflow.search.executors import Executor
-from workflow.search.task import Bools, Scored, SearchTask, Utility
+from workflow.search.problem.task import Bools, Scored, SearchTask, Utility
 
 SCALES = tuple(float(s) for s in np.geomspace(0.05, 2.0, 14))  # unconstrained scales, response units
 BASELINE_RIDGE = 8.0  # an unconstrained fit beyond this ridge has forgotten its data

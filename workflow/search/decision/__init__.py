@@ -1,0 +1,1 @@
+"""The decision: what a search proposes in words, and which design is released."""
