@@ -9,7 +9,7 @@ from pathlib import Path
 from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, DataError, PublicFile, fetch, price_paid_file
 from pages.shared.computing.jobs import Job, Report
 from workflow.errors import WorkflowError
-from workflow.ledger.places import home
+from workflow.ledger.storage.places import home
 
 GLANCE = 0.1  # seconds between two looks at a download: a cancel is noticed within a second
 _MEGA = 1_000_000

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from workflow.ledger import Account, Entry, Ledger, LedgerDamaged, NoLedger, open_ledger
-from workflow.ledger.entry import (
+from workflow.ledger.storage.entry import (
     BUDGET,
     COMMIT,
     DRAW,

@@ -47,9 +47,8 @@ STATIONS = {
     "workflow.ledger": "6 ledger",
 }
 PRIVATE = ("Observations", "PlacedObservations", "BinnedRecords", "CollapsedRecords")
-CHARGE = (
-    "workflow.ledger.charge.Charge"  # what the ledger keeps of both: the cost and the dataset's fingerprint
-)
+# What the ledger keeps of both: the cost and the dataset's fingerprint.
+CHARGE = "workflow.ledger.accounts.charge.Charge"
 
 
 @dataclass(frozen=True, order=True)

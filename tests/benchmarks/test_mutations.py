@@ -109,7 +109,7 @@ def test_the_tests_that_run_a_line_are_chosen_with_the_quickest_file_first() -> 
 def test_packages_and_their_tests(tmp_path: Path) -> None:
     assert {"workflow/release", "workflow/search", "workflow/bundle", "workflow/ledger"} < set(TESTS)
     assert {"dpgp_core/mechanisms", "dpgp_core/accounting"} < set(TESTS)
-    assert "workflow/ledger/account.py" in modules_of(ROOT, "workflow/ledger")
+    assert "workflow/ledger/accounts/account.py" in modules_of(ROOT, "workflow/ledger")
     assert covering_tests(ROOT, "workflow/ledger") == ("tests/workflow/ledger",)
     (tmp_path / "workflow").mkdir()
     (tmp_path / "workflow" / "release.py").touch()

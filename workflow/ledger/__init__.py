@@ -3,10 +3,9 @@
 See README.md in this folder for what it promises, and what it cannot see.
 """
 
-from workflow.ledger.account import ROUNDING, Account, Budget, Overlap, Preview
+from workflow.ledger.accounts.account import ROUNDING, Account, Budget, Overlap, Preview
+from workflow.ledger.accounts.charge import Charge
 from workflow.ledger.chain import Finding
-from workflow.ledger.charge import Charge
-from workflow.ledger.entry import Entry
 from workflow.ledger.errors import (
     BudgetExceeded,
     LedgerBusy,
@@ -18,8 +17,9 @@ from workflow.ledger.errors import (
 )
 from workflow.ledger.ledger import Ledger, Reservation
 from workflow.ledger.opening import open_ledger
-from workflow.ledger.records import RecordKeys
-from workflow.ledger.standing import OtherUnit, Standing
+from workflow.ledger.overlap.records import RecordKeys
+from workflow.ledger.overlap.standing import OtherUnit, Standing
+from workflow.ledger.storage.entry import Entry
 
 __all__ = [
     "ROUNDING",

@@ -6,13 +6,13 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from workflow.ledger.book import Book
-from workflow.ledger.entry import NO_HASH, Entry
+from workflow.ledger.accounts.book import Book
 from workflow.ledger.errors import LedgerError
-from workflow.ledger.key import LedgerKey
-from workflow.ledger.seals import Seen
-from workflow.ledger.store import Head, Snapshot
-from workflow.ledger.witness import Witness
+from workflow.ledger.signing.key import LedgerKey
+from workflow.ledger.signing.seals import Seen
+from workflow.ledger.signing.witness import Witness
+from workflow.ledger.storage.entry import NO_HASH, Entry
+from workflow.ledger.storage.store import Head, Snapshot
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from workflow.ledger.account import Account
-from workflow.ledger.entry import BUDGET, COMMIT, GENESIS, LINK, RECORDS, RESERVE, TRACE, VOID, Entry
+from workflow.ledger.accounts.account import Account
 from workflow.ledger.errors import LedgerDamaged, LedgerError
 from workflow.ledger.ledger import Ledger
 from workflow.ledger.opening import open_ledger
+from workflow.ledger.storage.entry import BUDGET, COMMIT, GENESIS, LINK, RECORDS, RESERVE, TRACE, VOID, Entry
 from workflow.words import DUST
 
 

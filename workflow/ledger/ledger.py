@@ -16,12 +16,17 @@ from numpy.typing import ArrayLike
 
 from dpgp_core.accounting.orders import ORDERS as GRID
 from dpgp_core.mechanisms.base import Unit
-from workflow.ledger.account import Account, Budget, Overlap, Preview
-from workflow.ledger.assess import Meeting, admit, charged_account, meet, overlaps, preview
-from workflow.ledger.book import Book, Outcome
+from workflow.ledger.accounts.account import Account, Budget, Overlap, Preview
+from workflow.ledger.accounts.assess import Meeting, admit, charged_account, meet, overlaps, preview
+from workflow.ledger.accounts.book import Book, Outcome
+from workflow.ledger.accounts.charge import Charge, check_account, encode, written_cost
 from workflow.ledger.chain import Finding, check_chain, check_tables, sign_head
-from workflow.ledger.charge import Charge, check_account, encode, written_cost
-from workflow.ledger.entry import (
+from workflow.ledger.errors import LedgerDamaged, LedgerError
+from workflow.ledger.overlap.records import RecordKeys, record_keys
+from workflow.ledger.signing.key import LedgerKey
+from workflow.ledger.signing.seals import Seen, parse_seal, seal_of
+from workflow.ledger.signing.witness import Witness, advance_witness, read_witness
+from workflow.ledger.storage.entry import (
     BUDGET,
     COMMIT,
     DRAW,
@@ -37,12 +42,7 @@ from workflow.ledger.entry import (
     Draft,
     Entry,
 )
-from workflow.ledger.errors import LedgerDamaged, LedgerError
-from workflow.ledger.key import LedgerKey
-from workflow.ledger.records import RecordKeys, record_keys
-from workflow.ledger.seals import Seen, parse_seal, seal_of
-from workflow.ledger.store import Snapshot, Store, Writing
-from workflow.ledger.witness import Witness, advance_witness, read_witness
+from workflow.ledger.storage.store import Snapshot, Store, Writing
 
 LEAST_ROOM = 10_000_000
 """Free bytes that a charge asks for: its rows, a dataset's record hashes, and the database's own journal."""

@@ -6,16 +6,16 @@ import secrets
 from pathlib import Path
 
 from dpgp_core.accounting.orders import ORDERS as GRID
+from workflow.ledger.accounts.charge import encode
 from workflow.ledger.chain import check_chain, sign_head
-from workflow.ledger.charge import encode
-from workflow.ledger.entry import GENESIS, SCHEMA_VERSION, Draft, Entry
 from workflow.ledger.errors import LedgerDamaged, LedgerError, NoLedger
-from workflow.ledger.key import LedgerKey, create_key, mark_used, read_key
 from workflow.ledger.ledger import Ledger
-from workflow.ledger.places import bundles_folder, default_key_path, home, ledger_url
-from workflow.ledger.seals import seals_beside
-from workflow.ledger.store import Head, Store
-from workflow.ledger.witness import Witness, advance_witness, read_witness, witness_path
+from workflow.ledger.signing.key import LedgerKey, create_key, mark_used, read_key
+from workflow.ledger.signing.seals import seals_beside
+from workflow.ledger.signing.witness import Witness, advance_witness, read_witness, witness_path
+from workflow.ledger.storage.entry import GENESIS, SCHEMA_VERSION, Draft, Entry
+from workflow.ledger.storage.places import bundles_folder, default_key_path, home, ledger_url
+from workflow.ledger.storage.store import Head, Store
 
 
 def open_ledger(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from workflow.errors import WorkflowError
-from workflow.ledger.charge import Charge
+from workflow.ledger.accounts.charge import Charge
 from workflow.ledger.errors import LedgerError
 from workflow.ledger.ledger import Ledger, Reservation
 

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from data_loaders.files.spool import STRIDE, Spool, strides
 from workflow.ledger.errors import LedgerError
-from workflow.ledger.key import LedgerKey, create_key, private_directory, read_key
-from workflow.ledger.places import home
+from workflow.ledger.signing.key import LedgerKey, create_key, private_directory, read_key
+from workflow.ledger.storage.places import home
 
 FOLDER = "read-before"
 KEY_NAME = "store.key"

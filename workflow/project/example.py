@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from data_loaders import DEMO_SEED, DEMO_YEARS, write_demo
-from workflow.ledger.places import home
+from workflow.ledger.storage.places import home
 from workflow.settings.model import ReleaseSettings, SourceSettings
 
 SEGMENT = "existing-leasehold-flats"

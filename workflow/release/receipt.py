@@ -13,7 +13,7 @@ from dpgp_core.mechanisms.base import Design, Protects
 from dpgp_core.mechanisms.facts import Relation
 from dpgp_core.mechanisms.registry import mechanism_of
 from workflow import words
-from workflow.ledger.account import ROUNDING
+from workflow.ledger.accounts.account import ROUNDING
 from workflow.project.response import ResponseScale
 from workflow.release.record import Guarded, ReceiptLine, Tuning
 

@@ -21,8 +21,8 @@ from workflow.bundle.writing.rehearsal import rehearse_writing
 from workflow.bundle.writing.write import bundle_contents, targets
 from workflow.errors import WorkflowError
 from workflow.ledger import Charge, Ledger, Preview, Reservation
-from workflow.ledger.places import home
-from workflow.ledger.sentences import account_lines
+from workflow.ledger.overlap.sentences import account_lines
+from workflow.ledger.storage.places import home
 from workflow.project.accounts import area_facts, record_keys
 from workflow.project.consent import refuse_large_delta
 from workflow.project.load import Project

@@ -19,7 +19,7 @@ from workflow.bundle.published.shelf import shelf
 from workflow.bundle.statement.designs import design_from
 from workflow.errors import WorkflowError
 from workflow.ledger import LedgerError, open_ledger
-from workflow.ledger.places import home
+from workflow.ledger.storage.places import home
 from workflow.lint import LEAK, lint_bundle
 from workflow.search.decision.stored import text_of, tuned_from
 from workflow.search.decision.tuning import tune

@@ -12,7 +12,7 @@ from workflow.cli import main
 from workflow.cli.main import build_parser
 from workflow.cli.options import settings_from_options
 from workflow.errors import WorkflowError
-from workflow.ledger.places import home
+from workflow.ledger.storage.places import home
 from workflow.settings import ReleaseSettings, SourceSettings, StatedFacts, catalogue, settings_to_toml
 from workflow.settings.catalogue import flag_of
 

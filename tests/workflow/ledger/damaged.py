@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.workflow.ledger.places import Place, charge_for, release
-from workflow.ledger.store import Snapshot, Store
+from workflow.ledger.storage.store import Snapshot, Store
 
 
 def fill(place: Place) -> Place:

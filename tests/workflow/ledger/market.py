@@ -9,7 +9,7 @@ import numpy as np
 from dpgp_core.accounting.composition import Cost
 from tests.workflow.ledger.places import release
 from workflow.ledger import Charge, Ledger
-from workflow.ledger.sentences import account_lines
+from workflow.ledger.overlap.sentences import account_lines
 
 DELTA = 1e-5
 MU = 0.26805112321129176  # epsilon 1 at delta 1e-5

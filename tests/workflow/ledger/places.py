@@ -14,9 +14,9 @@ from sqlalchemy.pool import NullPool
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.curve import RdpCurve
 from workflow.ledger import Charge, Ledger, open_ledger
-from workflow.ledger.key import read_key
-from workflow.ledger.places import ledger_url
-from workflow.ledger.witness import witness_path
+from workflow.ledger.signing.key import read_key
+from workflow.ledger.signing.witness import witness_path
+from workflow.ledger.storage.places import ledger_url
 
 BACKENDS = ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
 DIGEST = "ab" * 32

@@ -12,8 +12,8 @@ import pytest
 from tests.workflow.ledger.damaged import fill, named
 from tests.workflow.ledger.places import Place, charge_for, release
 from workflow.ledger import LedgerDamaged, LedgerError, open_ledger
-from workflow.ledger.key import read_key
-from workflow.ledger.witness import Witness, advance_witness, read_witness
+from workflow.ledger.signing.key import read_key
+from workflow.ledger.signing.witness import Witness, advance_witness, read_witness
 
 # Old copies
 

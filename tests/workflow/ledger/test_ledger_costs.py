@@ -16,9 +16,9 @@ from dpgp_core.accounting.pairs import GaussianPairs
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign, path_guarantee
 from tests.workflow.ledger.places import release
 from workflow.ledger import BudgetExceeded, Charge, Ledger, LedgerError
-from workflow.ledger.book import Book
-from workflow.ledger.charge import encode, read_cost, written_cost
-from workflow.ledger.entry import BUDGET, GENESIS, RESERVE, SCHEMA, Draft
+from workflow.ledger.accounts.book import Book
+from workflow.ledger.accounts.charge import encode, read_cost, written_cost
+from workflow.ledger.storage.entry import BUDGET, GENESIS, RESERVE, SCHEMA, Draft
 
 DELTA = 1e-5
 DATASET = "ab" * 32

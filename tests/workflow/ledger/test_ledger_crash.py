@@ -17,8 +17,10 @@ import pytest
 from sqlalchemy import Connection
 
 from tests.workflow.ledger.places import Place, charge_for
-from workflow.ledger import Ledger, Reservation, opening, store, witness
+from workflow.ledger import Ledger, Reservation, opening
 from workflow.ledger import ledger as ledger_module
+from workflow.ledger.signing import witness
+from workflow.ledger.storage import store
 
 MU = 0.01
 DELTA = 1e-5

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from tests.workflow.ledger.places import Place, charge_for, release
 from workflow.ledger import LedgerError, open_ledger
-from workflow.ledger.key import LedgerKey
+from workflow.ledger.signing.key import LedgerKey
 
 KEY = LedgerKey(Path("a.key"), bytes(range(32)))
 OTHER = LedgerKey(Path("b.key"), bytes(range(1, 33)))

@@ -8,16 +8,8 @@ import numpy as np
 import pytest
 
 from tests.workflow.ledger.places import DIGEST, Place, charge_for, release
-from workflow.ledger import (
-    BudgetExceeded,
-    Ledger,
-    LedgerBusy,
-    LedgerError,
-    NoBudget,
-    NoLedger,
-    open_ledger,
-    store,
-)
+from workflow.ledger import BudgetExceeded, Ledger, LedgerBusy, LedgerError, NoBudget, NoLedger, open_ledger
+from workflow.ledger.storage import store
 
 EPSILON, DELTA = 1.0, 1e-5
 

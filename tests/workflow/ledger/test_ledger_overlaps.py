@@ -14,10 +14,10 @@ from dpgp_core.accounting.orders import ORDERS
 from tests.workflow.ledger.market import DELTA, MU, Market, market, pay, says
 from tests.workflow.ledger.places import DIGEST, charge_for, release
 from workflow.ledger import BudgetExceeded, Ledger, LedgerError
-from workflow.ledger.book import Book
-from workflow.ledger.charge import encode
-from workflow.ledger.entry import BUDGET, GENESIS, RECORDS, RESERVE, Draft
-from workflow.ledger.sentences import account_lines
+from workflow.ledger.accounts.book import Book
+from workflow.ledger.accounts.charge import encode
+from workflow.ledger.overlap.sentences import account_lines
+from workflow.ledger.storage.entry import BUDGET, GENESIS, RECORDS, RESERVE, Draft
 
 # Charged together
 

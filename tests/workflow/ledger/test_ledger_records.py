@@ -13,9 +13,9 @@ import pytest
 from tests.workflow.ledger.market import DELTA, Market, market, pay, says
 from tests.workflow.ledger.places import Place
 from workflow.ledger import BudgetExceeded, Ledger, LedgerDamaged, LedgerError, Overlap, open_ledger
-from workflow.ledger import records as records_module
-from workflow.ledger.key import LedgerKey
-from workflow.ledger.records import Sketch, count_shared, matched, record_keys
+from workflow.ledger.overlap import records as records_module
+from workflow.ledger.overlap.records import Sketch, count_shared, matched, record_keys
+from workflow.ledger.signing.key import LedgerKey
 
 KEY = LedgerKey(Path("a.key"), bytes(range(32)))
 

@@ -13,10 +13,10 @@ import pytest
 
 from tests.workflow.ledger.places import DIGEST, charge_for
 from workflow.ledger import Ledger, LedgerDamaged, LedgerError, NoLedger, open_ledger
-from workflow.ledger.key import create_key, read_key
-from workflow.ledger.places import witness_folder
-from workflow.ledger.seals import parse_seal, seals_beside
-from workflow.ledger.witness import read_witness, witness_path
+from workflow.ledger.signing.key import create_key, read_key
+from workflow.ledger.signing.seals import parse_seal, seals_beside
+from workflow.ledger.signing.witness import read_witness, witness_path
+from workflow.ledger.storage.places import witness_folder
 
 MU = 0.1
 

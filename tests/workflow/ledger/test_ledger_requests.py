@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from tests.patience import HANG
 from tests.workflow.ledger.places import DIGEST, Place, charge_for, release
 from workflow.ledger import BudgetExceeded, Ledger, LedgerError, RequestTaken, Reservation
-from workflow.ledger.account import epsilon
+from workflow.ledger.accounts.account import epsilon
 
 PROCESSES = multiprocessing.get_context("fork")
 ATTEMPTS = 20

@@ -19,7 +19,7 @@ from dpgp_core.accounting.orders import ORDERS
 from tests.workflow.ledger.places import Place, charge_for, release
 from workflow.ledger import ROUNDING, Budget, BudgetExceeded, Charge, Ledger, LedgerError
 from workflow.ledger import ledger as ledger_module
-from workflow.ledger.charge import decode, encode, on_current_grid
+from workflow.ledger.accounts.charge import decode, encode, on_current_grid
 
 DELTA = 1e-5
 COSTS = st.floats(min_value=5e-324, max_value=1e300, allow_nan=False)

@@ -13,9 +13,9 @@ from tests.workflow.ledger.damaged import fill, named, snapshot_of
 from tests.workflow.ledger.places import Place
 from workflow.ledger import Entry, LedgerDamaged, LedgerError, chain
 from workflow.ledger.chain import check_chain, sign_head
-from workflow.ledger.key import read_key
-from workflow.ledger.store import Head, Snapshot
-from workflow.ledger.witness import read_witness
+from workflow.ledger.signing.key import read_key
+from workflow.ledger.signing.witness import read_witness
+from workflow.ledger.storage.store import Head, Snapshot
 
 COLUMNS = [field.name for field in fields(Entry)]
 

@@ -15,8 +15,8 @@ from sqlalchemy.pool import NullPool
 from dpgp_core.accounting.composition import Cost
 from tests.workflow.ledger.places import BACKENDS, Place, release
 from workflow.ledger import Charge, LedgerError, NoLedger, RequestTaken, open_ledger, opening
-from workflow.ledger.entry import Draft
-from workflow.ledger.schema import ENTRIES, HEAD, METADATA, POSTGRES_DDL, SQLITE_DDL, VERSION_1
+from workflow.ledger.storage.entry import Draft
+from workflow.ledger.storage.schema import ENTRIES, HEAD, METADATA, POSTGRES_DDL, SQLITE_DDL, VERSION_1
 
 # Written by the last program of version 1: a dataset with a budget of 2, one release committed, one charge
 # broken off after its draw.

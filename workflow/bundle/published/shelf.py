@@ -20,7 +20,7 @@ from workflow.bundle.published.view import Viewer
 from workflow.bundle.writing.recovery import recover
 from workflow.errors import WorkflowError
 from workflow.ledger import LedgerError, open_ledger
-from workflow.ledger.places import bundles_folder
+from workflow.ledger.storage.places import bundles_folder
 
 LONGEST = 4_000_000  # bytes of a statement that are read for its title
 _ID = re.compile(r"[0-9a-f]{16}")

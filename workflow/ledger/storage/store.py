@@ -14,9 +14,9 @@ from sqlalchemy.engine import URL, Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from workflow.ledger.entry import COLUMNS, Entry
 from workflow.ledger.errors import LedgerBusy, LedgerError
-from workflow.ledger.schema import (
+from workflow.ledger.storage.entry import COLUMNS, Entry
+from workflow.ledger.storage.schema import (
     ENTRIES,
     HEAD,
     METADATA,

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from workflow.ledger.entry import Entry
 from workflow.ledger.errors import LedgerError
-from workflow.ledger.key import LedgerKey
+from workflow.ledger.signing.key import LedgerKey
+from workflow.ledger.storage.entry import Entry
 
 TAG_DIGITS = 16
 MOST_BYTES = 4_000_000  # of a statement: more is no statement

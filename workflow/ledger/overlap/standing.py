@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpgp_core.mechanisms.base import Unit
-from workflow.ledger.links import Decision
+from workflow.ledger.overlap.links import Decision
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from workflow.ledger.errors import LedgerDamaged, LedgerError
-from workflow.ledger.key import LedgerKey, private_directory, sync_directory
-from workflow.ledger.places import witness_folder
+from workflow.ledger.signing.key import LedgerKey, private_directory, sync_directory
+from workflow.ledger.storage.places import witness_folder
 
 
 @dataclass(frozen=True)

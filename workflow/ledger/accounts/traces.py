@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workflow.ledger.entry import TRACE, Draft, Entry, canonical_json
 from workflow.ledger.errors import LedgerError, RequestTaken
+from workflow.ledger.storage.entry import TRACE, Draft, Entry, canonical_json
 
 if TYPE_CHECKING:
     from workflow.ledger.ledger import Ledger

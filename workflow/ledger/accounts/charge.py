@@ -14,9 +14,9 @@ from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.pairs import GaussianPairs
 from dpgp_core.mechanisms.base import Unit
-from workflow.ledger.entry import canonical_json
 from workflow.ledger.errors import LedgerError
-from workflow.ledger.records import RecordKeys
+from workflow.ledger.overlap.records import RecordKeys
+from workflow.ledger.storage.entry import canonical_json
 
 Floats = NDArray[np.float64]
 UNITS: tuple[Unit, ...] = ("cell", "point")

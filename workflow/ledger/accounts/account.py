@@ -10,7 +10,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.mechanisms.base import Unit
 from workflow.ledger.errors import BudgetExceeded, LedgerError, NoBudget
-from workflow.ledger.standing import Standing
+from workflow.ledger.overlap.standing import Standing
 
 ROUNDING = 1e-9
 """A budget is a number to nine digits: a composed epsilon up to budget * (1 + 1e-9) fits, the next float does

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dpgp_core.mechanisms.base import Unit
 from dpgp_core.mechanisms.facts import Relation
 from workflow import words
-from workflow.ledger.standing import OtherUnit, Standing
+from workflow.ledger.overlap.standing import OtherUnit, Standing
 from workflow.words import UnitWord
 
 

@@ -11,9 +11,12 @@ import numpy as np
 
 from dpgp_core.accounting.composition import Cost, compose
 from dpgp_core.mechanisms.base import Unit
-from workflow.ledger.account import Account, Budget
-from workflow.ledger.charge import UNITS, Floats, check_account, decode, on_current_grid, read_cost
-from workflow.ledger.entry import (
+from workflow.ledger.accounts.account import Account, Budget
+from workflow.ledger.accounts.charge import UNITS, Floats, check_account, decode, on_current_grid, read_cost
+from workflow.ledger.accounts.traces import TraceBook
+from workflow.ledger.errors import LedgerError, RequestTaken
+from workflow.ledger.overlap.links import Decision, Links
+from workflow.ledger.storage.entry import (
     BUDGET,
     COMMIT,
     COSTS_SINCE,
@@ -30,9 +33,6 @@ from workflow.ledger.entry import (
     VOID,
     Entry,
 )
-from workflow.ledger.errors import LedgerError, RequestTaken
-from workflow.ledger.links import Decision, Links
-from workflow.ledger.traces import TraceBook
 
 Outcome = Literal["open", "released", "given back"]
 _SHA256 = re.compile(r"[0-9a-f]{64}")

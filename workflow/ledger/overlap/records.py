@@ -34,7 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import bdtr
 
 from workflow.ledger.errors import LedgerDamaged, LedgerError
-from workflow.ledger.key import LedgerKey
+from workflow.ledger.signing.key import LedgerKey
 
 Hashes = NDArray[np.uint64]
 Kind = Literal["identity", "moment", "place"]

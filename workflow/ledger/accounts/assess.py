@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 from dpgp_core.accounting.composition import compose
 from dpgp_core.accounting.groups import group_epsilon
-from workflow.ledger.account import Account, Overlap, Preview, epsilon
-from workflow.ledger.book import Book
-from workflow.ledger.charge import UNITS, Charge
+from workflow.ledger.accounts.account import Account, Overlap, Preview, epsilon
+from workflow.ledger.accounts.book import Book
+from workflow.ledger.accounts.charge import UNITS, Charge
 from workflow.ledger.errors import BudgetExceeded, LedgerDamaged
-from workflow.ledger.records import RecordKeys, Shared, Sketch, count_shared
-from workflow.ledger.standing import OtherUnit, Standing
+from workflow.ledger.overlap.records import RecordKeys, Shared, Sketch, count_shared
+from workflow.ledger.overlap.standing import OtherUnit, Standing
 
 
 @dataclass(frozen=True)
