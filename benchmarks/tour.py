@@ -27,7 +27,7 @@ from data_loaders.demo_data.city import WARDS, inside, river_north, to_km, to_lo
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.noise.entropy import SimulationEntropy
-from pages.privacy.designs import BUDGETS
+from pages.privacy.designs.designs import BUDGETS
 from studies.london import released_sets
 from workflow.bundle import read_bundle
 from workflow.ledger import open_ledger

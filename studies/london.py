@@ -14,7 +14,7 @@ from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.released import Released
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
-from pages.privacy.designs import describe
+from pages.privacy.designs.designs import describe
 from studies.fields import Bools, Floats
 from studies.london_recipe import free_design, paper_recipe
 from studies.london_task import BOROUGHS, generated_settings, load_task, real_settings

@@ -9,7 +9,7 @@ from geo.maps.linked import Pane
 from geo.maps.painting import legend, paint_set
 from pages.compare import chart
 from pages.compare.view import MEASURES, compare_job, table
-from pages.privacy.ask import threshold_words
+from pages.privacy.question.ask import threshold_words
 from pages.shared import linked_maps, maps
 from pages.shared.plain_text import plain
 from pages.shared.session import aside, workspace

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dpgp_core.mechanisms.base import Protects
-from pages.privacy.designs import describe
+from pages.privacy.designs.designs import describe
 from pages.shared.computing.apart import apart, workers
 from pages.shared.computing.jobs import Job
 from workflow.compare.run import Comparison, Row, comparable, compare_mechanisms

@@ -6,8 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages.privacy.relative import relative_unit
-from pages.privacy.scales import stated_scale, stated_values, uses_factors
+from pages.privacy.question.relative import relative_unit
+from pages.privacy.question.scales import stated_scale, stated_values, uses_factors
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.session.workspace import Workspace

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.privacy import coverage_panel, own_design, search_panel, vary_panel
-from pages.privacy.ask import ask_privacy
+from pages.privacy.question.ask import ask_privacy
+from pages.privacy.search import search_panel
+from pages.privacy.trials import coverage_panel, own_design, vary_panel
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
 from workflow.errors import WorkflowError

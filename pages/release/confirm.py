@@ -6,7 +6,7 @@ import logging
 
 import streamlit as st
 
-from pages.privacy.utility import expected_words
+from pages.privacy.designs.utility import expected_words
 from pages.release.releasing import BudgetState, budget_state, new_session, plan, release, released_as
 from pages.shared.plain_text import plain
 from pages.shared.session.workspace import Found, Workspace

@@ -9,8 +9,8 @@ import streamlit as st
 
 from dpgp_core.mechanisms.registry import MECHANISMS
 from pages.hexagons.places import domain_of_choices
-from pages.privacy import search_panel
-from pages.privacy.designs import BUDGETS
+from pages.privacy.designs.designs import BUDGETS
+from pages.privacy.search import search_panel
 from pages.shared.plain_text import plain
 from pages.shared.session.workspace import Found, Workspace
 from pages.shared.steps import PRIVACY

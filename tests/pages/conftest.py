@@ -9,17 +9,10 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.privacy import (
-    coverage_panel,
-    designs,
-    own_design,
-    pilot_panel,
-    piloting,
-    search_panel,
-    solve_panel,
-    trials,
-    vary_panel,
-)
+from pages.privacy.designs import designs
+from pages.privacy.looks import pilot_panel, piloting
+from pages.privacy.search import search_panel, solve_panel
+from pages.privacy.trials import coverage_panel, own_design, trials, vary_panel
 from tests.patience import HANG
 from workflow.project.example import example_settings
 from workflow.settings import ReleaseSettings

@@ -17,8 +17,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
-from pages.privacy.designs import load_and_tune
-from pages.privacy.piloting import pilot_job
+from pages.privacy.designs.designs import load_and_tune
+from pages.privacy.looks.piloting import pilot_job
 from pages.release.releasing import curators_baseline
 from pages.shared.computing.apart import Lost, apart
 from pages.shared.computing.jobs import Job
@@ -173,7 +173,7 @@ def test_the_baseline_and_a_pilot_apart_are_what_they_are_here(
     there = curators_baseline(project, tuned)
     assert np.array_equal(there.mean, here.mean)
     assert np.array_equal(there.inside, here.inside)
-    monkeypatch.setattr("pages.privacy.piloting.paid_look", None)
+    monkeypatch.setattr("pages.privacy.looks.piloting.paid_look", None)
     asked = town.settings(
         resolution=7, reference=None, reference_public=False, pilot=0.3, centre=30.0, clip=15.0
     )
@@ -192,7 +192,7 @@ def test_a_pilot_whose_process_is_lost_says_that_it_may_be_charged(
     def lost(*_: object) -> None:
         raise Lost("The computation ended before it was done.")
 
-    monkeypatch.setattr("pages.privacy.piloting.apart", lost)
+    monkeypatch.setattr("pages.privacy.looks.piloting.apart", lost)
     job = pilot_job(town.settings(), 2.0)
     assert job.wait(HANG)
     with pytest.raises(WorkflowError, match="Look into the ledger first"):

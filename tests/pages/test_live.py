@@ -9,8 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from pages.privacy import ask, search_panel
-from pages.privacy.designs import search_job
+from pages.privacy.designs.designs import search_job
+from pages.privacy.question import ask
+from pages.privacy.search import search_panel
 from pages.shared.computing.jobs import Job
 from pages.shared.session import workspace
 from tests.pages.conftest import finished, press, texts

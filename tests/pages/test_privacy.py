@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.privacy import search_panel, solve_panel
-from pages.privacy.odds import attack_odds
+from pages.privacy.guarantee.odds import attack_odds
+from pages.privacy.search import search_panel, solve_panel
 from pages.shared.computing.jobs import Job
 from pages.shared.session import aside
 from pages.shared.steps import PRIVACY, RELEASE

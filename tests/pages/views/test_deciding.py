@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pages.data.previews import QUANTILES, Preview
-from pages.privacy.reference_values import bars, sentences, share_above
-from pages.privacy.verdict import verdict
+from pages.privacy.designs.verdict import verdict
+from pages.privacy.question.reference_values import bars, sentences, share_above
 from workflow.release.record import Expected
 from workflow.release.worth import Yardsticks
 

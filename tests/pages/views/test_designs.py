@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pages.privacy.designs import dots, report_rows, search_job
+from pages.privacy.designs.designs import dots, report_rows, search_job
 from tests.patience import HANG
 from workflow.ledger import open_ledger
 from workflow.project.example import example_settings

@@ -12,7 +12,7 @@ import pytest
 
 from data_loaders import DEMO_SEED, write_demo
 from dpgp_core.mechanisms.registry import mechanism_of
-from pages.privacy.designs import BUDGETS
+from pages.privacy.designs.designs import BUDGETS
 from pages.start.finished import CITY, SEARCH, Finished, finished_example
 from pages.tour.view import BUNDLE, FILES, is_shipped, tour, viewer_of
 from workflow.bundle.published.shelf import shelf

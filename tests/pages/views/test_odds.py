@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from dpgp_core.accounting.power import largest_power, surest_guess
-from pages.privacy.odds import attack_odds
+from pages.privacy.guarantee.odds import attack_odds
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 3.0, 10.0, 50.0])

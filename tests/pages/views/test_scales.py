@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from pages.privacy.scales import stated_scale, stated_values, uses_factors
+from pages.privacy.question.scales import stated_scale, stated_values, uses_factors
 from workflow.errors import WorkflowError
 from workflow.settings.model import SourceSettings
 

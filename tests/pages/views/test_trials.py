@@ -11,7 +11,7 @@ from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.base import Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
-from pages.privacy.trials import (
+from pages.privacy.trials.trials import (
     best_reached,
     cost,
     cost_scale,

@@ -7,8 +7,8 @@ import math
 import altair as alt
 import streamlit as st
 
-from pages.privacy import settling
-from pages.privacy.designs import dots
+from pages.privacy.designs import settling
+from pages.privacy.designs.designs import dots
 from pages.shared.glossary import tip
 from pages.shared.session.workspace import Found
 from workflow.search.problem.task import FrontierPoint

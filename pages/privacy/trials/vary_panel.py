@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from pages.privacy.trials import VariationView, cost_scale, sweep_job
+from pages.privacy.trials.trials import VariationView, cost_scale, sweep_job
 from pages.shared.glossary import TERMS, label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session import aside

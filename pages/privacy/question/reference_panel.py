@@ -6,7 +6,7 @@ import altair as alt
 import streamlit as st
 
 from geo.maps.colours import colour
-from pages.privacy.reference_values import bars, sentences
+from pages.privacy.question.reference_values import bars, sentences
 from pages.shared import maps
 from pages.shared.plain_text import plain
 from pages.shared.session.workspace import Workspace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.privacy.trials import coverage_job, coverage_sentences, covers
+from pages.privacy.trials.trials import coverage_job, coverage_sentences, covers
 from pages.shared.plain_text import plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Found, Workspace

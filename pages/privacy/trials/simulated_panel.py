@@ -6,8 +6,8 @@ import streamlit as st
 
 from geo.maps.linked import Pane
 from geo.maps.painting import legend, paint_set
-from pages.privacy.ask import threshold_words
-from pages.privacy.designs import describe, family
+from pages.privacy.designs.designs import describe, family
+from pages.privacy.question.ask import threshold_words
 from pages.shared import linked_maps, maps
 from pages.shared.plain_text import plain
 from pages.shared.session.aside import planning, same

@@ -5,10 +5,13 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.data import public_scale
-from pages.privacy import frontier, live, pilot_panel, settling, simulated_panel, solve_panel
-from pages.privacy.designs import cutoff_rows, report_rows, search_job
-from pages.privacy.trials import achieved_words
-from pages.privacy.verdict import verdict
+from pages.privacy.designs import settling
+from pages.privacy.designs.designs import cutoff_rows, report_rows, search_job
+from pages.privacy.designs.verdict import verdict
+from pages.privacy.looks import pilot_panel
+from pages.privacy.search import frontier, live, solve_panel
+from pages.privacy.trials import simulated_panel
+from pages.privacy.trials.trials import achieved_words
 from pages.shared.computing.apart import workers
 from pages.shared.computing.jobs import Job
 from pages.shared.computing.progress import show_progress

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.privacy.piloting import pilot_job, pilot_serves, pilot_words
+from pages.privacy.looks.piloting import pilot_job, pilot_serves, pilot_words
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Workspace

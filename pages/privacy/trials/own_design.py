@@ -8,8 +8,9 @@ import streamlit as st
 
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.base import Design
-from pages.privacy import settling, simulated_panel
-from pages.privacy.trials import (
+from pages.privacy.designs import settling
+from pages.privacy.trials import simulated_panel
+from pages.privacy.trials.trials import (
     Entry,
     achieved_words,
     cost,

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.base import Ask, Design
 from dpgp_core.mechanisms.registry import mechanism_of
-from pages.privacy.designs import family
-from pages.privacy.utility import expected_words
+from pages.privacy.designs.designs import family
+from pages.privacy.designs.utility import expected_words
 from pages.shared.computing.apart import apart
 from pages.shared.computing.jobs import Job
 from workflow.errors import WorkflowError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pages.privacy.scales import uses_factors
+from pages.privacy.question.scales import uses_factors
 from pages.shared.session.workspace import Workspace
 
 Against = Literal["value", "limits", "change"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.privacy import settling
-from pages.privacy.trials import achieved_words, best_reached, cost, most_epsilon, solve_job
+from pages.privacy.designs import settling
+from pages.privacy.trials.trials import achieved_words, best_reached, cost, most_epsilon, solve_job
 from pages.shared.plain_text import plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Found, Workspace

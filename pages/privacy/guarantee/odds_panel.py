@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from pages.privacy.odds import attack_odds
+from pages.privacy.guarantee.odds import attack_odds
 from pages.shared.plain_text import plain
 from workflow import words
 
