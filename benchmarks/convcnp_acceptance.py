@@ -25,7 +25,7 @@ from dpgp_core.convcnp.line import CELLS, CLIP, LineEncoder
 from dpgp_core.convcnp.line_tasks import Law
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import SimulationEntropy
-from studies.neural_line import (
+from studies.peers.neural_line import (
     DELTA,
     PLACES,
     RESPONSES,

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.london import both_sales, real_files_parser
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.noise.entropy import SimulationEntropy
-from studies.london import released_sets
+from studies.london.study import released_sets
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.load import Project
 from workflow.search.decision.choice import Choice, tuning_of

@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.london import real_files_parser
-from studies.london_task import generated_settings, occupied_only, real_settings
+from studies.london.task import generated_settings, occupied_only, real_settings
 from workflow.errors import WorkflowError
 from workflow.project.load import Project, load_project
 from workflow.project.records import bin_records

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 
 from benchmarks.london import real_files_parser
-from studies.london_task import generated_settings, real_settings
+from studies.london.task import generated_settings, real_settings
 from workflow.errors import WorkflowError
 from workflow.project.load import Project, load_project
 from workflow.search.decision.tuning import Tuned, tune

@@ -21,7 +21,7 @@ from dpgp_core.mechanisms.base import Mechanism
 from studies.leaderboard.parts import merged
 from studies.leaderboard.run import LeaderboardSettings, run
 from studies.registry import RESULTS
-from studies.tables import StudyResult
+from studies.reporting.tables import StudyResult
 
 SEED = 155
 

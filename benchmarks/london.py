@@ -17,8 +17,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from studies.london import LondonSettings, run
-from studies.london_task import generated_settings, load_task, real_settings
+from studies.london.study import LondonSettings, run
+from studies.london.task import generated_settings, load_task, real_settings
 from studies.registry import RESULTS
 from workflow.errors import WorkflowError
 from workflow.project.load import Project

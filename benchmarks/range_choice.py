@@ -29,9 +29,9 @@ from dpgp_core.labels.ranges import FieldModel
 from dpgp_core.labels.validation import choice_cost
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy
-from studies.fields import Bools, Floats
+from studies.excursions.fields import Bools, Floats
 from studies.leaderboard.fields import SURVEYS, plumes, survey
-from studies.london import released_sets
+from studies.london.study import released_sets
 from workflow.project.load import Pilot, Project, load_project
 from workflow.project.records import bin_records
 from workflow.search.decision.choice import Choice, tuning_of

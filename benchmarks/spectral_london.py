@@ -20,8 +20,8 @@ import numpy as np
 from benchmarks.london import real_files_parser
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.noise.entropy import SimulationEntropy
-from studies.london import released_sets
-from studies.london_task import load_task, real_settings
+from studies.london.study import released_sets
+from studies.london.task import load_task, real_settings
 from workflow.errors import WorkflowError
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.load import Project

@@ -27,7 +27,7 @@ from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.mechanisms.base import Design
 from dpgp_core.noise.entropy import SimulationEntropy
 from geo import crs_by_name, to_lonlat
-from studies.london import released_sets
+from studies.london.study import released_sets
 from workflow.project.load import Project, load_project
 from workflow.release.worth import Yardsticks, objections
 from workflow.search.decision.choice import Choice, expected_of, tuning_of

@@ -28,7 +28,7 @@ from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.noise.entropy import SimulationEntropy
 from pages.privacy.designs.designs import BUDGETS
-from studies.london import released_sets
+from studies.london.study import released_sets
 from workflow.bundle import read_bundle
 from workflow.ledger import open_ledger
 from workflow.project.baseline import fit_baseline, free_map

@@ -9,25 +9,20 @@ from typing import TypeVar
 
 from pages.shared.computing.apart import apart
 from pages.shared.computing.jobs import Job
-from studies import (
-    design_audit,
-    line_excursions,
-    london,
-    membership,
-    neural_line,
-    one_dimension,
-    plane_excursions,
-)
-from studies.design_audit import AuditSettings
+from studies.attacks import design_audit, membership
+from studies.attacks.design_audit import AuditSettings
+from studies.attacks.membership import MembershipSettings
+from studies.excursions import line_excursions, plane_excursions
+from studies.excursions.line_excursions import LineSettings
+from studies.excursions.plane_excursions import PlaneSettings
 from studies.leaderboard import run as leaderboard
 from studies.leaderboard.run import LeaderboardSettings
-from studies.line_excursions import LineSettings
-from studies.london import LondonSettings
-from studies.membership import MembershipSettings
-from studies.neural_line import NeuralSettings
-from studies.one_dimension import OneDimensionSettings
-from studies.plane_excursions import PlaneSettings
-from studies.tables import Report, StudyResult, quiet
+from studies.london import study as london
+from studies.london.study import LondonSettings
+from studies.peers import neural_line, one_dimension
+from studies.peers.neural_line import NeuralSettings
+from studies.peers.one_dimension import OneDimensionSettings
+from studies.reporting.tables import Report, StudyResult, quiet
 from workflow.project.load import Project
 from workflow.search.decision.choice import Choice
 

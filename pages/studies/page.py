@@ -15,11 +15,11 @@ from pages.shared.computing.jobs import Job
 from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import workspace
-from studies.figures import COLOURS, DARK_COLOURS, FIGURES, Figure, points, svg
-from studies.findings import finding
-from studies.paper_map import PaperMap, map_svg, paper_maps
+from studies.london.paper_map import PaperMap, map_svg, paper_maps
 from studies.registry import RESULTS, STUDIES, Study, audit_job, study_job
-from studies.tables import StudyResult, StudyTable, load_result
+from studies.reporting.figures import COLOURS, DARK_COLOURS, FIGURES, Figure, points, svg
+from studies.reporting.findings import finding
+from studies.reporting.tables import StudyResult, StudyTable, load_result
 from workflow.errors import WorkflowError
 from workflow.estimates.words import expected_study
 

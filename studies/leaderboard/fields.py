@@ -12,9 +12,9 @@ import pandas as pd
 
 from dpgp_core.noise.entropy import SimulationEntropy
 from geo import crs_by_name, to_lonlat
-from studies.fields import Bools, Floats
-from studies.london_task import generated_settings, load_task, real_settings
-from studies.plane_worlds import Plumes
+from studies.excursions.fields import Bools, Floats
+from studies.excursions.plane_worlds import Plumes
+from studies.london.task import generated_settings, load_task, real_settings
 from workflow.project.baseline import fit_baseline
 from workflow.project.load import Project, load_project
 from workflow.search.decision.tuning import search_task

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from studies.leaderboard.run import COLUMNS, SECONDS_OF, ranked, tables_of
-from studies.tables import Cell, StudyResult, StudyTable
+from studies.reporting.tables import Cell, StudyResult, StudyTable
 
 ORDER = ("laqn", "meuse", "jura", "plumes", "generated", "london")
 EARLIER = "parts stored before they were timed each"

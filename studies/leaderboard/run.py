@@ -17,13 +17,13 @@ from dpgp_core.excursion.scores import ious
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
 from dpgp_core.noise.entropy import SimulationEntropy
-from studies.fields import Bools
-from studies.figures import slug
+from studies.excursions.fields import Bools
 from studies.leaderboard.adaptive_grid import AdaptiveGrid
 from studies.leaderboard.fields import Contest, contests
 from studies.leaderboard.quadtree import Quadtree
-from studies.london import released_sets
-from studies.tables import Cell, Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.london.study import released_sets
+from studies.reporting.figures import slug
+from studies.reporting.tables import Cell, Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.errors import WorkflowError
 from workflow.project.load import Project, load_project
 from workflow.search.decision.choice import Choice, tuning_of

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.computing.jobs import Job
 from studies import registry
-from studies.paper_map import paper_maps
+from studies.london.paper_map import paper_maps
 from studies.registry import RESULTS, STUDIES
-from studies.tables import StudyResult, load_result
+from studies.reporting.tables import StudyResult, load_result
 from tests.pages.conftest import press, texts
 from tests.patience import HANG
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from studies.figures import FIGURES, Figure, points
-from studies.findings import finding
 from studies.registry import RESULTS, STUDIES
-from studies.tables import Cell, StudyResult, StudyTable, load_result
+from studies.reporting.figures import FIGURES, Figure, points
+from studies.reporting.findings import finding
+from studies.reporting.tables import Cell, StudyResult, StudyTable, load_result
 
 
 def made(rows: tuple[tuple[Cell, ...], ...], **changes: Any) -> str:

@@ -27,7 +27,7 @@ from studies.leaderboard.run import (
     tables_of,
 )
 from studies.leaderboard.squares import noisy_totals, square_of
-from studies.tables import Cell, StudyResult
+from studies.reporting.tables import Cell, StudyResult
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(6, padding=1)

@@ -10,8 +10,8 @@ import pytest
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.convcnp.line import CELLS, PLACES
 from dpgp_core.convcnp.line_tasks import Law
-from studies import neural_line
-from studies.neural_line import (
+from studies.peers import neural_line
+from studies.peers.neural_line import (
     NeuralSettings,
     Predicted,
     Sample,
@@ -25,7 +25,7 @@ from studies.neural_line import (
     without_privacy,
 )
 from studies.registry import RESULTS
-from studies.tables import load_result
+from studies.reporting.tables import load_result
 from tests.studies.heights import made_up
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dpgp_core.noise.entropy import SimulationEntropy
-from studies import one_dimension
-from studies.one_dimension import Heights, OneDimensionSettings, binned, cloaked, coverage, selected
+from studies.peers import one_dimension
+from studies.peers.one_dimension import Heights, OneDimensionSettings, binned, cloaked, coverage, selected
 from tests.studies.heights import made_up
 from workflow.errors import WorkflowError
 

@@ -10,27 +10,22 @@ from itertools import pairwise
 import pytest
 
 from dpgp_core.audit import area_deviation
-from studies import (
-    design_audit,
-    line_excursions,
-    london,
-    membership,
-    neural_line,
-    one_dimension,
-    plane_excursions,
-)
-from studies.design_audit import AuditSettings
-from studies.figures import FIGURES, points
+from studies.attacks import design_audit, membership
+from studies.attacks.design_audit import AuditSettings
+from studies.attacks.membership import MembershipSettings
+from studies.excursions import line_excursions, plane_excursions
+from studies.excursions.line_excursions import LineSettings
+from studies.excursions.plane_excursions import PlaneSettings
 from studies.leaderboard import run as leaderboard
 from studies.leaderboard.run import LeaderboardSettings
-from studies.line_excursions import LineSettings
-from studies.london import LondonSettings
-from studies.membership import MembershipSettings
-from studies.neural_line import NeuralSettings
-from studies.one_dimension import OneDimensionSettings
-from studies.plane_excursions import PlaneSettings
+from studies.london import study as london
+from studies.london.study import LondonSettings
+from studies.peers import neural_line, one_dimension
+from studies.peers.neural_line import NeuralSettings
+from studies.peers.one_dimension import OneDimensionSettings
 from studies.registry import STUDIES
-from studies.tables import StudyResult
+from studies.reporting.figures import FIGURES, points
+from studies.reporting.tables import StudyResult
 from workflow.errors import Cancelled
 
 ATTACK = MembershipSettings(
@@ -145,7 +140,7 @@ def test_our_bound_draws_the_better_map_in_the_plane() -> None:
 def test_our_bound_never_needs_the_larger_scale() -> None:
     import numpy as np
 
-    from studies.selection import Accounting
+    from studies.excursions.selection import Accounting
 
     ridges = np.geomspace(1.0, 30.0, 12)
     for lengthscale in (0.1, 1.0):

@@ -11,17 +11,17 @@ import pytest
 from scipy.stats import norm
 
 from dpgp_core.noise.entropy import SimulationEntropy
-from studies import plane_excursions
-from studies.fields import Spectrum, best_cutoff, losses, weighted_ious
-from studies.figures import FIGURES, Figure, Point, points, svg
-from studies.line_worlds import Acceptance, LineWorlds, joint_draws
-from studies.london_task import occupied_only, real_settings
-from studies.paper_map import map_svg, paper_maps
-from studies.plane_worlds import PlaneWorlds, square_grid
-from studies.published_draws import published_draws
+from studies.attacks.published_draws import published_draws
+from studies.excursions import plane_excursions
+from studies.excursions.fields import Spectrum, best_cutoff, losses, weighted_ious
+from studies.excursions.line_worlds import Acceptance, LineWorlds, joint_draws
+from studies.excursions.plane_worlds import PlaneWorlds, square_grid
+from studies.excursions.selection import Search, choose, free_scales
+from studies.london.paper_map import map_svg, paper_maps
+from studies.london.task import occupied_only, real_settings
 from studies.registry import RESULTS, STUDIES
-from studies.selection import Search, choose, free_scales
-from studies.tables import StudyResult, StudyTable, load_result
+from studies.reporting.figures import FIGURES, Figure, Point, points, svg
+from studies.reporting.tables import StudyResult, StudyTable, load_result
 from tests.town import write_town
 from workflow.errors import WorkflowError
 from workflow.project.load import load_project

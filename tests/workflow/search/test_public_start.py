@@ -10,7 +10,7 @@ import pytest
 
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.noise.entropy import SimulationEntropy
-from studies.london import released_sets
+from studies.london.study import released_sets
 from tests.town import BOX, Town, write_town
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.load import Project, load_project

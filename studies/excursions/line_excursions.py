@@ -8,10 +8,18 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
-from studies.fields import Floats, best_cutoff, losses, probability, spread, weighted_ious
-from studies.line_worlds import Acceptance, LineWorlds, MeanLosses, joint_draws
-from studies.selection import LIMIT_NOTE, Accounting, Chosen, Search, choose, free_scales, private_scales
-from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.excursions.fields import Floats, best_cutoff, losses, probability, spread, weighted_ious
+from studies.excursions.line_worlds import Acceptance, LineWorlds, MeanLosses, joint_draws
+from studies.excursions.selection import (
+    LIMIT_NOTE,
+    Accounting,
+    Chosen,
+    Search,
+    choose,
+    free_scales,
+    private_scales,
+)
+from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
 LENGTHSCALES = (0.03, 0.05, 0.08, 0.13, 0.2, 0.35, 0.6, 1.0)
 FREE_RIDGES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)

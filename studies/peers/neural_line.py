@@ -20,8 +20,8 @@ from dpgp_core.inducing.norms import largest_norm
 from dpgp_core.inducing.posterior import errors_in_variables
 from dpgp_core.linalg.numerics import cholesky, solve_lower
 from dpgp_core.noise.entropy import SimulationEntropy
-from studies.fields import Floats
-from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.excursions.fields import Floats
+from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
 DELTA = 1e-3
 LAWS = (Law("eq", 0.71), Law("matern", 0.71), Law("periodic", 0.8), Law("sawtooth", 0.5))
@@ -59,7 +59,7 @@ class NeuralSettings:
     @staticmethod
     def full() -> NeuralSettings:
         """The people too, where their table lies beside the checkout."""
-        beside = Path(__file__).resolve().parents[2] / "shared" / "data" / "other" / "Howell1.csv"
+        beside = Path(__file__).resolve().parents[3] / "shared" / "data" / "other" / "Howell1.csv"
         return NeuralSettings(people=str(beside) if beside.is_file() else "")
 
     @staticmethod

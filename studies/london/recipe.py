@@ -16,8 +16,8 @@ from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior
-from studies.fields import Bools
-from studies.tables import quiet
+from studies.excursions.fields import Bools
+from studies.reporting.tables import quiet
 from workflow.project.load import Project
 from workflow.project.records import bin_records
 from workflow.search.executors import SerialExecutor

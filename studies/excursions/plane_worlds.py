@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from scipy.special import expit
 
 from dpgp_core.noise.entropy import Entropy
-from studies.fields import Bools, Floats, Spectrum
+from studies.excursions.fields import Bools, Floats, Spectrum
 
 PLUMES = 2
 WIDTHS = (0.20, 0.35)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpgp_core.noise.entropy import Entropy
-from studies.fields import Bools, Floats, Spectrum, losses
+from studies.excursions.fields import Bools, Floats, Spectrum, losses
 
 BATCH = 400  # fields drawn at a time until enough are accepted
 

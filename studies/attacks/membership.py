@@ -24,8 +24,8 @@ from dpgp_core.audit.attack import best_threshold, count_errors
 from dpgp_core.bounds.sensitivities import sensitivity_line_exponential
 from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
-from studies.published_draws import published_draws
-from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.attacks.published_draws import published_draws
+from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
 Floats = NDArray[np.float64]
 Moments = tuple[Floats, Floats]

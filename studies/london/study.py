@@ -15,11 +15,11 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.released import Released
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from pages.privacy.designs.designs import describe
-from studies.fields import Bools, Floats
-from studies.london_recipe import free_design, paper_recipe
-from studies.london_task import BOROUGHS, generated_settings, load_task, real_settings
-from studies.paper_map import COLUMNS as MAP_COLUMNS
-from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.excursions.fields import Bools, Floats
+from studies.london.paper_map import COLUMNS as MAP_COLUMNS
+from studies.london.recipe import free_design, paper_recipe
+from studies.london.task import BOROUGHS, generated_settings, load_task, real_settings
+from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.load import Project
 from workflow.project.records import bin_records

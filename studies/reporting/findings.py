@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dpgp_core.numbers import significant
-from studies.figures import Figure, Point, points
-from studies.tables import StudyResult
+from studies.reporting.figures import Figure, Point, points
+from studies.reporting.tables import StudyResult
 
 BROKEN = "broken "  # how an audit names what it broke to see whether it would notice
 LEVEL = 0.02  # of the first value: a smaller change is none

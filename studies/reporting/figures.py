@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from studies.tables import Cell, StudyResult
+from studies.reporting.tables import Cell, StudyResult
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#4d4d4d")
 """Okabe and Ito's palette, apart for colour-blind readers, on a light ground."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpgp_core.noise.entropy import Entropy
-from studies.fields import Floats
+from studies.excursions.fields import Floats
 
 N, TARGET = 10, 0.5
 FITTED, RESTARTS, PARAMETERS = 2, 14, 6  # normal numbers that its density fits use between the two stages

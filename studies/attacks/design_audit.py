@@ -32,7 +32,7 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.registry import Prior, make_prior
 from geo import domain_from_bbox
-from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.project.load import Project, build_lattice
 from workflow.search.decision.choice import Choice
 from workflow.search.problem.facts import public_facts

@@ -24,8 +24,8 @@ from dpgp_core.labels.regression import posterior_weights
 from dpgp_core.labels.validation import Fold, ValueSums, choose_candidate
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.kernels import squared_exponential
-from studies.fields import Floats
-from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.excursions.fields import Floats
+from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.errors import WorkflowError
 
 NORMAL_90 = 1.6448536269514722  # half width of a 90 % interval, in deviations
@@ -36,7 +36,7 @@ CENTRE, WIDTH = 108.2675, 100.0  # cm: public interval of the heights, 58 to 158
 SPREAD = 25.74214905230349  # cm: the example's own scale
 NOISE = 0.3  # variance of a height around the curve, in units of SPREAD^2
 BINS = (3, 5, 9, 15, 27)
-BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data" / "other" / "Howell1.csv"
+BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "other" / "Howell1.csv"
 RANGES = (3.0, 5.8, 11.2, 21.7, 42.0, 81.0)  # years
 
 

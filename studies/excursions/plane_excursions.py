@@ -13,12 +13,20 @@ from scipy.spatial.distance import cdist
 
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
-from studies.fields import Bools, Floats, Spectrum, best_cutoff, losses, probability, spread
-from studies.fields import weighted_ious as ious_of
-from studies.line_excursions import design_words
-from studies.plane_worlds import PlaneWorlds, square_grid
-from studies.selection import LIMIT_NOTE, Accounting, Chosen, Search, choose, free_scales, private_scales
-from studies.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
+from studies.excursions.fields import Bools, Floats, Spectrum, best_cutoff, losses, probability, spread
+from studies.excursions.fields import weighted_ious as ious_of
+from studies.excursions.line_excursions import design_words
+from studies.excursions.plane_worlds import PlaneWorlds, square_grid
+from studies.excursions.selection import (
+    LIMIT_NOTE,
+    Accounting,
+    Chosen,
+    Search,
+    choose,
+    free_scales,
+    private_scales,
+)
+from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
 FREE_LENGTHSCALES = (0.2, 0.45, 1.0)
 FREE_RIDGES = (0.2, 0.5, 1.0, 2.0, 4.0)

@@ -12,8 +12,8 @@ import numpy as np
 from dpgp_core.excursion.scores import iou
 from geo import Domain, dissolve, domain_from_cells
 from geo.domains.polygons import interface, rings
-from studies.fields import Bools, Floats
-from studies.tables import StudyResult, StudyTable
+from studies.excursions.fields import Bools, Floats
+from studies.reporting.tables import StudyResult, StudyTable
 
 BASELINE, CELL = "without privacy", "h3"
 COLUMNS = (CELL, "longitude", "latitude", BASELINE, "path 1", "path 2", "path 3")

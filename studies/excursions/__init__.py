@@ -1,0 +1,1 @@
+"""Excursion sets in simulated worlds, on a line and in the plane: the paper's tables."""

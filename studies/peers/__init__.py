@@ -1,0 +1,1 @@
+"""Peers: published mechanisms on a line, from their own papers' examples."""

@@ -1,0 +1,1 @@
+"""What a study returns and what is made of it: tables, figures, findings in words."""
