@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 TESTS: dict[str, tuple[str, ...]] = {
-    "workflow/release": ("tests/workflow/release", "tests/workflow/bundle/test_receipt_words.py"),
+    "workflow/release": ("tests/workflow/release", "tests/workflow/bundle/documents/test_receipt_words.py"),
     "workflow/search": ("tests/workflow/search",),
     "workflow/bundle": ("tests/workflow/bundle",),
     "workflow/ledger": ("tests/workflow/ledger",),

@@ -81,7 +81,7 @@ FAULTS = {
         "workflow/bundle/statement/recomputed.py",
         'guarantee["epsilon"] >= proved * (1.0 - SLACK) - SLACK',
         'guarantee["epsilon"] >= 0.5 * proved',
-        "tests/workflow/bundle/test_net_epsilon.py::test_less_than_the_curve_proves_is_refused[0.51]",
+        "tests/workflow/bundle/statement/test_net_epsilon.py::test_less_than_the_curve_proves_is_refused[0.51]",
     ),
     "the share of prior noise is forgotten beside a pilot": Fault(
         "dpgp_core/mechanisms/posterior_sampling.py",

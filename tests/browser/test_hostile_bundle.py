@@ -15,7 +15,7 @@ from playwright.sync_api import Frame, Page
 from pages.shared.plain_text import JOINER
 from tests.browser.harness import PATIENCE, RunningApp, open_screen, running_app, settle
 from tests.workflow.bundle.bundle_samples import make_release, small_domain
-from tests.workflow.bundle.test_bundle_read import resealed
+from tests.workflow.bundle.reading.test_bundle_read import resealed
 from workflow.bundle import BundleError, read_bundle, write_bundle
 
 NAME = "0123456789abcdef"

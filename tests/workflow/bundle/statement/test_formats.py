@@ -28,7 +28,7 @@ from workflow.bundle.statement.schemas import _validator
 from workflow.bundle.writing.write import bundle_contents
 from workflow.release.record import Expected, Release
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "bundles"
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "bundles"
 SPECTRAL = SpectralStatisticsDesign(
     "water-filled", "car", 900.0, 0.5, 0.1, 0.6, 1.0, 1.2, 0.5, paths=4, cutoff=0.4
 )

@@ -15,7 +15,7 @@ from pages.hexagons.ways import outline_file, place_words, take_outline
 from pages.shared.steps import DATA, HEXAGONS
 from tests.pages.conftest import OpenApp, press, texts
 from tests.pages.data_steps import work_of
-from tests.workflow.bundle.test_areas import square
+from tests.workflow.bundle.exports.test_areas import square
 
 
 def at_hexagons(open_app: OpenApp) -> AppTest:

@@ -18,7 +18,7 @@ from workflow.bundle.statement.schema_check import check_statement
 from workflow.bundle.writing.write import bundle_contents
 from workflow.settings.stated import StatedFacts
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "bundles"
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "bundles"
 UNSAID = "not stated by the curator"
 STATED = StatedFacts(
     trust_model="The land registry alone.", actors="Sellers; the registry; readers.", collection="By law.",

@@ -38,7 +38,7 @@ NASTY = "=cmd|'/c calc'!A1 <script>alert(1)</script> \u202egnp.exe\u202c \x1b[31
 
 
 # See the snapshot's own comment; a later one goes beside it, and `registry.py` names the one that holds.
-SNAPSHOTS = Path(__file__).parents[2] / "fixtures" / "registry"
+SNAPSHOTS = Path(__file__).parents[3] / "fixtures" / "registry"
 REGISTRY = json.loads((SNAPSHOTS / f"deployments-{SCHEMA_DATE}.json").read_bytes())
 
 

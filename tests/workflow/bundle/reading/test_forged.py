@@ -37,7 +37,7 @@ from workflow.release.record import Guarded
 
 Contents = dict[str, bytes]
 Statement = dict[str, Any]
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "bundles"
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "bundles"
 
 
 def resealed(contents: Contents, **changed: bytes) -> Contents:

@@ -134,7 +134,8 @@ def test_a_forgotten_session_takes_its_computation_with_it(tmp_path: Path) -> No
 def test_a_killed_server_takes_its_computations_with_it(tmp_path: Path) -> None:
     note = tmp_path / "note"
     script = (
-        "from pages.shared.computing.apart import apart\nfrom tests.pages.test_apart import endless, quiet\n"
+        "from pages.shared.computing.apart import apart\n"
+        "from tests.pages.shared.test_apart import endless, quiet\n"
         f"apart(quiet, endless, {str(note)!r})"
     )
     server = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": os.getcwd()})

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.server.reach import Reach, files_of
 from tests.pages.conftest import press
-from tests.pages.test_owners import of, with_table, work_of
+from tests.pages.data.test_owners import of, with_table, work_of
 from workflow.errors import WorkflowError
 from workflow.settings.model import SourceSettings
 

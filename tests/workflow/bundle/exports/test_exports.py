@@ -26,7 +26,7 @@ from workflow.bundle.writing.write import bundle_contents
 from workflow.release.record import Release
 
 Contents = dict[str, bytes]
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "bundles"
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "bundles"
 
 
 def sealed(contents: Contents) -> Contents:

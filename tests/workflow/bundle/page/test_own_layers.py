@@ -22,9 +22,9 @@ from geo.context.own_reading import own_layer
 from geo.context.surroundings import Surroundings
 from tests.browser.harness import count_colour
 from tests.workflow.bundle.bundle_samples import make_release
-from tests.workflow.bundle.test_areas import square
-from tests.workflow.bundle.test_exports import sealed
-from tests.workflow.bundle.test_map_page import Page
+from tests.workflow.bundle.exports.test_areas import square
+from tests.workflow.bundle.exports.test_exports import sealed
+from tests.workflow.bundle.page.test_map_page import Page
 from tests.workflow.lint.test_lint_bundles import zipped
 from workflow.bundle import BundleError
 from workflow.bundle.exports.own_tables import own_tables

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.bundle.test_exports import sealed
-from tests.workflow.bundle.test_map_page import EVIL, Page, zipped
+from tests.workflow.bundle.exports.test_exports import sealed
+from tests.workflow.bundle.page.test_map_page import EVIL, Page, zipped
 from workflow.bundle import BundleError, read_bundle, write_bundle
 from workflow.bundle.published.shelf import bundle_files, shelf
 from workflow.bundle.published.site import find_bundles, write_site

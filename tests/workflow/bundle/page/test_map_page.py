@@ -17,7 +17,7 @@ import pytest
 from geo import Domain
 from geo.context.surroundings import Place, Surroundings
 from tests.workflow.bundle.bundle_samples import make_release
-from tests.workflow.bundle.test_exports import sealed
+from tests.workflow.bundle.exports.test_exports import sealed
 from workflow.bundle import Bundle
 from workflow.bundle.files.archive import zip_bytes_to
 from workflow.bundle.page import drawn
