@@ -101,45 +101,11 @@ def _mean_shift(
     return flat.reshape(shifts.shape)
 
 
-def joint_sharp_mean_shift(
-    orders: ArrayLike, n: int, ridge: ArrayLike, variance: ArrayLike, noise_share: float = 0.0
-) -> Floats:
-    """S(alpha) for any prior with k(x,x) <= 1, such that the mean term is (alpha/2) S/(sigma^2 + eta^2).
-
-    Certified once per design, then cached. Proved (docs/joint-bound.md).
-
-    Parameters
-    ----------
-    orders
-        (K,) Renyi orders > 1
-    n
-        records
-    ridge
-        r > 0 and variance V_n in (0, 1]: scalars or arrays of one shape (...)
-    noise_share
-        eta^2/(sigma^2 + eta^2) in [0, 1]: the share of extra prior noise in the released variance
-
-    Returns
-    -------
-    Floats
-        (..., K) upper bounds for response bound 1, `inf` where alpha p >= 1, never above Theorem A+ with the
-        factor 1/(1 - alpha p).
-    """
-    return _mean_shift("joint-sharp", orders, n=n, ridge=ridge, variance=variance, noise_share=noise_share)
-
-
-def joint_maximum_principle_mean_shift(
-    orders: ArrayLike, ridge: ArrayLike, variance: ArrayLike, noise_share: float = 0.0
-) -> Floats:
-    """S(alpha) for lattice priors whose precision is a symmetric M-matrix, whatever the number of records.
-
-    Arguments and result as in `joint_sharp_mean_shift`; never above Theorem B with the factor
-    1/(1 - alpha p). It does not hold for general kernels. Proved (docs/joint-bound.md).
-    """
-    return _mean_shift(
-        "joint-maximum-principle", orders, n=2, ridge=ridge, variance=variance, noise_share=noise_share
-    )
-
-
 MEAN_SHIFTS = {name: partial(_mean_shift, name) for name in _JOINT}
-"""The joint bounds by name, with the signature of `dpgp_core.bounds.registry.MeanShift`."""
+"""The joint bounds by name, with the signature of `dpgp_core.bounds.registry.MeanShift`.
+
+(..., K) upper bounds S(alpha) for response bound 1, such that the mean term is (alpha/2) S/(sigma^2 + eta^2);
+`inf` where alpha p >= 1, never above the classical bound with the factor 1/(1 - alpha p). `joint-sharp` is
+for any prior with k(x, x) <= 1; `joint-maximum-principle` for lattice priors whose precision is a symmetric
+M-matrix, whatever the number of records. Certified once per design, then cached. Proved
+(docs/joint-bound.md)."""

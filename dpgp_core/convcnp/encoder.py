@@ -16,22 +16,6 @@ NEGLIGIBLE = 1e-3
 """Eigenvalues of the kernel's Gram matrix below this share of the largest are not released."""
 
 
-def set_convolution(places: Floats, values: Floats, points: Floats, width: float) -> Floats:
-    """(G,) sums over records of value times `exp(-|x - point|^2 / (2 width^2))`: the encoder without noise.
-
-    Parameters
-    ----------
-    places : ndarray, shape (n, D)
-    values : ndarray, shape (n,)
-        Clipped responses for the signal channel, ones for the density channel.
-    points : ndarray, shape (G, D)
-    width : float
-        The encoder's length scale, in the unit of the places.
-    """
-    square = np.square(points[:, None, :] - places[None, :, :]).sum(axis=2)
-    return np.asarray(np.exp(-square / (2.0 * positive("width", width) ** 2)) @ values)
-
-
 @dataclass(frozen=True)
 class Encoder:
     """The Gaussian kernel psi of one width on the lattice, diagonalised along each axis.

@@ -84,7 +84,3 @@ class Window:
         shape = (at.shape[0], SIDE * SIDE)
         entries = (np.column_stack(weights).ravel(), (rows, np.column_stack(columns).ravel()))
         return sparse.csr_matrix(sparse.coo_array(entries, shape=shape))
-
-    def at_cells(self, pixels: Floats) -> Floats:
-        """(N,) values at cells from values (SIDE, SIDE) at pixels."""
-        return np.asarray(self.reading @ pixels.ravel())

@@ -72,14 +72,6 @@ class InducingPosterior:
         return projection @ self.mean, np.maximum(variance, 0.0)
 
 
-def sparse_posterior(between: Floats, first: Floats, second: Floats, variance: float) -> InducingPosterior:
-    """The optimum without privacy (Titsias 2009), from both moments and the observations' variance."""
-    factor = cholesky(between + second / variance, "the sparse posterior", "use fewer inducing points")
-    half = solve_lower(factor, between)
-    mean = half.T @ solve_lower(factor, first) / variance
-    return InducingPosterior(mean, half.T @ half)
-
-
 def private_posterior(
     between: Floats, moments: Moments, variance: float, regularisation: float
 ) -> InducingPosterior:

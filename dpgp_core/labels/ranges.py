@@ -15,9 +15,8 @@ from dpgp_core.labels.validation import (
     ValueSums,
     choose_candidate,
     largest_sensitivity,
-    squared_error,
 )
-from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.linalg.numerics import cholesky, solve_lower
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
@@ -104,12 +103,6 @@ class RangeChoice:
         """The chosen model, and the choice with its cost."""
         found = choose_candidate(self.folds, _sums(records), epsilon, entropy, simulation=simulation)
         return self.models[found.index], found
-
-
-def mean_errors(choice: RangeChoice, records: CollapsedRecords) -> Floats:
-    """(J,) mean squared errors less a common number: PRIVATE, for audits and simulations."""
-    whole = [squared_error(folds, _sums(records)) for folds in choice.folds]
-    return np.array([each / (1 << 100) / records.n for each in whole])
 
 
 def _sums(records: CollapsedRecords) -> ValueSums:

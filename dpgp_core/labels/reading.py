@@ -37,36 +37,6 @@ class Reading:
         return exceedance_probability(self.mean, self.deviation, level, direction)
 
 
-def read_means(released: Floats, prior: Floats, weights: Floats, cross: Floats, noise: Floats) -> Reading:
-    """Posterior of the field given noisy posterior means: the released means are not the best estimate.
-
-    Parameters
-    ----------
-    released : ndarray, shape (P,)
-        Posterior means plus noise.
-    prior : ndarray, shape (P, P)
-        Prior covariance K** of the field at the test places.
-    weights : ndarray, shape (P, N)
-        C of `posterior_weights`.
-    cross : ndarray, shape (P, N)
-        Ks, the prior covariance between test places and observed ones.
-    noise : ndarray, shape (P, P)
-        Covariance of the noise, semidefinite; directions without noise must have no means either.
-
-    Notes
-    -----
-    `V = C (K + R) C^T = C Ks^T` is the covariance of the noise-free means, and also their covariance with the
-    field. So `E = V (V + S)^-1 released` and `Cov = K** - V (V + S)^-1 V`.
-    """
-    spread = weights @ cross.T
-    spread = 0.5 * (spread + spread.T)
-    value, vector = np.linalg.eigh(spread + noise)
-    kept = value > value[-1] * 1e-12
-    gain = spread @ (vector[:, kept] / value[kept]) @ vector[:, kept].T
-    covariance = prior - gain @ spread
-    return Reading(gain @ released, 0.5 * (covariance + covariance.T))
-
-
 @dataclass(frozen=True, eq=False)
 class SumsReading:
     """The field on all cells given noisy sums `T = F^T totals + s w` over the occupied ones; see `read_sums`.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpgp_core._checks import positive, positive_array
-from dpgp_core.errors import InvalidValue
+from dpgp_core._checks import positive_array
 from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
 
 _UP = 1.0 + 2.0**-40  # beyond the rounding of the factorisations used here
@@ -75,17 +74,6 @@ def function_sensitivity_of_the_paper(covariance: Floats, noise_variance: Floats
     inverse, _ = _sections(covariance, noise_variance)
     up, down = np.maximum(inverse, 0.0).sum(axis=1), np.maximum(-inverse, 0.0).sum(axis=1)
     return float(np.maximum(up, down).max())
-
-
-def hall_noise(epsilon: float, delta: float) -> float:
-    """`sqrt(2 ln(2/delta))/epsilon`: the noise per unit of sensitivity that the paper uses, epsilon <= 1.
-
-    For comparison only: `1/gaussian_mu(epsilon, delta)` is exact, smaller, and holds at every epsilon.
-    """
-    epsilon, delta = positive("epsilon", epsilon), positive("delta", delta)
-    if epsilon > 1.0:
-        raise InvalidValue("the constant of Hall et al. is proved for epsilon at most 1: use the exact one.")
-    return float(np.sqrt(2.0 * np.log(2.0 / delta))) / epsilon
 
 
 def _factor(covariance: Floats, noise_variance: Floats | float) -> Floats:

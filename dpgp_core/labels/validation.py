@@ -165,14 +165,6 @@ def choice_cost(epsilon: float) -> Cost:
     return Cost.pure(epsilon, selection_curve(epsilon))
 
 
-def choice_probabilities(errors: Floats, sensitivity: float, epsilon: float) -> Floats:
-    """(J,) probabilities of the exponential mechanism: `exp(-epsilon error/(2 sensitivity))`, normalised."""
-    tempered = -np.asarray(errors, dtype=np.float64) * positive("epsilon", epsilon)
-    tempered /= 2.0 * positive("sensitivity", sensitivity)
-    share = np.exp(tempered - tempered.max())
-    return np.asarray(share / share.sum())
-
-
 def largest_sensitivity(candidates: Sequence[Sequence[Fold]], sums: ValueSums) -> int:
     """The largest `error_sensitivity` of any candidate, all of them tested on the same places."""
     if not candidates:

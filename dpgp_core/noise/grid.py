@@ -38,41 +38,6 @@ def on_grid(values: ArrayLike, bits: int) -> Integers:
     return np.rint(scaled).astype(np.int64)
 
 
-def integer_sums(features: Integers, cells: ArrayLike, responses: Integers, limit: int) -> Integers:
-    """sum over records a of responses[a] * features[cells[a]], exactly, in any order of the records.
-
-    Parameters
-    ----------
-    features : ndarray of int64, shape (N, p)
-        Public features per cell on their grid.
-    cells : array_like of int, shape (n,)
-        Cell of each record. PRIVATE.
-    responses : ndarray of int64, shape (n,)
-        Response of each record on its grid, or ones for the counts. PRIVATE.
-    limit : int
-        Public bound on the size of every response: the clip bound on the grid.
-
-    Returns
-    -------
-    ndarray of int64, shape (p,)
-        In units of the product of both grids. PRIVATE.
-
-    Raises
-    ------
-    InvalidValue
-        If a response is not clipped, or if n times the largest product could leave 62 bits. The second test
-        uses public numbers only, so it reveals nothing.
-    """
-    index = np.asarray(cells, dtype=np.intp)
-    if np.any(np.abs(responses) > limit):
-        raise InvalidValue("responses must be clipped to their public bound before they are added.")
-    if int(np.abs(features).max(initial=0)) * limit * max(index.size, 1) >= _LIMIT:
-        raise InvalidValue("the sums do not fit 62 bits: use a coarser grid of features or responses.")
-    per_cell = np.zeros(features.shape[0], dtype=np.int64)
-    np.add.at(per_cell, index, responses)
-    return np.asarray(per_cell @ features, dtype=np.int64)
-
-
 def simulated_integers(totals: Integers, noise: float, unit: float, entropy: Entropy) -> Integers:
     """As `noisy_integers`, in floating point and a hundred times faster: for simulations only."""
     deviates = entropy.normal(totals.shape)

@@ -6,7 +6,7 @@ from dpgp_core.spectral.areas import AreaShare, area_shares
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.calibration import Recalibration, recalibrate
 from dpgp_core.spectral.certainty import excursion_function, ranking, three_way
-from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior, residual_centre
+from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
 from dpgp_core.spectral.cost import Relation, SpectralNoise, free_weight, noise_for, release_mu
 from dpgp_core.spectral.counts import (
     CountPrior,
@@ -16,7 +16,6 @@ from dpgp_core.spectral.counts import (
     prior_of_unknown,
     read_counts,
 )
-from dpgp_core.spectral.cutoff import CutoffScore, best_cutoff, expected_iou_cutoff, score_cutoffs
 from dpgp_core.spectral.deconvolution import read_paths
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.reading import FieldPosterior, FieldReader
@@ -37,7 +36,6 @@ __all__ = [
     "AreaShare",
     "ClippedPrior",
     "CountPrior",
-    "CutoffScore",
     "ExactNoise",
     "FieldBasis",
     "FieldPosterior",
@@ -57,11 +55,9 @@ __all__ = [
     "SpectralSums",
     "Trial",
     "area_shares",
-    "best_cutoff",
     "estimated_number",
     "exact_sums",
     "excursion_function",
-    "expected_iou_cutoff",
     "free_weight",
     "noise_for",
     "prior_from_reference",
@@ -72,8 +68,6 @@ __all__ = [
     "recalibrate",
     "release_mu",
     "release_sums",
-    "residual_centre",
-    "score_cutoffs",
     "simulated_probabilities",
     "three_way",
 ]

@@ -116,29 +116,3 @@ def clipped_moments(value: Floats, scatter: float) -> tuple[Floats, Floats]:
     )  # fmt: skip
     first = np.clip(first, -1.0, 1.0)
     return first, np.clip(second, np.square(first), 1.0)
-
-
-def residual_centre(residuals: Floats) -> float:
-    """The shift after which public residuals, clipped to [-1, 1], average to zero.
-
-    With a public prior mean the responses are residuals, and those of prices or concentrations are skewed:
-    one side is clipped more than the other, so that clipped residuals average to something even if nothing
-    has changed. Taking this number, found on the reference data's own residuals, from private ones before
-    they are clipped removes that; it is public. Thresholds are not shifted.
-
-    Parameters
-    ----------
-    residuals : ndarray, shape (n,)
-        Of public reference records around the public prior mean, response units, not clipped.
-    """
-    values = np.asarray(residuals, dtype=np.float64)
-    if values.size == 0 or not np.all(np.isfinite(values)):
-        raise InvalidValue("residuals must be finite, and at least one is needed.")
-    low, high = float(values.min()) - 1.0, float(values.max()) + 1.0
-    for _ in range(100):  # the mean of clip(value - shift) decreases in the shift
-        middle = 0.5 * (low + high)
-        if float(np.clip(values - middle, -1.0, 1.0).mean()) > 0.0:
-            low = middle
-        else:
-            high = middle
-    return 0.5 * (low + high)

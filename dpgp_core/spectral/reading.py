@@ -195,15 +195,6 @@ class FieldPosterior:
         private = variance_given_records(self.reader.basis, prior, counts.mean)
         return self.reader.nodes.spread(np.sqrt(map_variance(released, private, prior.deviation, unseen)))
 
-    def map_exceedance(self, threshold: Floats | float, counts: NodeCounts, sign: float = 1.0) -> Floats:
-        """(N,) probability that the map without privacy noise would show the cell beyond the threshold.
-
-        Nearer to 0 and 1 than `exceedance` where records are few: such a map is sure there, rightly or not.
-        Arguments as there; `counts` are those of the reading.
-        """
-        level = self.reader.prior.level(threshold)
-        return exceedance(sign * (self.mean() - level), self.map_deviation(counts), 0.0)
-
     def exceedance(self, threshold: Floats | float, sign: float = 1.0) -> Floats:
         """(N,) posterior probability that the field before clipping exceeds the threshold.
 

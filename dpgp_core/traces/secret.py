@@ -15,7 +15,6 @@ Moves: TypeAlias = Literal["together", "separately"]
 MOVES: tuple[Moves, ...] = get_args(Moves)
 
 _WORST_CONDITION = 1e10
-_CORNERS = 12  # of that many records, all corners of the box of differences are tried
 
 
 @dataclass(frozen=True)
@@ -72,23 +71,6 @@ class Secret:
             An upper bound in two dimensions, where every record may move anywhere in a disc.
         """
         return float(q.shape[0] * np.linalg.eigvalsh(q)[-1])
-
-    def square_on_a_line(self, q: NDArray[np.float64]) -> float:
-        """The same where records move on a line only: exact up to 12 records, the upper bound beyond.
-
-        Parameters
-        ----------
-        q : (m, m)
-
-        Returns
-        -------
-        float
-        """
-        m = q.shape[0]
-        if m > _CORNERS:
-            return self.square(q)
-        corners = 1.0 - 2.0 * ((np.arange(2 ** (m - 1))[:, None] >> np.arange(m)) & 1)
-        return float(np.max(np.einsum("ci,ij,cj->c", corners, q, corners)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from scipy.stats import chi2
 
 from dpgp_core.noise.digits import Uniforms, below, less
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
-from dpgp_core.noise.grid import integer_sums, noisy_integers, on_grid
+from dpgp_core.noise.grid import noisy_integers, on_grid
 from dpgp_core.noise.rounded_normal import (
     LARGEST_SIGMA,
     NUMBER_DISTANCE,
@@ -156,37 +156,6 @@ def test_whole_numbers_are_uniform_because_late_words_are_drawn_again() -> None:
     assert np.all(np.abs(np.bincount(values.astype(int), minlength=6) - 10_000) < 5.0 * math.sqrt(10_000))
 
 
-def test_neighbours_with_equal_ideal_sums_are_equal_integers_before_the_noise() -> None:
-    """Different orders of rows and histories of rounding: 1e16 + 1 - 1e16 depends on the order as floats."""
-    random = np.random.default_rng(6)
-    features = on_grid(random.normal(size=(40, 12)) / 4.0, 20)
-    cells, responses = random.integers(0, 40, size=3000), np.clip(random.normal(size=3000), -1.0, 1.0)
-    numbers = on_grid(responses, 10)
-    first = integer_sums(features, cells, numbers, 1 << 10)
-    for _ in range(5):
-        order = random.permutation(3000)
-        np.testing.assert_array_equal(first, integer_sums(features, cells[order], numbers[order], 1 << 10))
-        floats = (features[cells[order]] * responses[order][:, None]).sum(axis=0)
-        assert not np.array_equal(floats, (features[cells] * responses[:, None]).sum(axis=0))
-    huge = np.array([[1 << 50], [1], [-(1 << 50)]], dtype=np.int64)
-    ones = np.ones(3, dtype=np.int64)
-    for order in ([0, 1, 2], [0, 2, 1], [1, 0, 2]):
-        assert integer_sums(huge, np.array(order), ones, 1).tolist() == [1]
-    assert (1e16 + 1.0) - 1e16 == 0.0  # what integers are for
-
-
-def test_one_record_moves_the_sums_by_its_own_contribution_exactly() -> None:
-    random = np.random.default_rng(7)
-    features = on_grid(random.normal(size=(9, 4)), 20)
-    cells, numbers = random.integers(0, 9, size=200), on_grid(random.uniform(-1.0, 1.0, size=200), 10)
-    base = integer_sums(features, cells, numbers, 1 << 10)
-    other_cells, other_numbers = cells.copy(), numbers.copy()
-    other_cells[17], other_numbers[17] = 5, 1 << 10
-    moved = integer_sums(features, other_cells, other_numbers, 1 << 10) - base
-    expected = (1 << 10) * features[5] - numbers[17] * features[cells[17]]
-    np.testing.assert_array_equal(moved, expected)
-
-
 def test_noise_is_added_to_integers_only_by_the_systems_entropy() -> None:
     totals = np.array([[5, -7], [0, 1 << 40]], dtype=np.int64)
     noisy = noisy_integers(totals, 3.0, 2.0**-20, SimulationEntropy(8), simulation=True)
@@ -207,7 +176,3 @@ def test_the_grid_rounds_to_nearest_and_refuses_what_does_not_fit() -> None:
     for wrong in (math.nan, math.inf, 2.0**60):
         with pytest.raises(ValueError, match="grid"):
             on_grid([wrong], 10)
-    with pytest.raises(ValueError, match="clipped"):
-        integer_sums(np.ones((2, 1), dtype=np.int64), [0, 1], np.array([3, 5]), 4)
-    with pytest.raises(ValueError, match="62 bits"):
-        integer_sums(np.full((2, 1), 1 << 50, dtype=np.int64), [0, 1], np.array([3, 4]), 1 << 12)

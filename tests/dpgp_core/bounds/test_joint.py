@@ -13,13 +13,14 @@ from scipy.optimize import minimize
 
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.rdp import classical_shift, covariance_term, leverage, rdp_from_shift
-from dpgp_core.bounds.joint import MEAN_SHIFTS, joint_maximum_principle_mean_shift, joint_sharp_mean_shift
+from dpgp_core.bounds.joint import MEAN_SHIFTS
 from dpgp_core.bounds.joint_geometry import Designs, Hull
 from dpgp_core.bounds.joint_problems import GenericPairs, LatticePairs, Problem
 from dpgp_core.bounds.joint_search import certified_suprema
 from dpgp_core.bounds.sensitivities import sensitivity_bounds
 
 Floats = NDArray[np.float64]
+SHARP, LATTICE = MEAN_SHIFTS["joint-sharp"], MEAN_SHIFTS["joint-maximum-principle"]
 CLASSICAL = {"joint-sharp": "sharp", "joint-maximum-principle": "maximum-principle"}
 SETTINGS = (
     (1, 1.0, 1.0),
@@ -191,7 +192,7 @@ def test_the_whole_divergence_in_high_precision_stays_below_the_whole_price() ->
             exact = mp_shift_and_covariance(prior, counts, signs, ridge, order)
             for scale in (0.05, 0.3, 2.0):
                 divergence = exact[0] * order / (2.0 * scale**2) + exact[1]
-                shift = joint_sharp_mean_shift([order], n, ridge, 1.0)
+                shift = SHARP([order], n=n, ridge=ridge, variance=1.0)
                 covariance = covariance_term(np.array([order]), leverage(ridge, 1.0))
                 price = rdp_from_shift(np.array([order]), shift, covariance, np.asarray(scale), 1)
                 assert divergence <= float(price[0])
@@ -266,22 +267,22 @@ def test_extra_noise_leaves_the_order_that_counts(name: str) -> None:
 def test_arrays_of_designs_agree_with_single_ones() -> None:
     ridges, variances = np.array([[0.3, 2.0, 5.0]]), np.array([[1.0], [0.5]])
     wide = np.broadcast_arrays(ridges, variances)
-    together = joint_sharp_mean_shift(ORDERS, 60, wide[0], wide[1])
-    lattice = joint_maximum_principle_mean_shift(ORDERS, wide[0], wide[1])
+    together = SHARP(ORDERS, n=60, ridge=wide[0], variance=wide[1])
+    lattice = LATTICE(ORDERS, n=2, ridge=wide[0], variance=wide[1])
     assert together.shape == lattice.shape == (2, 3, ORDERS.size)
     for i in range(2):
         for j in range(3):
-            one = joint_sharp_mean_shift(ORDERS, 60, ridges[0, j], variances[i, 0])
+            one = SHARP(ORDERS, n=60, ridge=ridges[0, j], variance=variances[i, 0])
             assert np.array_equal(one, together[i, j])
 
 
 def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="n must be a whole number >= 1"):
-        joint_sharp_mean_shift([2.0], 0, 1.0, 1.0)
+        SHARP([2.0], n=0, ridge=1.0, variance=1.0)
     with pytest.raises(ValueError, match="the ridge must lie between"):
-        joint_sharp_mean_shift([2.0], 5, 0.0, 1.0)
+        SHARP([2.0], n=5, ridge=0.0, variance=1.0)
     with pytest.raises(ValueError, match="the variance must lie in"):
-        joint_maximum_principle_mean_shift([2.0], 1.0, 1.5)
+        LATTICE([2.0], n=2, ridge=1.0, variance=1.5)
 
 
 # --- the certificate, piece by piece

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 from dpgp_core.spectral import ClippedPrior, PublicPrior
-from dpgp_core.spectral.clipped import clipped_moments, residual_centre
+from dpgp_core.spectral.clipped import clipped_moments
 
 
 @pytest.mark.parametrize("value", [-2.3, -0.4, 0.0, 0.9, 3.0])
@@ -68,14 +68,3 @@ def test_impossible_priors_are_refused() -> None:
         PublicPrior(0.0, 0.0, 1.0)
     with pytest.raises(ValueError, match="ridge"):
         PublicPrior(0.0, 1.0, -1.0)
-
-
-def test_the_centre_of_skewed_residuals_balances_what_is_clipped() -> None:
-    assert residual_centre(np.array([-0.1, 0.0, 4.0])) == pytest.approx(0.45, abs=1e-9)
-    assert residual_centre(np.array([0.3])) == pytest.approx(0.3, abs=1e-9)
-    skewed = np.random.default_rng(1).exponential(1.0, 2_000)
-    centre = residual_centre(skewed)
-    assert float(np.clip(skewed - centre, -1.0, 1.0).mean()) == pytest.approx(0.0, abs=1e-9)
-    assert 0.6 < centre < 0.9
-    with pytest.raises(ValueError, match="at least one"):
-        residual_centre(np.array([]))

@@ -14,7 +14,6 @@ from dpgp_core.labels.validation import (
     STEPS,
     Fold,
     ValueSums,
-    choice_probabilities,
     choose_candidate,
     error_sensitivity,
     squared_error,
@@ -22,6 +21,7 @@ from dpgp_core.labels.validation import (
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.priors.kernels import squared_exponential
+from tests.oracles.exponential import choice_probabilities
 
 
 def kernel(a: Floats, b: Floats) -> Floats:

@@ -8,13 +8,12 @@ import pytest
 from dpgp_core.accounting.composition import Cost, epsilon
 from dpgp_core.errors import InvalidValue
 from dpgp_core.labels.plan import PublicPlaces
-from dpgp_core.labels.ranges import FOLDS, RangeChoice, field_models, mean_errors, place_folds
+from dpgp_core.labels.ranges import FOLDS, RangeChoice, field_models, place_folds
 from dpgp_core.labels.regression import posterior_weights
 from dpgp_core.labels.validation import (
     Fold,
     ValueSums,
     choice_cost,
-    choice_probabilities,
     largest_sensitivity,
     squared_error,
 )
@@ -22,6 +21,7 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
 from tests.dpgp_core.hexmap import disk
+from tests.oracles.exponential import choice_probabilities
 
 LATTICE = disk(6, padding=1)
 
@@ -42,6 +42,12 @@ def simulated(n: int, lengthscale: float, noise: float, seed: int = 2) -> Collap
 
 def planned(records: CollapsedRecords) -> RangeChoice:
     return RangeChoice.plan(LATTICE, records, lambda lengthscale: made(records, lengthscale))
+
+
+def mean_errors(choice: RangeChoice, records: CollapsedRecords) -> np.ndarray:
+    """(J,) mean squared errors of all candidates, less a number that they have in common."""
+    sums = ValueSums(records.units, records.count)
+    return np.array([squared_error(folds, sums) / (1 << 100) / records.n for folds in choice.folds])
 
 
 def test_each_fold_predicts_as_a_process_on_the_others_does() -> None:
