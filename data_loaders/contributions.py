@@ -82,10 +82,6 @@ def bound_contributions(
         Cell of each row, all inside the domain. At most one row of an owner is then kept in each cell: the
         sharper price of proposition 3 in docs/units-of-protection.md holds.
 
-    Returns
-    -------
-    BoundedContributions
-
     Raises
     ------
     DataError

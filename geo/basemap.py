@@ -83,10 +83,6 @@ def read_basemap(path: str | Path) -> Basemap:
     ----------
     path : str or Path
 
-    Returns
-    -------
-    Basemap
-
     Raises
     ------
     DomainError

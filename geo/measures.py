@@ -20,10 +20,6 @@ def currency_sign(unit: str) -> str:
     unit : str
         As data and settings write it; capitals do not count.
 
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> currency_sign("GBP"), currency_sign("ug/m3")

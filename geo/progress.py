@@ -13,13 +13,7 @@ Whatever it raises ends the work at once and reaches the caller: that is how wor
 
 
 def silent(share: float, text: str) -> None:
-    """Say nothing and stop nothing.
-
-    Parameters
-    ----------
-    share : float
-    text : str
-    """
+    """Say nothing and stop nothing."""
 
 
 def part_of(progress: Progress, first: float, last: float) -> Progress:
@@ -31,9 +25,5 @@ def part_of(progress: Progress, first: float, last: float) -> Progress:
         Of the whole.
     first, last : float
         Shares of the whole at which the part begins and ends.
-
-    Returns
-    -------
-    Progress
     """
     return lambda share, text: progress(first + (last - first) * share, text)

@@ -114,10 +114,6 @@ def guess_columns(source: Source, *, layer: str | None = None, limits: Limits = 
     limits : Limits
         What may be unpacked.
 
-    Returns
-    -------
-    ColumnGuess
-
     Raises
     ------
     DataError

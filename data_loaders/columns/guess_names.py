@@ -51,10 +51,6 @@ def guess_owner(shape: Shape, used: tuple[str | None, ...]) -> tuple[str | None,
 def owner_word_of(column: str) -> OwnerWord:
     """Tell from its name whether a column of owners names sensors or persons.
 
-    Parameters
-    ----------
-    column : str
-
     Returns
     -------
     {"sensor", "person"}
@@ -97,11 +93,7 @@ def owner_question(shape: Shape, owner: str | None, word: OwnerWord | None) -> s
 def guess_identifier(shape: Shape, used: tuple[str | None, ...]) -> str | None:
     """Guess the column that names each row for good.
 
-    Parameters
-    ----------
-    shape : Shape
-    used : tuple of str or None
-        Columns that serve for something else.
+    Parameters as in `guess_owner`.
 
     Returns
     -------
@@ -120,11 +112,7 @@ def guess_identifier(shape: Shape, used: tuple[str | None, ...]) -> str | None:
 def guess_time(shape: Shape, used: tuple[str | None, ...]) -> str | None:
     """Guess the column that holds the time of a reading.
 
-    Parameters
-    ----------
-    shape : Shape
-    used : tuple of str or None
-        Columns that serve for something else.
+    Parameters as in `guess_owner`.
 
     Returns
     -------

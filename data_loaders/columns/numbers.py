@@ -139,10 +139,6 @@ def sniff_decimal(values: list[str]) -> Decimal | None:
 def looks_numeric(entry: str) -> bool:
     """Tell whether an entry looks like a number.
 
-    Parameters
-    ----------
-    entry : str
-
     Returns
     -------
     bool

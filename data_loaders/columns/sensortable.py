@@ -66,10 +66,6 @@ class Shape:
     def column(self, position: int) -> list[str]:
         """List the sample's entries of one column.
 
-        Parameters
-        ----------
-        position : int
-
         Returns
         -------
         list of str
@@ -85,10 +81,6 @@ def shape_of(table: Table, delimiter: Delimiter | None = None) -> Shape:
     table : Table
     delimiter : {",", ";", tab, "|"}, optional
         Where a person states it.
-
-    Returns
-    -------
-    Shape
 
     Raises
     ------

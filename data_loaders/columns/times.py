@@ -44,10 +44,6 @@ def parse_times(column: Any, *, day_first: bool = False) -> Times:
     day_first : bool
         That "3/4/2018" is known to be in April.
 
-    Returns
-    -------
-    Times
-
     Notes
     -----
     Unless that is known, "3/4/2018" is read with the day first, or with the month first if the second
@@ -86,16 +82,7 @@ class DateOrder:
         return self.second_high and not self.first_high
 
     def with_(self, other: DateOrder) -> DateOrder:
-        """What two blocks of one table say together.
-
-        Parameters
-        ----------
-        other : DateOrder
-
-        Returns
-        -------
-        DateOrder
-        """
+        """What two blocks of one table say together."""
         return DateOrder(
             self.slashed or other.slashed,
             self.first_high or other.first_high,
@@ -128,10 +115,6 @@ def read_times(column: Any) -> TimesRead:
     ----------
     column : Arrow array of n strings without nulls
         As for `parse_times`.
-
-    Returns
-    -------
-    TimesRead
     """
     text = pc.utf8_trim_whitespace(column)
     plain = _all_plain(text)

@@ -132,10 +132,7 @@ def river_north(east: ArrayLike) -> Array:
 def river_distance(east: Array, north: Array) -> Array:
     """Find the approximate distance to the river's middle.
 
-    Parameters
-    ----------
-    east, north : (n,) float64
-        Kilometres from the city's origin.
+    Parameters as in `inside`.
 
     Returns
     -------
@@ -149,10 +146,7 @@ def river_distance(east: Array, north: Array) -> Array:
 def density(east: Array, north: Array) -> Array:
     """Find how densely the city is built: most in the middle and around ward centres, not in the river.
 
-    Parameters
-    ----------
-    east, north : (n,) float64
-        Kilometres from the city's origin.
+    Parameters as in `inside`.
 
     Returns
     -------
@@ -169,10 +163,7 @@ def density(east: Array, north: Array) -> Array:
 def ward_of(east: Array, north: Array) -> NDArray[np.int64]:
     """Find the ward of points.
 
-    Parameters
-    ----------
-    east, north : (n,) float64
-        Kilometres from the city's origin.
+    Parameters as in `inside`.
 
     Returns
     -------

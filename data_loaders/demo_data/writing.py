@@ -102,10 +102,6 @@ def write_demo(
     changed : bool
         Whether the later year differs in kind from the earlier one (`DemoField`).
 
-    Returns
-    -------
-    DemoFiles
-
     Notes
     -----
     All data are invented: file names, transaction identifiers, town, county and region say so. About 12,000

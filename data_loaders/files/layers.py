@@ -125,10 +125,6 @@ def read_layer(
     limits : Limits
         `max_bytes` and `max_ratio` bound what is unpacked, besides `MOST_BYTES`.
 
-    Returns
-    -------
-    Layer
-
     Raises
     ------
     DataError

@@ -69,10 +69,6 @@ class _Asked:
 def source_name(source: Source) -> str:
     """Name a source for messages.
 
-    Parameters
-    ----------
-    source : Source
-
     Returns
     -------
     str

@@ -138,11 +138,6 @@ class Spool:
     def array(self, name: str, kind: str = "f8") -> NDArray[Any]:
         """The whole column of a name; read-only, empty and of type `kind` where there is none.
 
-        Parameters
-        ----------
-        name : str
-        kind : str
-
         Returns
         -------
         (n,) array
@@ -152,10 +147,6 @@ class Spool:
 
 def strides(size: int) -> Iterator[slice]:
     """Cut a number of rows into pieces that are worked on one at a time.
-
-    Parameters
-    ----------
-    size : int
 
     Yields
     ------

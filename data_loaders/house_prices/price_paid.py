@@ -80,14 +80,6 @@ class Layout:
 def layout_of(table: Table) -> Layout:
     """Recognise the format of a table from its first row.
 
-    Parameters
-    ----------
-    table : Table
-
-    Returns
-    -------
-    Layout
-
     Raises
     ------
     DataError

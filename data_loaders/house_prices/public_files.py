@@ -70,10 +70,6 @@ def price_paid_file(year: int | str) -> PublicFile:
     year : int or str
         A year from 1995, "complete" (1995 until now) or "monthly".
 
-    Returns
-    -------
-    PublicFile
-
     Raises
     ------
     DataError

@@ -120,10 +120,6 @@ def sales_filter(
     new_build : bool, optional
         Newly built, or existing.
 
-    Returns
-    -------
-    SalesFilter
-
     Raises
     ------
     DataError

@@ -25,10 +25,6 @@ _NAMES = {
 def plt_fixes(data: bytes) -> Iterator[tuple[str, list[Fix]]]:
     """Read a GeoLife trajectory: six lines, then latitude, longitude, 0, feet, days, date, time in GMT.
 
-    Parameters
-    ----------
-    data : bytes
-
     Yields
     ------
     title : str
@@ -107,11 +103,7 @@ def _column(name: str, header: list[str], what: str) -> int | None:
 def geojson_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
     """Read the lines of a GeoJSON file whose times stand in their properties.
 
-    Parameters
-    ----------
-    name : str
-        What messages call the file.
-    data : bytes
+    Parameters as in `table_fixes`.
 
     Yields
     ------

@@ -67,10 +67,6 @@ def leading_eigenpairs(prior: Prior, count: int) -> Eigenpairs:
     count : int
         How many; fewer come back where further eigenvalues vanish to rounding.
 
-    Returns
-    -------
-    Eigenpairs
-
     Raises
     ------
     NumericalFailure

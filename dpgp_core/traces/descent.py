@@ -67,10 +67,6 @@ def spread_budget(
     steps : int
         Of each of up to four descents.
 
-    Returns
-    -------
-    Spread
-
     Raises
     ------
     NumericalFailure

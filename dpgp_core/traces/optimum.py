@@ -67,10 +67,6 @@ def best_noise(
     report : callable, optional
         Called with the share done and a word; may raise to stop the search.
 
-    Returns
-    -------
-    Design
-
     Raises
     ------
     InvalidValue

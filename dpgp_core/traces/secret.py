@@ -101,10 +101,6 @@ def conditional(covariance: NDArray[np.float64], secret: Secret) -> Conditional:
         Of the trace, square metres.
     secret : Secret
 
-    Returns
-    -------
-    Conditional
-
     Raises
     ------
     InvalidValue

@@ -109,10 +109,6 @@ def design_noise(
         the stated lengthscale alone.
     report : callable, optional
 
-    Returns
-    -------
-    TraceNoise
-
     Raises
     ------
     InvalidValue

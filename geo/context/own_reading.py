@@ -74,10 +74,6 @@ def own_layer(source: Source, domain: Domain, name: str, column: str | None = No
     column : str, optional
         Property with the names of its features; "" for none, the likeliest one where it is not given.
 
-    Returns
-    -------
-    OwnLayer
-
     Raises
     ------
     DomainError

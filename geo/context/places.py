@@ -24,10 +24,6 @@ def place_named(text: str) -> Place:
         A name, "Cambridge"; where several places bear it with the coordinates of the one that is meant,
         longitude first, "Cambridge@0.12,52.2".
 
-    Returns
-    -------
-    Place
-
     Raises
     ------
     DomainError

@@ -215,10 +215,6 @@ def around_box(box: Box) -> Surroundings:
     ----------
     box : (west, south, east, north)
         Degrees. It is remembered nowhere: it may be that of private places.
-
-    Returns
-    -------
-    Surroundings
     """
     built = folder()
     return Surroundings() if built is None else _around.__wrapped__(built, box)

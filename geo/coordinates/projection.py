@@ -64,14 +64,6 @@ def parse_crs(text: str) -> CRS:
 def is_lonlat(crs: str) -> bool:
     """Tell whether coordinates in a system are degrees of longitude and latitude.
 
-    Parameters
-    ----------
-    crs : str
-
-    Returns
-    -------
-    bool
-
     Raises
     ------
     CrsError
@@ -177,10 +169,6 @@ def local_crs(longitude: float, latitude: float) -> str:
 
 def accuracy_note(crs: str) -> str:
     """Say how well coordinates in a system can be placed.
-
-    Parameters
-    ----------
-    crs : str
 
     Returns
     -------

@@ -61,10 +61,6 @@ def named_areas(source: Source, domain: Domain, name: str = "") -> Areas:
     name : str, optional
         Property that names an area; the first usual one that is there without it.
 
-    Returns
-    -------
-    Areas
-
     Raises
     ------
     DomainError

@@ -227,10 +227,6 @@ def domain_from_geojson(source: Source, resolution: int, progress: Progress = si
     progress : Progress
         Called several times a second while a large outline is filled; what it raises ends the work.
 
-    Returns
-    -------
-    Domain
-
     Raises
     ------
     DomainError
@@ -269,10 +265,6 @@ def domain_from_bbox(
         True for a box with west > east that is meant to cross the date line, False for one wider than 180
         degrees that is meant not to; both are questioned without an answer.
 
-    Returns
-    -------
-    Domain
-
     Raises
     ------
     DomainError
@@ -300,10 +292,6 @@ def domain_from_cells(cells: Iterable[str], region: Any = None) -> Domain:
         H3 indices of one resolution, in any order.
     region : mapping or shapely polygon, optional
         The public region as a GeoJSON geometry or a polygon; the union of the cells without it.
-
-    Returns
-    -------
-    Domain
 
     Raises
     ------

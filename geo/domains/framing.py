@@ -53,10 +53,6 @@ def fit(domain: Domain, width: int, height: int) -> tuple[float, float, float]:
 def region_box(domain: Domain) -> Box:
     """Find the box around the cells of a domain.
 
-    Parameters
-    ----------
-    domain : Domain
-
     Returns
     -------
     (west, south, east, north)

@@ -27,10 +27,6 @@ EARTH_RADIUS = 6_371_007.0  # metres, the authalic sphere on which H3 measures a
 def check_resolution(resolution: int) -> int:
     """Check an H3 resolution.
 
-    Parameters
-    ----------
-    resolution : int
-
     Returns
     -------
     int
@@ -105,10 +101,6 @@ def as_integers(cells: Sequence[str]) -> NDArray[np.uint64]:
 def average_area(resolution: int) -> float:
     """Find the average area of a cell.
 
-    Parameters
-    ----------
-    resolution : int
-
     Returns
     -------
     float
@@ -119,10 +111,6 @@ def average_area(resolution: int) -> float:
 
 def average_spacing(resolution: int) -> float:
     """Find the average distance between neighbouring centres: a regular hexagon's edge times sqrt 3.
-
-    Parameters
-    ----------
-    resolution : int
 
     Returns
     -------
@@ -217,10 +205,6 @@ def centres(cells: Sequence[str]) -> NDArray[np.float64]:
 @lru_cache(maxsize=KEPT_OUTLINES)
 def boundary(cell: str) -> NDArray[np.float64]:
     """Find the outline of a cell.
-
-    Parameters
-    ----------
-    cell : str
 
     Returns
     -------

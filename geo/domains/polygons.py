@@ -18,10 +18,6 @@ from geo.domains import hexagons
 def cell_polygon(cell: str) -> MultiPolygon:
     """Find the exact outline of one cell.
 
-    Parameters
-    ----------
-    cell : str
-
     Returns
     -------
     MultiPolygon
@@ -143,10 +139,6 @@ def multipolygon(shape: BaseGeometry) -> MultiPolygon:
 def geometry_dict(shape: MultiPolygon) -> dict[str, Any]:
     """Make polygons into a plain GeoJSON geometry.
 
-    Parameters
-    ----------
-    shape : MultiPolygon
-
     Returns
     -------
     dict
@@ -163,10 +155,6 @@ def geometry_dict(shape: MultiPolygon) -> dict[str, Any]:
 
 def rings(shape: MultiPolygon) -> list[NDArray[np.float64]]:
     """List every ring of some polygons.
-
-    Parameters
-    ----------
-    shape : MultiPolygon
 
     Returns
     -------

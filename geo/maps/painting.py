@@ -132,10 +132,6 @@ def paint_set(mask: ArrayLike, *, inside: str, outside: str, title: str) -> Pain
     inside, outside : str
         The words for in and out.
     title : str
-
-    Returns
-    -------
-    Painting
     """
     classes = np.where(_mask(mask), 0, 1)
     entries = (Entry(inside, "inside"), Entry(outside, "outside"))
@@ -151,10 +147,6 @@ def paint_cells(count: int) -> Painting:
     ----------
     count : int
         Number N of cells.
-
-    Returns
-    -------
-    Painting
     """
     note = "Cell of the public domain"
     return Painting(np.zeros(count, dtype=np.int64), (Entry(note, "cell"),), (note,) * count, "")
@@ -207,10 +199,6 @@ def paint_three_way(ways: ArrayLike, *, threshold: str, title: str) -> Painting:
     threshold : str
         In words.
     title : str
-
-    Returns
-    -------
-    Painting
     """
     way = np.asarray(ways)
     if way.ndim != 1 or not np.isin(way, (-1, 0, 1)).all():
@@ -247,10 +235,6 @@ def paint_field(
         beside it as well, so that both have one legend.
     threshold : float, optional
         See `field_breaks`.
-
-    Returns
-    -------
-    Painting
     """
     field = np.asarray(values, dtype=np.float64)
     if field.ndim != 1 or not np.all(np.isfinite(field)):
@@ -306,10 +290,6 @@ def as_baseline(painting: Painting, word: str = "Private baseline") -> Painting:
     painting : Painting
     word : str
         What they call it.
-
-    Returns
-    -------
-    Painting
     """
     notes = tuple(note.replace("Released:", f"{word}:", 1) for note in painting.notes)
     return Painting(painting.classes, painting.entries, notes, painting.title)
@@ -356,10 +336,6 @@ def format_value(value: float, unit: str) -> str:
     value : float
     unit : str
         Unit of measure.
-
-    Returns
-    -------
-    str
     """
     size = abs(value)
     decimals = 0 if size >= 100 or value == int(value) else min(6, 2 - math.floor(math.log10(size)))

@@ -23,10 +23,6 @@ def paint_shares(shares: ArrayLike, *, what: str, title: str, word: str) -> Pain
     title : str
     word : str
         What they are, in tooltips.
-
-    Returns
-    -------
-    Painting
     """
     share = np.asarray(shares, dtype=np.float64)
     if share.ndim != 1 or not np.all((share >= 0) & (share <= 1)):

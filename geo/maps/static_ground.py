@@ -51,13 +51,7 @@ def draw_ground(axes: Any, around: Surroundings, crs: str, theme: Theme) -> None
 def draw_own(axes: Any, around: Surroundings, crs: str, theme: Theme) -> None:
     """Draw the curator's own layers over the cells.
 
-    Parameters
-    ----------
-    axes : matplotlib Axes
-        In metres of `crs`, with its limits set.
-    around : Surroundings
-    crs : str
-    theme : {"light", "dark"}
+    Parameters as in `draw_ground`.
     """
     halo = colour("halo", theme)
     for layer in around.own:
@@ -74,13 +68,7 @@ def draw_own(axes: Any, around: Surroundings, crs: str, theme: Theme) -> None:
 def draw_names(axes: Any, around: Surroundings, crs: str, theme: Theme) -> tuple[str, ...]:
     """Write the names of places over the map, the larger first, none over another.
 
-    Parameters
-    ----------
-    axes : matplotlib Axes
-        In metres of `crs`, with its limits set.
-    around : Surroundings
-    crs : str
-    theme : {"light", "dark"}
+    Parameters as in `draw_ground`.
 
     Returns
     -------

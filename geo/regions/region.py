@@ -77,10 +77,6 @@ def region_from_geojson(source: Source, progress: Progress = silent) -> Region:
     progress : Progress
         Called before each step; what it raises ends the work.
 
-    Returns
-    -------
-    Region
-
     Raises
     ------
     DomainError
@@ -121,10 +117,6 @@ def region_from_bbox(
         True says that a box with west > east is meant to cross the date line (180 degrees), False that a
         box wider than 180 degrees is meant not to. Without an answer both are questioned: they are more
         often two numbers exchanged.
-
-    Returns
-    -------
-    Region
 
     Raises
     ------
@@ -175,10 +167,6 @@ def region_from_shape(shape: BaseGeometry) -> Region:
     ----------
     shape : Polygon or MultiPolygon
         In WGS 84 degrees.
-
-    Returns
-    -------
-    Region
 
     Raises
     ------

@@ -205,10 +205,6 @@ def chosen_trace(traces: tuple[Trace, ...], wanted: str | None) -> Trace:
     wanted : str, optional
         Its name, or its number from 1.
 
-    Returns
-    -------
-    Trace
-
     Raises
     ------
     WorkflowError

@@ -41,10 +41,6 @@ def build_domain(settings: ReleaseSettings, progress: Progress = silent) -> Doma
     settings : ReleaseSettings
     progress : callable, optional
         Told the share done; what it raises ends the work.
-
-    Returns
-    -------
-    Domain
     """
     if settings.bbox is not None:
         crosses = settings.crosses_date_line

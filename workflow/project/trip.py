@@ -83,10 +83,6 @@ def trip_protection(path: str | Path) -> TripProtection:
     path : str or Path
         The trip's `statement.json`, which is public.
 
-    Returns
-    -------
-    TripProtection
-
     Raises
     ------
     WorkflowError

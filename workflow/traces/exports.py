@@ -49,16 +49,7 @@ class ReleasedTrace:
 
 
 def gpx_text(released: ReleasedTrace) -> str:
-    """GPX 1.1 with one track.
-
-    Parameters
-    ----------
-    released : ReleasedTrace
-
-    Returns
-    -------
-    str
-    """
+    """GPX 1.1 with one track."""
     ElementTree.register_namespace("", GPX_SPACE)
     root = ElementTree.Element(f"{{{GPX_SPACE}}}gpx", {"version": "1.1", "creator": NAME})
     track = ElementTree.SubElement(root, f"{{{GPX_SPACE}}}trk")
@@ -78,10 +69,6 @@ def geojson_text(released: ReleasedTrace, statement: dict[str, Any]) -> str:
     ----------
     released : ReleasedTrace
     statement : dict
-
-    Returns
-    -------
-    str
     """
     places = np.column_stack([released.longitude, released.latitude]).tolist()
     properties = {
@@ -113,10 +100,6 @@ def places_text(
         Best estimates, degrees.
     deviation : (n,)
         Of each estimate, metres per axis.
-
-    Returns
-    -------
-    str
     """
     text = io.StringIO(newline="")
     rows = csv.writer(text, lineterminator="\n")

@@ -108,10 +108,6 @@ def plan_trace(recorded: Trace, settings: TraceSettings, report: Report | None =
     report : callable, optional
         Called with the share done and a word; may raise to stop.
 
-    Returns
-    -------
-    TracePlan
-
     Raises
     ------
     WorkflowError
@@ -135,10 +131,6 @@ def plan_trace(recorded: Trace, settings: TraceSettings, report: Report | None =
 
 def on_a_plane(trace: Trace) -> tuple[str, NDArray[np.float64]]:
     """Project a trace to metres around the whole degree nearest to its middle.
-
-    Parameters
-    ----------
-    trace : Trace
 
     Returns
     -------
@@ -207,10 +199,6 @@ def _shaped(
 
 def compare(plan: TracePlan) -> tuple[Compared, ...]:
     """Set the designed noise beside uniform and concentrated noise of the same total variance, per secret.
-
-    Parameters
-    ----------
-    plan : TracePlan
 
     Returns
     -------

@@ -67,10 +67,6 @@ def release_trace(
     out : Path, optional
         A new folder for the files.
 
-    Returns
-    -------
-    PublishedTrace
-
     Raises
     ------
     LedgerError, RequestTaken

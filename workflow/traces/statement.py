@@ -37,10 +37,6 @@ def rounded_down(value: float, digits: int = 3) -> float:
 def sentences(plan: TracePlan) -> tuple[str, ...]:
     """The guarantee in words, for a screen, a terminal and the statement.
 
-    Parameters
-    ----------
-    plan : TracePlan
-
     Returns
     -------
     tuple of str
