@@ -12,7 +12,7 @@ from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from workflow.errors import WorkflowError
 from workflow.progress import Report
 from workflow.search.executors import Executor, SerialExecutor
-from workflow.search.score import Batch, score_batch, utility_of, with_held_out, with_held_out_iou
+from workflow.search.score import Batch, score_batch, utilities_of, with_held_out, with_held_out_iou
 from workflow.search.sharpen import sharpened
 from workflow.search.task import (
     FrontierPoint,
@@ -267,7 +267,8 @@ def _cutoffs(task: SearchTask, chosen: Scored) -> tuple[Scored, ...]:
     designs = given if chosen.design in given else [chosen.design, *given]
     if len(designs) == 1 or task.objective == "bce":
         return ()
-    return tuple(replace(chosen, design=design, utility=utility_of(scene, design)) for design in designs)
+    found = zip(designs, utilities_of(scene, designs), strict=True)
+    return tuple(replace(chosen, design=design, utility=utility) for design, utility in found)
 
 
 def _sharpened_bests(task: SearchTask, eligible: Iterable[Scored]) -> list[Scored]:

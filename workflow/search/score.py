@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dpgp_core.mechanisms.base import Budget, Design
@@ -35,27 +36,40 @@ def score_batch(task: SearchTask, batch: Batch) -> list[tuple[float, Scored]]:
     for number in batch.scenes:
         scene = task.scenes[number]
         for open_shape, epsilons in batch.designs:
-            shape = mechanism.fitted(open_shape, scene.world)
+            shape, met = mechanism.fitted(open_shape, scene.world), []
             for epsilon in epsilons:
                 budget = Budget(epsilon, task.budget.delta, task.budget.bound)
                 design = mechanism.calibrate(shape, task.facts, budget)
                 if design is not None:
-                    found += [(epsilon, scored) for scored in _variants(task, scene, design, epsilon)]
+                    met.append((epsilon, design))
+            found += _variants(task, scene, met)
     return found
 
 
-def _variants(task: SearchTask, scene: Scene, design: Design, epsilon: float) -> list[Scored]:
-    mechanism, found = mechanism_of(design), []
-    loss = mechanism.held_out(design, scene.world).bce if task.objective == "bce" else float("nan")
-    for variant in cut(task.ask, mechanism.variants(design, task.ask)):
-        utility = Utility.of(scene.agreement(variant, glance=True))
-        found.append(Scored(variant, scene.response, epsilon, replace(utility, bce=loss)))
-    return found
+def _variants(
+    task: SearchTask, scene: Scene, designs: Sequence[tuple[float, Design]]
+) -> list[tuple[float, Scored]]:
+    """What designs of one shape, each for its own budget, achieve with every free post-processing."""
+    offered = []
+    for epsilon, design in designs:
+        mechanism = mechanism_of(design)
+        bce = mechanism.held_out(design, scene.world).bce if task.objective == "bce" else float("nan")
+        offered += [(epsilon, bce, each) for each in cut(task.ask, mechanism.variants(design, task.ask))]
+    agreements = scene.agreements([each for _, _, each in offered], glance=True)
+    return [
+        (epsilon, Scored(each, scene.response, epsilon, replace(Utility.of(agreement), bce=bce)))
+        for (epsilon, bce, each), agreement in zip(offered, agreements, strict=True)
+    ]
+
+
+def utilities_of(scene: Scene, designs: Sequence[Design]) -> list[Utility]:
+    """What simulated releases of designs achieve, held-out figures left out."""
+    return [Utility.of(found) for found in scene.agreements(designs)]
 
 
 def utility_of(scene: Scene, design: Design) -> Utility:
-    """What simulated releases of a design achieve, held-out figures left out."""
-    return Utility.of(scene.agreement(design))
+    """The same of one design."""
+    return utilities_of(scene, (design,))[0]
 
 
 def with_held_out(scene: Scene, scored: Scored) -> Scored:

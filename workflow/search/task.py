@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -98,12 +99,24 @@ class Scene:
     world: World
     others: tuple[World, ...] = ()
 
-    def agreement(self, design: Design, *, glance: bool = False) -> Agreement:
-        """How simulated releases of a design compare with the maps to be reached; a glance ranks many."""
-        mechanism = mechanism_of(design)
-        simulate = mechanism.glance if glance else mechanism.simulate
-        found = [world.agreement(simulate(design, world)) for world in (self.world, *self.others)]
-        return found[0] if len(found) == 1 else average(found)
+    def agreement(self, design: Design) -> Agreement:
+        """How simulated releases of a design compare with the maps to be reached."""
+        return self.agreements((design,))[0]
+
+    def agreements(self, designs: Sequence[Design], *, glance: bool = False) -> list[Agreement]:
+        """The same of several designs, world by world: what they share in a world is made once.
+
+        A glance ranks many.
+        """
+        found = []
+        for world in (self.world, *self.others):
+            mine = []
+            for design in designs:
+                mechanism = mechanism_of(design)
+                simulate = mechanism.glance if glance else mechanism.simulate
+                mine.append(world.agreement(simulate(design, world)))
+            found.append(mine)
+        return [each[0] if len(each) == 1 else average(each) for each in zip(*found, strict=True)]
 
 
 @dataclass(frozen=True)
