@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dpgp_core.mechanisms.base import Budget, Design
-from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.simulation.world import Agreement
 from workflow.search.facts import cut
-from workflow.search.task import Scene, Scored, SearchTask, Utility
+from workflow.search.task import Scene, Scored, SearchTask, Utility, glanced, over
 
 
 @dataclass(frozen=True)
@@ -31,35 +33,44 @@ class Batch:
 
 
 def score_batch(task: SearchTask, batch: Batch) -> list[tuple[float, Scored]]:
-    """Every design of a batch, with every free post-processing, at each budget that it can meet."""
-    mechanism, found = mechanism_named(batch.mechanism), []
-    for number in batch.scenes:
-        scene = task.scenes[number]
-        for open_shape, epsilons in batch.designs:
-            shape, met = mechanism.fitted(open_shape, scene.world), []
-            for epsilon in epsilons:
-                budget = Budget(epsilon, task.budget.delta, task.budget.bound)
-                design = mechanism.calibrate(shape, task.facts, budget)
-                if design is not None:
-                    met.append((epsilon, design))
-            found += _variants(task, scene, met)
-    return found
+    """Every design of a batch, with every free post-processing, at each budget that it can meet.
 
-
-def _variants(
-    task: SearchTask, scene: Scene, designs: Sequence[tuple[float, Design]]
-) -> list[tuple[float, Scored]]:
-    """What designs of one shape, each for its own budget, achieve with every free post-processing."""
-    offered = []
-    for epsilon, design in designs:
-        mechanism = mechanism_of(design)
-        bce = mechanism.held_out(design, scene.world).bce if task.objective == "bce" else float("nan")
-        offered += [(epsilon, bce, each) for each in cut(task.ask, mechanism.variants(design, task.ask))]
-    agreements = scene.agreements([each for _, _, each in offered], glance=True)
+    Field by field, then shape by shape, then scene by scene: what was made for one of them serves the next,
+    and nothing has to be kept for longer.
+    """
+    offers = {
+        (number, place): _offers(task, task.scenes[number], design, epsilons)
+        for number in batch.scenes
+        for place, (design, epsilons) in enumerate(batch.designs)
+    }
+    seen: dict[tuple[int, int], list[list[Agreement]]] = {where: [] for where in offers}
+    for field in range(len(task.scenes[0].worlds)):
+        for place in range(len(batch.designs)):
+            for number in batch.scenes:
+                world = task.scenes[number].worlds[field]
+                found = [glanced(each.design, world) for each in offers[number, place]]
+                seen[number, place].append(found)
     return [
-        (epsilon, Scored(each, scene.response, epsilon, replace(Utility.of(agreement), bce=bce)))
-        for (epsilon, bce, each), agreement in zip(offered, agreements, strict=True)
+        (offer.epsilon, replace(offer, utility=replace(Utility.of(over(each)), bce=offer.utility.bce)))
+        for where, shape in offers.items()
+        for offer, each in zip(shape, zip(*seen[where], strict=True), strict=True)
     ]
+
+
+def _offers(task: SearchTask, scene: Scene, shape: Design, epsilons: Sequence[float]) -> list[Scored]:
+    """The variants of a shape at each budget that it can meet, with nothing simulated yet."""
+    mechanism, found = mechanism_of(shape), []
+    shape = mechanism.fitted(shape, scene.world)
+    for epsilon in epsilons:
+        budget = Budget(epsilon, task.budget.delta, task.budget.bound)
+        design = mechanism.calibrate(shape, task.facts, budget)
+        if design is None:
+            continue
+        bce = mechanism.held_out(design, scene.world).bce if task.objective == "bce" else math.nan
+        blank = Utility(math.nan, math.nan, bce=bce)
+        variants = cut(task.ask, mechanism.variants(design, task.ask))
+        found += [Scored(each, scene.response, epsilon, blank) for each in variants]
+    return found
 
 
 def utilities_of(scene: Scene, designs: Sequence[Design]) -> list[Utility]:
