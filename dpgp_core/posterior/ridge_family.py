@@ -48,7 +48,7 @@ class RidgeSlice:
         return iter((self.mean, self.variance, self.residual_paths))
 
 
-KEPT = 2
+KEPT = 1
 """Sparse factors that one family keeps: whoever asks for many ridges is done with one before the next."""
 
 

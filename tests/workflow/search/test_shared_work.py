@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from dpgp_core.simulation import shelf
 from tests.town import write_town
 from workflow.project.load import Project, load_project
 from workflow.project.simulated import simulate_field
+from workflow.search import unconstrained
+from workflow.search.executors import SerialExecutor
 from workflow.search.facts import public_facts
 from workflow.search.score import Batch, score_batch
 from workflow.search.task import SearchTask, glanced, over
@@ -129,3 +132,23 @@ def test_fields_and_their_crowds_share_three_priors(tmp_path: Path, monkeypatch:
         assert np.array_equal(own.value, kept.value)
         assert np.array_equal(own.index, kept.index)
         assert np.array_equal(shown, seen)
+
+
+def test_beyond_many_cells_the_baseline_of_simulated_fields_is_sought_on_the_coarse_grid(
+    project: Project, clipped: SearchTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = search_task(project)
+    plain = clipped.baseline_scene.world
+    seen = replace(clipped, baseline_scene=replace(clipped.scenes[0], world=replace(plain, baseline=None)))
+    tried = Counted(unconstrained, "_best_of_family", monkeypatch)
+    for task, limit, families in ((fields, 10**6, 5), (fields, 1, 3), (seen, 1, 5)):
+        monkeypatch.setattr(unconstrained, "FINE_CELLS", limit)
+        before = tried.calls
+        unconstrained.unconstrained_design(
+            replace(task, ask=replace(task.ask, priors=("car",), quick=False)), SerialExecutor(), _silent
+        )
+        assert tried.calls - before == families
+
+
+def _silent(share: float, text: str) -> None:
+    """Progress that nobody hears."""
