@@ -22,7 +22,7 @@ from dpgp_core.priors.lattice import Lattice
 from dpgp_core.spectral.areas import area_shares
 
 RADIUS, PADDING, SPACING, EACH = 8, 4, 400.0, 20  # a disk of 217 hexagons, twenty records each on average
-WORLDS, SETS, DELTA, CONFIDENCE = 200, 1_000, 1e-5, 0.9
+WORLDS, FIRST, SETS, DELTA, CONFIDENCE = 800, 200, 1_000, 1e-5, 0.9
 LEVELS = (-0.2, 0.0, 0.2)
 SCATTER, UNEVEN = 0.5, 1.05  # counts as uneven as is believed where nothing is public
 
@@ -39,9 +39,13 @@ class Case:
 
 
 CASES = (
-    Case(
-        "posterior sampling, 1 path",
-        PosteriorSamplingDesign("car", 2_000.0, 6.0, 1.0), 1.0, (1_500.0, 3_000.0, 6_000.0), (0.25, 0.4, 0.7),
+    *(
+        Case(
+            "posterior sampling, 1 path",
+            PosteriorSamplingDesign("car", 2_000.0, 6.0, 1.0), epsilon, (1_500.0, 3_000.0, 6_000.0),
+            (0.25, 0.4, 0.7),
+        )
+        for epsilon in (0.5, 1.0)
     ),
     Case(
         "posterior sampling, 3 paths",
@@ -84,14 +88,14 @@ def boroughs(lattice: Lattice) -> np.ndarray:
 
 
 def releases(
-    case: Case, facts: PublicFacts, worlds: int
+    case: Case, facts: PublicFacts, worlds: int, seed: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """(field, mean, sd, draws) of simulated worlds and what a bundle would say of them."""
     mechanism: Mechanism = mechanism_of(case.design)
     design = mechanism.calibrate(case.design, facts, Budget(case.epsilon, DELTA))
     if design is None:
         raise SystemExit(f"{case.title}: no design costs {case.epsilon}.")
-    generator, entropy = np.random.default_rng(7), SimulationEntropy(8)
+    generator, entropy = np.random.default_rng(seed), SimulationEntropy(seed + 1)
     uneven = facts.prior("exponential", 3_000.0)
     for _ in range(worlds):
         prior = facts.prior("exponential", float(generator.choice(case.ranges)))
@@ -109,37 +113,60 @@ def releases(
             yield field, released.mean, released.sd, released.paths
 
 
+def gaps(stated: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Observed minus stated in ten bins, standard errors, and hexagons in each; (W, H) each.
+
+    Hexagons of one world depend on each other, so errors are those of sums over worlds.
+    """
+    bins = np.minimum((10 * stated).astype(int), 9)
+    found, error, size = np.empty(10), np.empty(10), np.empty(10, dtype=int)
+    for k in range(10):
+        in_bin = bins == k
+        size[k] = in_bin.sum()
+        by_world = np.where(in_bin, true - stated, 0.0).sum(axis=1)
+        found[k] = by_world.sum() / size[k]
+        error[k] = np.sqrt(np.square(by_world - found[k] * in_bin.sum(axis=1)).sum()) / size[k]
+    return found, error, size
+
+
 def main() -> None:
     """Print, for each mechanism, observed minus stated in ten bins, and how often intervals hold."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--worlds", type=int, default=WORLDS)
-    worlds = parser.parse_args().worlds
+    parser.add_argument("--seed", type=int, default=7, help="of the worlds; the next number draws releases")
+    asked = parser.parse_args()
     lattice = disk()
     facts, areas = PublicFacts(lattice, EACH * lattice.size), boroughs(lattice)
-    print(f"{worlds} worlds of {lattice.size} hexagons, {facts.n:,} records whose places are not known,")
-    print(f"delta {DELTA:g}; thresholds {', '.join(map(str, LEVELS))} in response units, in turn.")
-    print("Seed 7 draws the worlds, seed 8 the releases.")
+    print(
+        f"{asked.worlds} worlds of {lattice.size} hexagons, {facts.n:,} records whose places are not known,"
+    )
+    print(
+        f"delta {DELTA:g}; thresholds {', '.join(map(str, LEVELS))} in response units, intervals at each in turn."
+    )
+    print(f"Seed {asked.seed} draws the worlds, seed {asked.seed + 1} the releases.")
     for case in CASES:
         stated, true, held, wide = [], [], [], []
-        for number, (field, mean, sd, draws) in enumerate(releases(case, facts, worlds)):
+        for number, (field, mean, sd, draws) in enumerate(releases(case, facts, asked.worlds, asked.seed)):
+            stated.append(np.concatenate([exceedance_probability(mean, sd, level) for level in LEVELS]))
+            true.append(np.concatenate([field > level for level in LEVELS]))
             level = LEVELS[number % len(LEVELS)]
-            stated.append(exceedance_probability(mean, sd, level))
-            true.append(field > level)
             sets = joint_excursions(mean, sd, draws, level, "above", SETS, SimulationEntropy(number))
             shares = areas @ (field > level) / areas.sum(axis=1)
             answers = area_shares(sets, areas, CONFIDENCE)
             held.append([a.low - 1e-9 <= s <= a.high + 1e-9 for a, s in zip(answers, shares, strict=True)])
             wide.append([a.high - a.low for a in answers])
-        probability, inside = np.concatenate(stated), np.concatenate(true)
-        bins = np.minimum((10 * probability).astype(int), 9)
-        gaps = [inside[bins == k].mean() - probability[bins == k].mean() for k in range(10)]
+        probability, inside = np.array(stated), np.array(true)
+        gap, error, size = gaps(probability, inside)
+        early = gaps(probability[:FIRST], inside[:FIRST])[0]
         print(f"\n{case.title}, epsilon {case.epsilon:g}")
-        print("  observed - stated, by tenths  " + " ".join(f"{gap:+.3f}" for gap in gaps))
-        print("  hexagons in each              " + " ".join(f"{(bins == k).sum():6d}" for k in range(10)))
-        print(f"  largest gap {np.abs(gaps).max():.3f}")
+        print("  observed - stated, by tenths  " + " ".join(f"{each:+.3f}" for each in gap))
+        print("  standard error                " + " ".join(f"{each:6.3f}" for each in error))
+        print("  hexagons in each              " + " ".join(f"{each:6d}" for each in size))
+        print(f"  largest gap {np.abs(gap).max():.3f}; of the first {FIRST} worlds {np.abs(early).max():.3f}")
+        each = np.array(held).mean(axis=1)
         print(
             f"  90 % intervals of six areas of about {lattice.size // 6} hexagons hold in "
-            f"{100 * np.mean(held):.1f} of 100, "
+            f"{100 * each.mean():.1f} of 100 (standard error {100 * each.std() / np.sqrt(each.size):.1f}), "
             f"{100 * np.mean(np.array(held)[:, 0]):.0f} of the first; mean width {np.mean(wide):.2f}"
         )
 

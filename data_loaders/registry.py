@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -122,17 +121,32 @@ def _read_sales(wanted: Wanted, unit: str, owner: str | None) -> tuple[Observati
     return load_sales(wanted.path, _postcodes(Path(wanted.postcodes)), segment=wanted.segment, years=years)
 
 
+_kept: tuple[tuple[Path, int, int], PostcodeTable] | None = None
+
+
 def _postcodes(path: Path) -> PostcodeTable:
     """The lookup that was read last is kept: private and reference data mostly name the same one."""
+    global _kept  # noqa: PLW0603 - the last one
     if not path.is_file():  # a folder may change inside; what is not there is refused by its reader
         return load_postcodes(path)[0]
-    facts = path.stat()
-    return _kept_postcodes(path, facts.st_size, facts.st_mtime_ns)
+    facts, last = path.stat(), _kept
+    key = path, facts.st_size, facts.st_mtime_ns
+    if last is None or last[0] != key:
+        last = _kept = key, load_postcodes(path)[0]
+    return last[1]
 
 
-@lru_cache(maxsize=1)
-def _kept_postcodes(path: Path, size: int, changed: int) -> PostcodeTable:
-    return load_postcodes(path)[0]
+def forget_postcodes(folder: Path) -> None:
+    """Let go of the lookup that was read last if it lies in a folder: that of a session which ends.
+
+    Parameters
+    ----------
+    folder : Path
+        Whatever was read from files in it is no longer kept.
+    """
+    global _kept  # noqa: PLW0603
+    if _kept is not None and _kept[0][0].is_relative_to(folder):
+        _kept = None
 
 
 def _table_lacks(wanted: Wanted) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 KEPT_BLOCK = 64 << 20  # bytes
+FEW_LOOKS = 100_000  # new objects until the next look for what nobody holds: Python looks at every 700
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of mallopt(3)
 
 
@@ -24,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from workflow.cli import main as run
 
         gc.freeze()
+        gc.set_threshold(FEW_LOOKS)
     finally:
         gc.enable()
     return run(arguments)

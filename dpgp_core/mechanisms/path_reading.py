@@ -62,8 +62,9 @@ class PathReader:
     covariance `sigma^2 (H^T K H + W^T D W) + eta^2 (H^T K H + 2 W^T D W + W^T D K D W)`, divided by the
     number of paths for their mean. They are read as other noisy sums are (docs/spectral-statistics.md).
     The counts are not released: with their public guess in D, an error d of them adds `W^T d (g - f)/r^2`,
-    where `g - f = (1 - k_D D) g - noise`, with k_D = (K^-1 + D)^-1, is taken as independent of d. What is not
-    public of the field (its deviation, range and scatter) is weighed by how well it explains the paths.
+    where `g - f = (1 - k_D D) g - noise`, with k_D = (K^-1 + D)^-1, is taken as independent of d; as n is
+    public, such errors sum to 0. What is not public of the field (its deviation, range and scatter) is
+    weighed by how well it explains the paths.
     """
 
     design: PosteriorSamplingDesign
@@ -89,7 +90,8 @@ class PathReader:
         if facts.counts is not None:
             return prior_from_reference(nodes, facts.counts, float(facts.n), single=facts.single)
         shape = FieldBasis.of(self._pairs(RANGES[1])).rows
-        return prior_of_unknown(nodes, float(facts.n), shape, single=facts.single)
+        uneven = prior_of_unknown(nodes, float(facts.n), shape, single=facts.single)
+        return uneven.with_total_known()
 
     @cached_property
     def parts(self) -> _Parts:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
@@ -16,6 +17,11 @@ DRAWS = 100
 
 DRAW_STEP = 2.0**-10
 """Draws are rounded to multiples of this public step, response units: far finer than any deviation."""
+
+WITHIN = 0.9
+"""Probability of the interval in which a mixture of readings and the normal law that stands for it agree."""
+
+HALVINGS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +64,11 @@ class Reading:
 
 
 def mixed(readings: Sequence[Reading], weight: Floats) -> Reading:
-    """The mixture of readings under several beliefs, by mean and variance; its draws are all of theirs.
+    """The mixture of readings under several beliefs as one of them; its draws are all of theirs.
+
+    Its mean is the mixture's, and its deviation is that for which the normal law's interval of probability
+    WITHIN holds so much of the mixture. One with the mixture's variance would mostly tell how wide the widest
+    beliefs are, however unlikely.
 
     Parameters
     ----------
@@ -68,7 +78,13 @@ def mixed(readings: Sequence[Reading], weight: Floats) -> Reading:
         Posterior weights, summing to 1.
     """
     means = np.array([reading.mean for reading in readings])
-    variances = np.array([np.square(reading.sd) for reading in readings])
-    mean = weight @ means
-    variance = weight @ (variances + np.square(means - mean))
-    return Reading(mean, np.sqrt(variance), np.concatenate([reading.draws for reading in readings]))
+    spreads = np.maximum([reading.sd for reading in readings], 1e-12)
+    mean, reach = weight @ means, float(ndtri(0.5 + 0.5 * WITHIN))
+    apart = means - mean
+    least, most = spreads.min(axis=0), (spreads + np.abs(apart) / reach).max(axis=0)
+    for _ in range(HALVINGS):
+        middle = 0.5 * (least + most)
+        low, high = ((sign * reach * middle - apart) / spreads for sign in (-1.0, 1.0))
+        enough = weight @ (ndtr(high) - ndtr(low)) >= WITHIN
+        least, most = np.where(enough, least, middle), np.where(enough, middle, most)
+    return Reading(mean, most, np.concatenate([reading.draws for reading in readings]))

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
-from scipy.spatial.distance import cdist
+from scipy.spatial.distance import cdist, pdist, squareform
 
 from dpgp_core.errors import PriorError
 from dpgp_core.linalg.numerics import Floats, cholesky
@@ -114,8 +114,7 @@ class DensePrior:
 
     @cached_property
     def _correlation(self) -> Floats:
-        centres = self.lattice.domain_centres
-        matrix = self.kernel(cdist(centres, centres) / self.lengthscale)
+        matrix: Floats = squareform(self.kernel(pdist(self.lattice.domain_centres) / self.lengthscale))
         if self.nugget:
             matrix *= 1.0 - self.nugget
         np.fill_diagonal(matrix, 1.0)

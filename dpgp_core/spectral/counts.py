@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,16 @@ class CountPrior:
             raise InvalidValue("prior means of counts must be positive and finite.")
         if np.any(self.white < 0):
             raise InvalidValue("prior variances of counts must not be negative.")
+
+    def with_total_known(self) -> CountPrior:
+        """The same where the number of all records is public: unevenness then moves records, and adds none.
+
+        Counts in proportion to `exp(u)` that sum to n differ from their mean by u less its mean over records.
+        """
+        if self.relative is None:
+            return self
+        common = self.mean @ self.relative / self.mean.sum()
+        return replace(self, relative=self.relative - common)
 
 
 @dataclass(frozen=True, eq=False)

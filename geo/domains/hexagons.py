@@ -288,17 +288,18 @@ def ring_around(cells: Sequence[str], rings: int) -> list[str]:
     return sorted(outside)
 
 
-def adjacency(cells: Sequence[str]) -> sparse.csr_matrix:
-    """Find which cells share an edge.
+@lru_cache(maxsize=2)
+def adjacency(cells: tuple[str, ...]) -> sparse.csr_matrix:
+    """Find which cells share an edge; of the last two domains it is known.
 
     Parameters
     ----------
-    cells : sequence of N str
+    cells : tuple of N str
 
     Returns
     -------
     (N, N) sparse matrix
-        Symmetric, 0 or 1; at most 6 neighbours, 5 at pentagons.
+        Symmetric, 0 or 1; at most 6 neighbours, 5 at pentagons. Not to be written into.
     """
     position = {cell: index for index, cell in enumerate(cells)}
     rows: list[int] = []

@@ -97,9 +97,15 @@ def paid(work: Workspace, settings: ReleaseSettings) -> Project | None:
         st.info(plain(pilot_words(plan.piloted)), icon=":material/receipt_long:")
         return plan.piloted
     if plan.piloted is not None:
+        total = plan.piloted.settings.epsilon
+        why = (
+            f"the total of ε {total:g} that it is part of was fixed before it was drawn: an ε chosen after "
+            f"the look would not be what the statement says. Put ε {total:g} back"
+            if pilot_serves(plan.piloted, settings.with_changes(epsilon=total))
+            else "it was paid for with another unit, budget, area or scale: put these back"
+        )
         st.warning(
-            f"{plain(pilot_words(plan.piloted))} But it was paid for with another unit, budget, area or "
-            "scale: put these back to use it, or pay for another one.",
+            f"{plain(pilot_words(plan.piloted))} But {plain(why)} to use it, or pay for another one.",
             icon=":material/update:",
         )
     _form(work, settings)

@@ -164,7 +164,10 @@ def _found(work: Workspace, found: Found) -> Scored:
 def _offer(work: Workspace, found: Found, picked: FrontierPoint) -> None:
     """The button that makes a clicked dot the design to release."""
     if found.project.pilot is not None:
-        st.caption("What was paid for had this budget in mind, so the design beside it stays.")
+        st.caption(
+            f"What was paid for is part of a total of ε {found.project.settings.epsilon:g} that was fixed "
+            "before it was drawn, so neither the slider nor another dot changes the design."
+        )
     elif picked.scored.design != found.choice.design:
         st.button(
             f"Use this design at ε {picked.epsilon:g}",

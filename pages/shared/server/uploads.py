@@ -13,6 +13,7 @@ import weakref
 from functools import cache
 from pathlib import Path
 
+from data_loaders.registry import forget_postcodes
 from workflow.project.read_before import UPLOADS
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -64,6 +65,12 @@ def _leave(folder: Path, process: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _forget(folder: Path) -> None:
+    """Remove the uploads of one session, and what was kept of them."""
+    shutil.rmtree(folder, ignore_errors=True)
+    forget_postcodes(folder)
+
+
 class PrivateFolder:
     """A folder for one session's uploads, removed with everything in it when the session is forgotten."""
 
@@ -73,7 +80,7 @@ class PrivateFolder:
             _own_folder.cache_clear()
             parent = _own_folder(os.getpid())
         self.path = Path(tempfile.mkdtemp(dir=parent))  # readable by its owner only
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        weakref.finalize(self, _forget, self.path)
 
     def keep(self, name: str, data: bytes) -> Path:
         """Write an upload under its own content's name, so that equal uploads are one file.

@@ -41,6 +41,15 @@ def test_counts_stay_positive_and_keep_their_sum() -> None:
     assert float(found.mean.sum()) == pytest.approx(100.0)
 
 
+def test_a_public_total_leaves_what_moves_records() -> None:
+    """A quarter of the records in the first node: what it has in excess of the second, it takes from it."""
+    mean = np.array([1.0, 3.0])
+    found = CountPrior(mean, mean, np.array([[1.0, 0.5], [0.0, 0.5]])).with_total_known()
+    assert found.relative is not None
+    assert found.relative.tolist() == [[0.75, 0.0], [-0.25, 0.0]]
+    assert CountPrior(mean, mean).with_total_known().relative is None
+
+
 def test_rounds_find_where_nobody_is() -> None:
     """All records in one half of the disk: the other half's estimate shrinks with every round."""
     made = prepared(radius=8, density=20.0, mu=1.0)

@@ -124,15 +124,40 @@ def test_probabilities_from_one_path_come_true() -> None:
     assert float(np.mean(np.square(probability - inside))) < 0.2  # a coin has .25
 
 
-def test_a_mixture_has_the_variance_within_and_between() -> None:
+def test_a_mixture_has_its_mean_and_the_width_of_its_own_interval() -> None:
+    """Nine in ten of one quarter N(0, 1) and three quarters N(2, 3^2) lie within 1.645 deviations of 1.5."""
     readings = [
         Reading(np.array([0.0]), np.array([1.0]), np.zeros((2, 1))),
         Reading(np.array([2.0]), np.array([3.0]), np.ones((6, 1))),
     ]
     found = mixed(readings, np.array([0.25, 0.75]))
     assert found.mean.tolist() == [1.5]
-    assert found.sd[0] == pytest.approx(np.sqrt(0.25 * (1 + 2.25) + 0.75 * (9 + 0.25)))
+    drawn = np.random.default_rng(3).standard_normal(400_000)
+    drawn[100_000:] = 2.0 + 3.0 * drawn[100_000:]
+    assert np.mean(np.abs(drawn - 1.5) < 1.6449 * found.sd[0]) == pytest.approx(0.9, abs=0.002)
     assert found.draws.sum() == 6.0
+
+
+def test_one_reading_is_its_own_mixture() -> None:
+    reading = Reading(np.array([0.3, -1.0]), np.array([0.5, 2.0]), np.zeros((1, 2)))
+    found = mixed([reading], np.array([1.0]))
+    assert found.mean.tolist() == [0.3, -1.0]
+    assert found.sd.tolist() == [0.5, 2.0]
+
+
+def test_a_wide_belief_that_is_unlikely_widens_little() -> None:
+    """Four to one for the deviation 1 against 4: variance says 2, nine in ten lie within less."""
+    readings = [Reading(np.zeros(1), np.array([sd]), np.zeros((1, 1))) for sd in (1.0, 4.0)]
+    assert mixed(readings, np.array([0.8, 0.2])).sd[0] == pytest.approx(1.71, abs=0.01)
+
+
+def test_errors_of_believed_counts_sum_to_zero() -> None:
+    """n is public: what is not known is where the records are, not how many."""
+    _, _, facts = world(1)
+    counts = PathReader(PosteriorSamplingDesign("car", 1_500.0, 3.0, 0.3), facts).counts
+    assert counts.relative is not None
+    assert counts.mean.sum() == pytest.approx(facts.n)
+    assert np.abs(counts.mean @ counts.relative).max() < 1e-9 * facts.n
 
 
 @pytest.mark.parametrize("name", sorted(MECHANISMS))

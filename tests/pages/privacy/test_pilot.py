@@ -92,7 +92,8 @@ def test_a_pilot_of_another_budget_is_said_not_to_fit(open_app: OpenApp) -> None
     app = with_pilot(open_app)
     app.select_slider(key=key_of(app, "epsilon")).set_value(1.0).run()
     said = " ".join(str(warning.value) for warning in app.warning)
-    assert "put these back to use it, or pay for another one" in said
+    assert "the total of ε 3 that it is part of was fixed before it was drawn" in said
+    assert "Put ε 3 back to use it, or pay for another one" in said
     app.number_input(key=key_of(app, "pilot_total")).set_value(5.0).run()
     app.select_slider(key=key_of(app, "epsilon")).set_value(3.0).run()
     assert "Search for the best design" in [button.label for button in app.button]
