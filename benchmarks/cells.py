@@ -2,8 +2,11 @@
 
 Generated readings at random places of a box in the middle of England, hexagons of resolution 8, values that
 wave over the box; no reference data, the mechanisms and priors that a release tries unless told otherwise.
-Each size runs once, in a process of its own, so that each peak of memory is its own; CPU seconds of one
-thread. Fitted exponents are of the three largest sizes: what is small is mostly fixed cost.
+What runs is what the command line does where nothing is chosen: the full search, for one budget, on five
+simulated fields. `--quick` runs the quick one, `--frontier` adds the budgets that the app shows beside it,
+`--mechanisms` names what is tried. Each size runs once, in a process of its own, so that each peak of memory
+is its own; CPU seconds of one thread. Expected is what the program says beforehand. Fitted exponents are of
+the three largest sizes: what is small is mostly fixed cost.
 """
 
 from __future__ import annotations
@@ -23,6 +26,10 @@ from pathlib import Path
 
 import numpy as np
 
+from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
+from workflow.estimates.asked import asked_of
+from workflow.estimates.machine import speed
+from workflow.estimates.model import search_estimate
 from workflow.ledger import open_ledger
 from workflow.project.load import load_project
 from workflow.release.transaction import plan_release, publish
@@ -56,11 +63,14 @@ def settings_of(cells: int, folder: Path, quick: bool, seed: int = SEED) -> Rele
     )  # fmt: skip
 
 
-def _measure(cells: int, quick: bool) -> None:
+def _measure(cells: int, asked: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ |= {"HEXCURSION_HOME": str(folder / "home"), "HEXCURSION_WITNESS": str(folder / "witness")}
-        settings = settings_of(cells, folder, quick)
+        settings = settings_of(cells, folder, asked.quick)
+        if asked.mechanisms:
+            settings = settings.with_changes(mechanisms=tuple(asked.mechanisms))
+        fast = speed()
         marks = [time.process_time()]
         peaks = []
 
@@ -70,8 +80,10 @@ def _measure(cells: int, quick: bool) -> None:
 
         project = load_project(settings)
         done()
-        tuned = tune(project)
+        tuned = tune(project, beside=FRONTIER_EPSILONS if asked.frontier else ())
         done()
+        said = search_estimate(asked_of(project, not asked.frontier), min(fast, speed()))
+        marks[-1] = time.process_time()
         ledger = open_ledger(None)
         plan = plan_release(project, tuned.choice, ledger)
         done()
@@ -85,7 +97,7 @@ def _measure(cells: int, quick: bool) -> None:
             spent | {
                 "cells": project.domain.size, "searched": peaks[1], "peak": peaks[-1], "geojson": size,
                 "designs": tuned.result.evaluated, "mechanism": tuned.choice.design.mechanism,
-                "agreement": agreement,
+                "agreement": agreement, "told": said.seconds, "told MB": said.megabytes,
             }
         )
     )  # fmt: skip
@@ -93,33 +105,44 @@ def _measure(cells: int, quick: bool) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--least", type=int, default=SIZES[0], help="fewest cells (default 1000)")
     parser.add_argument("--largest", type=int, default=SIZES[-1], help="most cells (default 178000)")
-    parser.add_argument("--full", action="store_true", help="the search of a release, not the quick one")
+    parser.add_argument("--quick", action="store_true", help="the quick search, on one simulated field")
+    parser.add_argument(
+        "--frontier", action="store_true", help="with the budgets that the app shows beside it"
+    )
+    parser.add_argument("--mechanisms", nargs="+", help="what is tried (default: what is usual)")
     parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.measure:
-        _measure(asked.measure, not asked.full)
+        _measure(asked.measure, asked)
         return
-    heads = ("cells", *(f"{step} s" for step in STEPS), "search MB", "peak MB", "geojson MB", "IoU")
-    print(" ".join(f"{head:>10}" for head in heads) + "  mechanism")
-    rows = []
+    heads = ("cells", *(f"{step} s" for step in STEPS), "expected", "search MB", "expected", "peak MB")
+    print(" ".join(f"{head:>10}" for head in (*heads, "geojson MB", "IoU")) + "  mechanism", flush=True)
+    start, rows = time.monotonic(), []
     for cells in SIZES:
-        if cells > asked.largest:
-            break
-        command = [sys.executable, "-m", "benchmarks.cells", "--measure", str(cells)]
-        command += ["--full"] if asked.full else []
-        found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        if not asked.least <= cells <= asked.largest:
+            continue
+        command = [sys.executable, "-m", "benchmarks.cells", "--measure", str(cells), *_passed_on(asked)]
+        found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
         rows.append(found)
-        figures = [f"{found[step]:.1f}" for step in STEPS]
-        sizes = [f"{found['searched']:.0f}", f"{found['peak']:.0f}", f"{found['geojson']:.1f}"]
-        shown = (str(found["cells"]), *figures, *sizes, f"{found['agreement']:.3f}")
+        steps = [f"{found[step]:.1f}" for step in STEPS]
+        sizes = [f"{found[key]:.0f}" for key in ("told", "searched", "told MB", "peak")]
+        shown = (str(found["cells"]), *steps, *sizes, f"{found['geojson']:.1f}", f"{found['agreement']:.3f}")
         print(" ".join(f"{figure:>10}" for figure in shown) + f"  {found['mechanism']}", flush=True)
-    for step in (*STEPS, "peak", "geojson"):
+    for step in (*STEPS, "searched", "peak", "geojson"):
         last = rows[-3:]
         if len(last) == 3:
             slope = np.polyfit(np.log([row["cells"] for row in last]), np.log([row[step] for row in last]), 1)
             print(f"{step} grows like cells^{slope[0]:.2f}")
     print(f"Seed {SEED} of {RECORDS:,} generated readings; every size once, CPU seconds of one thread.")
+    print(f"The whole benchmark took {time.monotonic() - start:.0f} s.")
+
+
+def _passed_on(asked: argparse.Namespace) -> list[str]:
+    """What was asked of each size, for its process."""
+    flags = [f"--{name}" for name in ("quick", "frontier") if getattr(asked, name)]
+    return flags + (["--mechanisms", *asked.mechanisms] if asked.mechanisms else [])
 
 
 if __name__ == "__main__":

@@ -140,9 +140,7 @@ def main() -> None:
     print(
         f"{asked.worlds} worlds of {lattice.size} hexagons, {facts.n:,} records whose places are not known,"
     )
-    print(
-        f"delta {DELTA:g}; thresholds {', '.join(map(str, LEVELS))} in response units, intervals at each in turn."
-    )
+    print(f"delta {DELTA:g}; thresholds {', '.join(map(str, LEVELS))} in response units, intervals at each.")
     print(f"Seed {asked.seed} draws the worlds, seed {asked.seed + 1} the releases.")
     for case in CASES:
         stated, true, held, wide = [], [], [], []

@@ -103,12 +103,17 @@ def _run(kind: str, cells: int, priors: str = "") -> dict[str, Any]:
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def _fit() -> None:
+def _fit(searches_only: bool) -> None:
     """Run the fitted sizes and store what they took, in units of the small fixed task."""
     runs = [_said("quick", _run("quick", size)) for size in FITTED]
     full = _said("full", _run("full", FULL_AT))
-    dense = [_said("dense", _run("quick", size, DENSE_PRIOR)) for size in DENSE]
-    store(runs, full, dense, _reading())
+    before = _before()
+    if searches_only:
+        store(runs, full, [], before["reading"])
+        _store(_before() | {"dense": before["dense"]})
+    else:
+        dense = [_said("dense", _run("quick", size, DENSE_PRIOR)) for size in DENSE]
+        store(runs, full, dense, _reading())
     _store(_before() | _shares())
 
 
@@ -253,6 +258,9 @@ def _said(kind: str, run: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="hold the stored estimates against new runs")
+    parser.add_argument(
+        "--searches", action="store_true", help="fit anew searches and releases, but those with dense priors"
+    )
     parser.add_argument("--reading", action="store_true", help="fit anew what reading takes, and that alone")
     parser.add_argument(
         "--full", action="store_true", help="fit anew what a full search takes, and that alone"
@@ -289,8 +297,9 @@ def main() -> None:
         stored = _before()
         _store(stored | {"full": _factors(_said("full", _run("full", FULL_AT)), stored)})
         return
+    start = time.monotonic()
     if not asked.check:
-        _fit()
+        _fit(asked.searches)
     print("\n  what   cells   search s   expected  ratio       MB   expected  ratio")
     for kind, size, priors in CHECKED:
         run = _run(kind, size, priors)
@@ -302,6 +311,7 @@ def main() -> None:
             flush=True,
         )
     print(f"Seed {SEED} of {RECORDS:,} generated readings; every size once, CPU seconds of one thread.")
+    print(f"The whole benchmark took {time.monotonic() - start:.0f} s.")
 
 
 if __name__ == "__main__":

@@ -301,4 +301,4 @@ def _prior_noise(design: PosteriorSamplingDesign, world: World, draws: int) -> d
             zip(SMOOTHINGS, _smoothed(world, np.ascontiguousarray(prior.colour(white).T)), strict=True)
         )
 
-    return world.shelf.keep("prior noise", (design.prior, design.lengthscale, draws), make, 12)
+    return world.shelf.keep("prior noise", (design.prior, design.lengthscale, draws), make, 2)

@@ -48,8 +48,8 @@ class RidgeSlice:
         return iter((self.mean, self.variance, self.residual_paths))
 
 
-KEPT_BYTES = 1 << 28
-"""Memory that one family may keep in sparse factors; a large lattice factors again instead."""
+KEPT = 1
+"""Sparse factors that one family keeps: whoever asks for many ridges is done with one before the next."""
 
 
 class RidgeFamily:
@@ -115,8 +115,8 @@ class RidgeFamily:
         if ridge not in self._factored:
             held = self.records
             fitted = SparsePosterior.fit(prior, held.index, held.mean, ridge**2 / held.count)
-            if (len(self._factored) + 1) * fitted.factor.band.nbytes > KEPT_BYTES:
-                self._factored.clear()
+            if len(self._factored) >= KEPT:
+                self._factored.pop(next(iter(self._factored)))
             self._factored[ridge] = fitted
         posterior = self._factored[ridge]  # a sibling's: the factor and the variances do not know the means
         mean = posterior.mean_of(self.records.index, self.records.mean, ridge**2 / self.records.count)

@@ -13,6 +13,7 @@ from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior, make_prior
 
 FAMILY_CELLS = 60_000  # cells times kept families: about half a gigabyte of features
+FEWEST = 2  # families kept of however many cells
 FEW = 4  # other shared things kept at a time, each of them
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ class Shelf:
 
     def __init__(self, lattice: Lattice) -> None:
         self._lattice = lattice
-        self._most = max(4, min(24, FAMILY_CELLS // lattice.size))
+        self._most = max(FEWEST, min(24, FAMILY_CELLS // lattice.size))
         self._kept: dict[str, OrderedDict[Hashable, Any]] = {}
 
     def __reduce__(self) -> tuple[type[Shelf], tuple[Lattice]]:

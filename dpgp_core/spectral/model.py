@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
@@ -41,8 +41,8 @@ from dpgp_core.spectral.sums import SpectralSums
 PAIRS = 256
 """Harmonics kept per domain: more directions than a release of such a domain is worth."""
 
-KEPT = 24
-"""Sets of features kept in memory; one takes a few MB."""
+KEPT = 12
+"""Sets of features kept in memory; one takes up to 20 MB."""
 
 DECAY = {"exponential": 1.5, "car": 1.0, "matern32": 2.5, "squared-exponential": 6.0}
 """Exponent of each prior's spectrum in the plane, for plane waves (the smooth one's is a stand-in)."""
@@ -226,7 +226,7 @@ class SpectralModel:
                 raise InvalidValue("every level of the hierarchy needs one parent label per cell.")
         self.hierarchy = tuple(np.asarray(labels)[first] for labels in hierarchy)
         self._pairs: dict[tuple[str, float], Eigenpairs] = {}
-        self._smooth: dict[tuple[str, float], Eigenpairs] = {}
+        self._spectra: dict[tuple[str, float], Floats] = {}
         self._cores: OrderedDict[Hashable, _Core] = OrderedDict()
 
     @cached_property
@@ -250,7 +250,7 @@ class SpectralModel:
     def smooth_pairs(self, prior: str, lengthscale: float) -> Eigenpairs:
         """The domain's harmonics with the variances of a prior of PRIORS along them."""
         name = (prior, float(lengthscale))
-        if name not in self._smooth:
+        if name not in self._spectra:
             key = eigen_key(self.nodes.lattice, f"spectrum of {prior}", lengthscale, self._count)
             kept = None if self._store is None else self._store.arrays(key, ("spectrum",))
             size = self.harmonics.vectors.shape[1]
@@ -259,8 +259,8 @@ class SpectralModel:
                 kept = (prior_spectrum(self.harmonics, made),)
                 if self._store is not None:
                     self._store.put_arrays(key, {"spectrum": kept[0]})
-            self._smooth[name] = self.harmonics.pairs(kept[0])
-        return self._smooth[name]
+            self._spectra[name] = kept[0]
+        return self.harmonics.pairs(self._spectra[name])
 
     def prepare(self, plan: SpectralPlan) -> Prepared:
         """Everything a release by this plan needs, from public facts only; plans share what they can."""
@@ -277,7 +277,7 @@ class SpectralModel:
                 self._cores.popitem(last=False)
         self._cores.move_to_end(key)
         core = self._cores[key]
-        basis = core.shape.with_common(plan.common) if plan.common else core.shape
+        basis = core.with_common(plan.common)
         return Prepared(plan, self.nodes, core.features, core.products, core.noise, core.shape, basis, prior)
 
     def _core(self, plan: SpectralPlan, deviation: float, scatter: float) -> _Core:
@@ -307,3 +307,10 @@ class _Core:
     products: InnerProducts
     noise: SpectralNoise
     shape: FieldBasis
+    bases: dict[float, FieldBasis] = field(default_factory=dict)
+
+    def with_common(self, share: float) -> FieldBasis:
+        """The field's basis where nodes have a share of the variance in common, made once."""
+        if share not in self.bases:
+            self.bases[share] = self.shape.with_common(share) if share else self.shape
+        return self.bases[share]

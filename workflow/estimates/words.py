@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from dpgp_core.mechanisms.registry import mechanism_named
 from workflow.errors import WorkflowError
 from workflow.estimates.asked import asked_of, dense_priors
 from workflow.estimates.machine import memory_limit, own_speed
 from workflow.estimates.model import (
+    SIMULATED,
     Asked,
     Estimate,
     reading_estimate,
@@ -27,6 +29,15 @@ WORTH_SAYING = 10.0
 
 PACKED = {".zip": 5.0, ".gz": 5.0}
 """Bytes of text in a byte of a packed table, about."""
+
+LONG = 1200.0
+"""Seconds from which a search is announced with quicker ones."""
+
+CLEARLY = 0.5
+"""Share of a search's time that a quicker one takes at most, to be named."""
+
+ALONE = "spectral-statistics"
+"""The mechanism whose search grows least with the number of hexagons."""
 
 FINER = 7
 """Hexagons of one resolution in one of the next coarser."""
@@ -74,10 +85,31 @@ def expected_of_search(asked: Asked, processes: int = 1) -> str:
     """The same of what is known before anything is loaded."""
     search = search_estimate(asked, own_speed())
     release = release_estimate(asked.cells, own_speed())
-    return (
+    said = (
         f"Expected where nothing else runs: {expected(search, processes)} for the search, "
         f"{duration(release.seconds)} for the release."
     )
+    if search.seconds / processes < LONG:
+        return said
+    return " ".join([said, *filter(None, [_quicker(asked, search, processes)])])
+
+
+def _quicker(asked: Asked, search: Estimate, processes: int) -> str:
+    """What takes clearly less time than a search, as a sentence; "" where nothing does."""
+    fields = asked.fields if asked.reference else max(1, asked.fields // SIMULATED["full"])
+    quick, alone = replace(asked, quick=True, fields=fields), replace(asked, mechanisms=(ALONE,))
+    others = {"a quick search": quick, f"a search of {mechanism_named(ALONE).title.lower()} alone": alone}
+    found = {
+        name: search_estimate(each, own_speed()).seconds
+        for name, each in others.items()
+        if each != asked and (each is quick or ALONE in asked.mechanisms)
+    }
+    parts = [
+        f"{name} about {duration(seconds / processes)}"
+        for name, seconds in found.items()
+        if seconds <= CLEARLY * search.seconds
+    ]
+    return f"Quicker: {', '.join(parts)}." if parts else ""
 
 
 def expected_release(project: Project) -> str | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +13,7 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.priors.registry import make_prior
+from dpgp_core.priors.registry import Prior, make_prior
 from dpgp_core.spectral.counts import UNEVEN
 from workflow.project.records import PlacedObservations
 from workflow.project.response import ResponseScale
@@ -52,6 +55,7 @@ def simulate_field(
     places: NDArray[np.int64] | None = None,
     number: int = 0,
     model: FieldModel | None = None,
+    prior_of: Callable[[str, float], Prior] | None = None,
 ) -> tuple[PlacedObservations, NDArray[np.float64]]:
     """Simulated observations and the map (N,), response units, that they show: `number` tells fields apart.
 
@@ -59,8 +63,10 @@ def simulate_field(
     rougher, or where little of the area lies above the threshold. Places come in clusters, as unevenly as the
     reading believes. The map is the posterior mean under the field's own law, with the records' mean: what a
     release without noise would show. Far from all records that is their mean and not the field. Range and
-    scatter are those of a `model`, where there is one.
+    scatter are those of a `model`, where there is one. `prior_of` makes the lattice's priors by name and
+    lengthscale, or has kept them: fields and their crowds share a few.
     """
+    prior_of = prior_of or cache(lambda name, lengthscale: make_prior(name, lattice, lengthscale))
     entropy = SimulationEntropy(SIMULATION_SEED + number)
     extent = float(np.ptp(lattice.domain_centres, axis=0).max())
     across = SIMULATED_RANGES[number % len(SIMULATED_RANGES)]
@@ -68,10 +74,10 @@ def simulate_field(
     lengthscale = max(extent / across, 2.0 * lattice.spacing)
     if model is not None:
         lengthscale, scatter = model.lengthscale, model.ridge * SIMULATED_SPREAD
-    prior = make_prior("car", lattice, lengthscale)
+    prior = prior_of("car", lengthscale)
     field: NDArray[np.float64] = SIMULATED_SPREAD * prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
     field += SIMULATED_OFFSETS[number % len(SIMULATED_OFFSETS)]
-    crowd = make_prior("car", lattice, max(extent / SIMULATED_CROWDS, 2.0 * lattice.spacing))
+    crowd = prior_of("car", max(extent / SIMULATED_CROWDS, 2.0 * lattice.spacing))
     density = np.exp(np.sqrt(np.log1p(UNEVEN)) * crowd.colour(entropy.normal((crowd.white_size, 1)))[:, 0])
     if places is not None:
         index = np.unique(places) if settings.unit == "cell" else places

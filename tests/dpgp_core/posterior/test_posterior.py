@@ -83,11 +83,11 @@ def test_a_family_of_ridges_agrees_with_single_fits(name: str) -> None:
 
 
 @every_prior
-@pytest.mark.parametrize("kept", [0, 1 << 28], ids=["factor again", "keep factors"])
+@pytest.mark.parametrize("kept", [1, 2], ids=["factor again", "keep factors"])
 def test_a_family_with_other_means_is_the_family_of_those_records(
     name: str, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dpgp_core.posterior.ridge_family.KEPT_BYTES", kept)
+    monkeypatch.setattr("dpgp_core.posterior.ridge_family.KEPT", kept)
     prior = make_prior(name, disk(3, padding=2), 900.0)
     records = records_on(prior.lattice, 80, seed=4)[2]
     size = prior.white_size + records.index.size

@@ -182,6 +182,27 @@ def test_words() -> None:
     assert expected(Estimate(600.0, 1234.0), 2) == "about 5 min and 1.2 GB of memory in each of 2 processes"
 
 
+@pytest.mark.usefixtures("stored")
+def test_a_long_search_is_announced_with_quicker_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = [[100, 1.0], [1000, 1.0]]
+    monkeypatch.setitem(STORED["search"], "spectral-statistics", table)
+    monkeypatch.setattr(words, "own_speed", lambda: 1.0)
+    names = ("a", "b", "spectral-statistics")
+    full = Asked(1000, 1000, 5, False, names)
+    took = "750 MB of memory for the search, 50 s for the release."
+    assert words.expected_of_search(full) == f"Expected where nothing else runs: about 9 min and {took}"
+    monkeypatch.setattr(words, "own_speed", lambda: 4.0)
+    said = words.expected_of_search(full)
+    assert said.startswith("Expected where nothing else runs: about 36 min and 750 MB of memory")
+    assert said.endswith(
+        " Quicker: a quick search about 8 min, a search of spectral statistics alone about 3 min."
+    )
+    assert "Quicker" not in words.expected_of_search(full, 2)
+    other = words.expected_of_search(replace(full, mechanisms=("a", "b")))
+    assert other.endswith(" Quicker: a quick search about 8 min.")
+    assert "Quicker" not in words.expected_of_search(replace(full, mechanisms=("b",), starts=80, quick=True))
+
+
 def test_a_large_file_is_announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, town: Town) -> None:
     source = town.settings().data
     assert words.expected_reading(source) is None

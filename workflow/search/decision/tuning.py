@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from dpgp_core.mechanisms.base import Budget
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from dpgp_core.simulation.world import World
 from workflow.errors import WorkflowError
 from workflow.progress import Report
 from workflow.project.load import CLIP_QUANTILE, Project
@@ -210,12 +212,11 @@ def search_task(
         The project's public facts with the work that earlier searches did on them; None makes them anew.
     """
     settings, facts = project.settings, facts or public_facts(project)
-    plain = _scene(project, facts, project.reference, project.response)
     scales = _focused(project) if settings.focus == "threshold" else _narrower(project)
-    others = tuple(_scene(project, facts, project.reference, scale) for scale in scales)
+    scenes = _scenes(project, facts, (project.response, *scales))
     task = SearchTask(
-        scenes=(plain, *others),
-        baseline_scene=plain,
+        scenes=scenes,
+        baseline_scene=scenes[0],
         facts=facts,
         budget=Budget(left_for_release(settings.epsilon, project.pilot), project.delta, settings.bound),
         ask=ask_of(project),
@@ -236,31 +237,33 @@ def search_task(
     )
 
 
+def _scenes(project: Project, facts: PublicFacts, scales: Sequence[ResponseScale]) -> tuple[Scene, ...]:
+    """One scene for each response scale, all on the same reference data or simulated fields."""
+    if not project.simulated:
+        return tuple(_scene(project, facts, project.reference, scale) for scale in scales)
+    settings = project.settings
+    known = project.private.placed.index if settings.places_public else None
+    model = None if project.pilot is None else project.pilot.model
+    worlds: list[list[World]] = [[] for _ in scales]
+    for number in range(1 if settings.quick else SIMULATED_FIELDS):
+        observed, shown = simulate_field(
+            settings, project.lattice, project.response, facts.n, known, number, model, facts.prior
+        )
+        truth = excursion(shown, project.level, settings.direction)
+        for scale, mine in zip(scales, worlds, strict=True):
+            mine.append(_scene(project, facts, observed, scale).world.aiming_at(truth))
+    return tuple(Scene(scale, mine[0], tuple(mine[1:])) for scale, mine in zip(scales, worlds, strict=True))
+
+
 def _scene(
     project: Project, facts: PublicFacts, placed: PlacedObservations, scale: ResponseScale,
     prior_mean: Floats | None = None, weight: int = 1,
 ) -> Scene:  # fmt: skip
     settings = project.settings
-
-    def made(observed: PlacedObservations) -> Scene:
-        return make_scene(
-            facts, project.domain.cells, observed, scale, unit=settings.unit, threshold=settings.threshold,
-            direction=settings.direction, prior_mean=prior_mean, weight=weight,
-            belief=_belief(project, scale),
-        )  # fmt: skip
-
-    if not project.simulated:
-        return made(placed)
-    known = project.private.placed.index if settings.places_public else None
-    model = None if project.pilot is None else project.pilot.model
-    worlds = []
-    for number in range(1 if settings.quick else SIMULATED_FIELDS):
-        observed, shown = simulate_field(
-            settings, project.lattice, project.response, facts.n, known, number, model
-        )
-        truth = excursion(shown, project.level, settings.direction)
-        worlds.append(made(observed).world.aiming_at(truth))
-    return Scene(scale, worlds[0], tuple(worlds[1:]))
+    return make_scene(
+        facts, project.domain.cells, placed, scale, unit=settings.unit, threshold=settings.threshold,
+        direction=settings.direction, prior_mean=prior_mean, weight=weight, belief=_belief(project, scale),
+    )  # fmt: skip
 
 
 def _belief(project: Project, scale: ResponseScale) -> tuple[float, float] | None:

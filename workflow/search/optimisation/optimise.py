@@ -15,7 +15,7 @@ from workflow.search.executors import Executor, SerialExecutor
 from workflow.search.optimisation.score import (
     Batch,
     score_batch,
-    utility_of,
+    utilities_of,
     with_held_out,
     with_held_out_iou,
 )
@@ -273,7 +273,8 @@ def _cutoffs(task: SearchTask, chosen: Scored) -> tuple[Scored, ...]:
     designs = given if chosen.design in given else [chosen.design, *given]
     if len(designs) == 1 or task.objective == "bce":
         return ()
-    return tuple(replace(chosen, design=design, utility=utility_of(scene, design)) for design in designs)
+    found = zip(designs, utilities_of(scene, designs), strict=True)
+    return tuple(replace(chosen, design=design, utility=utility) for design, utility in found)
 
 
 def _sharpened_bests(task: SearchTask, eligible: Iterable[Scored]) -> list[Scored]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from dpgp_core.mechanisms.base import Budget, Design
-from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.simulation.world import Agreement
 from workflow.search.problem.facts import cut
-from workflow.search.problem.task import Scene, Scored, SearchTask, Utility
+from workflow.search.problem.task import Scene, Scored, SearchTask, Utility, glanced, over
 
 
 @dataclass(frozen=True)
@@ -30,32 +33,54 @@ class Batch:
 
 
 def score_batch(task: SearchTask, batch: Batch) -> list[tuple[float, Scored]]:
-    """Every design of a batch, with every free post-processing, at each budget that it can meet."""
-    mechanism, found = mechanism_named(batch.mechanism), []
-    for number in batch.scenes:
-        scene = task.scenes[number]
-        for open_shape, epsilons in batch.designs:
-            shape = mechanism.fitted(open_shape, scene.world)
-            for epsilon in epsilons:
-                budget = Budget(epsilon, task.budget.delta, task.budget.bound)
-                design = mechanism.calibrate(shape, task.facts, budget)
-                if design is not None:
-                    found += [(epsilon, scored) for scored in _variants(task, scene, design, epsilon)]
+    """Every design of a batch, with every free post-processing, at each budget that it can meet.
+
+    Field by field, then shape by shape, then scene by scene: what was made for one of them serves the next,
+    and nothing has to be kept for longer.
+    """
+    offers = {
+        (number, place): _offers(task, task.scenes[number], design, epsilons)
+        for number in batch.scenes
+        for place, (design, epsilons) in enumerate(batch.designs)
+    }
+    seen: dict[tuple[int, int], list[list[Agreement]]] = {where: [] for where in offers}
+    for field in range(len(task.scenes[0].worlds)):
+        for place in range(len(batch.designs)):
+            for number in batch.scenes:
+                world = task.scenes[number].worlds[field]
+                found = [glanced(each.design, world) for each in offers[number, place]]
+                seen[number, place].append(found)
+    return [
+        (offer.epsilon, replace(offer, utility=replace(Utility.of(over(each)), bce=offer.utility.bce)))
+        for where, shape in offers.items()
+        for offer, each in zip(shape, zip(*seen[where], strict=True), strict=True)
+    ]
+
+
+def _offers(task: SearchTask, scene: Scene, shape: Design, epsilons: Sequence[float]) -> list[Scored]:
+    """The variants of a shape at each budget that it can meet, with nothing simulated yet."""
+    mechanism, found = mechanism_of(shape), []
+    shape = mechanism.fitted(shape, scene.world)
+    for epsilon in epsilons:
+        budget = Budget(epsilon, task.budget.delta, task.budget.bound)
+        design = mechanism.calibrate(shape, task.facts, budget)
+        if design is None:
+            continue
+        bce = mechanism.held_out(design, scene.world).bce if task.objective == "bce" else math.nan
+        blank = Utility(math.nan, math.nan, bce=bce)
+        variants = cut(task.ask, mechanism.variants(design, task.ask))
+        found += [Scored(each, scene.response, epsilon, blank) for each in variants]
     return found
 
 
-def _variants(task: SearchTask, scene: Scene, design: Design, epsilon: float) -> list[Scored]:
-    mechanism, found = mechanism_of(design), []
-    loss = mechanism.held_out(design, scene.world).bce if task.objective == "bce" else float("nan")
-    for variant in cut(task.ask, mechanism.variants(design, task.ask)):
-        utility = Utility.of(scene.agreement(variant, glance=True))
-        found.append(Scored(variant, scene.response, epsilon, replace(utility, bce=loss)))
-    return found
+def utilities_of(scene: Scene, designs: Sequence[Design]) -> list[Utility]:
+    """What simulated releases of designs achieve, held-out figures left out."""
+    return [Utility.of(found) for found in scene.agreements(designs)]
 
 
 def utility_of(scene: Scene, design: Design) -> Utility:
-    """What simulated releases of a design achieve, held-out figures left out."""
-    return Utility.of(scene.agreement(design))
+    """The same of one design."""
+    return utilities_of(scene, (design,))[0]
 
 
 def with_held_out(scene: Scene, scored: Scored) -> Scored:

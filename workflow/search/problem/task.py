@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -98,12 +99,32 @@ class Scene:
     world: World
     others: tuple[World, ...] = ()
 
-    def agreement(self, design: Design, *, glance: bool = False) -> Agreement:
-        """How simulated releases of a design compare with the maps to be reached; a glance ranks many."""
-        mechanism = mechanism_of(design)
-        simulate = mechanism.glance if glance else mechanism.simulate
-        found = [world.agreement(simulate(design, world)) for world in (self.world, *self.others)]
-        return found[0] if len(found) == 1 else average(found)
+    @property
+    def worlds(self) -> tuple[World, ...]:
+        """All of them; as many in every scene of a task."""
+        return (self.world, *self.others)
+
+    def agreement(self, design: Design) -> Agreement:
+        """How simulated releases of a design compare with the maps to be reached."""
+        return self.agreements((design,))[0]
+
+    def agreements(self, designs: Sequence[Design]) -> list[Agreement]:
+        """The same of several designs, world by world: what they share in a world is made once."""
+        found = [
+            [world.agreement(mechanism_of(design).simulate(design, world)) for design in designs]
+            for world in self.worlds
+        ]
+        return [over(each) for each in zip(*found, strict=True)]
+
+
+def glanced(design: Design, world: World) -> Agreement:
+    """The agreement by which a search ranks its candidates: quicker, where its mechanism can."""
+    return world.agreement(mechanism_of(design).glance(design, world))
+
+
+def over(found: Sequence[Agreement]) -> Agreement:
+    """The agreement over all worlds of a scene."""
+    return found[0] if len(found) == 1 else average(found)
 
 
 @dataclass(frozen=True)
