@@ -4,6 +4,10 @@ FOLDER is ../shared/data beside the checkout unless named; where the files are a
 Nothing but the number of records tunes a design: the reference data are simulated fields. The threshold is
 the 60 % quantile, the response is centred there, and the figure is the mean IoU over simulated releases with
 the map of a scikit-learn Gaussian process on the same records.
+
+`--oracle` asks what a search could reach at most: every design of a grid is judged by the map to be reached
+itself, which no release can do. The best one, and the same with its own cutoff, are judged again by releases
+that it was not chosen on; beside them stands the median of the grid.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -24,18 +29,30 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from benchmarks.london import real_files_parser
 from dpgp_core.excursion.scores import iou, ious
-from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.base import Budget, Design
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_statistics import COMMON, PATHS, PRIOR, SIGNAL, STRATEGY
 from dpgp_core.noise.entropy import SimulationEntropy
 from geo import crs_by_name, to_lonlat
+from studies.excursions.fields import Bools
 from studies.london.study import released_sets
 from workflow.project.load import Project, load_project
+from workflow.project.response import ResponseScale
 from workflow.release.worth import Yardsticks, objections
 from workflow.search.decision.choice import Choice, expected_of, tuning_of
 from workflow.search.decision.tuning import search_task
 from workflow.search.optimisation.optimise import search
+from workflow.search.problem.facts import public_facts
 from workflow.settings.model import ReleaseSettings, SourceSettings
 
 SEED, EPSILONS, MARGIN = 155, (1.0, 3.0, 10.0), 0.08
+CLIPS = 0.5, 1.0, 2.0, 3.0  # of the oracle's grid, in standard deviations of the values
+RANGES = 0.05, 0.12, 0.25, 0.5  # in extents of the area
+SPREADS = 0.5, 1.0  # of the field, in standard deviations of the values
+RIDGES = 0.7, 1.5
+CUTOFFS = 0.5, 0.4, 0.3, None  # None: the release's own
+GLANCE = 16  # releases by which the oracle chooses
 
 
 @dataclass(frozen=True)
@@ -64,18 +81,22 @@ def main() -> None:
         "--draws", type=int, default=40, help="simulated releases of each design (default 40)"
     )
     parser.add_argument("--only", default="", help="surveys whose title holds this")
+    parser.add_argument("--oracle", action="store_true", help="best of a grid of designs, truth known")
     asked = parser.parse_args()
     if not (asked.folder / "sensors").is_dir():
         print("The sensor tables are not there: they are not shipped; name the folder that holds `sensors`.")
         return
-    print("survey          n   cells  places   all    epsilon  told   IoU    SD     s.e.   design")
+    rows = _oracle_rows if asked.oracle else _rows
+    middle = "median  own    best " if asked.oracle else "told   IoU    SD     s.e. "
+    print(f"survey          n   cells  places   all    epsilon  {middle}  design")
     for survey in (each for each in SURVEYS if asked.only in each.title):
-        for line in _rows(survey, asked.folder, asked.draws):
+        for line in rows(survey, asked.folder, asked.draws):
             print(line, flush=True)
     print(f"Seed {SEED}; {asked.draws} simulated releases of each design; `all`: everything painted.")
 
 
-def _rows(survey: Survey, folder: Path, draws: int) -> Iterator[str]:
+def _project(survey: Survey, folder: Path, places: bool, clip: float = 1.0) -> Project:
+    """A survey in its box, its places public or not, the clip bound in standard deviations of the values."""
     path = folder / "sensors" / survey.file
     table = pd.read_csv(path).dropna(subset=[survey.value])
     value = table[survey.value].to_numpy(dtype=np.float64)
@@ -90,22 +111,42 @@ def _rows(survey: Survey, folder: Path, draws: int) -> Iterator[str]:
         value_unit="mg/kg" if survey.crs != "EPSG:4326" or "Jura" in survey.title else "ug/m3",
         bbox=(round(box[0], 4), round(box[1], 4), round(box[2], 4), round(box[3], 4)),
         resolution=survey.resolution, threshold=threshold,
-        centre=threshold, clip=float(f"{np.std(value):.3g}"), mechanisms=("spectral-statistics",),
-        focus="threshold",
+        centre=threshold, clip=float(f"{clip * np.std(value):.3g}"), mechanisms=("spectral-statistics",),
+        focus="threshold", places_public=places,
     )  # fmt: skip
+    return load_project(settings)
+
+
+def _at(project: Project, epsilon: float) -> Project:
+    return replace(project, settings=project.settings.with_changes(epsilon=epsilon))
+
+
+def _choice(project: Project, design: Design, response: ResponseScale) -> Choice:
+    return Choice(design, response, tuning_of(project, project.reference_kind, ""))
+
+
+def _head(survey: Survey, project: Project, truth: Bools) -> str:
+    settings = project.settings
+    return (
+        f"{survey.title:14}  {project.private.placed.index.size:3}  {truth.size:4}  "
+        f"{'public' if settings.places_public else 'hidden'}   "
+        f"{iou(np.ones_like(truth), truth):.3f}  {settings.epsilon:6.0f}"
+    )
+
+
+def _rows(survey: Survey, folder: Path, draws: int) -> Iterator[str]:
     for places in (False, True):
-        project = load_project(settings.with_changes(places_public=places))
-        truth, free = peer_map(project), None
+        loaded = _project(survey, folder, places)
+        truth, free = peer_map(loaded), None
         for epsilon in EPSILONS:
-            made = replace(project, settings=project.settings.with_changes(epsilon=epsilon))
+            made = _at(loaded, epsilon)
             found = search(replace(search_task(made, None, free), frontier=()))
             free, chosen = found.unconstrained, found.chosen
-            choice = Choice(chosen.design, chosen.response, tuning_of(made, made.reference_kind, ""))
+            choice = _choice(made, chosen.design, chosen.response)
             values = ious(released_sets(made, choice, draws, SimulationEntropy(SEED)), truth)
             spread = float(values.std(ddof=1))
             yield (
-                f"{survey.title:14}  {value.size:3}  {truth.size:4}  {'public' if places else 'hidden'}   "
-                f"{iou(np.ones_like(truth), truth):.3f}  {epsilon:6.0f}  {chosen.utility.agreement:.3f}  "
+                f"{_head(survey, made, truth)}  {chosen.utility.agreement:.3f}  "
                 f"{values.mean():.3f}  {spread:.3f}  {spread / np.sqrt(draws):.3f}  "
                 f"{_cut(chosen.design)}, range {getattr(chosen.design, 'lengthscale', 0.0):.0f} m"
             )
@@ -114,9 +155,54 @@ def _rows(survey: Survey, folder: Path, draws: int) -> Iterator[str]:
             yield f"    said beforehand: {verdict}."
 
 
+def _oracle_rows(survey: Survey, folder: Path, draws: int) -> Iterator[str]:
+    for places in (False, True):
+        loaded = [_project(survey, folder, places, clip) for clip in CLIPS]
+        truth = peer_map(loaded[0])
+        for epsilon in EPSILONS:
+            made = [_at(project, epsilon) for project in loaded]
+            grid = [
+                (project, design) for project, clip in zip(made, CLIPS, strict=True)
+                for design in _designs(project, clip)
+            ]  # fmt: skip
+            values = [_judged(*each, truth, GLANCE, SEED + 1) for each in grid]
+            order = sorted(range(len(grid)), key=values.__getitem__)
+            best = grid[order[-1]]
+            own = grid[next(k for k in reversed(order) if _chooses(grid[k][1]))]
+            again = "  ".join(f"{_judged(*each, truth, draws, SEED):.3f}" for each in (own, best))
+            yield (
+                f"{_head(survey, made[0], truth)}  {np.median(values):.3f}   {again}   {_cut(best[1])}, "
+                f"clip bound {best[0].response.clip:g}, range {getattr(best[1], 'lengthscale', 0.0):.0f} m"
+            )
+
+
+def _judged(project: Project, design: Design, truth: Bools, releases: int, seed: int) -> float:
+    choice = _choice(project, design, project.response)
+    return float(ious(released_sets(project, choice, releases, SimulationEntropy(seed)), truth).mean())
+
+
+def _designs(project: Project, clip: float) -> Iterator[Design]:
+    """The oracle's grid under one clip bound, at the project's budget."""
+    facts = public_facts(project)
+    budget = Budget(project.settings.epsilon, project.delta, project.settings.bound)
+    extent = float(np.ptp(project.lattice.domain_centres, axis=0).max())
+    for share, spread, ridge, cutoff in product(RANGES, SPREADS, RIDGES, CUTOFFS):
+        shape = SpectralStatisticsDesign(
+            STRATEGY, PRIOR, share * extent, SIGNAL, 0.0, spread / clip, 1.0, ridge, 1.0, COMMON,
+            "design" if cutoff else "release", cutoff=cutoff or 0.5, paths=PATHS,
+        )  # fmt: skip
+        design = mechanism_of(shape).calibrate(shape, facts, budget)
+        if design is not None:
+            yield design
+
+
+def _chooses(design: Design) -> bool:
+    """Whether its releases choose their own cutoffs."""
+    return design != design.with_cutoff(design.cutoff)
+
+
 def _cut(design: Design) -> str:
-    given = design == design.with_cutoff(design.cutoff)
-    return f"cutoff {design.cutoff:g}" if given else "own cutoff"
+    return "own cutoff" if _chooses(design) else f"cutoff {design.cutoff:g}"
 
 
 def peer_map(project: Project) -> np.ndarray:
