@@ -16,8 +16,8 @@ from scipy.spatial import cKDTree
 
 from benchmarks.draws import SPACING, disk
 from dpgp_core import make_prior
-from dpgp_core.mechanisms.cell_sums import NoisyStatistics, statistic_noise_for
 from dpgp_core.mechanisms.noisy_cell_statistics import noise_aware_posterior
+from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, statistic_noise_for
 
 SEED, FIELDS, READINGS, LEVEL = 3, 24, 2500, 0.2
 DEVIATIONS, EPSILONS, RANGES = (0.5, 1.0, 2.0), (1.0, 3.0, 10.0), (2.0, 4.0, 8.0)

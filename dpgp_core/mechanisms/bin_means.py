@@ -17,7 +17,7 @@ from dpgp_core.labels.plan import read_label_sums
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Budget, Parameter
 from dpgp_core.mechanisms.facts import PublicFacts
-from dpgp_core.mechanisms.label_sums import (
+from dpgp_core.mechanisms.sums.label_sums import (
     PARAMETERS,
     PATHS,
     LabelDesign,

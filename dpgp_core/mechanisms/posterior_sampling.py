@@ -23,10 +23,10 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.grids import coarse_grid, steps_around
-from dpgp_core.mechanisms.path_reading import PathReader
-from dpgp_core.mechanisms.paths import PosteriorSamplingDesign as PosteriorSamplingDesign
-from dpgp_core.mechanisms.paths import path_guarantee as path_guarantee
-from dpgp_core.mechanisms.paths import sharpened_paths
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths.design import path_guarantee as path_guarantee
+from dpgp_core.mechanisms.paths.design import sharpened_paths
+from dpgp_core.mechanisms.paths.reading import PathReader
 from dpgp_core.mechanisms.reading import DRAWS, Reading
 from dpgp_core.mechanisms.released import Prepared, Released, draw_release
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy

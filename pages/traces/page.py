@@ -7,11 +7,10 @@ import streamlit as st
 from data_loaders import DataError
 from pages.shared import maps
 from pages.shared.plain_text import plain
-from pages.traces import desk as desks
-from pages.traces.desk import Desk
 from pages.traces.maps import released_deck
 from pages.traces.plan_panel import ask_noise, ask_secrets, follow, say, show_recorded
 from pages.traces.view import moment, next_record, trip_of
+from pages.traces.work import TraceWork, current
 from workflow.errors import WorkflowError
 
 TYPES = ["gpx", "tcx", "fit", "plt", "csv", "txt", "geojson", "json", "gz"]
@@ -24,29 +23,29 @@ MIME = {
 }
 
 
-def take_upload(desk: Desk) -> None:
+def take_upload(work: TraceWork) -> None:
     """The file a person chose, read once."""
     upload = st.file_uploader(
         "A recorded trip (GPX, TCX, FIT, GeoLife .plt, CSV, GeoJSON)", TYPES, key="trace_upload"
     )
     if upload is not None:
         try:
-            desk.read_upload(upload.file_id, upload.name, upload.getvalue())
+            work.read_upload(upload.file_id, upload.name, upload.getvalue())
         except (DataError, WorkflowError) as error:
             st.error(plain(error), icon=":material/error:")
 
 
-def show_released(desk: Desk) -> None:
+def show_released(work: TraceWork) -> None:
     """The released trip, played by a slider or by itself."""
-    plan, published = desk.plan, desk.published
+    plan, published = work.plan, work.published
     if plan is None or published is None:
         return
     beside = st.toggle("Show the private trip beside it (do not publish)", key="trace_beside")
     shown = int(st.session_state.setdefault("trace_record", 1))
-    if desk.playing:
+    if work.playing:
         st.session_state["trace_record"] = next_record(shown, plan.trace.size)
         if st.session_state["trace_record"] == plan.trace.size:
-            desk.playing = False
+            work.playing = False
             st.rerun()
     record = st.slider("Play the trip: record", 1, plan.trace.size, key="trace_record") - 1
     now = moment(plan, published, record)
@@ -56,20 +55,20 @@ def show_released(desk: Desk) -> None:
     maps.show(deck, key="trace-released", alt=words, private=beside)
 
 
-def play(desk: Desk, on: bool) -> None:
+def play(work: TraceWork, on: bool) -> None:
     """Start the trip from its beginning where it has ended, or stand still."""
-    if on and desk.plan is not None and st.session_state.get("trace_record", 1) >= desk.plan.trace.size:
+    if on and work.plan is not None and st.session_state.get("trace_record", 1) >= work.plan.trace.size:
         st.session_state["trace_record"] = 1
-    desk.playing = on
+    work.playing = on
 
 
-def offer_files(desk: Desk) -> None:
+def offer_files(work: TraceWork) -> None:
     """Downloads of what was released."""
-    if desk.published is None:
+    if work.published is None:
         return
-    name = desk.published.released.release_id
+    name = work.published.released.release_id
     with st.container(horizontal=True):
-        for file, text in desk.published.files.items():
+        for file, text in work.published.files.items():
             ending = file.rsplit(".", 1)[-1]
             st.download_button(
                 f"Download {plain(file)}",
@@ -81,7 +80,7 @@ def offer_files(desk: Desk) -> None:
             )
 
 
-work = desks.current()
+work = current()
 take_upload(work)
 if not work.traces:
     st.info(

@@ -13,7 +13,6 @@ from dpgp_core.traces.secret import MOVES
 from pages.shared import maps
 from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import plain
-from pages.traces.desk import Desk
 from pages.traces.maps import recorded_deck
 from pages.traces.picking import (
     distance_chart,
@@ -24,6 +23,7 @@ from pages.traces.picking import (
     span_of_stretch,
 )
 from pages.traces.view import comparison_rows, curve_points, span_text, window_of
+from pages.traces.work import TraceWork
 from workflow.errors import WorkflowError
 from workflow.traces.adversaries import KINDS
 from workflow.traces.plan import TracePlan
@@ -34,14 +34,14 @@ GOAL_WORDS = {"error": "Error that is added", "interval": "Uncertainty that is w
 MOVE_WORDS = {"together": "shifted as a whole", "separately": "each record by itself"}
 
 
-def show_recorded(desk: Desk, trace: Trace) -> None:
+def show_recorded(work: TraceWork, trace: Trace) -> None:
     """The private trip on a map and over time; both take picks, which move the slider of `ask_secrets`."""
     maps.show(
-        recorded_deck(trace, desk.plan, maps.theme()),
-        key=f"trace-recorded-{desk.upload}",
+        recorded_deck(trace, work.plan, maps.theme()),
+        key=f"trace-recorded-{work.upload}",
         alt="The recorded trip as a line with its records as dots",
         private=True,
-        on_pick=lambda: _take_records(desk, trace),
+        on_pick=lambda: _take_records(work, trace),
     )
     st.caption(
         "Click records on the map: one means the stay around it, two the span between them. Or drag over a "
@@ -49,61 +49,61 @@ def show_recorded(desk: Desk, trace: Trace) -> None:
     )
     st.altair_chart(
         distance_chart(trace),
-        key=f"trace-chart-{desk.upload}",
+        key=f"trace-chart-{work.upload}",
         alt="Distance from the start of the trip over time",
-        on_select=lambda: _take_stretch(desk, trace),
+        on_select=lambda: _take_stretch(work, trace),
     )
 
 
-def _take_records(desk: Desk, trace: Trace) -> None:
-    records = picked_records(st.session_state.get(f"trace-recorded-{desk.upload}"), trace.size)
+def _take_records(work: TraceWork, trace: Trace) -> None:
+    records = picked_records(st.session_state.get(f"trace-recorded-{work.upload}"), trace.size)
     if records:
-        st.session_state[_span_key(desk)] = span_of_records(trace, records)
+        st.session_state[_span_key(work)] = span_of_records(trace, records)
 
 
-def _take_stretch(desk: Desk, trace: Trace) -> None:
-    ends = picked_stretch(st.session_state.get(f"trace-chart-{desk.upload}"))
+def _take_stretch(work: TraceWork, trace: Trace) -> None:
+    ends = picked_stretch(st.session_state.get(f"trace-chart-{work.upload}"))
     if ends is not None:
-        st.session_state[_span_key(desk)] = span_of_stretch(trace, *ends)
+        st.session_state[_span_key(work)] = span_of_stretch(trace, *ends)
 
 
-def _span_key(desk: Desk) -> str:
-    return f"span_{desk.upload}_{desk.position}"
+def _span_key(work: TraceWork) -> str:
+    return f"span_{work.upload}_{work.position}"
 
 
-def ask_secrets(desk: Desk, trace: Trace) -> None:
+def ask_secrets(work: TraceWork, trace: Trace) -> None:
     """Windows of time, added one by one."""
     st.header("What is secret?", anchor=False)
     if trace.size > 1:
         limits = slider_limits(trace)
-        st.session_state.setdefault(_span_key(desk), limits)
+        st.session_state.setdefault(_span_key(work), limits)
         span: Any = st.slider(  # a pair, since that is what its state holds
             "A secret span of time (UTC)",
             *limits,
             step=timedelta(seconds=1),
             format="HH:mm:ss" if limits[0].date() == limits[1].date() else "MMM D HH:mm:ss",
-            key=_span_key(desk),
+            key=_span_key(work),
         )
         if st.button("Add this span", icon=":material/add:"):
-            desk.windows.append(window_of(*span))
-            desk.forget_plan()
+            work.windows.append(window_of(*span))
+            work.forget_plan()
             st.rerun()
-    for number, window in enumerate(desk.windows):
+    for number, window in enumerate(work.windows):
         line, drop = st.columns([5, 1])
         line.markdown(f"Secret: {plain(span_text(window))}")
         if drop.button("Remove", key=f"drop_{number}", icon=":material/close:"):
-            del desk.windows[number]
-            desk.forget_plan()
+            del work.windows[number]
+            work.forget_plan()
             st.rerun()
 
 
-def ask_noise(desk: Desk, trace: Trace) -> None:
+def ask_noise(work: TraceWork, trace: Trace) -> None:
     """The budget and what the adversary is taken to believe; submitting shapes the noise."""
     default = TraceSettings()
     with st.form("trace-plan", border=True, enter_to_submit=False):
         first, second, third = st.columns(3)
         stops = first.number_input(
-            "Stops longer than (minutes) are secret, 0 for none", 0.0, 10_000.0, 0.0 if desk.windows else 10.0
+            "Stops longer than (minutes) are secret, 0 for none", 0.0, 10_000.0, 0.0 if work.windows else 10.0
         )
         goal = second.selectbox("Budget", GOALS, format_func=GOAL_WORDS.__getitem__)
         metres = third.number_input("Budget in metres per axis", 1.0, 100_000.0, default.metres)
@@ -123,7 +123,7 @@ def ask_noise(desk: Desk, trace: Trace) -> None:
                 lengthscale=lengthscale,
                 amplitude=amplitude,
                 error=error,
-                windows=tuple(desk.windows),
+                windows=tuple(work.windows),
                 stops=stops,
                 moves=moves,
                 radius=radius,
@@ -134,22 +134,22 @@ def ask_noise(desk: Desk, trace: Trace) -> None:
         except WorkflowError as refused:
             st.error(plain(refused), icon=":material/error:")
             return
-        desk.begin(trace, settings)
+        work.begin(trace, settings)
         st.rerun()
 
 
-def follow(desk: Desk) -> None:
+def follow(work: TraceWork) -> None:
     """The job under way, with progress and cancel; its end is taken in."""
-    if desk.job is None:
+    if work.job is None:
         return
-    if desk.job.state.state == "running":
-        show_progress(desk.job, "Cancel")
+    if work.job.state.state == "running":
+        show_progress(work.job, "Cancel")
         return
-    desk.finish()
+    work.finish()
     st.rerun()
 
 
-def say(desk: Desk, plan: TracePlan) -> None:
+def say(work: TraceWork, plan: TracePlan) -> None:
     """What would be said of the release, and the adversary's intervals before and after."""
     st.header("What it protects, and what not", anchor=False)
     for sentence in sentences(plan):
@@ -161,7 +161,7 @@ def say(desk: Desk, plan: TracePlan) -> None:
     number = 0
     if len(plan.secrets) > 1:
         number = int(st.number_input("Secret number", 1, len(plan.secrets), 1)) - 1
-    points = curve_points(desk.adversaries(number))
+    points = curve_points(work.adversaries(number))
     kinds = [kind for kind in KINDS if any(point["noise"] == kind for point in points)]
     chosen = alt.selection_point(fields=["noise"], bind="legend")
     chart = (

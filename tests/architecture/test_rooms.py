@@ -47,6 +47,7 @@ OWNERS = {
     "altair": ("pages/",),
 }
 LONGEST = 400
+MOST_MODULES = 20  # side by side in one folder: a room of thirty is a drawer
 
 
 def sources(*rooms: str) -> list[Path]:
@@ -155,6 +156,12 @@ def test_a_module_has_a_duty_and_a_length(path: Path) -> None:
     lines = text.count("\n")
     assert lines <= LONGEST, f"{name_of(path)} has {lines} lines: does it still have one duty?"
     assert not text.strip() or ast.get_docstring(tree_of(path)), f"{name_of(path)} does not say its duty"
+
+
+def test_no_room_is_a_drawer() -> None:
+    folders = {path.parent for path in sources(*ROOMS, "studies")}
+    crowded = [name_of(each) for each in sorted(folders) if len(list(each.glob("*.py"))) > MOST_MODULES]
+    assert crowded == [], "group by what changes together"
 
 
 def isort_style(name: str) -> tuple[int, str]:

@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 from data_loaders import DataError
 from data_loaders.traces import load_traces
 from pages.shared.steps import TRACES
-from pages.traces.desk import Desk
 from pages.traces.maps import recorded_deck, released_deck
 from pages.traces.picking import picked_records, picked_stretch, span_of_records, span_of_stretch
 from pages.traces.view import comparison_rows, curve_points, moment, next_record, trip_of, window_of
+from pages.traces.work import TraceWork
 from tests.pages.conftest import press, texts
 from tests.patience import HANG
 from tests.workflow.traces.trips import write_trip
@@ -27,33 +27,33 @@ STOP = "2026-05-01T12:25/2026-05-01T12:34:30"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    made = Desk()
+def work(tmp_path: Path) -> TraceWork:
+    made = TraceWork()
     made.read_upload("1", "trip.gpx", write_trip(tmp_path).read_bytes())
     return made
 
 
-def planned(desk: Desk) -> Desk:
-    desk.begin(desk.traces[0], TraceSettings(windows=(window(STOP),), every=60.0))
-    assert desk.job is not None
-    assert desk.job.wait(HANG)
-    desk.finish()
-    assert desk.note == ""
-    return desk
+def planned(work: TraceWork) -> TraceWork:
+    work.begin(work.traces[0], TraceSettings(windows=(window(STOP),), every=60.0))
+    assert work.job is not None
+    assert work.job.wait(HANG)
+    work.finish()
+    assert work.note == ""
+    return work
 
 
-def test_a_trip_in_words(desk: Desk) -> None:
-    assert trip_of(desk.traces[0]).sentence.startswith(
+def test_a_trip_in_words(work: TraceWork) -> None:
+    assert trip_of(work.traces[0]).sentence.startswith(
         "120 records over 60 minutes, one every 30 s (median)."
     )
-    assert desk.lines == ("trip.gpx: 120 rows read, 120 kept.",)
+    assert work.lines == ("trip.gpx: 120 rows read, 120 kept.",)
 
 
-def test_a_broken_upload_changes_nothing(desk: Desk) -> None:
+def test_a_broken_upload_changes_nothing(work: TraceWork) -> None:
     with pytest.raises(DataError):
-        desk.read_upload("2", "broken.gpx", b"<gpx>")
-    assert desk.upload == "1"
-    assert desk.traces[0].size == 120
+        work.read_upload("2", "broken.gpx", b"<gpx>")
+    assert work.upload == "1"
+    assert work.traces[0].size == 120
 
 
 def test_slider_times_are_utc() -> None:
@@ -61,38 +61,38 @@ def test_slider_times_are_utc() -> None:
     assert (found.start, found.end) == (1_777_636_800.0, 1_777_640_400.0)
 
 
-def test_a_second_click_draws_nothing(desk: Desk) -> None:
-    planned(desk)
-    desk.release()
-    first = desk.published
+def test_a_second_click_draws_nothing(work: TraceWork) -> None:
+    planned(work)
+    work.release()
+    first = work.published
     assert first is not None
-    desk.release()
-    assert desk.published is first
-    desk.published = None  # the other thread of a double click, before it sees the first one's result
-    desk.release()
-    assert desk.published is None
-    assert desk.note == "The release is under way from your first click."
+    work.release()
+    assert work.published is first
+    work.published = None  # the other thread of a double click, before it sees the first one's result
+    work.release()
+    assert work.published is None
+    assert work.note == "The release is under way from your first click."
     assert [entry.kind for entry in open_ledger().entries()] == ["genesis", "trace"]
 
 
-def test_a_trip_that_was_released_is_refused_before_the_button(desk: Desk) -> None:
-    planned(desk).release()
-    desk.begin(desk.traces[0], TraceSettings(windows=(window(STOP),), every=60.0))
-    assert desk.job is not None
-    assert desk.job.wait(HANG)
-    desk.finish()
-    assert "were released before, as entry 1" in desk.note
+def test_a_trip_that_was_released_is_refused_before_the_button(work: TraceWork) -> None:
+    planned(work).release()
+    work.begin(work.traces[0], TraceSettings(windows=(window(STOP),), every=60.0))
+    assert work.job is not None
+    assert work.job.wait(HANG)
+    work.finish()
+    assert "were released before, as entry 1" in work.note
 
 
-def test_what_is_compared_and_played(desk: Desk) -> None:
-    planned(desk).release()
-    plan, published = desk.plan, desk.published
+def test_what_is_compared_and_played(work: TraceWork) -> None:
+    planned(work).release()
+    plan, published = work.plan, work.published
     assert plan is not None
     assert published is not None
     (row,) = comparison_rows(plan)
     assert row["Secret"] == "2026-05-01 12:25:00 to 12:34:00 UTC"
     assert list(row) == ["Secret", "Before", "This noise", "Uniform", "Concentrated"]
-    points = curve_points(desk.adversaries(0))
+    points = curve_points(work.adversaries(0))
     assert len(points) == 54
     middle = {str(p["noise"]): float(p["metres"]) for p in points if p["lengthscale"] == 120.0}
     assert middle["this noise"] > 2.0 * max(middle["uniform"], middle["concentrated"])
@@ -120,9 +120,9 @@ def at(hour: int, minute: int, second: int = 0) -> datetime:
     return datetime(2026, 5, 1, hour, minute, second)
 
 
-def test_clicked_records_mean_a_span(desk: Desk) -> None:
+def test_clicked_records_mean_a_span(work: TraceWork) -> None:
     """Records 50 to 69 are the stop, at 30 s each from noon; one click means the stay it belongs to."""
-    trace = desk.traces[0]
+    trace = work.traces[0]
     start, end = span_of_records(trace, [60])
     # Two records on either side are within 100 m of the stop: 40 m apart.
     assert at(12, 23, 30) <= start <= at(12, 25)
@@ -151,12 +151,12 @@ def test_a_trip_is_played_in_sixty_steps() -> None:
     assert next_record(1, 30) == 2
 
 
-def test_another_trip_of_the_file_has_its_own_secrets(desk: Desk) -> None:
-    desk.windows.append(window(STOP))
-    desk.turn_to(0)
-    assert len(desk.windows) == 1
-    desk.turn_to(1)
-    assert desk.windows == []
+def test_another_trip_of_the_file_has_its_own_secrets(work: TraceWork) -> None:
+    work.windows.append(window(STOP))
+    work.turn_to(0)
+    assert len(work.windows) == 1
+    work.turn_to(1)
+    assert work.windows == []
 
 
 def test_the_screen_from_file_to_release(open_app: Callable[..., AppTest], tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.facts import PublicFacts
-from dpgp_core.mechanisms.path_reading import PathReader
+from dpgp_core.mechanisms.paths.reading import PathReader
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling, PosteriorSamplingDesign
 from dpgp_core.mechanisms.reading import Reading, mixed
 from dpgp_core.mechanisms.registry import MECHANISMS

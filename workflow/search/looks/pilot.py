@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpgp_core.mechanisms.cell_sums import statistics_cost
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     NoisyCellStatistics,
@@ -20,6 +19,7 @@ from dpgp_core.mechanisms.noisy_cell_statistics import (
     release_statistics,
     statistic_noise_for,
 )
+from dpgp_core.mechanisms.sums.cell_sums import statistics_cost
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy, random_name
 from dpgp_core.priors.registry import Prior, make_prior
 from workflow.errors import WorkflowError

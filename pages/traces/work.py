@@ -21,7 +21,7 @@ KEY = "traces"
 
 
 @dataclass
-class Desk:
+class TraceWork:
     """Mutable state of one session's traces; forgotten with the session, and the upload with it.
 
     session   a token of its own, by which the ledger tells a second click from a second release
@@ -101,9 +101,9 @@ class Desk:
             )
 
 
-def current() -> Desk:
-    """The session's desk."""
+def current() -> TraceWork:
+    """The session's work."""
     if KEY not in st.session_state:
-        st.session_state[KEY] = Desk()
-    desk: Desk = st.session_state[KEY]
-    return desk
+        st.session_state[KEY] = TraceWork()
+    work: TraceWork = st.session_state[KEY]
+    return work

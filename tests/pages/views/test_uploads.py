@@ -1,4 +1,4 @@
-"""The desk: example files, private uploads, previews, the shelf, and the finished example."""
+"""Files of a session: example files, private uploads, previews, the shelf, and the finished example."""
 
 from __future__ import annotations
 

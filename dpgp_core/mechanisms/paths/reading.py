@@ -11,7 +11,7 @@ from dpgp_core.features.eigen import Eigenpairs
 from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
 from dpgp_core.mechanisms.facts import PublicFacts
-from dpgp_core.mechanisms.paths import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.reading import Reading, mixed
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.priors.registry import Prior
