@@ -25,6 +25,7 @@ from pages.shared.server.access_rules import VIEWER_ARGUMENT, Access, Locked
 from pages.shared.server.gate import Gate
 from pages.shared.server.headers import Headers, security_headers
 from pages.shared.server.idle import IdleSessions
+from pages.shared.server.memory import keep_little
 from pages.shared.server.packed import Packed
 from pages.shared.server.unsaid import Unsaid
 from pages.shared.server.uploads import sweep_uploads
@@ -64,6 +65,7 @@ def around(script: str) -> dict[str, Any]:
     and the watch that frees idle sessions. Raises `SystemExit` like `start`.
     """
     granted = _checked()
+    keep_little()
     try:
         basemaps.check_the_operators()
     except GeoError as error:

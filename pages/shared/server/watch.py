@@ -14,6 +14,7 @@ from streamlit.runtime.state import SessionState
 
 from pages.shared.server.gate import Application, Message, Receive, Scope, Send
 from pages.shared.server.idle import IdleSessions
+from pages.shared.server.memory import give_back
 
 GOING_AWAY = 1001
 
@@ -80,6 +81,7 @@ def forget(state: SessionState) -> None:
     state._new_widget_state.widget_metadata.clear()  # what buttons would call, and with what
     sys.modules["__main__"] = types.ModuleType("__main__")
     gc.collect()  # what refers to itself
+    give_back()
 
 
 class Watch:

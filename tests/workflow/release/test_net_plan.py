@@ -48,6 +48,12 @@ def test_the_unit_of_the_values_is_the_settings_or_else_the_datas(
         assert (" ppm" in text) is (unit == "ppm")
 
 
+def test_a_title_of_no_ones_own_has_the_whole_threshold(hamlet: Project, hamlet_tuned: Tuned) -> None:
+    asked = replace(hamlet, settings=hamlet.settings.with_changes(threshold=30.1234567))
+    facts = plan_release(asked, hamlet_tuned.choice, open_ledger()).charge.facts
+    assert facts["title"] == "NO2 above 30.1234567 ug/m3"
+
+
 def test_the_rehearsed_bundle_names_a_ledger_entry_of_the_form_of_the_real_one(
     hamlet: Project, hamlet_tuned: Tuned, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

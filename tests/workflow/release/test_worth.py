@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError
+
 import pytest
 
 from workflow.release.record import Expected
@@ -57,3 +59,8 @@ def test_a_poor_map_is_stopped_unless_it_was_accepted_and_then_says_so() -> None
     assert line.text.startswith("Expected to be a poor map: its expected agreement is 0.200, below 0.5")
     assert stop_or_state(expected(0.8), Yardsticks(0.3), accepted=False) == ()
     assert stop_or_state(expected(0.8), Yardsticks(0.3), accepted=True) == ()
+
+
+def test_what_public_maps_reach_is_not_changed_afterwards() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Yardsticks(0.5).one_colour = 0.9  # type: ignore[misc]

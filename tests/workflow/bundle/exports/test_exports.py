@@ -15,7 +15,7 @@ import geopandas
 import pandas as pd
 import pytest
 
-from geo import Domain
+from geo import Domain, domain_from_cells
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import BundleError
 from workflow.bundle.exports.base import Export, Exported
@@ -69,6 +69,13 @@ def test_google_earth_and_gdal_read_the_kml(bundle_folder: Path, release: Releas
     assert tree.find("{*}Document/{*}name").text == release.title  # type: ignore[union-attr]
     colours = [one.text for one in tree.iter("{http://www.opengis.net/kml/2.2}color")]
     assert "b0005ed5" in colours  # inside, #d55e00, written alpha, blue, green, red
+
+
+def test_a_map_of_one_hexagon_has_every_format() -> None:
+    one = domain_from_cells(["88195da497fffff"])
+    contents = bundle_contents(make_release(one))
+    for export in EXPORTS.values():
+        assert list(export.read(contents[export.file])["h3"]) == ["88195da497fffff"]
 
 
 def test_qgis_finds_a_style_for_every_layer(bundle_folder: Path) -> None:

@@ -9,7 +9,8 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -23,9 +24,10 @@ from workflow.bundle.files.archive import zip_bytes_to
 from workflow.bundle.page import drawn
 from workflow.bundle.page.boroughs import BoroughTable
 from workflow.bundle.page.drawn import Released, cube, drawing, thresholds
-from workflow.bundle.page.facts import belief_of, coordinates, place, three_facts
+from workflow.bundle.page.facts import answer, belief_of, coordinates, place, three_facts
 from workflow.bundle.page.html import belief_svg, map_html
 from workflow.bundle.page.largest import largest_regions, where
+from workflow.bundle.products.at_threshold import Products
 from workflow.bundle.published.offers import page_of
 from workflow.bundle.published.view import Viewer
 from workflow.bundle.reading.read import bundle_from_contents
@@ -335,3 +337,15 @@ def test_rehearsing_and_one_path_make_a_page_too(domain: Domain) -> None:
     assert data["graded"] is False
     assert "£442,413" in data["stops"]
     assert map_html(released(bundle), bundle.published).startswith(b"<!DOCTYPE html>")
+
+
+@pytest.mark.parametrize(
+    ("inside", "total", "share"),
+    [
+        (0, 200, "0 %"), (1, 200, "under 1 %"), (2, 200, "1 %"), (25, 200, "12 %"),
+        (198, 200, "99 %"), (199, 200, "over 99 %"), (200, 200, "100 %"),
+    ],
+)  # fmt: skip
+def test_a_share_is_called_all_or_none_only_where_it_is(inside: int, total: int, share: str) -> None:
+    map_of = cast(Products, SimpleNamespace(vote_set=np.arange(total) < inside))
+    assert answer(map_of) == f"This map answers: in {inside} of 200 hexagons ({share})."
