@@ -33,12 +33,14 @@ from workflow.search.proposal import (
     start_words,
 )
 from workflow.search.public_map import (
+    as_many,
     free_map_agreement,
     free_map_basis,
-    last_year,
+    has_reference,
+    public_and_private_parts,
     public_map,
+    records_each,
     reference_mean,
-    two_parts,
 )
 from workflow.search.task import Scene, Scored, SearchResult, SearchTask, model_of
 from workflow.search.unconstrained import unconstrained_design
@@ -164,16 +166,12 @@ def _tuned(
     task = replace(task, frontier=beside, walked=walked)
     result = search(task, report, executor)
     free_agreement = None
-    if _has_reference(project):
+    if has_reference(project):
         estimate = float(free_map_agreement(project, result.model))
         free_agreement = estimate if np.isfinite(estimate) else None  # two empty halves agree on nothing
     if project.pilot is not None:
         result = replace(result, chosen=beside_pilot(project, result.chosen, project.pilot))
     return concluded(project, result, free_agreement)
-
-
-def _has_reference(project: Project) -> bool:
-    return project.reference_kind in ("reference data", "public reference data")
 
 
 def concluded(
@@ -186,7 +184,7 @@ def concluded(
     yardsticks = Yardsticks(result.one_colour, free_agreement)
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
-    basis = free_map_basis(project) if _has_reference(project) else ""
+    basis = free_map_basis(project) if has_reference(project) else ""
     return Tuned(result, choice, free_agreement, left_out, basis, starts)
 
 
@@ -199,8 +197,9 @@ def search_task(
 ) -> SearchTask:
     """What the search of a project is asked: scenes on its reference data, public facts, the budget.
 
-    With a public prior mean the baseline's design comes from all reference data; then one part of them, of
-    earlier years where they span several, plays the public map and the other the private data.
+    The baseline's design comes from all reference data. Where they are more records than the private ones, as
+    many of them play these (`as_many`). With a public prior mean one part of the reference data, of earlier
+    years where they span several, plays the public map and the other the private data.
 
     Parameters
     ----------
@@ -210,29 +209,34 @@ def search_task(
         The project's public facts with the work that earlier searches did on them; None makes them anew.
     """
     settings, facts = project.settings, facts or public_facts(project)
-    plain = _scene(project, facts, project.reference, project.response)
-    scales = _focused(project) if settings.focus == "threshold" else _narrower(project)
-    others = tuple(_scene(project, facts, project.reference, scale) for scale in scales)
+    whole = _scene(project, facts, project.reference, project.response)
     task = SearchTask(
-        scenes=(plain, *others),
-        baseline_scene=plain,
+        scenes=(whole,),
+        baseline_scene=whole,
         facts=facts,
         budget=Budget(left_for_release(settings.epsilon, project.pilot), project.delta, settings.bound),
         ask=ask_of(project),
         mechanisms=settings.mechanisms,
         objective=settings.objective,
+        unconstrained=unconstrained,
     )
-    if not settings.prior_mean:
-        return replace(task, unconstrained=unconstrained)
-    tell = report or (lambda fraction, text: None)
-    free = unconstrained or unconstrained_design(task, executor or SerialExecutor(), tell)
-    first, second = two_parts(project.reference)
+    played = as_many(project, project.reference)
+    if settings.prior_mean or played is not project.reference:
+        tell = report or (lambda fraction, text: None)
+        free = unconstrained or unconstrained_design(task, executor or SerialExecutor(), tell)
+        task = replace(task, unconstrained=free)
+    if task.unconstrained is None or not settings.prior_mean:
+        thinned = played is not project.reference
+        plain = _scene(project, facts, played, project.response) if thinned else whole
+        scales = _focused(project) if settings.focus == "threshold" else _narrower(project)
+        others = tuple(_scene(project, facts, played, scale) for scale in scales)
+        return replace(task, scenes=(plain, *others), baseline_scene=plain)
+    first, second = public_and_private_parts(project)
     return replace(
         task,
         public_mean=True,
-        scenes=_residual_scenes(project, facts, first, second, model_of(free)),
+        scenes=_residual_scenes(project, facts, first, second, model_of(task.unconstrained)),
         baseline_scene=_scene(project, facts, second, project.response),
-        unconstrained=free,
     )
 
 
@@ -313,13 +317,14 @@ def _residual_scenes(
     for factor in factors[: 2 if settings.quick else None]:
         scale = replace(project.response, clip=round(factor * base, 4))
         offset = reference_mean(project, first, free, scale)
-        weight = 1 if settings.unit == "cell" or last_year(project.reference) is not None else 2
-        scenes.append(_scene(project, facts, second, scale, offset, weight))
+        scenes.append(_scene(project, facts, second, scale, offset, records_each(project)))
     return tuple(scenes)
 
 
 def _detail(project: Project, result: SearchResult) -> str:
     text = f"{result.evaluated:,} designs scored, objective {result.objective}"
+    if as_many(project, project.reference) is not project.reference:
+        text += ", on as many reference records as there are private ones"
     if project.pilot is None:
         return text
     return (
