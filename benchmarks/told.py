@@ -28,7 +28,7 @@ from workflow.search.choice import Choice, tuning_of
 from workflow.search.optimise import search
 from workflow.search.tuning import search_task
 
-SEED, PRIVATE, DRAWN, RELEASES = 1, (1_000, 3_000), 3, 10
+SEED, PRIVATE, DRAWN, RELEASES = 1, (1_000, 3_000), 8, 40
 PLAYED = (("all of them", math.inf), ("as many", public_map.MORE))
 
 
