@@ -44,7 +44,8 @@ def main() -> None:
     except WorkflowError as error:
         print(error)
         return
-    print(f"{whole.reference.index.size:,} flats sold in 2017 are the reference; epsilon 1, seed {SEED}.")
+    print(f"{whole.reference.index.size:,} flats sold in 2017 are the reference; epsilon 1.")
+    print(f"Seed {SEED} draws the private ones.")
     print("private  reference  search told  reached  free map told  reached")
     for n in PRIVATE:
         for name, more in PLAYED:
