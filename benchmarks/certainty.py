@@ -84,7 +84,7 @@ def boroughs(lattice: Lattice) -> np.ndarray:
     centres = lattice.domain_centres
     angle = np.arctan2(centres[:, 1], centres[:, 0])
     sector = np.floor((angle + np.pi) / (np.pi / 3.0)).astype(int).clip(0, 5)
-    return np.eye(6)[sector].T
+    return np.asarray(np.eye(6)[sector].T)
 
 
 def releases(
@@ -140,7 +140,9 @@ def main() -> None:
     print(
         f"{asked.worlds} worlds of {lattice.size} hexagons, {facts.n:,} records whose places are not known,"
     )
-    print(f"delta {DELTA:g}; thresholds {', '.join(map(str, LEVELS))} in response units, intervals at each.")
+    print(
+        f"delta {DELTA:g}; thresholds {', '.join(map(str, LEVELS))} in response units, for intervals in turn."
+    )
     print(f"Seed {asked.seed} draws the worlds, seed {asked.seed + 1} the releases.")
     for case in CASES:
         stated, true, held, wide = [], [], [], []

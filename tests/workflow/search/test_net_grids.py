@@ -12,6 +12,7 @@ from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
 from workflow.project.load import Project
 from workflow.search.exploration.sweep import _values
+from workflow.search.problem import public_map
 from workflow.search.problem.facts import public_facts
 
 PATHS = Parameter("paths", "paths", "count")
@@ -50,7 +51,7 @@ def test_a_point_of_half_the_reference_data_counts_twice(
     """A cell counts once, and so does a point where the last year stands for the whole."""
     seen: list[int] = []
     monkeypatch.setattr(tuning_module, "_scene", lambda *given: seen.append(given[5]))
-    monkeypatch.setattr(tuning_module, "last_year", lambda reference: year)
+    monkeypatch.setattr(public_map, "last_year", lambda reference: year)
     project = replace(hamlet, settings=hamlet.settings.with_changes(unit=unit, quick=True, clip=None))
     placed = hamlet.private.placed
     free = PosteriorSamplingDesign("car", 2000.0, 2.0, 1.0)

@@ -36,12 +36,14 @@ from workflow.search.optimisation.optimise import search
 from workflow.search.optimisation.unconstrained import unconstrained_design
 from workflow.search.problem.facts import ask_of, public_facts
 from workflow.search.problem.public_map import (
+    as_many,
     free_map_agreement,
     free_map_basis,
-    last_year,
+    has_reference,
+    public_and_private_parts,
     public_map,
+    records_each,
     reference_mean,
-    two_parts,
 )
 from workflow.search.problem.task import Scene, Scored, SearchResult, SearchTask, model_of
 from workflow.search.problem.worlds import make_scene
@@ -166,16 +168,12 @@ def _tuned(
     task = replace(task, frontier=beside, walked=walked)
     result = search(task, report, executor)
     free_agreement = None
-    if _has_reference(project):
+    if has_reference(project):
         estimate = float(free_map_agreement(project, result.model))
         free_agreement = estimate if np.isfinite(estimate) else None  # two empty halves agree on nothing
     if project.pilot is not None:
         result = replace(result, chosen=beside_pilot(project, result.chosen, project.pilot))
     return concluded(project, result, free_agreement)
-
-
-def _has_reference(project: Project) -> bool:
-    return project.reference_kind in ("reference data", "public reference data")
 
 
 def concluded(
@@ -188,7 +186,7 @@ def concluded(
     yardsticks = Yardsticks(result.one_colour, free_agreement)
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
-    basis = free_map_basis(project) if _has_reference(project) else ""
+    basis = free_map_basis(project) if has_reference(project) else ""
     return Tuned(result, choice, free_agreement, left_out, basis, starts)
 
 
@@ -201,8 +199,9 @@ def search_task(
 ) -> SearchTask:
     """What the search of a project is asked: scenes on its reference data, public facts, the budget.
 
-    With a public prior mean the baseline's design comes from all reference data; then one part of them, of
-    earlier years where they span several, plays the public map and the other the private data.
+    The baseline's design comes from all reference data. Where they are more records than the private ones, as
+    many of them play these (`as_many`). With a public prior mean one part of the reference data, of earlier
+    years where they span several, plays the public map and the other the private data.
 
     Parameters
     ----------
@@ -212,8 +211,9 @@ def search_task(
         The project's public facts with the work that earlier searches did on them; None makes them anew.
     """
     settings, facts = project.settings, facts or public_facts(project)
-    scales = _focused(project) if settings.focus == "threshold" else _narrower(project)
-    scenes = _scenes(project, facts, (project.response, *scales))
+    narrower = _focused(project) if settings.focus == "threshold" else _narrower(project)
+    scales = (project.response, *narrower)
+    scenes = _scenes(project, facts, project.reference, scales)
     task = SearchTask(
         scenes=scenes,
         baseline_scene=scenes[0],
@@ -222,25 +222,32 @@ def search_task(
         ask=ask_of(project),
         mechanisms=settings.mechanisms,
         objective=settings.objective,
+        unconstrained=unconstrained,
     )
-    if not settings.prior_mean:
-        return replace(task, unconstrained=unconstrained)
+    played = as_many(project, project.reference)
+    if played is project.reference and not settings.prior_mean:
+        return task
     tell = report or (lambda fraction, text: None)
     free = unconstrained or unconstrained_design(task, executor or SerialExecutor(), tell)
-    first, second = two_parts(project.reference)
+    if not settings.prior_mean:
+        scenes = _scenes(project, facts, played, scales)
+        return replace(task, unconstrained=free, scenes=scenes, baseline_scene=scenes[0])
+    first, second = public_and_private_parts(project)
     return replace(
         task,
         public_mean=True,
+        unconstrained=free,
         scenes=_residual_scenes(project, facts, first, second, model_of(free)),
         baseline_scene=_scene(project, facts, second, project.response),
-        unconstrained=free,
     )
 
 
-def _scenes(project: Project, facts: PublicFacts, scales: Sequence[ResponseScale]) -> tuple[Scene, ...]:
+def _scenes(
+    project: Project, facts: PublicFacts, placed: PlacedObservations, scales: Sequence[ResponseScale]
+) -> tuple[Scene, ...]:
     """One scene for each response scale, all on the same reference data or simulated fields."""
     if not project.simulated:
-        return tuple(_scene(project, facts, project.reference, scale) for scale in scales)
+        return tuple(_scene(project, facts, placed, scale) for scale in scales)
     settings = project.settings
     known = project.private.placed.index if settings.places_public else None
     model = None if project.pilot is None else project.pilot.model
@@ -316,13 +323,14 @@ def _residual_scenes(
     for factor in factors[: 2 if settings.quick else None]:
         scale = replace(project.response, clip=round(factor * base, 4))
         offset = reference_mean(project, first, free, scale)
-        weight = 1 if settings.unit == "cell" or last_year(project.reference) is not None else 2
-        scenes.append(_scene(project, facts, second, scale, offset, weight))
+        scenes.append(_scene(project, facts, second, scale, offset, records_each(project)))
     return tuple(scenes)
 
 
 def _detail(project: Project, result: SearchResult) -> str:
     text = f"{result.evaluated:,} designs scored, objective {result.objective}"
+    if as_many(project, project.reference) is not project.reference:
+        text += ", on as many reference records as there are private ones"
     if project.pilot is None:
         return text
     return (

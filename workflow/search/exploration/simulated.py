@@ -13,7 +13,7 @@ from dpgp_core.mechanisms.released import draw_release
 from dpgp_core.noise.entropy import SimulationEntropy
 from workflow.project.load import Project
 from workflow.search.problem.facts import public_facts
-from workflow.search.problem.public_map import answered, reference_mean, two_parts
+from workflow.search.problem.public_map import answered, as_many, public_and_private_parts, reference_mean
 from workflow.search.problem.task import Scored, SearchResult
 from workflow.search.problem.worlds import make_scene
 
@@ -44,10 +44,12 @@ def simulated_release(project: Project, result: SearchResult, scored: Scored) ->
     data, so that no observation is counted twice.
     """
     project = answered(project, result)
-    settings, design, placed, offset = project.settings, scored.design, project.reference, None
+    settings, design, offset = project.settings, scored.design, None
     if settings.prior_mean:
-        first, placed = two_parts(project.reference)
+        first, placed = public_and_private_parts(project)
         offset = reference_mean(project, first, result.model, scored.response)
+    else:
+        placed = as_many(project, project.reference)
     facts = public_facts(project)
     world = make_scene(
         facts, project.domain.cells, placed, scored.response, unit=settings.unit,

@@ -15,13 +15,16 @@ from dpgp_core.priors.registry import make_prior
 from workflow.errors import WorkflowError
 from workflow.project.baseline import FieldModel
 from workflow.project.load import Project
-from workflow.project.records import PlacedObservations, bin_records
+from workflow.project.records import PlacedObservations, bin_records, public_n
 from workflow.project.response import ResponseScale
+from workflow.search.problem.facts import private_n
 from workflow.search.problem.task import SearchResult
 
 Floats = NDArray[np.float64]
 HALVING_SEED = 271828  # splits reference data only
+THINNING_SEED = 161803  # draws among reference data only
 LEAST_YEAR = 0.1
+MORE = 1.25  # times as many reference records as private ones are no more than these
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,41 @@ def two_parts(placed: PlacedObservations) -> tuple[PlacedObservations, PlacedObs
     return placed.part(first), placed.part(~first)
 
 
+def has_reference(project: Project) -> bool:
+    """Whether real reference data stand in for the private ones, and neither simulated ones nor a pilot's."""
+    return project.reference_kind in ("reference data", "public reference data")
+
+
+def records_each(project: Project) -> int:
+    """How many private records each one of the reference's private part stands for: two if it is a half."""
+    return 1 if project.settings.unit == "cell" or last_year(project.reference) is not None else 2
+
+
+def public_and_private_parts(project: Project) -> tuple[PlacedObservations, PlacedObservations]:
+    """`two_parts` of the reference data, the second no larger than the private data are."""
+    public, private = two_parts(project.reference)
+    return public, as_many(project, private, records_each(project))
+
+
+def as_many(project: Project, placed: PlacedObservations, each: int = 1) -> PlacedObservations:
+    """Reference observations that play the private ones: as many of them, at random, where they are more.
+
+    More records make every map better, with and without privacy noise, so what is expected would be too good.
+    The number of private records is used where it is public.
+
+    Parameters
+    ----------
+    each
+        How many private records each of them stands for.
+    """
+    unit, most = project.settings.unit, private_n(project) // each
+    many = public_n(placed, unit)
+    if not has_reference(project) or many <= MORE * most:
+        return placed
+    kept = SimulationEntropy(THINNING_SEED).uniform(many).argsort() < most
+    return placed.part(np.isin(placed.index, np.unique(placed.index)[kept]) if unit == "cell" else kept)
+
+
 def reference_mean(
     project: Project, placed: PlacedObservations, model: FieldModel, scale: ResponseScale
 ) -> Floats:
@@ -101,8 +139,9 @@ def free_map_basis(project: Project) -> str:
 def free_map_agreement(project: Project, model: FieldModel) -> float:
     """IoU of the maps of the reference data's two parts: what the free map is expected to reach."""
     direction = project.settings.direction
+    public, private = two_parts(project.reference)
     sets = [
-        excursion(reference_mean(project, half, model, project.response), project.level, direction)
-        for half in two_parts(project.reference)
+        excursion(reference_mean(project, part, model, project.response), project.level, direction)
+        for part in (public, as_many(project, private))
     ]
     return iou(sets[0], sets[1])
