@@ -42,7 +42,7 @@ class Parents:
     edge: dict[int, shapely.MultiPolygon]
 
 
-@lru_cache(maxsize=4)  # of public areas alone
+@lru_cache(maxsize=2)  # of public areas alone
 def parents_of(cells: tuple[str, ...]) -> Parents:
     """Find the next coarser cells.
 

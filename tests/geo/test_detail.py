@@ -135,6 +135,9 @@ def test_few_cells_are_never_drawn_in_another_way() -> None:
     scene = linked.linked_scene(few, [linked.Pane("r", shown)], mode="single", alt="x")
     assert scene.keys() == {"scene", "cells"}
     assert "far" not in scene["scene"]["panes"][0]
+    enough = domain_from_cells(MANY.cells[: detail.FEWEST])
+    shown = painting.paint_set(enough.centres[:, 0] > 0, inside="in", outside="out", title="t")
+    assert detail.zoomed_out(enough, [shown])[0] == [{"kind": "regions"}]
 
 
 def test_many_cells_travel_with_their_regions_and_the_means_of_what_was_given() -> None:
