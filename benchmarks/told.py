@@ -18,15 +18,15 @@ import numpy as np
 from benchmarks.london import real_files_parser
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.noise.entropy import SimulationEntropy
-from studies.london import released_sets
+from studies.london.study import released_sets
 from studies.london.task import load_task, real_settings
 from workflow.errors import WorkflowError
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.load import Project
-from workflow.search import public_map
 from workflow.search.decision.choice import Choice, tuning_of
 from workflow.search.decision.tuning import search_task
 from workflow.search.optimisation.optimise import search
+from workflow.search.problem import public_map
 
 SEED, PRIVATE, DRAWN, RELEASES = 1, (1_000, 3_000), 8, 40
 PLAYED = (("all of them", math.inf), ("as many", public_map.MORE))

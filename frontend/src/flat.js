@@ -5,13 +5,13 @@ import { opacityOf } from "./scene.js";
 const css = (colour) => (typeof colour === "string" ? colour : `rgb(${colour.slice(0, 3).join(",")})`);
 
 /** Draw all panes into a 2-D `canvas` of `width` by `height` pixels. */
-export function drawFlat(canvas, { scene, shape, columns, drawn, shown, boxes, camera, width, height, beneath }) {
+export function drawFlat(canvas, { scene, shape, far, zoomedOut, columns, drawn, shown, boxes, camera, width, height, beneath }) {
   const fine = globalThis.devicePixelRatio || 1;
   Object.assign(canvas, { width: Math.round(width * fine), height: Math.round(height * fine) });
   const pen = canvas.getContext("2d");
   pen.scale(fine, fine);
-  shown.forEach((pane, number) => {
-    const box = boxes[number];
+  shown.forEach((pane, place) => {
+    const box = boxes[place];
     const own = paneCamera(scene.mode, camera, box, width);
     const at = ([longitude, latitude]) => projected(own, box.width, box.height, longitude, latitude);
     pen.save();
@@ -35,11 +35,13 @@ export function drawFlat(canvas, { scene, shape, columns, drawn, shown, boxes, c
       pen.drawImage(image, left, top, right - left, bottom - top);
     }
     pen.globalAlpha = opacityOf(scene);
-    if (pane.classes) cells(pen, pane, columns[`class${scene.panes.indexOf(pane)}`], shape, at);
+    const number = scene.panes.indexOf(pane);
+    if (zoomedOut && far[number]) regions(pen, pane, far[number], at);
+    else if (pane.classes) cells(pen, pane, columns[`class${number}`], shape(), at);
     pen.globalAlpha = 1;
-    for (const place of pane.points?.places ?? []) {
+    for (const spot of pane.points?.places ?? []) {
       pen.fillStyle = css(pane.points.colour);
-      pen.fillRect(...at(place).map((value) => value - 1.5), 3, 3);
+      pen.fillRect(...at(spot).map((value) => value - 1.5), 3, 3);
     }
     for (const { lines, points, colour, width: wide, dot } of drawn.own) {
       lines.forEach((line) => stroke(line, scene.halo, wide + 1.9));
@@ -68,6 +70,20 @@ function cells(pen, pane, classes, shape, at) {
     pen.fill();
     pen.stroke(); // closes the hair-lines that antialiasing leaves between cells
     if (entry.mark) mark(pen, entry, corners);
+  }
+}
+
+function regions(pen, pane, { polygons, classOf }, at) {
+  for (const polygon of polygons) {
+    const { colour } = pane.classes[classOf(polygon)];
+    pen.beginPath();
+    [0, ...polygon.holeIndices].forEach((start, ring, starts) => {
+      const end = starts[ring + 1] ?? polygon.positions.length;
+      for (let k = start; k < end; k += 2) pen[k === start ? "moveTo" : "lineTo"](...at([polygon.positions[k], polygon.positions[k + 1]]));
+    });
+    Object.assign(pen, { fillStyle: css(colour), strokeStyle: css(colour), lineWidth: 0.7 });
+    pen.fill("evenodd");
+    pen.stroke();
   }
 }
 

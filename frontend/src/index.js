@@ -1,17 +1,20 @@
 // One map of one or two panes under one camera. Camera, divider and hover live here, so that a new scene from
 // Python recolours the map and leaves the view as it is.
 import { Deck, MapView } from "@deck.gl/core";
+import { cellToParent, getResolution, latLngToCell } from "h3-js";
 import { surroundings } from "./around.js";
 import { basemapPictures } from "./basemap.js";
 import { fitted, paneCamera, panes, pixelsOf, projected, sharedCamera, shifted } from "./cameras.js";
+import { away, position, saidOf } from "./far.js";
 import { drawFlat } from "./flat.js";
 import { meant, placed } from "./labels.js";
 import { NOTHING, added, advice, begun, closed, shortened } from "./outline.js";
 import { explain, measure, overlay, place, tell, widthOf, write } from "./overlay.js";
-import { WHOLE, belongs, bounds, geometry, layers } from "./scene.js";
+import { belongs, bounds, geometry, layers, named, ringOf } from "./scene.js";
 import { streets } from "./streets.js";
 
 const NEAR = 22; // pixels from cell to cell from which on each has an outline
+const FAR = 3; // pixels from cell to cell below which a map of very many shows regions or means
 const OUT = 2; // zoom steps out of the whole area: beyond, nothing around it is known
 const HEAD = 34; // pixels above the area that are left to a title
 
@@ -25,7 +28,7 @@ class LinkedMap {
     this.camera = null;
     this.divider = 0.5;
     this.front = 0;
-    this.hovered = -1;
+    this.hovered = "";
     this.outline = NOTHING;
     this.parts = overlay(this.root, {
       zoom: (step) => this.look({ ...this.camera, zoom: this.camera.zoom + step }),
@@ -45,23 +48,20 @@ class LinkedMap {
     this.watcher.observe(this.root);
   }
 
-  /** Take a scene. `columns` holds typed arrays of one entry per cell: cell, and class and note of each pane. */
-  show(scene, columns) {
+  /** Take a scene and its tables, typed arrays by name: `cells` with one entry per cell: cell, and class and note of each pane. */
+  show(scene, tables) {
+    const columns = tables.cells;
     if (this.area !== scene.area) {
-      const shape = geometry(columns.cell);
-      shape.polygons = {
-        length: shape.count,
-        startIndices: shape.starts,
-        attributes: { getPolygon: { value: shape.corners, size: 2 } },
-      };
-      shape.edges = { ...shape.polygons, attributes: { getPath: { value: shape.corners, size: 2 } } };
       const drawn = surroundings(scene.around);
-      Object.assign(this, { area: scene.area, shape, drawn, box: scene.box ?? bounds(shape), camera: null, hovered: -1, found: null });
+      Object.assign(this, { area: scene.area, made: null, coarse: {}, drawn, camera: null, hovered: "", found: null, zoomedOut: null });
       this.parts.finder.known.replaceChildren(
         ...[...new Set(drawn.places.map(({ name }) => name))].sort().map((name) => new Option(name)),
       );
     }
+    this.far = away(scene, tables, this.coarse);
+    Object.assign(this, { tables });
     Object.assign(this, { scene, columns });
+    if (!this.camera) this.box = scene.box ?? bounds(this.far.find(Boolean)?.polygons ?? [{ positions: this.shape.corners }]);
     this.parts.source.textContent = [scene.streets?.source, scene.basemap?.source, scene.around.source].filter(Boolean).join(" ");
     explain(this.parts, scene.key);
     this.parts.draw.hidden = !scene.drawing || Boolean(this.flat);
@@ -72,6 +72,12 @@ class LinkedMap {
     this.root.setAttribute("role", "group");
     this.root.setAttribute("aria-label", scene.alt);
     this.arrange();
+  }
+
+  /** Corners of all cells: made when cells are drawn for the first time. */
+  get shape() {
+    this.made ??= geometry(this.columns.cell);
+    return this.made;
   }
 
   /** The panes that stand on the screen: under a toggle only one of them. */
@@ -122,10 +128,11 @@ class LinkedMap {
     const { mode } = this.scene;
     const shown = this.shown();
     measure(this.parts, this.camera);
+    this.turn(this.far.some(Boolean) && pixelsOf(this.camera, this.scene.spacing) < FAR);
     this.label(shown);
     this.root.dataset.view = JSON.stringify(this.camera);
     if (this.flat) {
-      drawFlat(this.flat, { ...this, shown, beneath: this.beneath() });
+      drawFlat(this.flat, { ...this, shape: () => this.shape, shown, beneath: this.beneath() });
       return;
     }
     const near = pixelsOf(this.camera, this.scene.spacing) >= NEAR;
@@ -137,14 +144,26 @@ class LinkedMap {
     const props = {
       views,
       viewState,
-      layers: layers(this.scene, this.shape, this.columns, {
-        around: this.drawn, hovered: this.hovered, near, beneath: this.beneath(),
+      layers: layers(this.scene, this.columns, {
+        shape: () => this.shape, seen: Boolean(this.made), far: this.far, zoomedOut: this.zoomedOut,
+        around: this.drawn, hovered: this.hovered && ringOf(this.hovered), near, beneath: this.beneath(),
         outline: this.outline.on ? this.outline : null,
       }), // prettier-ignore
       layerFilter: ({ layer, viewport }) => belongs(layer.id, viewport.id),
     };
     if (this.deck) this.deck.setProps(props);
     else this.deck = this.start(props);
+  }
+
+  /** Show what a map of very many cells shows zoomed out, or its cells, and say which. */
+  turn(zoomedOut) {
+    this.parts.detail.textContent = zoomedOut ? saidOf(this.far) : "";
+    this.root.dataset.detail = zoomedOut ? [...new Set(this.far.map((one) => one?.kind ?? "cells"))].join(" ") : "cells";
+    if (this.zoomedOut !== zoomedOut) {
+      this.hovered = "";
+      this.parts.tooltip.hidden = true;
+    }
+    this.zoomedOut = zoomedOut;
   }
 
   /** Take another state of the outline that is being drawn, show it and say what comes next. */
@@ -239,6 +258,7 @@ class LinkedMap {
       const project = (longitude, latitude) => projected(this.camera, box.width, box.height, longitude, latitude);
       const taken = [
         { left: 0, top: box.height - 34, right: 150, bottom: box.height },
+        ...(this.zoomedOut ? [{ left: 0, top: box.height - 60, right: 320, bottom: box.height - 34 }] : []),
         { left: box.width - 370, top: box.height - 18, right: box.width, bottom: box.height },
       ];
       const title = this.scene.mode === "swipe" || shown[number].title;
@@ -264,7 +284,7 @@ class LinkedMap {
         this.look(sharedCamera(this.scene.mode, viewState, this.boxes[number], this.width));
       },
       getCursor: ({ isDragging }) => (isDragging ? "grabbing" : this.outline.on ? "crosshair" : "grab"),
-      onHover: ({ index, x, y, layer }) => this.hover(layer ? index : -1, x, y),
+      onHover: (seen) => this.hover(seen),
       onLoad: () => this.name(),
       onAfterRender: () => (this.root.dataset.drawn = "true"),
       onError: (error) => this.fail(error),
@@ -278,19 +298,29 @@ class LinkedMap {
     canvas?.setAttribute("aria-label", "Map: arrow keys move it, plus and minus zoom");
   }
 
-  hover(index, x, y) {
-    tell(this.parts, index < 0 || this.outline.on ? [] : this.words(index), x, y, this.width);
-    if (index === this.hovered) return;
-    this.hovered = index;
+  hover({ x, y, coordinate, viewport }) {
+    const { lines, name } = (x >= 0 && !this.outline.on && this.under(coordinate, viewport)) || { lines: [], name: "" };
+    tell(this.parts, lines, x, y, this.width);
+    if (name === this.hovered) return;
+    this.hovered = name;
     this.draw();
   }
 
-  words(index) {
+  /** What each pane says at a place, and the name of the hexagon there: of means the coarser one. */
+  under(coordinate, viewport) {
+    const { cell } = this.columns;
+    if (!coordinate || !cell.length || !this.scene.panes.find(({ id }) => id === viewport.id)?.classes) return null;
+    const own = latLngToCell(coordinate[1], coordinate[0], getResolution(named(cell[0])));
+    const index = position(cell, own);
+    if (index < 0) return null;
+    const [means, parents] = [this.scene.panes.map((_, number) => this.zoomedOut && this.far[number]?.kind === "means"), this.tables.parents];
+    const above = means.includes(true) ? cellToParent(own, getResolution(own) - 1) : "";
     const said = this.scene.panes.flatMap((pane, number) => {
-      const codes = this.columns[`note${number}`];
-      return codes ? [pane.notes[codes[index]]] : [];
+      if (means[number]) return [pane.far.notes[parents[`note${number}`][position(parents.cell, above)]]];
+      return pane.notes ? [pane.notes[this.columns[`note${number}`][index]]] : [];
     });
-    return [...new Set(said), `H3 cell ${this.shape.names[index]}`];
+    const name = above || own;
+    return { lines: [...new Set(said), `H3 cell ${name}`], name };
   }
 
   fail(error) {
@@ -332,7 +362,8 @@ export default function render({ data, parentElement, setTriggerValue }) {
     instances.set(parentElement, map);
   }
   map.send = (corners) => setTriggerValue("drawn", corners);
-  map.show(data.scene, columnsOf(data.cells));
+  const { scene, ...tables } = data;
+  map.show(scene, Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, columnsOf(table)])));
   return () => {
     const host = parentElement.host ?? parentElement;
     setTimeout(() => {

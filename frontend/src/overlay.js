@@ -59,13 +59,14 @@ export function overlay(root, act) {
   tools.append(flip, closer, wider, home, find, draw, full);
   const finder = searchField(find, act);
   const scale = element("div", "scale", { "aria-hidden": "true" });
+  const detail = element("div", "detail");
   const north = element("div", "north", { "aria-hidden": "true" });
   north.textContent = "N";
   const source = element("div", "source");
   const key = element("ul", "key");
   const tooltip = element("div", "tooltip", { role: "status" });
   tooltip.hidden = true;
-  root.append(ground, names, titles, divider, scale, north, source, key, finder.form, tools, tooltip);
+  root.append(ground, names, titles, divider, scale, detail, north, source, key, finder.form, tools, tooltip);
 
   flip.onclick = () => act.flip();
   closer.onclick = () => act.zoom(1);
@@ -90,7 +91,7 @@ export function overlay(root, act) {
     event.preventDefault();
     act.divide(Number(divider.getAttribute("aria-valuenow")) / 100 + step);
   };
-  return { ground, names, titles, divider, flip, scale, source, key, tools, finder, tooltip, draw };
+  return { ground, names, titles, divider, flip, scale, detail, source, key, tools, finder, tooltip, draw };
 }
 
 /** The field that asks for a place: closed until its button is pressed, and after Escape. */

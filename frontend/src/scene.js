@@ -2,47 +2,50 @@
 import { layersAround, ownLayers } from "./around.js";
 import { outlineLayers } from "./outline.js";
 import { BitmapLayer, PathLayer, ScatterplotLayer, SolidPolygonLayer } from "@deck.gl/layers";
-import { cellToBoundary, splitLongToH3Index } from "h3-js";
+import { cellToBoundary, cellToLatLng, splitLongToH3Index } from "h3-js";
 
 export const WHOLE = "whole"; // the prefix of layers that every pane shows
+
+/** The name of a cell given as a 64-bit number. */
+export function named(number) {
+  const cell = BigInt(number);
+  return splitLongToH3Index(Number(cell & 0xffffffffn), Number(cell >> 32n));
+}
 
 /** Corners of cells given as 64-bit numbers: one flat array, and where each cell starts in it. */
 export function geometry(cells) {
   const starts = new Uint32Array(cells.length + 1);
-  const names = new Array(cells.length);
   const flat = [];
   for (let index = 0; index < cells.length; index += 1) {
-    const cell = BigInt(cells[index]);
-    names[index] = splitLongToH3Index(Number(cell & 0xffffffffn), Number(cell >> 32n));
     starts[index] = flat.length / 2;
-    const ring = cellToBoundary(names[index], true); // closed, longitude first
-    const first = ring[0][0];
-    for (const [longitude, latitude] of ring) {
-      // A cell across the antimeridian is drawn in one piece, beyond 180 degrees.
-      flat.push(longitude - 360 * Math.round((longitude - first) / 360), latitude);
-    }
+    for (const corner of ringOf(named(cells[index]))) flat.push(...corner);
   }
   starts[cells.length] = flat.length / 2;
-  return { names, starts, corners: new Float64Array(flat), count: cells.length };
+  const corners = new Float64Array(flat);
+  const polygons = { length: cells.length, startIndices: starts, attributes: { getPolygon: { value: corners, size: 2 } } };
+  const edges = { ...polygons, attributes: { getPath: { value: corners, size: 2 } } };
+  return { starts, corners, count: cells.length, polygons, edges };
 }
 
-/** Ring of one cell as [[longitude, latitude], ...]. */
-export function ring({ starts, corners }, index) {
-  const points = [];
-  for (let at = starts[index]; at < starts[index + 1]; at += 1) points.push([corners[2 * at], corners[2 * at + 1]]);
-  return points;
+/** The closed ring of a cell, longitude first: one across the antimeridian in one piece, beyond 180 degrees. */
+export function ringOf(name) {
+  const ring = cellToBoundary(name, true);
+  const first = ring[0][0];
+  return ring.map(([longitude, latitude]) => [longitude - 360 * Math.round((longitude - first) / 360), latitude]);
 }
 
-/** [west, south, east, north] of all cells, degrees; east may exceed 180. */
-export function bounds({ corners }) {
-  const first = corners[0];
+/** [west, south, east, north] of polygons, degrees; east may exceed 180. */
+export function bounds(polygons) {
+  const first = polygons[0].positions[0];
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
-  for (let at = 0; at < corners.length; at += 2) {
-    const longitude = corners[at] - 360 * Math.round((corners[at] - first) / 360);
-    west = Math.min(west, longitude);
-    east = Math.max(east, longitude);
-    south = Math.min(south, corners[at + 1]);
-    north = Math.max(north, corners[at + 1]);
+  for (const { positions } of polygons) {
+    for (let at = 0; at < positions.length; at += 2) {
+      const longitude = positions[at] - 360 * Math.round((positions[at] - first) / 360);
+      west = Math.min(west, longitude);
+      east = Math.max(east, longitude);
+      south = Math.min(south, positions[at + 1]);
+      north = Math.max(north, positions[at + 1]);
+    }
   }
   return [west, south, east, north];
 }
@@ -54,24 +57,33 @@ export function belongs(layerId, paneId) {
 }
 
 /**
- * All layers of a scene. `around` is unpacked, `hovered` the position of a cell or -1, `near` whether cells are
- * large enough on the screen for each to have its outline, `beneath` the pictures over the land and under the cells, `outline`
- * the corners of an area that is being drawn.
+ * All layers of a scene. `cells` are the numbers of all cells, `shape` a function that gives their corners: called only
+ * where cells are drawn, or were before (`seen`). `around` is unpacked, `hovered` the ring of a cell or nothing, `near` whether
+ * cells are large enough on the screen for each to have its outline, `far` for each pane what it shows zoomed out,
+ * `zoomedOut` whether that is now, `beneath` the pictures over the land and under the cells, `outline` the corners of an
+ * area that is being drawn.
  */
-export function layers(scene, shape, columns, { around, hovered, near, beneath, outline }) {
-  const polygons = shape.polygons;
+export function layers(scene, columns, { shape, seen, around, hovered, near, far, zoomedOut, beneath, outline }) {
   const drawn = [...layersAround(WHOLE, around, { ...scene.around, ground: rgb(scene.ground) })];
   drawn.push(...beneath.map(({ id, image, bounds }) => new BitmapLayer({ id: `${WHOLE}/beneath-${id}`, image, bounds })));
   scene.panes.forEach((pane, number) => {
-    if (pane.classes) drawn.push(...cellLayers(pane, polygons, columns[`class${number}`], shape, scene));
+    const away = zoomedOut && far[number];
+    if (pane.classes) {
+      const colours = pane.classes.map((entry) => entry.colour);
+      const classes = columns[`class${number}`];
+      // Both stay once they were drawn: a step of the zoom shows the one and hides the other.
+      if (!away || seen) drawn.push(cellsLayer(pane, shape(), classes, colours, scene, !away));
+      if (far[number]) drawn.push(farLayer(pane, far[number], colours, scene, Boolean(away)));
+      pane.classes.forEach((entry, at) => entry.mark && drawn.push(markLayer(pane, entry, at, classes, columns.cell, scene, away)));
+    }
     if (pane.points) drawn.push(pointsLayer(pane));
     for (const line of pane.lines) drawn.push(lineLayer(`${pane.id}/${line.id}`, line));
   });
-  if (near) drawn.push(outlinesLayer(shape, scene));
+  if (near) drawn.push(outlinesLayer(shape(), scene));
   drawn.push(...ownLayers(WHOLE, around, scene));
   if (outline) drawn.push(...outlineLayers(WHOLE, outline, scene));
   for (const line of scene.lines) drawn.push(lineLayer(`${WHOLE}/${line.id}`, line));
-  const edge = hovered < 0 ? [] : [ring(shape, hovered)];
+  const edge = hovered ? [hovered] : [];
   drawn.push(
     lineLayer(`${WHOLE}/hovered-halo`, { paths: edge, colour: scene.halo, width: 5 }),
     lineLayer(`${WHOLE}/hovered`, { paths: edge, colour: scene.ink, width: 2 }),
@@ -82,22 +94,31 @@ export function layers(scene, shape, columns, { around, hovered, near, beneath, 
 /** Cells let through what lies beneath them. */
 export const opacityOf = ({ streets, basemap }) => (streets || basemap ? 0.65 : 1);
 
-function cellLayers(pane, polygons, classes, shape, scene) {
-  const colours = pane.classes.map((entry) => entry.colour);
-  const cells = new SolidPolygonLayer({
+function cellsLayer(pane, shape, classes, colours, scene, visible) {
+  return new SolidPolygonLayer({
     id: `${pane.id}/cells`,
-    data: polygons,
+    data: shape.polygons,
     _normalize: false,
     positionFormat: "XY",
     opacity: opacityOf(scene),
     getFillColor: (_, { index }) => colours[classes[index]],
-    updateTriggers: { getFillColor: [classes, colours] },
-    pickable: true,
+    updateTriggers: { getFillColor: [classes, String(colours)] },
+    visible,
   });
-  const marked = pane.classes.flatMap((entry, number) =>
-    entry.mark ? [markLayer(pane, entry, number, classes, shape, scene)] : [],
-  );
-  return [cells, ...marked];
+}
+
+function farLayer(pane, { polygons, classOf }, colours, scene, visible) {
+  return new SolidPolygonLayer({
+    id: `${pane.id}/far`,
+    data: polygons,
+    _normalize: false,
+    positionFormat: "XY",
+    opacity: opacityOf(scene),
+    getPolygon: (polygon) => polygon,
+    getFillColor: (polygon) => colours[classOf(polygon)],
+    updateTriggers: { getFillColor: [classOf, String(colours)] },
+    visible,
+  });
 }
 
 function pointsLayer(pane) {
@@ -129,14 +150,35 @@ function outlinesLayer(shape, scene) {
 /** "#rrggbb" as [red, green, blue]. */
 const rgb = (text) => [1, 3, 5].map((at) => Number.parseInt(text.slice(at, at + 2), 16));
 
-function markLayer(pane, entry, number, classes, shape, scene) {
-  const places = [];
-  for (let index = 0; index < shape.count; index += 1) {
-    if (classes[index] === number) places.push(middle(ring(shape, index)));
+const marked = new WeakMap(); // by the classes of a pane: where its marks lie, near and zoomed out
+
+/** The middles of a class's cells; zoomed out those of one cell in seven, the middle one below its parent. */
+export function marks(cells, classes, number, away) {
+  if (!marked.has(classes)) marked.set(classes, new Map());
+  const known = marked.get(classes);
+  const name = `${number} ${away}`;
+  if (!known.has(name)) {
+    const places = [];
+    for (let index = 0; index < cells.length; index += 1) {
+      if (classes[index] !== number || (away && !isMiddle(BigInt(cells[index])))) continue;
+      const [latitude, longitude] = cellToLatLng(named(cells[index]));
+      places.push([longitude, latitude]);
+    }
+    known.set(name, places);
   }
+  return known.get(name);
+}
+
+/** Whether a cell's last digit is 0. A digit has three bits, those beyond the cell's resolution stand at the end. */
+function isMiddle(cell) {
+  const resolution = (cell >> 52n) & 15n;
+  return ((cell >> (3n * (15n - resolution))) & 7n) === 0n;
+}
+
+function markLayer(pane, entry, number, classes, cells, scene, away) {
   return new ScatterplotLayer({
     id: `${pane.id}/mark-${number}`,
-    data: places,
+    data: marks(cells, classes, number, Boolean(away)),
     getPosition: (place) => place,
     getRadius: 0.16 * scene.spacing,
     filled: entry.mark === "dots",
@@ -160,9 +202,4 @@ function lineLayer(id, { paths, colour, width }) {
     capRounded: true,
     jointRounded: true,
   });
-}
-
-function middle(points) {
-  const corners = points.slice(1);
-  return [0, 1].map((axis) => corners.reduce((sum, point) => sum + point[axis], 0) / corners.length);
 }

@@ -288,6 +288,37 @@ def ring_around(cells: Sequence[str], rings: int) -> list[str]:
     return sorted(outside)
 
 
+def parents(cells: Sequence[str]) -> list[str]:
+    """Find the cells one resolution coarser in whose hierarchy cells stand.
+
+    Parameters
+    ----------
+    cells : sequence of N str
+        Of a resolution from 1 on.
+
+    Returns
+    -------
+    list of N str
+    """
+    return [h3.cell_to_parent(cell) for cell in cells]
+
+
+def children(cell: str) -> list[str]:
+    """Find the cells one resolution finer below a cell.
+
+    Parameters
+    ----------
+    cell : str
+        Of a resolution up to 14.
+
+    Returns
+    -------
+    list of str
+        Seven, six below a pentagon.
+    """
+    return list(h3.cell_to_children(cell))
+
+
 @lru_cache(maxsize=2)
 def adjacency(cells: tuple[str, ...]) -> sparse.csr_matrix:
     """Find which cells share an edge; of the last two domains it is known.

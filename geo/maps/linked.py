@@ -19,6 +19,7 @@ from geo.domains.framing import Box
 from geo.domains.hexagons import as_integers
 from geo.domains.polygons import interface, rings
 from geo.maps.colours import CLASSES, Theme, colour, ink_on, rgb
+from geo.maps.detail import zoomed_out
 from geo.maps.painting import LegendEntry, Painting, as_baseline
 
 Mode = Literal["beside", "swipe", "toggle", "single"]
@@ -178,7 +179,8 @@ def linked_scene(
     -------
     dict
         `scene`, plain JSON, and `cells`, a table with one row per cell: columns `cell` (uint64) and, for each
-        pane with a painting, `class0`, `note0` and so on.
+        pane with a painting, `class0`, `note0` and so on. With very many cells also the tables and, in a
+        pane's `far`, what it shows zoomed out: see `geo.maps.detail.zoomed_out`.
 
     Raises
     ------
@@ -195,7 +197,13 @@ def linked_scene(
         raise ValueError(f"a map drawn {mode!r} takes {wanted} panes, got {len(panes)}.")
     cells = as_integers(domain.cells)
     columns: dict[str, NDArray[Any]] = {"cell": cells}
-    drawn = [_pane(pane, number, domain, columns, theme) for number, pane in enumerate(panes)]
+    paintings = [pane.worded for pane in panes]
+    drawn = [
+        _pane(pane, painting, number, domain, columns, theme)
+        for number, (pane, painting) in enumerate(zip(panes, paintings, strict=True))
+    ]
+    far, tables = zoomed_out(domain, paintings)
+    drawn = [one | ({"far": what} if what else {}) for one, what in zip(drawn, far, strict=True)]
     outline = [*rings(domain.drawn_outline)]
     return {
         "scene": {
@@ -215,6 +223,7 @@ def linked_scene(
             ],
         },
         "cells": pd.DataFrame(columns),
+        **tables,
     }
 
 
@@ -309,7 +318,12 @@ def _around_colours(theme: Theme) -> dict[str, Any]:
 
 
 def _pane(
-    pane: Pane, number: int, domain: Domain, columns: dict[str, NDArray[Any]], theme: Theme
+    pane: Pane,
+    painting: Painting | None,
+    number: int,
+    domain: Domain,
+    columns: dict[str, NDArray[Any]],
+    theme: Theme,
 ) -> dict[str, Any]:
     drawn: dict[str, Any] = {
         "id": f"pane{number}",
@@ -318,7 +332,6 @@ def _pane(
         "points": _points(pane.points, theme),
         "lines": [_line(line, theme) for line in pane.lines],
     }
-    painting = pane.worded
     if painting is None:
         return drawn
     if painting.classes.size != domain.size:

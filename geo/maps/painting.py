@@ -7,8 +7,9 @@ curator's eyes. Tooltips repeat what was released and never what was measured.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -81,12 +82,18 @@ class Painting:
         Tooltip lines.
     title : str
         What the map shows, for the legend's heading.
+    values : (N,) float64, optional
+        What a continuous painting was made from; means of them over larger hexagons say something.
+    again : function, optional
+        Paints such means in the same classes and words.
     """
 
     classes: NDArray[np.int64]
     entries: tuple[Entry, ...]
     notes: tuple[str, ...]
     title: str
+    values: NDArray[np.float64] | None = None
+    again: Callable[[NDArray[np.float64]], Painting] | None = None
 
     def __post_init__(self) -> None:
         if self.classes.ndim != 1 or not self.entries:
@@ -252,7 +259,9 @@ def paint_field(
         Entry(label, role) for label, role in zip(labels, steps("field", len(labels)), strict=True)
     )
     notes = tuple(f"Released: {format_value(value, unit)}" for value in field.tolist())
-    return Painting(np.searchsorted(limits, field, side="right").astype(np.int64), entries, notes, title)
+    classes = np.searchsorted(limits, field, side="right").astype(np.int64)
+    again = partial(paint_field, unit=unit, title=title, breaks=limits)
+    return Painting(classes, entries, notes, title, field, again)
 
 
 def paint_difference(released: ArrayLike, baseline: ArrayLike, *, title: str) -> Painting:
@@ -292,7 +301,8 @@ def as_baseline(painting: Painting, word: str = "Private baseline") -> Painting:
         What they call it.
     """
     notes = tuple(note.replace("Released:", f"{word}:", 1) for note in painting.notes)
-    return Painting(painting.classes, painting.entries, notes, painting.title)
+    again = painting.again
+    return replace(painting, notes=notes, again=again and (lambda means: as_baseline(again(means), word)))
 
 
 def field_breaks(values: ArrayLike, threshold: float | None = None) -> tuple[float, ...]:

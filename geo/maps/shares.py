@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -11,7 +13,7 @@ from geo.maps.painting import Entry, Painting
 LIMITS = (0.2, 0.4, 0.6, 0.8)
 
 
-def paint_shares(shares: ArrayLike, *, what: str, title: str, word: str) -> Painting:
+def paint_shares(shares: ArrayLike, *, what: str, title: str, word: str, averaged: bool = True) -> Painting:
     """Paint probabilities or confidences in classes of 20 %.
 
     Parameters
@@ -23,6 +25,8 @@ def paint_shares(shares: ArrayLike, *, what: str, title: str, word: str) -> Pain
     title : str
     word : str
         What they are, in tooltips.
+    averaged : bool
+        Whether a mean of several cells' shares says something, as it does of probabilities.
     """
     share = np.asarray(shares, dtype=np.float64)
     if share.ndim != 1 or not np.all((share >= 0) & (share <= 1)):
@@ -31,7 +35,10 @@ def paint_shares(shares: ArrayLike, *, what: str, title: str, word: str) -> Pain
     labels = ("up to 20 %", "20 to 40 %", "40 to 60 %", "60 to 80 %", "over 80 %")
     entries = tuple(Entry(label, role) for label, role in zip(labels, steps("votes", 6)[1:], strict=True))
     notes = tuple(f"Released: {what}, {word} {_per_cent(value)}" for value in share.tolist())
-    return Painting(classes, entries, notes, title)
+    if not averaged:
+        return Painting(classes, entries, notes, title)
+    again = partial(paint_shares, what=what, title=title, word=word)
+    return Painting(classes, entries, notes, title, share, again)
 
 
 def _per_cent(share: float) -> str:

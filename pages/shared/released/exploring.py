@@ -70,9 +70,8 @@ def paint(viewer: Viewer, products: Products, name: str, threshold: float, round
     if name == "probability" and products.probability is not None:
         return paint_shares(products.probability, what=what, title=title, word="a probability of")
     if name == "surely" and products.surely is not None:
-        return paint_shares(
-            products.surely, what=f"all surer hexagons {what}", title=title, word="confidence"
-        )
+        all_of = f"all surer hexagons {what}"  # of a set of hexagons: no mean of it says anything
+        return paint_shares(products.surely, what=all_of, title=title, word="confidence", averaged=False)
     if name == "three-way" and products.three_way is not None:
         return paint_three_way(products.three_way, threshold=said, title=title)
     if name == "field":

@@ -1,0 +1,221 @@
+"""What a map of very many cells shows zoomed out: dissolved regions, or means over the next coarser cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import shapely
+from numpy.typing import NDArray
+
+from geo.domains import hexagons
+from geo.domains.domain import Domain
+from geo.domains.polygons import multipolygon
+from geo.maps.painting import Painting
+
+FEWEST = 5_000  # cells of a map that is drawn in another way where one zooms out
+_CORNERS_PER_CELL = 1.0  # regions with more are so ragged that the cells are drawn as quickly
+_STEPS = 1e6  # of a coordinate as it travels: a tenth of a metre
+
+
+@dataclass(frozen=True, eq=False)
+class Parents:
+    """The next coarser cells of N cells of a domain.
+
+    Parameters
+    ----------
+    cells : tuple of P str
+        Sorted; each has at least one cell of the domain below it.
+    of : (N,) int64
+        Position of each cell's parent in `cells`.
+    edge : dict of int to shapely polygons
+        For the positions of parents that reach out of the domain: what of them lies in it, in degrees,
+        longitudes in one piece across the antimeridian.
+    """
+
+    cells: tuple[str, ...]
+    of: NDArray[np.int64]
+    edge: dict[int, shapely.MultiPolygon]
+
+
+@lru_cache(maxsize=2)  # of public areas alone
+def parents_of(cells: tuple[str, ...]) -> Parents:
+    """Find the next coarser cells.
+
+    Parameters
+    ----------
+    cells : tuple of N str
+        Of one resolution, from 1 on, unique.
+
+    Returns
+    -------
+    Parents
+    """
+    names, of = np.unique(np.array(hexagons.parents(cells)), return_inverse=True)
+    known = set(cells)
+    edge = {}
+    for position, parent in enumerate(names.tolist()):
+        below = hexagons.children(parent)
+        if not known.issuperset(below):
+            absent = [cell for cell in (*below, *hexagons.ring_around(below, 1)) if cell not in known]
+            whole = shapely.Polygon(_one_piece(hexagons.boundary(parent)))
+            middle = float(whole.centroid.x)
+            beyond = [shapely.Polygon(_one_piece(hexagons.boundary(cell), middle)) for cell in absent]
+            edge[position] = multipolygon(whole.difference(shapely.union_all(beyond)))
+    return Parents(tuple(names.tolist()), of.astype(np.int64), edge)
+
+
+def means_over(
+    parents: Parents, values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Average values over the next coarser cells.
+
+    Parameters
+    ----------
+    parents : Parents
+    values : (N,) float64
+        Released ones, or what only their owner sees; NaN where there is none.
+
+    Returns
+    -------
+    means : (P,) float64
+        Each cell of the domain counts once; cells outside it and NaN count nothing. NaN where none is left.
+    counts : (P,) int64
+        How many cells each mean is of.
+    """
+    if values.shape != parents.of.shape:
+        raise ValueError(f"there are {values.size} values for {parents.of.size} cells.")
+    given = np.isfinite(values)
+    size = len(parents.cells)
+    counts = np.bincount(parents.of[given], minlength=size)
+    sums = np.bincount(parents.of[given], weights=values[given], minlength=size)
+    means = np.full(size, np.nan)
+    return np.divide(sums, counts, out=means, where=counts > 0), counts.astype(np.int64)
+
+
+def averaged(painting: Painting, parents: Parents) -> Painting | None:
+    """Paint the means of a continuous painting over the next coarser cells.
+
+    Parameters
+    ----------
+    painting : Painting
+    parents : Parents
+
+    Returns
+    -------
+    Painting or None
+        In the same classes; its tooltips say of how many cells each mean is. None where a mean says nothing.
+    """
+    if painting.values is None or painting.again is None:
+        return None
+    means, counts = means_over(parents, painting.values)
+    painted = painting.again(means)
+    said = (note.partition(": ") for note in painted.notes)
+    notes = (
+        f"{word}: mean of {count} hexagons: {rest}" if count > 1 else f"{word}: {rest}"
+        for (word, _, rest), count in zip(said, counts.tolist(), strict=True)
+    )
+    return replace(painted, notes=tuple(notes))
+
+
+def regions(domain: Domain, painting: Painting) -> list[tuple[int, list[NDArray[np.float64]]]] | None:
+    """Dissolve the cells of each class.
+
+    Parameters
+    ----------
+    domain : Domain
+    painting : Painting
+
+    Returns
+    -------
+    list of (class, rings), or None
+        Polygons, the outer ring first, then holes: closed, degrees, longitudes in one piece across the
+        antimeridian. None where they would take as long to draw as the cells themselves.
+    """
+    cells = np.array(domain.cells)
+    found = [
+        (number, [_one_piece(ring, float(polygon[0][0, 0])) for ring in polygon])
+        for number in np.unique(painting.classes).tolist()
+        for polygon in hexagons.outlines(cells[painting.classes == number].tolist())
+    ]
+    corners = sum(len(ring) for _, polygon in found for ring in polygon)
+    return found if corners <= _CORNERS_PER_CELL * domain.size else None
+
+
+def zoomed_out(
+    domain: Domain, paintings: Sequence[Painting | None]
+) -> tuple[list[dict[str, Any] | None], dict[str, pd.DataFrame]]:
+    """Make what the panes of a scene show where a cell is hardly larger than a pixel.
+
+    Parameters
+    ----------
+    domain : Domain
+    paintings : sequence of Painting or None
+        One for each pane, with the words of its tooltips.
+
+    Returns
+    -------
+    panes : list of dict or None
+        `kind` "regions" or "means", and the `notes` of means; None for panes that stay as they are.
+    tables : dict of DataFrame
+        `parents` with the cells, and classes and notes by pane number; and `rings` and `corners` of polygons,
+        those of regions with the number of their pane in the name. Nothing for a map of few cells.
+    """
+    panes: list[dict[str, Any] | None] = [None] * len(paintings)
+    tables: dict[str, pd.DataFrame] = {}
+    if domain.size < FEWEST:
+        return panes, tables
+    columns: dict[str, NDArray[Any]] = {}
+    for number, painting in enumerate(paintings):
+        if painting is None:
+            continue
+        if painting.values is not None and domain.resolution > 0:
+            parents = parents_of(domain.cells)
+            means = averaged(painting, parents)
+            assert means is not None
+            codes, notes = pd.factorize(np.asarray(means.notes, dtype=object))
+            columns["cell"] = hexagons.as_integers(parents.cells)
+            columns[f"class{number}"] = means.classes.astype(np.uint8)
+            columns[f"note{number}"] = codes.astype(np.uint32)
+            panes[number] = {"kind": "means", "notes": notes.tolist()}
+            edge = [(at, _rings(part)) for at, whole in parents.edge.items() for part in whole.geoms]
+            tables |= _packed("", edge)
+        elif (drawn := regions(domain, painting)) is not None:
+            panes[number] = {"kind": "regions"}
+            tables |= _packed(str(number), drawn)
+    if columns:
+        tables["parents"] = pd.DataFrame(columns)
+    return panes, tables
+
+
+def _packed(name: str, polygons: Iterable[tuple[int, list[NDArray[np.float64]]]]) -> dict[str, pd.DataFrame]:
+    """Rings, each with its owner and whether it is a hole; all corners in millionths of a degree."""
+    rings = [(owner, at > 0, ring) for owner, polygon in polygons for at, ring in enumerate(polygon)]
+    corners = np.concatenate([np.empty((0, 2)), *(ring for *_, ring in rings)])
+    whole = np.rint(corners * _STEPS).astype(np.int32)
+    return {
+        f"rings{name}": pd.DataFrame(
+            {
+                "owner": np.array([owner for owner, *_ in rings], dtype=np.uint32),
+                "hole": np.array([hole for _, hole, _ in rings], dtype=np.uint8),
+                "corners": np.array([len(ring) for *_, ring in rings], dtype=np.uint32),
+            }
+        ),
+        f"corners{name}": pd.DataFrame({"x": whole[:, 0], "y": whole[:, 1]}),
+    }
+
+
+def _rings(polygon: shapely.Polygon) -> list[NDArray[np.float64]]:
+    return [np.asarray(ring.coords) for ring in (polygon.exterior, *polygon.interiors)]
+
+
+def _one_piece(ring: NDArray[np.float64], near: float | None = None) -> NDArray[np.float64]:
+    """A ring without jumps of longitude, its first corner less than half around the globe from `near`."""
+    start = float(ring[0, 0]) if near is None else near
+    first = ring[0, 0] - 360.0 * np.round((ring[0, 0] - start) / 360.0)
+    unrolled = np.unwrap(ring[:, 0], period=360.0)
+    return np.column_stack([unrolled + (first - ring[0, 0]), ring[:, 1]])
