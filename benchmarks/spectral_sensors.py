@@ -7,7 +7,8 @@ the map of a scikit-learn Gaussian process on the same records.
 
 `--oracle` asks what a search could reach at most: every design of a grid is judged by the map to be reached
 itself, which no release can do. The best one, and the same with its own cutoff, are judged again by releases
-that it was not chosen on; beside them stands the median of the grid.
+that it was not chosen on; beside them stands the median of the grid, and the mean of its designs with own
+cutoffs as the share of variance that the whole area has in common grows.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 from benchmarks.london import real_files_parser
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.mechanisms.base import Budget, Design
-from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_statistics import COMMON, PATHS, PRIOR, SIGNAL, STRATEGY
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.spectral.design import SpectralStatisticsDesign
@@ -43,7 +43,6 @@ from workflow.release.worth import Yardsticks, objections
 from workflow.search.decision.choice import Choice, expected_of, tuning_of
 from workflow.search.decision.tuning import search_task
 from workflow.search.optimisation.optimise import search
-from workflow.search.problem.facts import public_facts
 from workflow.settings.model import ReleaseSettings, SourceSettings
 
 SEED, EPSILONS, MARGIN = 155, (1.0, 3.0, 10.0), 0.08
@@ -52,6 +51,7 @@ RANGES = 0.05, 0.12, 0.25, 0.5  # in extents of the area
 SPREADS = 0.5, 1.0  # of the field, in standard deviations of the values
 RIDGES = 0.7, 1.5
 CUTOFFS = 0.5, 0.4, 0.3, None  # None: the release's own
+COMMONS = 0.05, 0.1, 0.2, COMMON, 0.5  # of the field's variance, in common to the whole area
 GLANCE = 16  # releases by which the oracle chooses
 
 
@@ -87,7 +87,8 @@ def main() -> None:
         print("The sensor tables are not there: they are not shipped; name the folder that holds `sensors`.")
         return
     rows = _oracle_rows if asked.oracle else _rows
-    middle = "median  own    best " if asked.oracle else "told   IoU    SD     s.e. "
+    shares = " ".join(f"c={share:<4g}" for share in COMMONS)
+    middle = f"median  own    best   {shares} " if asked.oracle else "told   IoU    SD     s.e. "
     print(f"survey          n   cells  places   all    epsilon  {middle}  design")
     for survey in (each for each in SURVEYS if asked.only in each.title):
         for line in rows(survey, asked.folder, asked.draws):
@@ -169,11 +170,19 @@ def _oracle_rows(survey: Survey, folder: Path, draws: int) -> Iterator[str]:
             order = sorted(range(len(grid)), key=values.__getitem__)
             best = grid[order[-1]]
             own = grid[next(k for k in reversed(order) if _chooses(grid[k][1]))]
-            again = "  ".join(f"{_judged(*each, truth, draws, SEED):.3f}" for each in (own, best))
+            again = [_judged(*each, truth, draws, SEED) for each in (own, best)]
+            again += [_with_common(grid, share, truth) for share in COMMONS]
+            told = "  ".join(f"{value:.3f}" for value in again)
             yield (
-                f"{_head(survey, made[0], truth)}  {np.median(values):.3f}   {again}   {_cut(best[1])}, "
+                f"{_head(survey, made[0], truth)}  {np.median(values):.3f}   {told}   {_cut(best[1])}, "
                 f"clip bound {best[0].response.clip:g}, range {getattr(best[1], 'lengthscale', 0.0):.0f} m"
             )
+
+
+def _with_common(grid: list[tuple[Project, SpectralStatisticsDesign]], share: float, truth: Bools) -> float:
+    """Mean IoU of the grid's designs with own cutoffs, the area's share of the variance in common changed."""
+    own = [(project, replace(design, common=share)) for project, design in grid if _chooses(design)]
+    return float(np.mean([_judged(*each, truth, GLANCE, SEED + 1) for each in own]))
 
 
 def _judged(project: Project, design: Design, truth: Bools, releases: int, seed: int) -> float:
@@ -181,19 +190,15 @@ def _judged(project: Project, design: Design, truth: Bools, releases: int, seed:
     return float(ious(released_sets(project, choice, releases, SimulationEntropy(seed)), truth).mean())
 
 
-def _designs(project: Project, clip: float) -> Iterator[Design]:
+def _designs(project: Project, clip: float) -> Iterator[SpectralStatisticsDesign]:
     """The oracle's grid under one clip bound, at the project's budget."""
-    facts = public_facts(project)
-    budget = Budget(project.settings.epsilon, project.delta, project.settings.bound)
+    mu = Budget(project.settings.epsilon, project.delta, project.settings.bound).mu
     extent = float(np.ptp(project.lattice.domain_centres, axis=0).max())
     for share, spread, ridge, cutoff in product(RANGES, SPREADS, RIDGES, CUTOFFS):
-        shape = SpectralStatisticsDesign(
-            STRATEGY, PRIOR, share * extent, SIGNAL, 0.0, spread / clip, 1.0, ridge, 1.0, COMMON,
+        yield SpectralStatisticsDesign(
+            STRATEGY, PRIOR, share * extent, SIGNAL, 0.0, spread / clip, 1.0, ridge, mu, COMMON,
             "design" if cutoff else "release", cutoff=cutoff or 0.5, paths=PATHS,
         )  # fmt: skip
-        design = mechanism_of(shape).calibrate(shape, facts, budget)
-        if design is not None:
-            yield design
 
 
 def _chooses(design: Design) -> bool:
