@@ -15,11 +15,11 @@ from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.released import draw_release, exceedance_probability
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.spectral.areas import area_shares
-from dpgp_core.spectral.design import SpectralStatisticsDesign
 
 RADIUS, PADDING, SPACING, EACH = 8, 4, 400.0, 20  # a disk of 217 hexagons, twenty records each on average
 WORLDS, FIRST, SETS, DELTA, CONFIDENCE = 800, 200, 1_000, 1e-5, 0.9

@@ -24,6 +24,7 @@ from dpgp_core.mechanisms.base import (
 from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.released import Released
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
@@ -31,7 +32,6 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.simulation.world import SEED, HeldOut, World
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
 from dpgp_core.spectral.cost import Relation, release_mu
-from dpgp_core.spectral.design import SpectralStatisticsDesign
 from dpgp_core.spectral.model import Prepared as PreparedPlan
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.shared import SharedReadings

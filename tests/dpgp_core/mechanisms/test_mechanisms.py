@@ -25,11 +25,11 @@ from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as D
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.released import GRID
 from dpgp_core.mechanisms.sparse_gp import SparseGpDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, Prior, make_prior
-from dpgp_core.spectral.design import SpectralStatisticsDesign
 from tests.dpgp_core.drawing import draw_paths, draw_release, guarantee
 from tests.dpgp_core.hexmap import disk, drawn_law, line, records_on
 

@@ -13,7 +13,7 @@ from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.paths.reading import PathReader
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.spectral.design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(3, padding=1)

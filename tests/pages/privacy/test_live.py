@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpgp_core.spectral.design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from pages.privacy.designs.designs import search_job
 from pages.privacy.question import ask
 from pages.privacy.search import search_panel

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.spectral.cutoff import OWN_CUTOFFS
-from dpgp_core.spectral.design import SpectralStatisticsDesign
 from tests.town import Town, write_town
 from workflow.bundle import read_bundle
 from workflow.ledger import Ledger, open_ledger

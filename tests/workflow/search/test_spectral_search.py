@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.spectral.design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from tests.town import Town, write_town
 from workflow.project.load import load_project
 from workflow.search.decision.tuning import FOCUSED_FACTORS, Tuned, search_task, tune

@@ -17,7 +17,7 @@ from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.mechanisms.base import Design
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.spectral.design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import guarded, make_release
 from workflow.bundle import BundleError, read_bundle
