@@ -236,11 +236,8 @@ class ConvCnp(Mechanism):
         plan = self.plan(design, facts)
         # a damaged file of weights must not be found out after the charge
         network() if design.sums == "set-convolution" else network(STORED_CORRECTION, CORRECTION)
-        none, noise = (
-            np.zeros((1, plan.features.size)),
-            _noise(design, plan),
-        )
-        plan.field(none, none, noise, design.told(records.n))
+        none = np.zeros((1, plan.features.size))
+        plan.field(none, none, _noise(design, plan), design.told(records.n))
         return _PreparedSums(design, plan, records)
 
     def window(self, facts: PublicFacts) -> Window:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dpgp_core.mechanisms.registry import mechanism_named
+from dpgp_core.mechanisms.registry import MECHANISMS
 from workflow.errors import WorkflowError
 from workflow.estimates.asked import asked_of, dense_priors
 from workflow.estimates.machine import memory_limit, own_speed
@@ -35,9 +35,6 @@ LONG = 1200.0
 
 CLEARLY = 0.5
 """Share of a search's time that a quicker one takes at most, to be named."""
-
-ALONE = "spectral-statistics"
-"""The mechanism whose search grows least with the number of hexagons."""
 
 FINER = 7
 """Hexagons of one resolution in one of the next coarser."""
@@ -97,12 +94,13 @@ def expected_of_search(asked: Asked, processes: int = 1) -> str:
 def _quicker(asked: Asked, search: Estimate, processes: int) -> str:
     """What takes clearly less time than a search, as a sentence; "" where nothing does."""
     fields = asked.fields if asked.reference else max(1, asked.fields // SIMULATED["full"])
-    quick, alone = replace(asked, quick=True, fields=fields), replace(asked, mechanisms=(ALONE,))
-    others = {"a quick search": quick, f"a search of {mechanism_named(ALONE).title.lower()} alone": alone}
+    others = {"a quick search": replace(asked, quick=True, fields=fields)}
+    for mechanism in MECHANISMS.values():
+        if mechanism.quick and mechanism.name in asked.mechanisms:
+            alone = replace(asked, mechanisms=(mechanism.name,))
+            others[f"a search of {mechanism.title.lower()} alone"] = alone
     found = {
-        name: search_estimate(each, own_speed()).seconds
-        for name, each in others.items()
-        if each != asked and (each is quick or ALONE in asked.mechanisms)
+        name: search_estimate(each, own_speed()).seconds for name, each in others.items() if each != asked
     }
     parts = [
         f"{name} about {duration(seconds / processes)}"

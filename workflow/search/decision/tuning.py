@@ -213,7 +213,9 @@ def search_task(
     settings, facts = project.settings, facts or public_facts(project)
     narrower = _focused(project) if settings.focus == "threshold" else _narrower(project)
     scales = (project.response, *narrower)
-    scenes = _scenes(project, facts, project.reference, scales)
+    played = as_many(project, project.reference)
+    searched = played is project.reference and not settings.prior_mean
+    scenes = _scenes(project, facts, project.reference, scales if searched else scales[:1])
     task = SearchTask(
         scenes=scenes,
         baseline_scene=scenes[0],
@@ -224,8 +226,7 @@ def search_task(
         objective=settings.objective,
         unconstrained=unconstrained,
     )
-    played = as_many(project, project.reference)
-    if played is project.reference and not settings.prior_mean:
+    if searched:
         return task
     tell = report or (lambda fraction, text: None)
     free = unconstrained or unconstrained_design(task, executor or SerialExecutor(), tell)
