@@ -134,14 +134,19 @@ with st.expander("Or take all choices from a settings file (TOML)", icon=":mater
         "command line takes with --config. It names data by their path on this machine; files that had been "
         "uploaded are uploaded again here."
     )
-    left, right = st.columns(2, gap="large")
-    upload = left.file_uploader("Settings file", "toml", key="settings_upload")
-    others = right.file_uploader(
-        "Files that had been uploaded (data, postcodes, area)",
-        accept_multiple_files=True,
-        key="settings_files",
-    )
-    if st.button("Take these settings", disabled=upload is None) and upload is not None:
+    # A form: its button waits for files that are still on their way, and no run begins between two of them.
+    with st.form("settings", border=False):
+        left, right = st.columns(2, gap="large")
+        upload = left.file_uploader("Settings file", "toml", key="settings_upload")
+        others = right.file_uploader(
+            "Files that had been uploaded (data, postcodes, area)",
+            accept_multiple_files=True,
+            key="settings_files",
+        )
+        asked_for = st.form_submit_button("Take these settings")
+    if asked_for and upload is None:
+        st.error("Upload the settings file (TOML) first.", icon=":material/error:")
+    elif asked_for and upload is not None:
         kept = [str(work.folder.keep(file.name, file.getvalue())) for file in others]
         use_settings(upload.getvalue().decode("utf-8", "replace"), {Path(path).name: path for path in kept})
 

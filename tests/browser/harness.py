@@ -260,10 +260,13 @@ def give(page: Page, label: str, *files: str | Path) -> None:
     """Hand files to the upload widget of that label and wait until they stand there.
 
     A widget that is just being drawn anew loses what it is handed, without a word: it is handed over again.
+    For that the field is emptied first, as a click on the widget does it: the same files are no change.
     """
     widget, begun = page.get_by_test_id("stFileUploader").filter(has_text=label), time.monotonic()
     while True:
-        widget.locator("input[type=file]").set_input_files([str(file) for file in files])
+        field = widget.locator("input[type=file]")
+        field.evaluate("field => { field.value = ''; }")
+        field.set_input_files([str(file) for file in files])
         settle(page)
         shown = widget.inner_text()
         if all(Path(file).name[:5] in shown for file in files):

@@ -27,6 +27,7 @@ from pages.shared.server.headers import Headers, security_headers
 from pages.shared.server.idle import IdleSessions
 from pages.shared.server.memory import keep_little
 from pages.shared.server.packed import Packed
+from pages.shared.server.places import Places
 from pages.shared.server.unsaid import Unsaid
 from pages.shared.server.uploads import sweep_uploads
 from pages.shared.server.watch import Connections, Watch
@@ -95,6 +96,7 @@ def around(script: str) -> dict[str, Any]:
             Middleware(Headers, security_headers(FRONT_PAGE.read_bytes())),
             Middleware(Gate, granted.hosts, loopback_only=granted.mode == "curator" and granted.alone),
             Middleware(Watch, connections),
+            Middleware(Places),
             Middleware(Packed),
             Middleware(Unsaid, Path(script).resolve().parent),
         ],

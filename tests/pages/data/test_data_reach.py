@@ -71,7 +71,7 @@ class TestLimitedPaths:
 
     def test_paths_in_settings(self, limited: AppTest, tmp_path: Path, example: ReleaseSettings) -> None:
         toml = ("s.toml", settings_to_toml(example).encode(), "application/toml")
-        limited.file_uploader(key="settings_upload").set_value(toml).run()
+        limited.file_uploader(key="settings_upload").set_value(toml)
         press(limited, "Take these settings")
         assert len(errors(limited)) == 1
         assert "HEXCURSION\\_DATA" in errors(limited)[0]

@@ -37,11 +37,11 @@ def test_choices_are_saved_once_complete_and_taken_again_with_their_files(open_a
     assert settings_from_toml(text).data.path == "sensors.csv"
     again = open_app(DATA.path)
     toml = ("settings.toml", text.encode(), "application/toml")
-    again.file_uploader(key="settings_upload").set_value(toml).run()
+    again.file_uploader(key="settings_upload").set_value(toml)
     press(again, "Take these settings")
     assert errors(again) == ["These settings belong to a file 'sensors.csv': upload it together with them."]
     table = ("sensors.csv", TABLE.encode(), "text/csv")
-    again.file_uploader(key="settings_files").set_value([table]).run()
+    again.file_uploader(key="settings_files").set_value([table])
     press(again, "Take these settings")
     assert not errors(again)
     assert again.segmented_control(key="data_kind").value == "sensors"
@@ -67,7 +67,7 @@ def test_settings_that_name_server_files_fill_the_path_widgets(
     )
     app = open_app(DATA.path)
     toml = ("settings.toml", settings_to_toml(settings).encode(), "application/toml")
-    app.file_uploader(key="settings_upload").set_value(toml).run()
+    app.file_uploader(key="settings_upload").set_value(toml)
     press(app, "Take these settings")
     assert not errors(app)
     assert app.segmented_control(key="data_kind").value == "sales"
@@ -102,7 +102,7 @@ def test_settings_beyond_what_the_widgets_offer_are_shown_and_kept(open_app: Ope
     )
     app = open_app(DATA.path)
     toml = ("settings.toml", settings_to_toml(settings).encode(), "application/toml")
-    app.file_uploader(key="settings_upload").set_value(toml).run()
+    app.file_uploader(key="settings_upload").set_value(toml)
     press(app, "Take these settings")
     assert not errors(app)
     assert app.multiselect(key=f"sensors_where_{table}").value == ["station"]
@@ -116,6 +116,12 @@ def test_settings_beyond_what_the_widgets_offer_are_shown_and_kept(open_app: Ope
     assert work_of(app).settings() == settings
 
 
+def test_without_a_settings_file_nothing_is_taken(open_app: OpenApp) -> None:
+    app = open_app(DATA.path)
+    press(app, "Take these settings")
+    assert errors(app) == ["Upload the settings file (TOML) first."]
+
+
 @pytest.mark.parametrize(("text", "word"), [
     (b"\xff\xfe\x00", "TOML"), (b"threshold = ", "TOML"), (b"colour = 1\n", "colour"), (b"", "`data`"),
     (b"threshold = 1.0\n[data]\npath = 5\n", "text in quotation marks"),
@@ -126,7 +132,7 @@ def test_broken_settings_are_one_sentence_and_change_nothing(
 ) -> None:
     app = uploaded_sensors(open_app)
     before = work_of(app)
-    app.file_uploader(key="settings_upload").set_value(("s.toml", text, "application/toml")).run()
+    app.file_uploader(key="settings_upload").set_value(("s.toml", text, "application/toml"))
     press(app, "Take these settings")
     assert len(errors(app)) == 1
     assert word in errors(app)[0].replace("\\", "")
