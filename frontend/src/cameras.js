@@ -32,6 +32,14 @@ export function fitted([west, south, east, north], width, height, filled = 0.92)
   };
 }
 
+/** What a camera shows in `width` by `height` pixels: [west, south, east, north], degrees; east may exceed 180. */
+export function boxOf({ longitude, latitude, zoom }, width, height) {
+  const world = size(zoom);
+  const [aside, along] = [(180 * width) / world, height / 2 / world];
+  const edge = (share) => latitudeAt(Math.min(1, Math.max(0, share)));
+  return [longitude - aside, edge(down(latitude) + along), longitude + aside, edge(down(latitude) - along)];
+}
+
 /** Where a place lies in a pane of `width` by `height` pixels under a camera: [right, down]. */
 export function projected(camera, width, height, longitude, latitude) {
   const world = size(camera.zoom);

@@ -4,7 +4,8 @@ import { Deck, MapView } from "@deck.gl/core";
 import { cellToParent, getResolution, latLngToCell } from "h3-js";
 import { surroundings } from "./around.js";
 import { basemapPictures } from "./basemap.js";
-import { fitted, paneCamera, panes, pixelsOf, projected, sharedCamera, shifted } from "./cameras.js";
+import { binned, look } from "./bins.js";
+import { boxOf, fitted, paneCamera, panes, pixelsOf, projected, sharedCamera, shifted } from "./cameras.js";
 import { away, position, saidOf } from "./far.js";
 import { drawFlat } from "./flat.js";
 import { meant, placed } from "./labels.js";
@@ -53,7 +54,7 @@ class LinkedMap {
     const columns = tables.cells;
     if (this.area !== scene.area) {
       const drawn = surroundings(scene.around);
-      Object.assign(this, { area: scene.area, made: null, coarse: {}, drawn, camera: null, hovered: "", found: null, zoomedOut: null });
+      Object.assign(this, { area: scene.area, made: null, sorted: null, coarse: {}, drawn, camera: null, hovered: "", found: null, zoomedOut: null });
       this.parts.finder.known.replaceChildren(
         ...[...new Set(drawn.places.map(({ name }) => name))].sort().map((name) => new Option(name)),
       );
@@ -78,6 +79,15 @@ class LinkedMap {
   get shape() {
     this.made ??= geometry(this.columns.cell);
     return this.made;
+  }
+
+  /** Bins of cells that are in view where any pane shows cells, and those that were. */
+  get bins() {
+    if (this.scene.panes.some(({ classes }, number) => classes && !(this.zoomedOut && this.far[number]))) {
+      this.sorted ??= binned(this.columns.cell, this.shape);
+      look(this.sorted, boxOf(this.camera, this.width, this.height));
+    }
+    return (this.sorted ?? []).filter(({ seen }) => seen);
   }
 
   /** The panes that stand on the screen: under a toggle only one of them. */
@@ -145,7 +155,7 @@ class LinkedMap {
       views,
       viewState,
       layers: layers(this.scene, this.columns, {
-        shape: () => this.shape, seen: Boolean(this.made), far: this.far, zoomedOut: this.zoomedOut,
+        bins: this.bins, far: this.far, zoomedOut: this.zoomedOut,
         around: this.drawn, hovered: this.hovered && ringOf(this.hovered), near, beneath: this.beneath(),
         outline: this.outline.on ? this.outline : null,
       }), // prettier-ignore

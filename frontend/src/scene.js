@@ -21,10 +21,7 @@ export function geometry(cells) {
     for (const corner of ringOf(named(cells[index]))) flat.push(...corner);
   }
   starts[cells.length] = flat.length / 2;
-  const corners = new Float64Array(flat);
-  const polygons = { length: cells.length, startIndices: starts, attributes: { getPolygon: { value: corners, size: 2 } } };
-  const edges = { ...polygons, attributes: { getPath: { value: corners, size: 2 } } };
-  return { starts, corners, count: cells.length, polygons, edges };
+  return { starts, corners: new Float64Array(flat), count: cells.length };
 }
 
 /** The closed ring of a cell, longitude first: one across the antimeridian in one piece, beyond 180 degrees. */
@@ -57,13 +54,12 @@ export function belongs(layerId, paneId) {
 }
 
 /**
- * All layers of a scene. `cells` are the numbers of all cells, `shape` a function that gives their corners: called only
- * where cells are drawn, or were before (`seen`). `around` is unpacked, `hovered` the ring of a cell or nothing, `near` whether
- * cells are large enough on the screen for each to have its outline, `far` for each pane what it shows zoomed out,
- * `zoomedOut` whether that is now, `beneath` the pictures over the land and under the cells, `outline` the corners of an
- * area that is being drawn.
+ * All layers of a scene. `cells` are the numbers of all cells, `bins` those of their bins that are in view or were before:
+ * see bins.js. `around` is unpacked, `hovered` the ring of a cell or nothing, `near` whether cells are large enough on the
+ * screen for each to have its outline, `far` for each pane what it shows zoomed out, `zoomedOut` whether that is now,
+ * `beneath` the pictures over the land and under the cells, `outline` the corners of an area that is being drawn.
  */
-export function layers(scene, columns, { shape, seen, around, hovered, near, far, zoomedOut, beneath, outline }) {
+export function layers(scene, columns, { bins, around, hovered, near, far, zoomedOut, beneath, outline }) {
   const drawn = [...layersAround(WHOLE, around, { ...scene.around, ground: rgb(scene.ground) })];
   drawn.push(...beneath.map(({ id, image, bounds }) => new BitmapLayer({ id: `${WHOLE}/beneath-${id}`, image, bounds })));
   scene.panes.forEach((pane, number) => {
@@ -72,14 +68,14 @@ export function layers(scene, columns, { shape, seen, around, hovered, near, far
       const colours = pane.classes.map((entry) => entry.colour);
       const classes = columns[`class${number}`];
       // Both stay once they were drawn: a step of the zoom shows the one and hides the other.
-      if (!away || seen) drawn.push(cellsLayer(pane, shape(), classes, colours, scene, !away));
+      for (const bin of bins) drawn.push(cellsLayer(pane, bin, classes, colours, scene, !away && bin.visible));
       if (far[number]) drawn.push(farLayer(pane, far[number], colours, scene, Boolean(away)));
       pane.classes.forEach((entry, at) => entry.mark && drawn.push(markLayer(pane, entry, at, classes, columns.cell, scene, away)));
     }
     if (pane.points) drawn.push(pointsLayer(pane));
     for (const line of pane.lines) drawn.push(lineLayer(`${pane.id}/${line.id}`, line));
   });
-  if (near) drawn.push(outlinesLayer(shape(), scene));
+  if (near) for (const bin of bins) if (bin.visible) drawn.push(outlinesLayer(bin, scene));
   drawn.push(...ownLayers(WHOLE, around, scene));
   if (outline) drawn.push(...outlineLayers(WHOLE, outline, scene));
   for (const line of scene.lines) drawn.push(lineLayer(`${WHOLE}/${line.id}`, line));
@@ -94,14 +90,14 @@ export function layers(scene, columns, { shape, seen, around, hovered, near, far
 /** Cells let through what lies beneath them. */
 export const opacityOf = ({ streets, basemap }) => (streets || basemap ? 0.65 : 1);
 
-function cellsLayer(pane, shape, classes, colours, scene, visible) {
+function cellsLayer(pane, { number, from, polygons }, classes, colours, scene, visible) {
   return new SolidPolygonLayer({
-    id: `${pane.id}/cells`,
-    data: shape.polygons,
+    id: `${pane.id}/cells-${number}`,
+    data: polygons,
     _normalize: false,
     positionFormat: "XY",
     opacity: opacityOf(scene),
-    getFillColor: (_, { index }) => colours[classes[index]],
+    getFillColor: (_, { index }) => colours[classes[from + index]],
     updateTriggers: { getFillColor: [classes, String(colours)] },
     visible,
   });
@@ -133,11 +129,11 @@ function pointsLayer(pane) {
   });
 }
 
-/** The edges of all cells: seen when one is near enough to tell them apart. */
-function outlinesLayer(shape, scene) {
+/** The edges of the cells of a bin: seen when one is near enough to tell them apart. */
+function outlinesLayer({ number, edges }, scene) {
   return new PathLayer({
-    id: `${WHOLE}/outlines`,
-    data: shape.edges,
+    id: `${WHOLE}/outlines-${number}`,
+    data: edges,
     _pathType: "open",
     positionFormat: "XY",
     getColor: [...scene.ink, 70],

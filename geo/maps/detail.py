@@ -173,22 +173,21 @@ def zoomed_out(
     for number, painting in enumerate(paintings):
         if painting is None:
             continue
-        if painting.values is not None and domain.resolution > 0:
-            parents = parents_of(domain.cells)
-            means = averaged(painting, parents)
-            assert means is not None
+        some = painting.again is not None and domain.resolution > 0
+        means = averaged(painting, parents_of(domain.cells)) if some else None
+        if means is not None:
             codes, notes = pd.factorize(np.asarray(means.notes, dtype=object))
-            columns["cell"] = hexagons.as_integers(parents.cells)
             columns[f"class{number}"] = means.classes.astype(np.uint8)
             columns[f"note{number}"] = codes.astype(np.uint32)
             panes[number] = {"kind": "means", "notes": notes.tolist()}
-            edge = [(at, _rings(part)) for at, whole in parents.edge.items() for part in whole.geoms]
-            tables |= _packed("", edge)
         elif (drawn := regions(domain, painting)) is not None:
             panes[number] = {"kind": "regions"}
             tables |= _packed(str(number), drawn)
     if columns:
-        tables["parents"] = pd.DataFrame(columns)
+        parents = parents_of(domain.cells)
+        tables["parents"] = pd.DataFrame({"cell": hexagons.as_integers(parents.cells), **columns})
+        edge = [(at, _rings(part)) for at, whole in parents.edge.items() for part in whole.geoms]
+        tables |= _packed("", edge)
     return panes, tables
 
 

@@ -19,9 +19,10 @@ from dpgp_core.mechanisms.released import exceedance_probability
 from geo import Domain
 from geo.context.surroundings import Place, Surroundings
 from geo.coordinates.projection import project
-from geo.domains.hexagons import boundary
+from geo.domains.hexagons import boundary, parents
 from geo.domains.polygons import rings
 from geo.maps.colours import colour, steps
+from geo.maps.detail import FEWEST
 from workflow import words
 from workflow.bundle.products.at_threshold import Floats
 from workflow.project.response import ResponseScale
@@ -29,7 +30,8 @@ from workflow.project.response import ResponseScale
 # Bytes before base64 that the hexagons and their shares may take: the whole page stays below 3 MB.
 MOST_BYTES = 2_000_000
 STOPS = 41
-OWN_CORNERS = 40_000  # above so many hexagons all share one outline: each is hardly larger than a pixel
+OWN_CORNERS = 40_000  # above so many hexagons neighbours share one outline: a page holds no more
+RUN = 64  # hexagons that share one, one after the other
 SPAN = 60_000  # whole numbers along the longer side of the map
 CORNERS = 6
 NAMES = 120  # places, the largest near the region first
@@ -102,7 +104,7 @@ def thresholds(released: Released) -> tuple[list[float], int]:
     """
     published = float(released.statement["subject"]["threshold"])
     count = released.domain.size
-    room = (MOST_BYTES - _bytes_of_shape(count)) // count
+    room = (MOST_BYTES - _bytes_of_shape(count, len(_families(released.domain)))) // count
     stated = released.statement["response"]
     scale = ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
     values = released.paths if released.field is None else released.field[0]
@@ -157,8 +159,9 @@ def _shape(domain: Domain, near: Surroundings) -> dict[str, Any]:
 
     centres = np.rint(placed(corners.mean(axis=1)))
     around = placed(corners.reshape(-1, 2)).reshape(-1, CORNERS, 2) - centres[:, None, :]
-    if domain.size > OWN_CORNERS:
-        around = around.mean(axis=0, keepdims=True)
+    run = _run(domain.size)
+    if run > 1:
+        around = _shared(around, run)
     step = max(1.0, float(np.abs(around).max()) / 127.0)
     return {
         "size": domain.size,
@@ -168,6 +171,8 @@ def _shape(domain: Domain, near: Surroundings) -> dict[str, Any]:
         "centres": _text(centres.astype("<u2")),
         "corners": _text(np.rint(around / step).astype(np.int8)),
         "step": step,
+        "run": run,
+        "families": _text(_families(domain)),
         "outline": [_whole(placed(ring)) for ring in outline],
         "own": [
             {
@@ -224,8 +229,30 @@ def _whole(points: Floats) -> list[int]:
     return [int(number) for number in np.rint(points).ravel()]
 
 
-def _bytes_of_shape(count: int) -> int:
-    return count * (4 + (2 * CORNERS if count <= OWN_CORNERS else 0))
+def _run(count: int) -> int:
+    return 1 if count <= OWN_CORNERS else RUN
+
+
+def _shared(outlines: Floats, run: int) -> Floats:
+    """The mean of each `run` outlines, (N, 6, 2), begun at the corner that is nearest to the first one's."""
+    first = np.repeat(outlines[::run], run, axis=0)[: len(outlines)]
+    turned = np.stack([np.roll(outlines, turns, axis=1) for turns in range(CORNERS)])
+    best = ((turned - first) ** 2).sum(axis=(2, 3)).argmin(axis=0)
+    alike = turned[best, np.arange(len(outlines))]
+    starts = np.arange(0, len(outlines), run)
+    counts = np.diff([*starts, len(outlines)])
+    return np.asarray(np.add.reduceat(alike, starts, axis=0) / counts[:, None, None])
+
+
+def _families(domain: Domain) -> NDArray[np.uint8]:
+    """How many hexagons each next coarser one has, in order; none where there is but one way to draw."""
+    if domain.size < FEWEST or domain.resolution == 0:
+        return np.empty(0, dtype=np.uint8)
+    return np.unique(parents(domain.cells), return_counts=True)[1].astype(np.uint8)
+
+
+def _bytes_of_shape(count: int, families: int) -> int:
+    return 4 * count + 2 * CORNERS * math.ceil(count / _run(count)) + families
 
 
 def _text(numbers: NDArray[Any]) -> str:

@@ -68,6 +68,7 @@ def map_html(
 <div class="scale" hidden aria-hidden="true"><i id="ruler"></i><span id="length"></span></div>
 </div>
 <div id="live" hidden>
+<p class="detail" id="detail"></p>
 <ul class="legend" id="legend"></ul>
 <div class="controls">
 <fieldset id="modes"><legend>Show</legend>\
@@ -255,7 +256,7 @@ def _style() -> str:
 
 @cache
 def _script() -> str:
-    return (RESOURCES / "map.js").read_text(encoding="utf-8")
+    return "".join((RESOURCES / name).read_text(encoding="utf-8") for name in ("regions.js", "map.js"))
 
 
 def _digest(text: str) -> str:

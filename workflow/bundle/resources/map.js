@@ -1,4 +1,3 @@
-"use strict";
 // Draws the hexagons of a release. It reads the one block of data in this page and asks nobody for anything.
 (() => {
   const at = (id) => document.getElementById(id);
@@ -7,20 +6,60 @@
   const centres = new Uint16Array(bytes(data.centres).buffer);
   const corners = new Int8Array(bytes(data.corners).buffer);
   const cube = bytes(data.cube);
-  const own = corners.length > 12; // every hexagon has an outline of its own
-  const board = at("board"), canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
-  if (!pen) return; // the picture stays
+  const board = at("board"), canvas = document.createElement("canvas"), front = canvas.getContext("2d");
+  if (!front) return; // the picture stays
+  const back = document.createElement("canvas"), pen = back.getContext("2d"); // all but the chosen hexagon
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const view = { x: data.width / 2, y: data.height / 2, zoom: 1, fit: 1 };
-  let row = data.start, mode = "set", chosen = -1, asked = 0;
+  let row = data.start, mode = "set", chosen = -1, asked = 0, stale = true;
+
+  const FAR = 3; // pixels from hexagon to hexagon below which a map of very many shows regions or means
+  const corner = (cell, k) => {
+    const from = 12 * Math.floor(cell / data.run) + 2 * k;
+    return [corners[from] * data.step, corners[from + 1] * data.step];
+  };
+  const spacing = Math.hypot(...[0, 1].map((axis) => corner(0, 0)[axis] + corner(0, 1)[axis]));
+  const families = []; // [from, to) of the hexagons below one coarser one; they stand together
+  const family = new Int32Array(data.size);
+  for (const count of bytes(data.families)) {
+    const from = families.length ? families.at(-1)[1] : 0;
+    family.fill(families.length, from, from + count);
+    families.push([from, from + count]);
+  }
+  let edges = null; // made where one zooms out for the first time
+  const across = () => (edges = edges || edgesAcross(centres, corner));
 
   const LIMITS = [0, 20, 40, 60, 80];
   const shareOf = (cell) => cube[row * data.size + cell] & 127;
   const isIn = (cell) => cube[row * data.size + cell] >= 128;
   const kindOf = (cell) => {
     if (mode === "set") return isIn(cell) ? 1 : 0;
-    const share = shareOf(cell);
-    return LIMITS.reduce((kind, limit) => kind + (share > limit ? 1 : 0), 0);
+    return classOf(shareOf(cell));
+  };
+  const classOf = (share) => LIMITS.reduce((kind, limit) => kind + (share > limit ? 1 : 0), 0);
+  const zoomedOut = () => families.length > 0 && (spacing * scale()) / (window.devicePixelRatio || 1) < FAR;
+  const averaged = () => mode === "share" && zoomedOut();
+  const meanOf = ([from, to]) => {
+    let sum = 0;
+    for (let cell = from; cell < to; cell += 1) sum += shareOf(cell);
+    return sum / (to - from);
+  };
+  // What is drawn zoomed out: a path for each kind, in the map's own numbers, kept until threshold or mode change.
+  let drawn = { name: "", paths: [] };
+  const regions = () => {
+    const name = `${mode} ${row}`;
+    if (drawn.name !== name) {
+      const means = mode === "share" ? families.map((one) => classOf(meanOf(one))) : [];
+      const kinds = Uint8Array.from(family, (one, cell) => (mode === "share" ? means[one] : kindOf(cell)));
+      drawn = { name, paths: paints().map(() => new Path2D()) };
+      const path = (edge) => drawn.paths[kinds[Math.floor(edge / 6)]];
+      walkRegions(across(), kinds, 0, data.size, (edge) => path(edge).moveTo(...spot(edge)), (edge) => path(edge).lineTo(...spot(edge, 1)));
+    }
+    return drawn.paths;
+  };
+  const spot = (edge, on = 0) => {
+    const cell = Math.floor(edge / 6), [x, y] = corner(cell, (edge + on) % 6);
+    return [centres[2 * cell] + x, centres[2 * cell + 1] + y];
   };
   const percent = (share) => (share === 1 ? "at most 1 %" : share === 99 ? "at least 99 %" : `${share} %`);
   const side = () => `${data.side === "above" ? "above" : "at most"} ${data.stops[row]}`;
@@ -34,12 +73,19 @@
     (x - view.x) * scale() + canvas.width / 2,
     (y - view.y) * scale() + canvas.height / 2,
   ];
-  const path = (cell) => {
+  const path = (cell, by = pen) => {
     const [x, y] = place(centres[2 * cell], centres[2 * cell + 1]);
-    const from = own ? 12 * cell : 0, size = data.step * scale();
-    pen.moveTo(x + corners[from] * size, y + corners[from + 1] * size);
-    for (let k = 2; k < 12; k += 2) pen.lineTo(x + corners[from + k] * size, y + corners[from + k + 1] * size);
-    pen.closePath();
+    const from = 12 * Math.floor(cell / data.run), size = data.step * scale();
+    by.moveTo(x + corners[from] * size, y + corners[from + 1] * size);
+    for (let k = 2; k < 12; k += 2) by.lineTo(x + corners[from + k] * size, y + corners[from + k + 1] * size);
+    by.closePath();
+  };
+  const inView = () => {
+    const wide = canvas.width / 2 / scale() + spacing, high = canvas.height / 2 / scale() + spacing, found = [];
+    for (let cell = 0; cell < data.size; cell += 1) {
+      if (Math.abs(centres[2 * cell] - view.x) < wide && Math.abs(centres[2 * cell + 1] - view.y) < high) found.push(cell);
+    }
+    return found;
   };
   const line = (corners) => {
     for (let k = 0; k < corners.length; k += 2) {
@@ -53,13 +99,15 @@
   const names = () => {
     const ratio = window.devicePixelRatio || 1, high = 13 * ratio, taken = [];
     const most = Math.round((canvas.width * canvas.height) / (ratio * ratio * 26000)) + 2;
+    const covered = (x, y, half) => // by the scale and by the buttons
+      (x - half < 150 * ratio && y > canvas.height - 52 * ratio) || (x + half > canvas.width - 50 * ratio && y < 138 * ratio);
     pen.font = `600 ${high}px system-ui, sans-serif`;
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     for (const [rank, [name, x0, y0]] of data.names.entries()) {
       const [x, middle] = place(x0, y0), half = pen.measureText(name).width / 2 + 3 * ratio;
       const y = (rank < data.ownNames ? [0, -1.5, 1.5] : [0]).map((lines) => middle + lines * high).find((at) =>
-        x >= half && at >= high && x <= canvas.width - half && at <= canvas.height - high &&
+        x >= half && at >= high && x <= canvas.width - half && at <= canvas.height - high && !covered(x, at, half) &&
         !taken.some((t) => Math.abs(t[0] - x) < t[2] + half && Math.abs(t[1] - at) < 1.5 * high));
       if (y === undefined) continue;
       taken.push([x, y, half]);
@@ -72,27 +120,45 @@
       if (taken.length >= most) break;
     }
   };
-  const draw = () => {
-    asked = 0;
-    const paint = paints(), groups = paint.map(() => []);
-    for (let cell = 0; cell < data.size; cell += 1) groups[kindOf(cell)].push(cell);
-    pen.clearRect(0, 0, canvas.width, canvas.height);
+  const drawRegions = () => {
+    const size = scale(), [x, y] = place(0, 0);
+    pen.setTransform(size, 0, 0, size, x, y);
+    pen.lineWidth = 0.6 / size;
+    regions().forEach((path, kind) => {
+      pen.fillStyle = pen.strokeStyle = paints()[kind];
+      pen.fill(path, "evenodd");
+      pen.stroke(path);
+    });
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+  };
+  const drawHexagons = () => {
+    const paint = paints(), groups = paint.map(() => []), seen = inView();
+    for (const cell of seen) groups[kindOf(cell)].push(cell);
     groups.forEach((cells, kind) => {
       pen.beginPath();
-      cells.forEach(path);
+      cells.forEach((cell) => path(cell));
       pen.fillStyle = pen.strokeStyle = paint[kind];
       pen.lineWidth = 0.6; // closes the seams between neighbours
       pen.fill();
       pen.stroke();
     });
-    const edge = 2 * data.step * Math.abs(corners[0] || corners[2]) * scale();
-    if (edge > 24) {
-      pen.beginPath();
-      for (let cell = 0; cell < data.size; cell += 1) path(cell);
-      pen.strokeStyle = colours().ground;
-      pen.lineWidth = 1;
-      pen.stroke();
-    }
+    const near = spacing * scale() > 20;
+    board.dataset.outlines = String(near);
+    if (!near) return;
+    pen.beginPath();
+    seen.forEach((cell) => path(cell));
+    pen.strokeStyle = colours().ground;
+    pen.lineWidth = 1;
+    pen.stroke();
+  };
+  const drawMap = () => {
+    back.width = canvas.width; // which empties it
+    back.height = canvas.height;
+    board.dataset.detail = averaged() ? "means" : zoomedOut() ? "regions" : "cells";
+    at("detail").textContent = averaged() ? "Zoomed out: each patch shows the mean of up to 7 hexagons"
+      : zoomedOut() ? "Zoomed out: hexagons of one class are one region" : "";
+    if (zoomedOut()) drawRegions();
+    else drawHexagons();
     pen.beginPath();
     data.outline.forEach(line);
     pen.strokeStyle = colours().line;
@@ -125,16 +191,26 @@
       }
     }
     names();
-    if (chosen >= 0) {
-      pen.beginPath();
-      path(chosen);
-      pen.strokeStyle = colours().line;
-      pen.lineWidth = 3;
-      pen.stroke();
-    }
     ruler();
   };
-  const redraw = () => { asked = asked || requestAnimationFrame(draw); };
+  const draw = () => {
+    asked = 0;
+    if (stale) drawMap();
+    stale = false;
+    front.clearRect(0, 0, canvas.width, canvas.height);
+    front.drawImage(back, 0, 0);
+    if (chosen < 0) return;
+    front.beginPath();
+    if (averaged()) {
+      const [from, to] = families[family[chosen]];
+      walkRegions(across(), family, from, to, (edge) => front.moveTo(...place(...spot(edge))), (edge) => front.lineTo(...place(...spot(edge, 1))));
+    } else path(chosen, front);
+    front.strokeStyle = colours().line;
+    front.lineWidth = 3;
+    front.stroke();
+  };
+  const ask = () => { asked = asked || requestAnimationFrame(draw); };
+  const redraw = () => { stale = true; ask(); };
 
   const ruler = () => {
     const ratio = window.devicePixelRatio || 1, longest = 110;
@@ -169,8 +245,10 @@
       `Map: ${inside.toLocaleString("en")} of ${data.size.toLocaleString("en")} hexagons ${side()}. Arrow keys move it, plus and minus zoom.`);
     said();
   };
+  const sizeOf = ([from, to]) => (to - from === 1 ? "one hexagon" : `${to - from} hexagons`);
   const said = () => {
     at("said").textContent = chosen < 0 ? "Point at a hexagon to read it."
+      : averaged() ? `These ${sizeOf(families[family[chosen]])}: ${data.share} ${Math.round(meanOf(families[family[chosen]]))} % on average.`
       : data.graded ? `This hexagon: ${isIn(chosen) ? "shown as" : "not shown as"} ${side()}; ${data.share} ${percent(shareOf(chosen))}.`
       : `This hexagon: ${isIn(chosen) ? "shown as" : "not shown as"} ${side()}.`;
   };
@@ -183,6 +261,7 @@
     view.x = Math.min(Math.max(view.x, data.width / 2 - x), data.width / 2 + x);
     view.y = Math.min(Math.max(view.y, data.height / 2 - y), data.height / 2 + y);
     if (view.zoom === 1) [view.x, view.y] = [data.width / 2, data.height / 2];
+    said();
     board.style.touchAction = view.zoom === 1 ? "pan-y" : "none";
     redraw();
   };
@@ -226,7 +305,7 @@
       held = now;
     }
     const found = nearest(event);
-    if (found !== chosen) { chosen = found; said(); redraw(); }
+    if (found !== chosen) { chosen = found; said(); ask(); }
   });
   canvas.addEventListener("pointerup", () => { held = null; });
   canvas.addEventListener("pointercancel", () => { held = null; });
@@ -255,6 +334,7 @@
   at("published").addEventListener("click", () => { row = data.start; slider.value = row; show(); });
   document.querySelectorAll("input[name=mode]").forEach((one) =>
     one.addEventListener("change", () => { mode = one.value; show(); }));
+  at("detail").hidden = !families.length;
   at("modes").hidden = !data.graded;
   at("moving").hidden = data.stops.length < 2;
   dark.addEventListener("change", show);

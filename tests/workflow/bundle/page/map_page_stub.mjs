@@ -1,9 +1,10 @@
 // Runs the script of map.html with a document of plain objects; prints what a reader would meet as JSON.
 import fs from "node:fs";
 
-const [page, script] = process.argv.slice(-2);
+const [page, wide, high] = process.argv.slice(2);
 const html = fs.readFileSync(page, "utf8");
 const json = html.match(/<script type="application\/json" id="data">(.*?)<\/script>/s)[1];
+const script = html.match(/<script>(.*?)<\/script>/s)[1];
 const calls = { texts: [] };
 const pen = new Proxy({}, {
   get: (held, name) => {
@@ -20,36 +21,49 @@ const pen = new Proxy({}, {
 const element = (id) => {
   const heard = {};
   return {
-    id, heard, style: {}, textContent: id === "data" ? json : "", hidden: true, clientWidth: 700, clientHeight: 450,
+    id, heard, style: {}, dataset: {}, textContent: id === "data" ? json : "", hidden: true, clientWidth: Number(wide), clientHeight: Number(high),
     append() {}, prepend() {}, remove() {}, replaceChildren() {}, setPointerCapture() {},
     setAttribute(name, value) { this[name] = value; },
     addEventListener(name, act) { heard[name] = act; },
     querySelector: () => element("still"), querySelectorAll: () => [], getContext: () => pen,
-    getBoundingClientRect: () => ({ left: 0, top: 0, width: 700, height: 450 }),
+    getBoundingClientRect: () => ({ left: 0, top: 0, width: Number(wide), height: Number(high) }),
   };
 };
-const all = {}, made = [];
+const all = {}, made = [], regions = [];
+const modes = ["set", "share"].map((value) => ({ ...element("mode"), value }));
 globalThis.document = {
   getElementById: (id) => (all[id] ??= element(id)),
   createElement: (name) => { const one = element(name); made.push(one); return one; },
   createElementNS: (space, name) => element(name),
-  querySelectorAll: () => [],
+  querySelectorAll: () => modes,
 };
 globalThis.window = { devicePixelRatio: 1 };
 globalThis.matchMedia = () => ({ matches: false, addEventListener() {} });
 globalThis.requestAnimationFrame = (act) => { act(); return 0; };
 globalThis.ResizeObserver = class { observe() {} };
-(0, eval)(fs.readFileSync(script, "utf8"));
+// A ring's enclosed area in the map's own numbers, by path.
+globalThis.Path2D = class {
+  constructor() { this.area = 0; this.corners = 0; regions.push(this); }
+  moveTo(x, y) { this.last = [x, y]; }
+  lineTo(x, y) { this.area += (this.last[0] * y - x * this.last[1]) / 2; this.corners += 1; this.last = [x, y]; }
+};
+(0, eval)(script);
 
 const said = { first: all.board["aria-label"], stop: all.stop.textContent, scale: all.length.textContent };
-made[0].heard.pointermove({ clientX: 350, clientY: 225, buttons: 0 });
+made[0].heard.pointermove({ clientX: wide / 2, clientY: high / 2, buttons: 0 });
 said.pointed = all.said.textContent;
+const drawn = () => ({ form: all.board.dataset.detail, note: all.detail.textContent, areas: regions.slice(-6).map(({ area }) => area), corners: regions.slice(-6).map(({ corners }) => corners) });
+said.far = drawn();
+for (const one of modes) one.value === "share" && one.heard.change();
+said.means = { ...drawn(), pointed: all.said.textContent };
+for (const one of modes) one.value === "set" && one.heard.change();
 all.threshold.value = "0";
 all.threshold.heard.input();
 said.lowest = all.board["aria-label"];
 all.published.heard.click();
 said.again = all.stop.textContent;
-all.in.heard.click();
+for (let step = 0; step < 4; step += 1) all.in.heard.click();
+said.near = { form: all.board.dataset.detail, note: all.detail.textContent };
 all.board.heard.keydown({ key: "ArrowLeft", preventDefault() {} });
 all.home.heard.click();
 console.log(JSON.stringify({ ...said, names: [...new Set(calls.texts)], moved: calls.moveTo }));

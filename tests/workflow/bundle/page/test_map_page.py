@@ -12,10 +12,11 @@ from html.parser import HTMLParser
 from types import SimpleNamespace
 from typing import Any, cast
 
+import h3
 import numpy as np
 import pytest
 
-from geo import Domain
+from geo import Domain, domain_from_cells
 from geo.context.surroundings import Place, Surroundings
 from tests.workflow.bundle.bundle_samples import make_release
 from tests.workflow.bundle.exports.test_exports import sealed
@@ -207,17 +208,41 @@ def test_a_page_for_very_many_hexagons_stays_below_3_mb(
     bundle: Bundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert len(page_of(bundle)) < 150_000
-    # 200,000 hexagons without corners of their own, and what is left for thresholds
-    assert drawn._bytes_of_shape(200_000) == 800_000
-    assert (drawn.MOST_BYTES - drawn._bytes_of_shape(200_000)) // 200_000 == 6
-    assert drawn._bytes_of_shape(40_000) == 640_000
+    # 200,000 hexagons of which 64 share their corners, what is above them, and what is left for thresholds
+    assert drawn._bytes_of_shape(200_000, 28_600) == 800_000 + 12 * 3125 + 28_600
+    assert (drawn.MOST_BYTES - drawn._bytes_of_shape(200_000, 28_600)) // 200_000 == 5
+    assert drawn._bytes_of_shape(40_000, 5_800) == 645_800
     assert (drawn.MOST_BYTES * 4) // 3 < 2_700_000
     monkeypatch.setattr(drawn, "OWN_CORNERS", 100)
-    monkeypatch.setattr(drawn, "MOST_BYTES", 122 * 4 + 122 * 5)
+    monkeypatch.setattr(drawn, "MOST_BYTES", 122 * 4 + 2 * 12 + 122 * 5)
     data = drawing(released(bundle))
     assert len(data["stops"]) <= 5
     assert "£442,413" in data["stops"]
-    assert len(base64.b64decode(data["corners"])) == 12
+    assert data["run"] == 64
+    assert len(base64.b64decode(data["corners"])) == 2 * 12  # 122 hexagons: 64, and 58
+    assert data["families"] == ""
+
+
+def test_neighbours_share_the_mean_of_their_outlines_wherever_these_begin() -> None:
+    corners = np.array([(2, 0), (1, 2), (-1, 2), (-2, 0), (-1, -2), (1, -2)], dtype=float)
+    larger = 1.5 * corners
+    outlines = np.stack([corners, np.roll(larger, 2, axis=0), larger, np.roll(corners, -1, axis=0), larger])
+    shared = drawn._shared(outlines, 3)
+    assert shared[0] == pytest.approx(corners * (1 + 1.5 + 1.5) / 3)
+    assert shared[1] == pytest.approx(np.roll(corners, -1, axis=0) * 1.25)
+
+
+def test_hexagons_below_one_coarser_one_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    middle = sorted(h3.cell_to_children("87195da49ffffff"))
+    beside = sorted(h3.cell_to_children("87195da4dffffff"))[:3]
+    domain = domain_from_cells(sorted((*middle, *beside)))
+    assert drawn._families(domain).tolist() == []
+    monkeypatch.setattr(drawn, "FEWEST", 10)
+    assert drawn._families(domain).tolist() == [7, 3]
+    monkeypatch.setattr(drawn, "FEWEST", 11)
+    assert drawn._families(domain).tolist() == []
 
 
 def test_a_page_that_was_changed_is_not_trusted_and_the_lint_says_so(contents: Contents) -> None:
