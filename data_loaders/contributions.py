@@ -170,6 +170,7 @@ def one_record_per_owner(observations: Observations) -> BoundedContributions:
         if observations.time is None
         else _latest(observations.time, owner, count.size)[numbers[shown]],
         place_sd=None if observations.place_sd is None else observations.place_sd[first[shown]],
+        spot=None if observations.spot is None else observations.spot[first[shown]],
     )
     several = int(np.count_nonzero(count > 1))
     return BoundedContributions(made, 1, made.size, owner.size - made.size, made.size, several, word)

@@ -62,8 +62,8 @@ def _read(kind: str, values: NDArray[Any]) -> np.dtype[Any]:
 class Observations:
     """Private rows: where they are and what was measured there.
 
-    Everything that says something of a single row (`x`, `y`, `value`, `identifier`, `time`, `owner`) is
-    private to the curator: it is never written to a bundle, a log or a message.
+    Everything that says something of a single row (`x`, `y`, `value`, `identifier`, `time`, `owner`,
+    `spot`) is private to the curator: it is never written to a bundle, a log or a message.
 
     Parameters
     ----------
@@ -95,6 +95,8 @@ class Observations:
         What an owner is; None exactly where `owner` is None.
     place_sd : (n,) float64 or None, read-only
         Standard deviation of each place in metres per axis, at least 0, where places carry normal noise.
+    spot : (n,) int32 or None, read-only
+        Number of each row's place, at least 0: rows with one number have the same x and y.
 
     Raises
     ------
@@ -116,10 +118,11 @@ class Observations:
     owner: NDArray[np.int64] | None = None
     owner_word: OwnerWord | None = None
     place_sd: NDArray[np.float64] | None = None
+    spot: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
         kinds = {"x": "f8", "y": "f8", "value": "f8", "identifier": "S", "time": "M8[s]", "owner": "i8"}
-        kinds["place_sd"] = "f8"
+        kinds |= {"place_sd": "f8", "spot": "i4"}
         for name, kind in kinds.items():
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _column(getattr(self, name), kind))
@@ -186,6 +189,7 @@ class Observations:
             time=part(self.time),
             owner=part(self.owner),
             place_sd=part(self.place_sd),
+            spot=part(self.spot),
         )
 
     def __repr__(self) -> str:

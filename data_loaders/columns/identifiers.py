@@ -36,8 +36,10 @@ def record_names(column: Any) -> Any:
     else:
         names = pc.utf8_trim(pc.utf8_upper(column), characters=_AROUND)
         plain = pc.string_is_ascii(names)
-    plain_text = pc.and_(plain, pc.invert(pc.match_substring(names, "\0")))
-    odd = pc.or_(pc.greater(pc.binary_length(names), LONGEST), pc.invert(plain_text))
+    odd = pc.or_(pc.greater(pc.binary_length(names), LONGEST), pc.invert(plain))
+    letters = names.buffers()[2]  # row by row only where there is a zero byte at all
+    if letters is not None and b"\0" in letters.to_pybytes():
+        odd = pc.or_(odd, pc.match_substring(names, "\0"))
     if pc.any(odd).as_py():
         pairs = zip(names.to_pylist(), odd.to_pylist(), strict=True)
         written = [_hashed(name) if out else name for name, out in pairs]

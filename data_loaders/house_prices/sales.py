@@ -144,6 +144,7 @@ def load_sales(
         attribution=(GENERATED,) if generated else (LAND_REGISTRY, *table.attribution),
         identifier=columns["name"],
         time=columns["time"],
+        spot=columns["place"],
     )
     return observations, tally.report(name, observations.size, _notes(formats, wanted, table, found))
 
@@ -247,7 +248,11 @@ def last_of_each(identifier: NDArray[np.uint64]) -> NDArray[np.bool_]:
             [rows.start + np.flatnonzero(identifier[rows] % parts == part) for rows in strides(last.size)]
             or [np.empty(0, np.int64)]
         )
-        last[at] = ~pd.Index(identifier[at]).duplicated(keep="last")
+        ordered = np.sort(identifier[at])
+        again = ordered[1:][ordered[1:] == ordered[:-1]]
+        if again.size:  # seldom many: a table of these alone, as sorting takes a third of the time
+            at = at[np.isin(identifier[at], again)]
+            last[at] = ~pd.Index(identifier[at]).duplicated(keep="last")
     return last
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import repeat
 from typing import Any
 
 import h3
@@ -133,8 +134,7 @@ def numbers_at(lon: NDArray[np.float64], lat: NDArray[np.float64], resolution: i
     -------
     (n,) uint64
     """
-    find = basic_int.latlng_to_cell
-    found = (find(y, x, resolution) for x, y in zip(lon.tolist(), lat.tolist(), strict=True))
+    found = map(basic_int.latlng_to_cell, lat.tolist(), lon.tolist(), repeat(resolution))
     return np.fromiter(found, np.uint64, lon.size)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -39,6 +41,14 @@ def test_sales_carry_transaction_identifier_and_date() -> None:
     ]
     assert made.time.astype("M8[D]").astype(str).tolist() == ["2018-03-01", "2018-12-31", "2018-05-05"]
     assert made.owner is None
+
+
+def test_sales_of_one_postcode_have_one_spot() -> None:
+    lines = [sale(number, postcode=code) for number, code in enumerate(("E1 0AA", "E1 0AD", "e10aa"))]
+    made = load_sales(sales_file(*lines), TABLE)[0]
+    assert made.spot is not None
+    assert made.spot.tolist() == [made.spot[0], made.spot[1], made.spot[0]]
+    assert made.x[0] == made.x[2] != made.x[1]
 
 
 def test_one_sale_has_one_identifier_in_both_formats_and_counts_once() -> None:
@@ -155,6 +165,8 @@ def test_identifiers_are_bounded_and_never_cut() -> None:
     assert names.dtype.itemsize == 64
     assert names[-1] == b"Y" * 64
     assert all(name.isascii() for name in names.tolist()), "numpy makes text of ASCII only"
+    cut = as_bytes(record_names(pa.array(["a\0", "a", "b"])))
+    assert [len(name) for name in cut.tolist()] == [64, 1, 1], "a zero byte at the end would be lost"
 
 
 def test_owners_are_numbered_by_first_appearance() -> None:
@@ -179,6 +191,9 @@ def test_taking_rows_takes_all_columns() -> None:
     assert part.identifier.tolist() == [b"S4", b"S1"]
     assert part.owner.tolist() == [2, 0]
     assert part.value.tolist() == [6.0, 3.0]
+    spots = replace(made, spot=np.arange(7, 7 + made.size, dtype=np.int32)).take([3, 0]).spot
+    assert spots is not None
+    assert spots.tolist() == [10, 7]
     assert np.isnat(part.time[0])
     assert made.take(made.value > 5).size == 2
     with pytest.raises(DataError, match="no observations"):

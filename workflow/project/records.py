@@ -79,6 +79,11 @@ def located(observations: Observations, domain: Domain) -> tuple[NDArray[np.int6
 def _cells(observations: Observations, domain: Domain) -> NDArray[np.int64]:
     """(n,) the cell of each observation, -1 outside: each place is looked up once, or once a stride."""
     index = Column()
+    if observations.spot is not None:
+        of_spot = _cells_of_spots(observations, observations.spot, domain)
+        for rows in strides(observations.size):
+            index.add(of_spot[observations.spot[rows]])
+        return index.array("i8")
     known, cells = pd.Index(np.empty(0, np.complex128)), np.empty(0, np.int64)
     for rows in strides(observations.size):
         back, places = pd.factorize(observations.x[rows] + 1j * observations.y[rows])
@@ -92,6 +97,17 @@ def _cells(observations: Observations, domain: Domain) -> NDArray[np.int64]:
         if new.any() and known.size < KNOWN_PLACES:
             known, cells = known.append(pd.Index(places[new])), np.append(cells, found[new])
     return index.array("i8")
+
+
+def _cells_of_spots(observations: Observations, spot: NDArray[np.int32], domain: Domain) -> NDArray[np.int64]:
+    """The cell of each spot by its number, -1 outside and where no row has it."""
+    row = np.full(1 + max(int(spot[rows].max()) for rows in strides(spot.size)), -1)
+    for rows in strides(spot.size):
+        row[spot[rows]] = np.arange(rows.start, rows.stop)
+    met = row >= 0
+    lonlat = to_lonlat(observations.x[row[met]], observations.y[row[met]], observations.crs)
+    row[met] = domain.locate(*lonlat)
+    return row
 
 
 def place(observations: Observations, domain: Domain) -> PlacedObservations:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -89,11 +91,13 @@ def test_no_rows_have_no_medians() -> None:
     assert (cells.size, medians.size) == (0, 0)
 
 
-@pytest.mark.parametrize(("known", "looked_up"), [(100, 4), (0, 8)])
+@pytest.mark.parametrize(
+    ("known", "spots", "looked_up"), [(100, None, 4), (0, None, 8), (0, [5, 1, 5, 5, 8, 5, 5, 0, 1, 5], 4)]
+)
 def test_a_place_is_looked_up_once(
-    domain: Domain, monkeypatch: pytest.MonkeyPatch, known: int, looked_up: int
+    domain: Domain, monkeypatch: pytest.MonkeyPatch, known: int, spots: list[int] | None, looked_up: int
 ) -> None:
-    """Four places in ten rows, three rows at a time; without a memory once in each part where it stands."""
+    """Four places in ten rows, three rows at a time; without memory or numbers once in each part with it."""
     monkeypatch.setattr(records, "KNOWN_PLACES", known)
     monkeypatch.setattr(spool, "STRIDE", 3)
     asked: list[float] = []
@@ -105,7 +109,8 @@ def test_a_place_is_looked_up_once(
 
     monkeypatch.setattr(Domain, "locate", counted)
     lon, lat = [10.05, 10.01, 10.05, 10.05, 11.0, 10.05, 10.05, 9.99, 10.01, 10.05], [50.04] * 10
-    placed = place(observations(lon, lat, list(range(10))), domain)
+    rows = observations(lon, lat, list(range(10)))
+    placed = place(replace(rows, spot=None if spots is None else np.array(spots, np.int32)), domain)
     expected = locate(domain, np.array(lon), np.array(lat))
     assert placed.index.tolist() == [cell for cell in expected.tolist() if cell >= 0]
     assert placed.value.tolist() == [float(row) for row, cell in enumerate(expected.tolist()) if cell >= 0]
