@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Dialog, Page, expect
+from playwright.sync_api import Dialog, Page, Route, expect
 
 from geo.maps.colours import rgb
 from tests.browser.harness import (
@@ -89,6 +89,30 @@ def test_price_paid_files_are_uploaded_and_still_in_use_after_going_back(
     settle(page)
     assert "resolution=7" in page.url
     assert "generated-demo" not in page.url
+
+
+def test_settings_are_not_taken_before_their_files_have_arrived(
+    page: Page, app: RunningApp, tmp_path: Path
+) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/_stcore/upload_file/**", hold)
+    open_screen(page, app, "data")
+    page.get_by_text("Or take all choices from a settings file").click()
+    (tmp_path / "choices.toml").write_text("threshold = ")
+    field = page.get_by_test_id("stFileUploader").filter(has_text="Settings file").locator("input")
+    field.set_input_files(str(tmp_path / "choices.toml"))
+    taken = page.get_by_role("button", name="Take these settings")
+    expect(taken).to_be_disabled(timeout=SLOW)
+    while not held:
+        page.wait_for_timeout(50)
+    held.pop().continue_()
+    expect(taken).to_be_enabled(timeout=SLOW)
+    press(page, "Take these settings")
+    appear(page.get_by_text("The settings file is not valid TOML"))
 
 
 def test_choices_are_saved_lost_by_a_reload_and_taken_again(

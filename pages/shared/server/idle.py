@@ -37,6 +37,10 @@ class IdleSessions:
         """Seconds between two looks: a session is freed at most a quarter later than it is due."""
         return self.leave / 4.0
 
+    def knows(self, session: str) -> bool:
+        """Whether a session was heard of, and is not freed."""
+        return session in self._seen
+
     def heard(self, session: str) -> None:
         """Note that the browser of a session said something."""
         self._seen[session] = _Seen(self._clock())

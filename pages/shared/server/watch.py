@@ -97,8 +97,12 @@ class Watch:
             await self.app(scope, receive, send)
             return
         end = asyncio.Event()
-        session: str | None = None
-        over = False
+        # A browser that connects anew names its session; where nothing was going on, no run begins by that.
+        named = scope.get("subprotocols") or ()
+        session: str | None = next((name for name in named if self.connections.idle.knows(name)), None)
+        begun = over = False
+        if session is not None:
+            self.connections.opened(session, end)
 
         async def receiving() -> Message:
             message = await _first(receive, end)
@@ -107,12 +111,15 @@ class Watch:
             return message
 
         async def sending(message: Message) -> None:
-            nonlocal session, over
+            nonlocal session, begun, over
             over = over or message["type"] == "websocket.close"
-            if session is None and message.get("bytes"):
-                session = session_of(message["bytes"])
-                if session is not None:
-                    self.connections.opened(session, end)
+            first = session_of(message["bytes"]) if not begun and message.get("bytes") else None
+            if first is not None:
+                begun = True
+                if session not in (None, first):  # what the browser named was gone already
+                    self.connections.closed(session, end)
+                session = first
+                self.connections.opened(session, end)
             await send(message)
 
         try:

@@ -179,3 +179,36 @@ def test_a_connection_that_the_reader_ends_leaves_the_session_for_a_while(clock:
     assert idle.due() == ()
     clock.now = 20.0 + 120.0
     assert idle.due() == ("s1",)
+
+
+async def _resumed(scope: Message, receive: Any, send: Any) -> None:
+    """As Streamlit does where a browser connects anew and no run is due: nothing is said."""
+    await send({"type": "websocket.accept"})
+    while (await receive())["type"] != "websocket.disconnect":
+        pass
+
+
+@pytest.mark.parametrize(
+    ("app", "due"), [(_resumed, "s0"), (_streamlit, "s1")], ids=["resumed", "begun anew"]
+)
+def test_who_connects_anew_and_only_reads_keeps_the_session(clock: Clock, app: Any, due: str) -> None:
+    idle = IdleSessions(3600.0, clock)
+    idle.heard("s0")
+    idle.left("s0")
+    words = [{"type": "websocket.disconnect"}]
+    seen: list[tuple[str, ...]] = []
+
+    async def receive() -> Message:
+        clock.now = 300.0  # long after the first connection ended
+        seen.append(idle.due())
+        return words.pop(0)
+
+    async def send(message: Message) -> None:
+        pass
+
+    scope = {"type": "websocket", "subprotocols": ["streamlit", "token", "s0"]}
+    clock.now = 100.0
+    finished(Watch(app, Connections(idle))(scope, receive, send))
+    assert seen == [() if due == "s0" else ("s0",)]
+    clock.now = 300.0 + 120.0
+    assert idle.due() == (due,)

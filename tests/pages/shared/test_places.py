@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from streamlit import runtime
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
-from pages.shared.server import places
 from pages.shared.server.gate import Message
 from pages.shared.server.places import Places
+from tests.finished import finished
 
 BEGUN, ANSWERED = ForwardMsg(), ForwardMsg()
 BEGUN.new_session.initialize.session_id = "s1"
@@ -33,7 +33,7 @@ def test_streamlit_forgets_an_answer_when_a_run_begins() -> None:
 def said(monkeypatch: pytest.MonkeyPatch) -> Any:
     """What the browser hears when it asked for places of two files, and Streamlit said those messages."""
     manager = MemoryUploadedFileManager("/_stcore/upload_file")
-    monkeypatch.setattr(places.runtime, "get_instance", lambda: SimpleNamespace(uploaded_file_mgr=manager))
+    monkeypatch.setattr(runtime, "get_instance", lambda: SimpleNamespace(uploaded_file_mgr=manager))
 
     def heard(*messages: ForwardMsg, question: bytes | None = None) -> list[ForwardMsg]:
         asked = BackMsg()
@@ -53,7 +53,7 @@ def said(monkeypatch: pytest.MonkeyPatch) -> Any:
         async def send(message: Message) -> None:
             sent.append(ForwardMsg.FromString(message["bytes"]))
 
-        asyncio.run(Places(streamlit)({"type": "websocket"}, receive, send))
+        finished(Places(streamlit)({"type": "websocket"}, receive, send))
         return sent
 
     return heard
