@@ -25,12 +25,21 @@ UNKNOWN, UNLOCATED = -1, -2
 TRIED = "'E1 0AA', 'E1  0AA', 'E10AA' and small letters"
 
 # Area, district, sector and unit once blanks are gone and letters are capital.
-_SHAPE = r"^[A-Z]{1,2}[0-9][A-Z0-9]?[0-9][A-Z]{2}$"
+_SHAPES = "A99AA", "A999AA", "A9A9AA", "AA99AA", "AA999AA", "AA9A9AA"
+_LONGEST = 7
 _DIGIT = np.zeros(256, dtype=np.int64)
 _DIGIT[[*range(48, 58)]] = np.arange(1, 11)
 _DIGIT[[*range(65, 91)]] = np.arange(11, 37)
-_PLACE = 37 ** np.arange(6, -1, -1, dtype=np.int64)
-_WORTH = _DIGIT * _PLACE[:, None]  # of each letter at each of seven places
+_FOURS = 4 ** np.arange(_LONGEST, dtype=np.int64)
+_PLACE = 37 ** np.arange(_LONGEST - 1, -1, -1, dtype=np.int64)
+_KIND = np.full(256, 3, dtype=np.int64)  # of letters: blank 0, digit 1, capital 2, another 3
+_KIND[32], _KIND[48:58], _KIND[65:91] = 0, 1, 2
+_SHAPE_BITS = 40  # where a shape begins in one number with a key, which is below 37 ** 7
+# Of each letter at each of seven places, the kind above the key:
+_WORTH = _DIGIT * _PLACE[:, None] + (_KIND * _FOURS[:, None] << _SHAPE_BITS)
+_EXAMPLES = np.array([list(shape.ljust(_LONGEST).encode()) for shape in _SHAPES], dtype=np.uint8)
+_GOOD = np.zeros(4**_LONGEST, dtype=bool)
+_GOOD[_KIND[_EXAMPLES] @ _FOURS] = True
 
 # Column names of ONSPD and NSPL in their editions (pcd/pcd2/pcds, since 2025 pcd7/pcd8; oseast1m, since 2025
 # east1m) and of common derived tables.
@@ -68,15 +77,22 @@ def postcode_keys(column: Any) -> NDArray[np.int64]:
         capitalised, so "E1  0AA", "e1 0aa" and "E10AA" agree.
     """
     capitals = pc.ascii_upper(column)
-    bare = pc.replace_substring(capitals, " ", "")
-    good = mask(pc.match_substring_regex(bare, _SHAPE))
-    if not good.all():  # seldom: blanks of other kinds and punctuation, one entry at a time
-        bare = pc.replace_substring_regex(capitals, r"[^A-Z0-9]", "")
-        good = mask(pc.match_substring_regex(bare, _SHAPE))
-    keys = np.full(len(good), -1, dtype=np.int64)
-    if good.any():
-        letters = as_bytes(pc.ascii_rpad(bare.filter(pa.array(good)), 7)).view(np.uint8).reshape(-1, 7)
-        keys[good] = sum(worth[letters[:, at]] for at, worth in enumerate(_WORTH))
+    keys = _keys_of(pc.replace_substring(capitals, " ", ""))
+    odd = keys < 0
+    if odd.any():  # blanks of other kinds and punctuation
+        left = capitals.filter(pa.array(odd))
+        keys[odd] = _keys_of(pc.replace_substring_regex(left, r"[^A-Z0-9]", ""))
+    return keys
+
+
+def _keys_of(bare: Any) -> NDArray[np.int64]:
+    """(n,) the key of each text of capitals and digits that has the shape of a postcode, -1 of others."""
+    keys = np.full(len(bare), -1, dtype=np.int64)
+    short = mask(pc.less_equal(pc.binary_length(bare), _LONGEST))
+    padded = pc.ascii_rpad(bare.filter(pa.array(short)), _LONGEST)
+    letters = as_bytes(padded).view(np.uint8).reshape(-1, _LONGEST)
+    worth = np.sum([of_letter[letters[:, at]] for at, of_letter in enumerate(_WORTH)], axis=0)
+    keys[short] = np.where(_GOOD[worth >> _SHAPE_BITS], worth & ((1 << _SHAPE_BITS) - 1), -1)
     return keys
 
 
