@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from dpgp_core.features.facts import PublicFacts
 from dpgp_core.features.powers import water_filling
@@ -39,7 +39,7 @@ def tree_rows(facts: PublicFacts) -> Floats:
         facts.signal(np.repeat(variance, new)), facts.scatter, facts.noise, float(facts.nodes.size)
     )
     first = powers[np.cumsum(new) - new]
-    mean = isotonic_regression(first, weights=new.astype(np.float64), increasing=False).x
+    mean = scipy.optimize.isotonic_regression(first, weights=new.astype(np.float64), increasing=False).x
     squares = np.maximum(-np.diff(mean, append=0.0), 0.0) * counts / facts.nodes.size
     squares /= squares.sum()
     kept = [(labels, weight) for labels, weight in zip(levels, np.sqrt(squares), strict=True) if weight > 0]

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
 
 from dpgp_core._checks import open_unit, positive
 from dpgp_core.errors import InvalidValue
@@ -55,7 +55,7 @@ class RepetitionBudget:
         def over(logarithm: float) -> float:
             return selection_epsilon(math.exp(logarithm), delta, stop) - wanted
 
-        rho = math.exp(float(brentq(over, math.log(_LEAST), math.log(wanted)))) * (1.0 - 1e-9)
+        rho = math.exp(float(scipy.optimize.brentq(over, math.log(_LEAST), math.log(wanted)))) * (1.0 - 1e-9)
         return cls(rho, stop)
 
 

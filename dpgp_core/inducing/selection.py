@@ -9,7 +9,7 @@ from itertools import count as forever
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
 
 from dpgp_core._checks import open_unit, positive, whole
 from dpgp_core.errors import InvalidValue
@@ -55,7 +55,9 @@ class SelectionBudget:
         """
         epsilon, delta = positive("epsilon", epsilon), open_unit("delta", delta)
         stop = open_unit("stop", stop)
-        second = float(brentq(lambda t: t * (1.0 - math.log(t)) - delta, delta * 1e-6, delta)) * (1.0 - 1e-9)
+        second = float(
+            scipy.optimize.brentq(lambda t: t * (1.0 - math.log(t)) - delta, delta * 1e-6, delta)
+        ) * (1.0 - 1e-9)
         draws = math.ceil(math.log(1.0 / second) / stop)
         root = (delta - second) / draws  # sqrt(2 d)
         each = epsilon / 3.0 - root

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -138,5 +139,15 @@ class BandedCholesky:
         start = top + left * (rows - 1)
         flat = self.band.T.reshape(-1)[start:]  # a view: the band is column-major
         dense = as_strided(flat, (bottom - top, right - left), (step, (rows - 1) * step), writeable=False)
-        below = np.arange(top, bottom)[:, None] - np.arange(left, right)[None, :]
-        return np.where((below >= 0) & (below < rows), dense, 0.0)
+        return np.where(_in_band(top - left, bottom - top, right - left, rows), dense, 0.0)
+
+
+@lru_cache(maxsize=8)
+def _in_band(below: int, height: int, width: int, rows: int) -> NDArray[np.bool_]:
+    """Which entries of a block that begins so far below the diagonal lie in a band of so many rows.
+
+    All blocks of a factor but the last two have one of two shapes.
+    """
+    depth = below + np.arange(height)[:, None] - np.arange(width)[None, :]
+    inside: NDArray[np.bool_] = (depth >= 0) & (depth < rows)
+    return inside

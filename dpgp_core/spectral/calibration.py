@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 from scipy.special import gammaincinv
 
 from dpgp_core._checks import whole
@@ -54,7 +54,7 @@ class Recalibration:
         stated = np.array([p[group].mean() for group in groups])
         size = np.array([float(group.size) for group in groups])
         share = (np.array([hit[group].mean() for group in groups]) + TRUST * stated) / (1.0 + TRUST)
-        share = np.clip(isotonic_regression(share, weights=size).x, 0.0, 1.0)
+        share = np.clip(scipy.optimize.isotonic_regression(share, weights=size).x, 0.0, 1.0)
         return cls(np.concatenate([[0.0], stated, [1.0]]), np.concatenate([[0.0], share, [1.0]]))
 
     def apply(self, probability: Floats) -> Floats:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 import numpy as np
+import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.traces.prior import Floats
@@ -123,7 +123,7 @@ def _block(given: Conditional, record: int, spare: float, floor: float) -> Float
 
     edge = spare * 1e-12
     tau = float(
-        minimize_scalar(
+        scipy.optimize.minimize_scalar(
             loss_at, bounds=(edge, spare - edge), method="bounded", options={"xatol": spare * 1e-12}
         ).x
     )

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.optimize import minimize
 
 from dpgp_core.errors import NumericalFailure
 from dpgp_core.traces.prior import Floats
@@ -159,7 +159,7 @@ def _descend(
         # The logarithm keeps steps alike whatever the unit.
         return float(np.log(norm)), ((slope - inward * here) * (np.sqrt(spare) / size) / norm).ravel()
 
-    found = minimize(
+    found = scipy.optimize.minimize(
         value,
         factor.ravel() / np.sqrt(spare),
         jac=True,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
 from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.optimize import minimize_scalar
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.traces.prior import TracePrior
@@ -60,5 +60,7 @@ def fitted_prior(times: ArrayLike, axes: ArrayLike, error: float = 3.0) -> Trace
         solved = cho_solve((factor, lower), centred.T)
         return float(np.sum(centred.T * solved) + 4.0 * np.sum(np.log(np.diag(factor))))
 
-    found = minimize_scalar(unlikely, bounds=(np.log(low), np.log(max(high, 2.0 * low))), method="bounded")
+    found = scipy.optimize.minimize_scalar(
+        unlikely, bounds=(np.log(low), np.log(max(high, 2.0 * low))), method="bounded"
+    )
     return TracePrior(float(np.exp(found.x)), amplitude, error)

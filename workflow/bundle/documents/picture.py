@@ -31,7 +31,8 @@ def picture_svg(
     vote set. The curator's own layers, `own`, are drawn over it with as many names as find room.
     """
     boundary = multipolygon(shape(dict(region)))
-    west, south, east, north = boundary.union(dissolve(cells)).bounds
+    whole = dissolve(cells)
+    west, south, east, north = boundary.union(whole).bounds
     stretch = math.cos(math.radians((south + north) / 2))
     scale = WIDTH / max((east - west) * stretch, 1e-9)
     height = min((north - south) * scale, 1.4 * WIDTH)
@@ -48,7 +49,7 @@ def picture_svg(
             parts.append("M" + "L".join(f"{x:.1f},{y:.1f}" for x, y in points) + "Z")
         return "".join(parts)
 
-    layers = [f'<path d="{path(dissolve(cells))}" fill="{colour("outside")}"/>']
+    layers = [f'<path d="{path(whole)}" fill="{colour("outside")}"/>']
     legend = []
     for members, role, words, dotted in _classes(products):
         chosen = [cell for cell, member in zip(cells, members, strict=True) if member]

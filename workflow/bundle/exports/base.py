@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+from shapely.geometry import MultiPolygon
 
 from geo import Domain
 from geo.context.own_layers import OwnLayer
+from geo.domains.polygons import cell_polygons
 from workflow.bundle.products.at_threshold import Products
+from workflow.bundle.products.regions import Drawn, drawn_regions
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +42,16 @@ class Exported:
     products: Products
     columns: Mapping[str, Sequence[Any]]
     layers: Sequence[OwnLayer] = ()
+
+    @cached_property
+    def outlines(self) -> list[MultiPolygon]:
+        """(N,) exact outlines of the cells, WGS 84."""
+        return cell_polygons(self.domain.cells)
+
+    @cached_property
+    def regions(self) -> Drawn:
+        """(outline, properties) of every region."""
+        return drawn_regions(self.domain.cells, self.products)
 
 
 @dataclass(frozen=True)

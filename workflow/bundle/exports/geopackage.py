@@ -8,16 +8,12 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
-import numpy as np
-
-from geo import MAX_CELLS, dissolve
-from geo.domains.polygons import cell_polygons
+from geo import MAX_CELLS
 from workflow.bundle.errors import BundleError
 from workflow.bundle.exports.base import Export, Exported
 from workflow.bundle.exports.own_tables import SHAPES, own_tables
 from workflow.bundle.exports.qgis import add_styles, own_qml
 from workflow.bundle.files.own_layers import DECLARED
-from workflow.bundle.products.regions import region_list
 
 NAME = "release.gpkg"
 _START = b"SQLite format 3\x00"
@@ -30,18 +26,17 @@ def write(exported: Exported) -> bytes:
     """
     import geopandas
 
-    domain, cells = exported.domain, np.array(exported.domain.cells)
-    regions = region_list(exported.products)
+    regions = exported.regions
     layers = {
-        "cells": geopandas.GeoDataFrame(
-            dict(exported.columns), geometry=cell_polygons(domain.cells), crs="EPSG:4326"
-        ),
+        "cells": geopandas.GeoDataFrame(dict(exported.columns), geometry=exported.outlines, crs="EPSG:4326"),
         "regions": geopandas.GeoDataFrame(
-            [properties for properties, _ in regions],
-            geometry=[dissolve(cells[members].tolist()) if members.any() else None for _, members in regions],
+            [properties for _, properties in regions],
+            geometry=[None if outline.is_empty else outline for outline, _ in regions],
             crs="EPSG:4326",
         ),
-        "boundary": geopandas.GeoDataFrame([dict(exported.facts)], geometry=[domain.region], crs="EPSG:4326"),
+        "boundary": geopandas.GeoDataFrame(
+            [dict(exported.facts)], geometry=[exported.domain.region], crs="EPSG:4326"
+        ),
     }
     own = own_tables(exported.layers)
     made = [_layer(name, frame) for name, frame in layers.items()]

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from geo.domains.polygons import cell_polygons
 from workflow.bundle.errors import BundleError
 from workflow.bundle.exports.base import Export, Exported
 from workflow.bundle.untrusted.parquet_bounds import checked_parquet
@@ -22,8 +21,7 @@ def write(exported: Exported) -> bytes:
     """GeoParquet 1.1, WGS 84; the exact outlines of the cells."""
     import geopandas
 
-    shapes = cell_polygons(exported.domain.cells)
-    outlines = [shape.geoms[0] if len(shape.geoms) == 1 else shape for shape in shapes]
+    outlines = [shape.geoms[0] if len(shape.geoms) == 1 else shape for shape in exported.outlines]
     frame = geopandas.GeoDataFrame(dict(exported.columns), geometry=outlines, crs="EPSG:4326")
     sink = io.BytesIO()
     frame.to_parquet(sink, index=False, compression="zstd", schema_version="1.1.0")

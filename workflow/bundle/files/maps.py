@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from geo import Domain, decimals_for, dissolve
+from geo import Domain, decimals_for
 from geo.export.geojson import cells_collection, collection_bytes, regions_collection
 from workflow.bundle.products.at_threshold import Floats, Products
-from workflow.bundle.products.regions import region_list
+from workflow.bundle.products.regions import Drawn
 
 THREE_WAY = {1: "above", 0: "cannot tell", -1: "below"}
 # Decimals of a share: far finer than any release can say, far coarser than one machine's last digit.
@@ -61,12 +61,8 @@ def cell_properties_of_format1(products: Products) -> dict[str, list[Any]]:
     return properties
 
 
-def regions_geojson(domain: Domain, products: Products, facts: Mapping[str, Any]) -> bytes:
+def regions_geojson(domain: Domain, regions: Drawn, facts: Mapping[str, Any]) -> bytes:
     """One dissolved feature per path (the first `MAX_PATH_REGIONS`) and per summarising product."""
-    cells = np.array(domain.cells)
-    regions = [
-        (dissolve(cells[members].tolist()), properties) for properties, members in region_list(products)
-    ]
     return collection_bytes(regions_collection(regions, facts, decimals_for(domain.resolution)))
 
 

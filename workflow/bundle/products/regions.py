@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from shapely.geometry import MultiPolygon
+
+from geo import dissolve
 from workflow.bundle.products.at_threshold import Bools, Products
 
 # A dissolved region is written for this many paths; all paths are in the Parquet file.
 MAX_PATH_REGIONS = 50
+
+Drawn = list[tuple[MultiPolygon, dict[str, Any]]]
 
 
 def region_list(products: Products) -> list[tuple[dict[str, Any], Bools]]:
@@ -20,3 +27,9 @@ def region_list(products: Products) -> list[tuple[dict[str, Any], Bools]]:
         ({"product": name, "path": path, "cells": int(members.sum())}, members)
         for name, path, members in named
     ]
+
+
+def drawn_regions(cells: Sequence[str], products: Products) -> Drawn:
+    """(outline, properties) of every region: half of the work of the files that hold them."""
+    named = np.array(cells)
+    return [(dissolve(named[members].tolist()), properties) for properties, members in region_list(products)]

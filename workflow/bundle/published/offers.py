@@ -17,6 +17,7 @@ from workflow.bundle.files.maps import cell_columns, cells_geojson, regions_geoj
 from workflow.bundle.page.drawn import Released
 from workflow.bundle.page.html import map_html
 from workflow.bundle.page.print_map import map_pdf, map_png
+from workflow.bundle.products.regions import drawn_regions
 from workflow.bundle.reading.read import Bundle
 from workflow.bundle.statement.build import facts
 
@@ -89,12 +90,15 @@ def offers(bundle: Bundle) -> tuple[Offer, ...]:
         columns = cell_columns(domain, bundle.published, bundle.field)
         return EXPORTS[name].write(Exported(statement, stated, domain, bundle.published, columns, layers))
 
+    def regions() -> bytes:
+        return regions_geojson(domain, drawn_regions(domain.cells, bundle.published), stated)
+
     return (
         Offer("Picture (PNG)", layout.MAP, lambda: map_png(statement, domain, bundle.published, layers)),
         Offer("Page to print (PDF)", "map.pdf", lambda: map_pdf(statement, domain, bundle.published, layers)),
         Offer("Interactive page (HTML)", layout.PAGE, lambda: page_of(bundle)),
         Offer("Hexagons (GeoJSON)", layout.CELLS, lambda: cells_geojson(domain, bundle.published, stated)),
-        Offer("Regions (GeoJSON)", layout.REGIONS, lambda: regions_geojson(domain, bundle.published, stated)),
+        Offer("Regions (GeoJSON)", layout.REGIONS, regions),
         *(Offer(TITLES.get(name, name), name, partial(exported, name)) for name in EXPORTS),
         Offer(
             "Privacy statement (JSON)",

@@ -150,21 +150,23 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
     shared = facts(statement)
     paths = rounded(release.paths)
     field = None if release.mean is None or release.sd is None else rounded_field(release.mean, release.sd)
+    own = layers_bytes(release.layers) if release.layers else b""
+    layers = read_layers(own) if own else ()
     try:
         domain = domain_from_cells(release.cells, release.region)
         draws = None if release.draws is None else rounded(release.draws)
         products = published_products(statement, domain, paths, field, draws)
+        columns = cell_columns(domain, products, field)
+        exported = Exported(statement, shared, domain, products, columns, layers)
         contents = {
             layout.CELLS: cells_geojson(domain, products, shared, rehearsed=rehearsed),
-            layout.REGIONS: regions_geojson(domain, products, shared),
+            layout.REGIONS: regions_geojson(domain, exported.regions, shared),
             layout.BOUNDARY: boundary_geojson(domain, shared, rehearsed=rehearsed),
         }
     except GeoError as error:
         raise BundleError(f"The released cells or region cannot be written as GeoJSON: {error}") from error
-    if release.layers:
-        contents[layout.LAYERS] = layers_bytes(release.layers)
-    layers = read_layers(contents[layout.LAYERS]) if release.layers else ()
-    exported = Exported(statement, shared, domain, products, cell_columns(domain, products, field), layers)
+    if own:
+        contents[layout.LAYERS] = own
     contents |= {name: export.write(exported) for name, export in EXPORTS.items()}
     region = geometry_dict(domain.region)
     picture = picture_svg(domain.cells, region, products, layers)

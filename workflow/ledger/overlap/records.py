@@ -25,7 +25,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -276,8 +276,7 @@ def _identity_rows(key: LedgerKey, identity: ArrayLike, n: int) -> NDArray[np.in
     texts = [str(name).strip().upper() for name in names]
     if not all(texts):
         raise LedgerError("A record without an identity has none: leave the identities of this dataset out.")
-    secret = bytes.fromhex(key.mac("records", b"name"))
-    digests = b"".join(hmac.digest(secret, text.encode(), "sha256")[:8] for text in texts)
+    digests = _macs(bytes.fromhex(key.mac("records", b"name")), (text.encode() for text in texts))
     return np.frombuffer(digests, dtype=">i8").astype(np.int64).reshape(n, 1)
 
 
@@ -290,8 +289,20 @@ def _hash_rows(key: LedgerKey, kind: Kind, table: NDArray[np.int64]) -> Hashes:
     rows = np.column_stack([table, _occurrences(table)])
     secret = bytes.fromhex(key.mac("records", kind.encode()))
     data, width = rows.astype(">i8").tobytes(), 8 * rows.shape[1]
-    digests = (hmac.digest(secret, data[at : at + width], "sha256")[:8] for at in range(0, len(data), width))
-    return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
+    digests = _macs(secret, (data[at : at + width] for at in range(0, len(data), width)))
+    return np.frombuffer(digests, dtype=">u8").astype(np.uint64)
+
+
+def _macs(secret: bytes, texts: Iterable[bytes]) -> bytes:
+    """The first 8 bytes of each text's HMAC-SHA256, which is begun once: that is half of the work."""
+    begun = hmac.new(secret, digestmod="sha256")
+
+    def mac(text: bytes) -> bytes:
+        one = begun.copy()
+        one.update(text)
+        return one.digest()[:8]
+
+    return b"".join(map(mac, texts))
 
 
 def _occurrences(table: NDArray[np.int64]) -> NDArray[np.int64]:
