@@ -11,8 +11,7 @@ knows more than where a record above the threshold lies. The IoU with it stands 
 
 `--oracle` asks what a search could reach at most: every design of a grid is judged by the map to be reached
 itself, which no release can do. The best one, and the same with its own cutoff, are judged again by releases
-that it was not chosen on; beside them stands the median of the grid, and the mean of its designs with own
-cutoffs as the share of variance that the whole area has in common grows.
+that it was not chosen on; beside them stands the median of the grid.
 """
 
 from __future__ import annotations
@@ -57,7 +56,6 @@ RANGES = 0.05, 0.12, 0.25, 0.5  # in extents of the area
 SPREADS = 0.5, 1.0  # of the field, in standard deviations of the values
 RIDGES = 0.7, 1.5
 CUTOFFS = 0.5, 0.4, 0.3, None  # None: the release's own
-COMMONS = 0.05, 0.1, 0.2, COMMON, 0.5  # of the field's variance, in common to the whole area
 GLANCE = 16  # releases by which the oracle chooses
 
 
@@ -104,8 +102,7 @@ def main() -> None:
         print("The sensor tables are not there: they are not shipped; name the folder that holds `sensors`.")
         return
     rows = _oracle_rows if asked.oracle else _rows
-    shares = " ".join(f"c={share:<4g}" for share in COMMONS)
-    middle = f"median  own    best   {shares} " if asked.oracle else "told   IoU    SD     s.e.   fitted "
+    middle = "median  own    best  " if asked.oracle else "told   IoU    SD     s.e.   fitted "
     print(f"survey          n   cells  places   all    epsilon  {middle}  design")
     for survey in (each for each in SURVEYS if asked.only in each.title):
         for line in rows(survey, asked.folder, asked.scale, asked.draws):
@@ -187,18 +184,11 @@ def _oracle_rows(survey: Survey, folder: Path, scale: Transform, draws: int) -> 
             best = grid[order[-1]]
             own = grid[next(k for k in reversed(order) if _chooses(grid[k][1]))]
             again = [_judged(*each, truth, draws, SEED) for each in (own, best)]
-            again += [_with_common(grid, share, truth) for share in COMMONS]
             told = "  ".join(f"{value:.3f}" for value in again)
             yield (
                 f"{_head(survey, made[0], truth)}  {np.median(values):.3f}   {told}   {_cut(best[1])}, "
                 f"clip bound {best[0].response.clip:g}, range {getattr(best[1], 'lengthscale', 0.0):.0f} m"
             )
-
-
-def _with_common(grid: list[tuple[Project, SpectralStatisticsDesign]], share: float, truth: Bools) -> float:
-    """Mean IoU of the grid's designs with own cutoffs, the area's share of the variance in common changed."""
-    own = [(project, replace(design, common=share)) for project, design in grid if _chooses(design)]
-    return float(np.mean([_judged(*each, truth, GLANCE, SEED + 1) for each in own]))
 
 
 def _judged(project: Project, design: Design, truth: Bools, releases: int, seed: int) -> float:
