@@ -10,7 +10,7 @@ CPU seconds of each process, so that a busy machine matters little. `MB` are wha
 objects, and all its process holds. Then a step of the zoom button, the mean of six: `far` about the whole
 area, `turn` the one that shows single hexagons of 100,000 for the first time, `near` after it, `lined` where
 each hexagon has its outline, the mean of two. `frames` are those that the browser makes in a second by the
-clock while the map is dragged.
+clock while the map is dragged; `--steps` leaves that out.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _outlined(page: Page, chart: str) -> None:
     frames(page)
 
 
-def _dragged(page: Page, chart: str, moved: int = DRAGGED) -> float:
+def _dragged(page: Page, chart: str, moved: int) -> float:
     """Frames a second by the clock while the map is dragged to and fro."""
     box = page.locator(chart).bounding_box()
     assert box
@@ -197,7 +197,7 @@ def _from_disk(page: Page, cells: int, shown: str) -> Opening:
         yield size, taken, path.stat().st_size / 1e6
 
 
-def _drawn(browser: Browser, cells: int, shown: str) -> list[str]:
+def _drawn(browser: Browser, cells: int, shown: str, dragging: bool) -> list[str]:
     """One line of the table: a map from the first request to its first picture, and moves after it."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(LONGEST * 1000)
@@ -214,12 +214,20 @@ def _drawn(browser: Browser, cells: int, shown: str) -> list[str]:
     closer, wider = "Zoom in", "Zoom out"
     # A page goes no further out than the whole area.
     moves = (wider, closer) if chart == LINKED else (closer, wider)
-    far, far_frames = _steps(browser, page, *moves * (MOVES // 2)), _dragged(page, chart)
+    dragged = []
+
+    def drag(moved: int) -> None:
+        dragged.append(f"{_dragged(page, chart, moved):.1f}" if dragging else "-")
+
+    far = _steps(browser, page, *moves * (MOVES // 2))
+    drag(DRAGGED)
     _steps(browser, page, closer)
     turn = _steps(browser, page, closer)
-    near, near_frames = _steps(browser, page, *(closer, wider) * (MOVES // 2)), _dragged(page, chart)
+    near = _steps(browser, page, *(closer, wider) * (MOVES // 2))
+    drag(DRAGGED)
     _outlined(page, chart)
-    outlined, outlined_frames = _steps(browser, page, closer, wider), _dragged(page, chart, DRAGGED // 5)
+    outlined = _steps(browser, page, closer, wider)
+    drag(DRAGGED // 5)
     page.close()
     opening.close()
     return [
@@ -233,7 +241,7 @@ def _drawn(browser: Browser, cells: int, shown: str) -> list[str]:
         f"{figures['JSHeapUsedSize'] / 1e6:.0f}",
         f"{held:.0f}",
         *(f"{taken:.2f}" for taken in (far, turn, near, outlined)),
-        *(f"{each:.1f}" for each in (far_frames, near_frames, outlined_frames)),
+        *dragged,
     ]
 
 
@@ -241,6 +249,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cells", type=int, nargs="+", default=[100_000], help="of the maps")
     parser.add_argument("--shown", nargs="+", choices=SHOWN, default=list(SHOWN))
+    parser.add_argument(
+        "--steps", action="store_true", help="without dragging, which slow maps take minutes for"
+    )
     asked = parser.parse_args()
     begun = time.perf_counter()
     print(" ".join(f"{head:>11}" for head in HEADS), flush=True)
@@ -249,7 +260,9 @@ def main() -> None:
             sync_playwright() as driver,
             driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser,
         ):
-            print(" ".join(f"{cell:>11}" for cell in _drawn(browser, cells, shown)), flush=True)
+            print(
+                " ".join(f"{cell:>11}" for cell in _drawn(browser, cells, shown, not asked.steps)), flush=True
+            )
     print(f"Seed {SEED} of the generated field; every map once, in a browser of its own.")
     print(f"The whole benchmark took {(time.perf_counter() - begun) / 60:.1f} minutes by the clock.")
 
