@@ -107,10 +107,7 @@ def main() -> None:
     for survey in (each for each in SURVEYS if asked.only in each.title):
         for line in rows(survey, asked.folder, asked.scale, asked.draws):
             print(line, flush=True)
-    print(
-        f"Scale {asked.scale}; seed {SEED}; {asked.draws} simulated releases of each design; "
-        "`all`: everything painted."
-    )
+    print(f"Seed {SEED}; {asked.draws} simulated releases of each design; `all`: everything painted.")
 
 
 def _project(survey: Survey, folder: Path, scale: Transform, places: bool, clip: float = 1.0) -> Project:
