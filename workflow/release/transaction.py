@@ -151,7 +151,7 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
     stands without a release.
 
     So a bundle is made twice, picture and all: the first, of a draw that is none, is whole, since a font,
-    a title or a limit of size may stop any of its files; the second holds other numbers in nearly all of them.
+    a title or a limit of size may stop any of its files; the second holds other numbers in nearly all.
 
     Parameters
     ----------
