@@ -150,6 +150,9 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
     charge: the factorisations, and the writing with real bytes. `Unreleased` names the entry of a charge that
     stands without a release.
 
+    So a bundle is made twice, picture and all: the first, of a draw that is none, is whole, since a font,
+    a title or a limit of size may stop any of its files; the second holds other numbers in nearly all.
+
     Parameters
     ----------
     session

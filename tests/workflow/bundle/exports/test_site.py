@@ -85,8 +85,8 @@ def test_what_is_no_bundle_leaves_no_site(contents: Contents, tmp_path: Path) ->
 
 def test_two_of_one_name_and_hostile_words(release: Release, tmp_path: Path) -> None:
     evil = replace(release, title=EVIL, release_id="../../" + EVIL[:60], attribution=(EVIL,))
-    for number in (1, 2):
-        write_bundle(evil, tmp_path / "in" / f"b{number}")
+    write_bundle(evil, tmp_path / "in" / "b1")
+    shutil.copytree(tmp_path / "in" / "b1", tmp_path / "in" / "b2")
     assert len(find_bundles([tmp_path / "in"])) == 2
     folders = write_site([tmp_path / "in"], tmp_path / "site")
     assert sorted(folders) == [folders[1], folders[1] + "-2"]
