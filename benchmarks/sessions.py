@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Error, Page, sync_playwright
 
 from tests.browser.harness import (
     CHROMIUM,
@@ -99,6 +99,17 @@ def walk(page: Page, app: RunningApp, town: Town, choices: Path) -> tuple[str, s
     return named[1], "\n".join(seen)
 
 
+def at_work(page: Page) -> str:
+    """What a screen said of a computation under way, or of an error, when it was given up."""
+    try:
+        said = page.locator('[data-testid="stProgress"], [data-testid="stAlert"]').all_inner_texts()
+    except Error:
+        return "; the page was gone"
+    return (
+        f"; the screen said: {' '.join(' '.join(said).split())[:200] or 'nothing of a computation or error'}"
+    )
+
+
 def foreign_rows(text: str, number: int, sessions: int) -> list[int]:
     """Sessions whose planted number of rows stands in a text that was shown to another one."""
     shown = {int(found.replace(",", "")) for found in re.findall(r"([0-9][0-9,]*) rows read", text)}
@@ -112,8 +123,9 @@ def _session(number: int, sessions: int, app: RunningApp, folder: Path, until: f
         while True:
             context = browser.new_context(viewport={"width": 1280, "height": 900})
             context.set_default_timeout(LONGEST * 1000)
+            page = context.new_page()
             try:
-                name, text = walk(context.new_page(), app, town, choices)
+                name, text = walk(page, app, town, choices)
                 found.releases.append(name)
                 if f"{rows_of(number):,} rows read" not in text:
                     found.faults.append(f"session {number} does not see its own {rows_of(number):,} rows")
@@ -122,7 +134,9 @@ def _session(number: int, sessions: int, app: RunningApp, folder: Path, until: f
                     for other in foreign_rows(text, number, sessions)
                 ]
             except Exception as error:
-                found.faults.append(f"session {number}: {type(error).__name__} {str(error)[:300]}")
+                found.faults.append(
+                    f"session {number}: {type(error).__name__} {str(error)[:300]}{at_work(page)}"
+                )
             finally:
                 context.close()
             if time.monotonic() >= until:
