@@ -41,8 +41,8 @@ from workflow.settings.model import SourceSettings
 
 FITTED = 300, 1_000, 3_000, 10_000  # hexagons of quick searches
 FULL_AT = 1_000
-DENSE = 700, 1_400  # of quick searches with a dense prior
-DENSE_PRIOR = "exponential"
+DENSE = 300, 600, 1_400  # of quick searches with a dense prior and without
+PLAIN_PRIOR, DENSE_PRIOR = "car", "car,exponential"
 READ = 200_000, 2_000_000  # sales
 REFERENCE, ALONE = "reference", "alone"  # full searches on reference data, and of one budget
 SHARES_AT = 1_000, 3_000
@@ -59,7 +59,7 @@ def _measure(kind: str, cells: int, priors: str) -> None:
             before = settings_of(cells, folder / "before", False, SEED + 1).data
             settings = settings.with_changes(reference=before, reference_public=False, clip=None)
         if priors:
-            settings = settings.with_changes(priors=("car", *priors.split(",")))
+            settings = settings.with_changes(priors=tuple(priors.split(",")))
         fast = speed()
         project = load_project(settings)
         bare = _peak()
@@ -107,16 +107,27 @@ def _run(kind: str, cells: int, priors: str = "") -> dict[str, Any]:
 
 def _fit(searches_only: bool) -> None:
     """Run the fitted sizes and store what they took, in units of the small fixed task."""
-    runs = [_said("quick", _run("quick", size)) for size in FITTED]
+    runs = [_said("quick", _run("quick", size, PLAIN_PRIOR)) for size in FITTED]
     full = _said("full", _run("full", FULL_AT))
     before = _before()
     if searches_only:
-        store(runs, full, [], before["reading"])
-        _store(_before() | {"dense": before["dense"]})
+        store(runs, full, before["dense"], before["reading"])
     else:
-        dense = [_said("dense", _run("quick", size, DENSE_PRIOR)) for size in DENSE]
-        store(runs, full, dense, _reading())
+        store(runs, full, _dense(), _reading())
     _store(_before() | _shares())
+
+
+def _dense() -> dict[str, list[list[float]]]:
+    """What a dense prior adds to quick searches: the difference of two runs of each size."""
+    work, held = [], []
+    for size in DENSE:
+        without, with_it = (
+            _said("dense", _run("quick", size, priors)) for priors in (PLAIN_PRIOR, DENSE_PRIOR)
+        )
+        more = [sum(run["parts"].values()) / run["speed"] for run in (without, with_it)]
+        work.append([with_it["cells"], round(max(more[1] - more[0], 0.1), 2)])
+        held.append([with_it["cells"], round(max(with_it["peak"] - without["peak"], 0.1), 2)])
+    return {"work": work, "held": held}
 
 
 def _shares() -> dict[str, float]:
@@ -133,17 +144,14 @@ def _shares() -> dict[str, float]:
 
 
 def store(
-    runs: list[dict[str, Any]], full: dict[str, Any], dense: list[dict[str, Any]], reading: dict[str, Any]
+    runs: list[dict[str, Any]], full: dict[str, Any], dense: dict[str, Any], reading: dict[str, Any]
 ) -> None:
-    """Write the estimates' file from quick searches, a full one, those with a dense prior, and reading."""
+    """Write the estimates' file from quick searches, a full one, dense priors, and reading."""
     search = {
         part: _table(runs, lambda run, of=part: run["parts"][of] / run["speed"]) for part in full["parts"]
     }
     memory = _table(runs, lambda run: run["peak"])
     of_quick = {"search": search, "memory": {"search": memory}}
-
-    def plain(cells: int) -> float:
-        return sum(at(table, cells, (1.0, 2.0)) for table in search.values())
 
     stored = {
         "search": search,
@@ -152,12 +160,7 @@ def store(
         ALONE: 1.0,
         "memory": {"search": memory, "release": _table(runs, lambda run: run["released"])},
         "release": _table(runs, lambda run: run["release"] / run["speed"]),
-        "dense": {
-            "work": _table(
-                dense, lambda run: sum(run["parts"].values()) / run["speed"] - plain(run["cells"])
-            ),
-            "held": _table(dense, lambda run: run["peak"] - at(memory, run["cells"], (0.0, 1.0))),
-        },
+        "dense": dense,
         "reading": reading,
         "studies": _before()["studies"],
     }
@@ -272,6 +275,7 @@ def main() -> None:
         action="store_true",
         help="fit anew what reference data and a single budget save",
     )
+    parser.add_argument("--dense", action="store_true", help="fit anew what dense priors add, and that alone")
     parser.add_argument("--studies", action="store_true", help="measure quick studies, and nothing else")
     parser.add_argument("--study", help=argparse.SUPPRESS)
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
@@ -291,6 +295,9 @@ def main() -> None:
         return
     if asked.reading:
         _store(_before() | {"reading": _reading()})
+        return
+    if asked.dense:
+        _store(_before() | {"dense": _dense()})
         return
     if asked.shares:
         _store(_before() | _shares())

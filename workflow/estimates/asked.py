@@ -37,10 +37,6 @@ def planned(settings: ReleaseSettings, cells: int, records: int, alone: bool = F
 
 
 def dense_priors(settings: ReleaseSettings, cells: int) -> tuple[str, ...]:
-    """Priors with a dense matrix that are asked for beyond the usual ones, and can be made."""
-    usual = default_priors(cells)
-    return tuple(
-        name
-        for name in settings.priors or ()
-        if name not in usual and not PRIORS[name].sparse and can_make(name, cells)
-    )
+    """Priors with a dense matrix that are tried, asked for or usual on so many hexagons, and can be made."""
+    tried = settings.priors or default_priors(cells)
+    return tuple(name for name in tried if not PRIORS[name].sparse and can_make(name, cells))

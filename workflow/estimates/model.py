@@ -1,9 +1,9 @@
 """The model: expected seconds and megabytes of reading, searching and releasing, as pure functions.
 
 What `python -m benchmarks.estimates` has measured is interpolated, time and memory against the number of
-hexagons on logarithmic scales, and carried on beyond by the last slope; a full search is a quick one times
-what was measured at one size, part by part. Nothing here looks at data: hexagons, records and bytes of files
-are numbers that are public or the curator's own, and so is what is said of them.
+hexagons on logarithmic scales, and time carried on beyond by the last slope; a full search is a quick one
+times what was measured at one size, part by part. Nothing here looks at data: hexagons, records and bytes of
+files are numbers that are public or the curator's own, and so is what is said of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,12 @@ TIME_SLOPES = 1.0, 2.0
 """Least and most exponent of the number of hexagons with which time grows beyond what was measured."""
 
 MEMORY_SLOPES = 0.35, 1.0
-"""The same of memory: from 10,000 to 100,000 hexagons that of spectral statistics grew by .42."""
+"""The same of the memory of reading, against bytes of files."""
+
+LATTICE_BYTES = 7 * 8
+"""Of memory for each hexagon and unit of the band (the root of their number) beyond the largest size that was
+measured: about seven factors of the lattice prior, as held at 100,000 and 178,000 hexagons
+(benchmarks/results/cells.txt)."""
 
 SIMULATED = {"full": 5, "quick": 1}
 """Fields on which the measured searches judged their designs."""
@@ -67,7 +72,7 @@ class Asked:
     mechanisms
         Names; what one has not been measured for counts as much as the dearest that has.
     dense
-        Priors with a dense matrix that are asked for beyond those that are usual on so many hexagons.
+        Priors with a dense matrix that are tried.
     starts
         2 where the search is made with and without the public map.
     reference
@@ -125,7 +130,7 @@ def search_estimate(asked: Asked, speed: float) -> Estimate:
     judged = sum(parts.get(name, dearest) for name in asked.mechanisms) + parts[LAST]
     work = parts[FIRST] + judged * asked.fields / SIMULATED[asked.kind]
     work *= (said["reference"] if asked.reference else 1.0) * (said["alone"] if asked.alone else 1.0)
-    memory = at(said["memory"]["search"], cells, MEMORY_SLOPES) * times.get(MEMORY, 1.0)
+    memory = _held(said["memory"]["search"], cells, times.get(MEMORY, 1.0))
     memory += RECORD_BYTES * max(asked.records - RECORDS, 0) * (1 + asked.fields) / 1e6
     if asked.dense:
         each, held = _of_a_dense_prior(cells)
@@ -138,13 +143,20 @@ def release_estimate(cells: int, speed: float) -> Estimate:
     """Plan, draw and bundle of a release on so many hexagons."""
     said = measured()
     work = at(said["release"], cells, TIME_SLOPES)
-    return Estimate(speed * work, at(said["memory"]["release"], cells, MEMORY_SLOPES))
+    return Estimate(speed * work, _held(said["memory"]["release"], cells))
 
 
 def study_estimate(name: str, speed: float) -> Estimate | None:
     """The quick run of a study; None where it was not measured."""
     found = measured()["studies"].get(name)
     return None if found is None else Estimate(speed * found[0], found[1])
+
+
+def _held(table: Sequence[Sequence[float]], cells: int, times: float = 1.0) -> float:
+    """Megabytes as measured; beyond the largest size what banded factors add."""
+    largest = table[-1][0]
+    added = LATTICE_BYTES * max(math.pow(cells, 1.5) - math.pow(largest, 1.5), 0.0) / 1e6
+    return at(table, min(cells, largest), MEMORY_SLOPES) * times + added
 
 
 def _of_a_dense_prior(cells: int) -> tuple[float, float]:
