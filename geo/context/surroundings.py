@@ -9,6 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -295,12 +296,18 @@ def _gazetteer(built: Path) -> tuple[list[str], NDArray[np.float64], NDArray[np.
 
 
 class _Lines:
-    """Many lines in degrees, and the box around each."""
+    """Many lines in degrees and the box around each, from first corners and differences in whole steps."""
 
-    def __init__(self, lines: list[NDArray[np.float64]]) -> None:
-        self.lines = lines
-        self.low = np.array([line.min(axis=0) for line in lines])
-        self.high = np.array([line.max(axis=0) for line in lines])
+    def __init__(self, packed: list[list[int]], steps: float) -> None:
+        sizes = np.array([len(flat) // 2 for flat in packed])
+        starts = np.cumsum(sizes) - sizes
+        moves = np.fromiter(chain.from_iterable(packed), dtype=np.int64).reshape(-1, 2)
+        moved = np.cumsum(moves, axis=0)
+        before = moved[starts] - moves[starts]  # where the line in front of each ends
+        corners = (moved - np.repeat(before, sizes, axis=0)) / steps
+        self.lines = np.split(corners, starts[1:])
+        self.low = np.minimum.reduceat(corners, starts, axis=0)
+        self.high = np.maximum.reduceat(corners, starts, axis=0)
 
     def near(self, kept: Box) -> Lines:
         """Those whose box touches a box, moved by whole turns to where that box is."""
@@ -319,11 +326,7 @@ def _land(built: Path) -> tuple[_Lines, _Lines]:
     with gzip.open(built / "land.json.gz", "rb") as packed:
         found: dict[str, Any] = json.load(packed)
 
-    def corners(flat: list[int]) -> NDArray[np.float64]:
-        steps = np.asarray(flat, dtype=np.int64).reshape(-1, 2)
-        return np.asarray(np.cumsum(steps, axis=0) / float(found["steps"]))
-
-    return _Lines([corners(flat) for flat in found["land"]]), _Lines([corners(f) for f in found["borders"]])
+    return _Lines(found["land"], float(found["steps"])), _Lines(found["borders"], float(found["steps"]))
 
 
 def _cut(ring: NDArray[np.float64], kept: Box) -> NDArray[np.float64]:

@@ -230,6 +230,8 @@ def rfc7946_findings(thing: Any) -> list[str]:
 
 
 def _is_number(value: Any) -> bool:
+    if type(value) is float:  # nearly all of them
+        return math.isfinite(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     try:
