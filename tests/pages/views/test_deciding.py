@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pages.data.previews import QUANTILES, Preview
 from pages.privacy.designs.verdict import verdict
 from pages.privacy.question.reference_values import bars, sentences, share_above
+from pages.shared.session.previews import QUANTILES, Preview
 from workflow.release.record import Expected
 from workflow.release.worth import Yardsticks
 
