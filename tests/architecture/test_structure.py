@@ -139,7 +139,8 @@ def test_the_paper_s_experiments_are_reached_from_their_own_page_only(tmp_path: 
     assert not arrow.climbs
     assert structure.Arrow("pages", "studies", "pages.start.page:3", "studies.registry").climbs
     assert structure.Arrow("workflow", "studies", "workflow.words:3", "studies.registry").climbs
-    assert not structure.Arrow("studies", "pages", "studies.london:3", "pages.shared.computing.jobs").climbs
+    assert structure.Arrow("studies", "pages", "studies.london:3", "pages.shared.computing.jobs").climbs
+    assert not structure.Arrow("studies", "workflow", "studies.london:3", "workflow.words").climbs
 
 
 def test_calls_are_followed_through_packages_fields_properties_and_overriding_methods(tmp_path: Path) -> None:

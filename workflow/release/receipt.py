@@ -10,12 +10,12 @@ import numpy as np
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.conversion import epsilon_from_rdp
 from dpgp_core.mechanisms.base import Design, Protects
-from dpgp_core.mechanisms.facts import Relation
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.release.facts import Relation
 from workflow import words
 from workflow.ledger.accounts.account import ROUNDING
 from workflow.project.response import ResponseScale
-from workflow.release.record import Guarded, ReceiptLine, Tuning
+from workflow.record import Guarded, ReceiptLine, Tuning
 
 # From here on the odds line is marked: any result may become over 100 times more likely. Small epsilons
 # never carry a warning.

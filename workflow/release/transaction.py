@@ -14,8 +14,8 @@ from dpgp_core.accounting.groups import group_epsilon
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.released import Prepared, Released, draw_release
 from dpgp_core.noise.entropy import SystemEntropy, random_name
+from dpgp_core.release.released import Prepared, Released, draw_release
 from geo import geometry_dict
 from workflow.bundle.writing.rehearsal import rehearse_writing
 from workflow.bundle.writing.write import bundle_contents, targets
@@ -27,9 +27,9 @@ from workflow.project.accounts import area_facts, record_keys
 from workflow.project.consent import refuse_large_delta
 from workflow.project.load import Project
 from workflow.project.records import BinnedRecords, bin_records
+from workflow.record import Guarded, ReceiptLine, Release
 from workflow.release.once import release_once, working_beside
 from workflow.release.receipt import BudgetLine, build_receipt
-from workflow.release.record import Guarded, ReceiptLine, Release
 from workflow.release.trial import prepare_draw, read_release, try_draw
 from workflow.release.worth import stop_or_state
 from workflow.search.decision.choice import Choice

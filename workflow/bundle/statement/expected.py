@@ -8,7 +8,7 @@ from typing import Any
 
 from workflow import words
 from workflow.bundle.untrusted.text import clean
-from workflow.release.record import Expected
+from workflow.record import Expected
 
 NOT_KNOWN = "How right this map is was not estimated before it was drawn."
 BASES = {

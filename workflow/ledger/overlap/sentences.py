@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dpgp_core.mechanisms.base import Unit
-from dpgp_core.mechanisms.facts import Relation
+from dpgp_core.release.facts import Relation
 from workflow import words
 from workflow.ledger.overlap.standing import OtherUnit, Standing
 from workflow.words import UnitWord

@@ -12,14 +12,16 @@ import numpy as np
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     NoisyCellStatistics,
-    NoisyStatistics,
     log_evidence,
     noise_aware_posterior,
     reference_records,
+)
+from dpgp_core.mechanisms.sums.cell_sums import (
+    NoisyStatistics,
     release_statistics,
     statistic_noise_for,
+    statistics_cost,
 )
-from dpgp_core.mechanisms.sums.cell_sums import statistics_cost
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy, random_name
 from dpgp_core.priors.registry import Prior, make_prior
 from workflow.errors import WorkflowError

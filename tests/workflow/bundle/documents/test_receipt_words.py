@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from tests.workflow.bundle.bundle_samples import RESPONSE, guarded
 from workflow import words
 from workflow.project.response import ResponseScale
+from workflow.record import ReceiptLine, Tuning
 from workflow.release.receipt import BudgetLine, build_receipt
-from workflow.release.record import ReceiptLine, Tuning
 
 DESIGN = Design(prior="car", lengthscale=2000.0, ridge=1.5, scale=0.4, paths=3, noise_scale=0.2)
 TUNING = Tuning("public reference data", "2017 sales.")

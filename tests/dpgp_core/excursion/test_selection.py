@@ -7,7 +7,7 @@ import pytest
 from scipy.special import log_softmax, ndtri, softmax
 
 from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.accounting.selection import excess_mass, select, selection_curve
+from dpgp_core.excursion.selection import excess_mass, select, selection_curve
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 
