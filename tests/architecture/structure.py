@@ -37,7 +37,7 @@ FLOORS = (
     ("dpgp_core", "geo", "data_loaders"),
 )
 LEVEL = {room: -floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-# The paper's experiments stand beside the house: they import what they like but screens; only their page imports them.
+# The paper's experiments stand beside the house: they import no screen, and only their own page imports them.
 BESIDE, ITS_PAGE = "studies", "pages.studies"
 
 STATIONS = {

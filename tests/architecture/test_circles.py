@@ -67,7 +67,12 @@ def test_no_folders_beside_each_other_import_in_a_circle(house: Code) -> None:
 
 
 def test_a_circle_is_found_and_named_in_the_order_of_its_imports() -> None:
-    pairs = {("a.x.one", "a.y.two"), ("a.y.three", "a.z.four"), ("a.z.five", "a.x.six"), ("a.x.one", "a.w.end")}
+    pairs = {
+        ("a.x.one", "a.y.two"),
+        ("a.y.three", "a.z.four"),
+        ("a.z.five", "a.x.six"),
+        ("a.x.one", "a.w.end"),
+    }
     assert circle(between(pairs, "")) == []
     assert "".join(circle(between(pairs, "a"))) in ("xyzx", "yzxy", "zxyz")
     assert circle(between(pairs - {("a.z.five", "a.x.six")}, "a")) == []
