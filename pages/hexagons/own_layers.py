@@ -13,8 +13,8 @@ from geo import GeoError
 from geo.colours import colour
 from geo.context.own_layers import MOST_LAYERS, THINNEST, WIDEST, OwnLayer
 from geo.context.own_reading import label_columns
-from pages.hexagons.places import layers_of
 from pages.shared.plain_text import plain
+from pages.shared.session.areas import layers_of
 from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
 from workflow.project.area import document_of

@@ -7,9 +7,9 @@ import logging
 import streamlit as st
 
 from pages.privacy.designs.utility import expected_words
-from pages.release.releasing import BudgetState, budget_state, new_session, plan, release, released_as
+from pages.release.releasing import BudgetState, budget_state, plan, release, released_as
 from pages.shared.plain_text import plain
-from pages.shared.session.workspace import Found, Workspace
+from pages.shared.session.workspace import Found, Workspace, new_session
 from pages.shared.steps import LEDGER, VIEWER
 from workflow import words
 from workflow.errors import WorkflowError

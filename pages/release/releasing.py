@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.excursion.sets import excursion
-from dpgp_core.noise.entropy import random_name
 from pages.shared.computing.apart import apart
 from workflow.ledger import open_ledger
 from workflow.progress import Report
@@ -68,11 +67,6 @@ def budget_state(planned: Plan) -> BudgetState:
         fits=budget is None or preview.fits,
         refused=preview.refused,
     )
-
-
-def new_session() -> str:
-    """A token for one person's work on one plan: what the ledger tells a second click by."""
-    return random_name()
 
 
 def release(project: Project, choice: Choice, budget: float | None = None, session: str = "") -> Published:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from geo.maps.painting import format_value
-from pages.data.previews import Preview
+from pages.shared.session.previews import Preview
 from workflow.words import significant
 
 BARS = 32

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.data import basemap_panel
-from pages.shared import basemaps
+from pages.shared import basemap_panel, basemaps
 from pages.shared.session import workspace
 from pages.shared.steps import DATA, HEXAGONS
 from tests.archives import archive, vector_tile
