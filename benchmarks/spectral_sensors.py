@@ -47,7 +47,8 @@ from workflow.release.worth import objections
 from workflow.search.decision.choice import Choice, expected_of, tuning_of
 from workflow.search.decision.tuning import search_task
 from workflow.search.optimisation.optimise import search
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 from workflow.settings.words import Transform
 
 SEED, EPSILONS = 155, (1.0, 3.0, 10.0)

@@ -10,9 +10,7 @@ from dpgp_core.accounting.conversion import odds_factor
 from dpgp_core.accounting.power import surest_guess
 from dpgp_core.mechanisms.base import Design, Protects, Unit
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.numbers import lower as lower
-from dpgp_core.numbers import significant as significant
-from dpgp_core.numbers import upper as upper
+from dpgp_core.numbers import lower, significant, upper
 from dpgp_core.release.facts import Relation
 from geo import currency_sign
 from workflow.errors import WorkflowError

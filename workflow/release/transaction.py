@@ -15,6 +15,7 @@ from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SystemEntropy, random_name
+from dpgp_core.numbers import significant
 from dpgp_core.release.released import Prepared, Released, draw_release
 from geo import geometry_dict
 from workflow.bundle.writing.rehearsal import rehearse_writing
@@ -36,7 +37,7 @@ from workflow.search.decision.choice import Choice
 from workflow.search.looks.beside_pilot import with_pilot
 from workflow.search.looks.pilot import fingerprint
 from workflow.search.problem.facts import protects, public_facts
-from workflow.words import group_sentence, significant
+from workflow.words import group_sentence
 
 UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # stands for the ledger entry while a bundle is rehearsed
 AT_EDGE = "The best Renyi order lies at the edge of the public grid: epsilon is valid, but may be loose."

@@ -15,10 +15,6 @@ from workflow.settings.agreement import (
     serving_mechanisms,
 )
 from workflow.settings.choices import Choices
-from workflow.settings.source import SourceSettings
-from workflow.settings.stated import StatedFacts
-
-__all__ = ["ReleaseSettings", "SourceSettings", "StatedFacts"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from dpgp_core.mechanisms.base import Design
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.numbers import significant, upper
 from pages.shared.computing.apart import apart, workers
 from pages.shared.computing.jobs import Job
 from workflow.estimates.words import refuse_what_cannot_fit
@@ -18,7 +19,7 @@ from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.executors import make_executor
 from workflow.search.problem.task import Scored
 from workflow.settings.model import ReleaseSettings
-from workflow.words import design_words, significant, upper
+from workflow.words import design_words
 
 BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # of the slider
 MANY_TIMES = 10  # beyond it an increase is not worth a number

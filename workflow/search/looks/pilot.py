@@ -23,6 +23,7 @@ from dpgp_core.mechanisms.sums.cell_sums import (
     statistics_cost,
 )
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy, random_name
+from dpgp_core.numbers import significant
 from dpgp_core.priors.registry import Prior, make_prior
 from workflow.errors import WorkflowError
 from workflow.ledger import Charge, Ledger
@@ -33,7 +34,6 @@ from workflow.project.load import Pilot, Project
 from workflow.project.records import PlacedObservations, bin_records, public_n
 from workflow.project.response import ResponseScale
 from workflow.project.simulated import SIMULATION_SEED
-from workflow.words import significant
 
 MODEL_RIDGES = (0.7, 1.5, 3.0)
 MODEL_SCALES = (0.25, 0.5, 1.0)
