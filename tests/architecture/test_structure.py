@@ -73,8 +73,8 @@ def tune(settings):
         },
     )
     assert structure.climbing(code) == [
-        "workflow.search.tuning:2 reaches up from workflow to pages: pages.panel",
         "workflow.search.tuning.tune:4 reaches up from workflow.search to pages: show",
+        "workflow.search.tuning:2 reaches up from workflow.search to pages: pages.panel",
     ]
 
 
@@ -99,7 +99,9 @@ def publish(task: Task) -> None: ...
         },
     )
     assert structure.climbing(code) == [
-        "workflow.search.tuning.tune:7 reaches up from workflow.search to workflow.release: publish"
+        "workflow.search.tuning.tune:7 reaches up from workflow.search to workflow.release: publish",
+        "workflow.search.tuning:2 reaches up from workflow.search to workflow.release: "
+        "workflow.release.transaction.publish",
     ]
 
 
