@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -68,11 +69,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Folders, not made yet, one after the other: `mktemp` would list all there are for each."""
+    homes = tmp_path_factory.mktemp("homes")
+    return (homes / f"{number}" for number in count())
+
+
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Ledgers and bundles of a test go to a folder of its own, never to the user's."""
-    monkeypatch.setenv("HEXCURSION_HOME", str(tmp_path_factory.mktemp("home")))
-    monkeypatch.setenv("HEXCURSION_WITNESS", str(tmp_path_factory.mktemp("witness")))
+    monkeypatch.setenv("HEXCURSION_HOME", str(next(_homes)))
+    monkeypatch.setenv("HEXCURSION_WITNESS", str(next(_homes)))
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from pages.shared.session.previews import propose_columns
 from pages.shared.session.uploading import remembered
 from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
-from workflow.settings.model import SourceSettings
+from workflow.settings.source import SourceSettings
 
 UPLOAD, PATH = "upload", "path"
 Rows = tuple[tuple[str, str], ...]

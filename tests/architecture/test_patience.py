@@ -6,8 +6,6 @@ import ast
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 from tests.architecture.code import tree_of
 from tests.architecture.test_rooms import name_of
 
@@ -39,18 +37,22 @@ def called(call: ast.Call) -> str:
     return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_browser_is_not_given_playwright_s_thirty_seconds(path: Path) -> None:
-    methods = {call.func.attr for call in calls(path) if isinstance(call.func, ast.Attribute)}
-    if methods & {"new_page", "new_context"}:
-        assert "set_default_timeout" in methods, "a page of its own gives up after 30 s: give it a default"
+def test_a_browser_is_not_given_playwright_s_thirty_seconds() -> None:
+    """A page of its own gives up after 30 s unless it is given a default."""
+    methods = {
+        path: {call.func.attr for call in calls(path) if isinstance(call.func, ast.Attribute)}
+        for path in FILES
+    }
+    drivers = [path for path, names in methods.items() if names & {"new_page", "new_context"}]
+    assert drivers
+    assert [name_of(path) for path in drivers if "set_default_timeout" not in methods[path]] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_what_is_expected_may_take_its_time(path: Path) -> None:
+def test_what_is_expected_may_take_its_time() -> None:
     """`expect(...).to_...` gives up after 5 seconds unless it is told otherwise."""
     impatient = [
-        call.lineno
+        f"{name_of(path)}:{call.lineno}"
+        for path in FILES
         for call in calls(path)
         if isinstance(call.func, ast.Attribute)
         and isinstance(call.func.value, ast.Call)
@@ -60,10 +62,10 @@ def test_what_is_expected_may_take_its_time(path: Path) -> None:
     assert impatient == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_a_limit_of_a_wait_is_a_name_and_no_number_of_a_few_seconds(path: Path) -> None:
+def test_a_limit_of_a_wait_is_a_name_and_no_number_of_a_few_seconds() -> None:
     impatient = [
-        f"{call.lineno}: {word.value.value}"
+        f"{name_of(path)}:{call.lineno}: {word.value.value}"
+        for path in FILES
         for call in calls(path)
         for word in call.keywords
         if word.arg == "timeout"

@@ -56,6 +56,7 @@ def sources(*rooms: str) -> list[Path]:
     return files if rooms else [ROOT / "app.py", *files]
 
 
+@cache
 def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -89,27 +90,26 @@ def test_the_rooms_are_there() -> None:
         assert sources(room), f"no Python files in {room}/"
 
 
-@pytest.mark.parametrize("path", sources(), ids=name_of)
-def test_a_room_imports_only_what_it_may(path: Path) -> None:
-    room = room_of(path)
-    own = () if room == "app.py" else (room,)
+def test_a_room_imports_only_what_it_may() -> None:
+    may = {room: (*(() if room == "app.py" else (room,)), *others) for room, others in ALLOWED.items()}
     wrong = [
         f"{name_of(path)}:{line} imports {name}"
+        for path in sources()
         for line, name in imported(path)
-        if name.split(".")[0] in ROOMS and not any(under(name, ok) for ok in (*own, *ALLOWED[room]))
+        if name.split(".")[0] in ROOMS and not any(under(name, ok) for ok in may[room_of(path)])
     ]
-    assert not wrong
+    assert wrong == []
 
 
-@pytest.mark.parametrize("path", sources(), ids=name_of)
-def test_a_foreign_idea_has_one_owner(path: Path) -> None:
+def test_a_foreign_idea_has_one_owner() -> None:
     wrong = [
         f"{name_of(path)}:{line} imports {name}, which belongs to {' or '.join(owners)}"
+        for path in sources()
         for line, name in imported(path)
         for idea, owners in OWNERS.items()
         if under(name, idea) and not name_of(path).startswith(owners)
     ]
-    assert not wrong
+    assert wrong == []
 
 
 @pytest.mark.parametrize("idea", OWNERS)
@@ -129,33 +129,33 @@ def test_an_owner_names_what_it_owns(idea: str) -> None:
     assert idle == []
 
 
-@pytest.mark.parametrize("path", sources(), ids=name_of)
-def test_randomness_has_one_owner(path: Path) -> None:
+def test_randomness_has_one_owner() -> None:
     """`os.urandom`, `np.random` and the `random` module stand where `OWNERS` allows and nowhere else."""
-    if name_of(path).startswith((*OWNERS["numpy.random"], *OWNERS["secrets"])):
-        return
-    tree = tree_of(path)
+    owners = (*OWNERS["numpy.random"], *OWNERS["secrets"])
+    others = [path for path in sources() if not name_of(path).startswith(owners)]
     calls = [
         f"{name_of(path)}:{node.lineno} uses {node.value.id}.{node.attr}"
-        for node in ast.walk(tree)
+        for path in others
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Name)
         and (node.value.id, node.attr) in {("os", "urandom"), ("np", "random"), ("numpy", "random")}
     ]
     modules = [
         f"{name_of(path)}:{line} imports {name}"
+        for path in others
         for line, name in imported(path)
         if under(name, "random") or name == "os.urandom"
     ]
-    assert not calls + modules
+    assert calls + modules == []
 
 
-@pytest.mark.parametrize("path", sources(), ids=name_of)
-def test_a_module_has_a_duty_and_a_length(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    lines = text.count("\n")
-    assert lines <= LONGEST, f"{name_of(path)} has {lines} lines: does it still have one duty?"
-    assert not text.strip() or ast.get_docstring(tree_of(path)), f"{name_of(path)} does not say its duty"
+def test_a_module_has_a_duty_and_a_length() -> None:
+    for path in sources():
+        text = path.read_text(encoding="utf-8")
+        lines = text.count("\n")
+        assert lines <= LONGEST, f"{name_of(path)} has {lines} lines: does it still have one duty?"
+        assert not text.strip() or ast.get_docstring(tree_of(path)), f"{name_of(path)} does not say its duty"
 
 
 def test_no_room_is_a_drawer() -> None:
@@ -191,41 +191,54 @@ def test_pages_lie_one_level_down() -> None:
     assert list((ROOT / "pages").glob("*.py")) == []
 
 
-@pytest.mark.parametrize("path", [*sources("pages"), ROOT / "app.py"], ids=name_of)
-def test_nothing_private_is_cached_for_everybody(path: Path) -> None:
+def test_nothing_private_is_cached_for_everybody() -> None:
     """Streamlit's caches are shared by all users unless their scope is the session."""
-    tree = tree_of(path)
+    screens = [*sources("pages"), ROOT / "app.py"]
     scoped = {
         id(node.func)
-        for node in ast.walk(tree)
+        for path in screens
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Call)
         and any(k.arg == "scope" and getattr(k.value, "value", None) == "session" for k in node.keywords)
     }
     wrong = [
         f"{name_of(path)}:{node.lineno} uses {node.attr} without scope='session'"
-        for node in ast.walk(tree)
+        for path in screens
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.Attribute)
         and node.attr in {"cache_data", "cache_resource"}
         and id(node) not in scoped
     ]
-    assert not wrong
+    assert wrong == []
 
 
-@pytest.mark.parametrize("path", sources("pages"), ids=name_of)
-def test_a_page_computes_nothing(path: Path) -> None:
+HEAVY = ("scipy", "pandas", "geopandas", "shapely")
+
+
+def imports_below_pages(*libraries: str) -> list[tuple[Path, str]]:
+    """Every module of the screens that imports one of the libraries, with the name that it imports."""
+    return [
+        (path, name)
+        for path in sources("pages")
+        for _, name in imported(path)
+        if any(under(name, one) for one in libraries)
+    ]
+
+
+def test_a_page_computes_nothing() -> None:
     """What shows a screen reads widgets and draws: the core and numerical libraries are its view model's."""
-    names = [name for _, name in imported(path)]
-    if not any(under(name, "streamlit") for name in names):
-        return
-    heavy = ("numpy", "scipy", "pandas", "geopandas", "shapely")
-    assert [name for name in names if any(under(name, one) for one in heavy)] == []
+    screens = {path for path, _ in imports_below_pages("streamlit")}
+    assert screens
+    wrong = [
+        f"{name_of(path)} {name}" for path, name in imports_below_pages("numpy", *HEAVY) if path in screens
+    ]
+    assert wrong == []
 
 
-@pytest.mark.parametrize("path", sources("pages"), ids=name_of)
-def test_a_view_model_knows_no_map_library_and_no_tables(path: Path) -> None:
+def test_a_view_model_knows_no_map_library_and_no_tables() -> None:
     """Numbers become words there, at most with numpy; geometry and tables belong to the rooms below."""
-    heavy = ("scipy", "pandas", "geopandas", "shapely")
-    assert [name for _, name in imported(path) if any(under(name, one) for one in heavy)] == []
+    assert imports_below_pages("numpy")
+    assert [f"{name_of(path)} {name}" for path, name in imports_below_pages(*HEAVY)] == []
 
 
 def test_no_file_names_a_machine() -> None:

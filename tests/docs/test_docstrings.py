@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.architecture.code import tree_of
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("dpgp_core", "geo", "data_loaders", "workflow")
@@ -29,13 +29,11 @@ KNOWN = {
 Documented = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
-def documented(path: Path) -> Iterator[tuple[Documented, str]]:
+@cache
+def documented(path: Path) -> list[tuple[Documented, str]]:
     """Functions, methods and classes with a docstring."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, Documented):
-            text = ast.get_docstring(node)
-            if text:
-                yield node, text
+    nodes = (node for node in ast.walk(tree_of(path)) if isinstance(node, Documented))
+    return [(node, text) for node in nodes if (text := ast.get_docstring(node))]
 
 
 def names_of(node: Documented) -> set[str]:
@@ -53,10 +51,10 @@ def outside_sections(text: str) -> list[str]:
     return (text[: found.start()] if found else text).splitlines()
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_parameters_stand_in_a_section_of_their_own(path: Path) -> None:
+def test_parameters_stand_in_a_section_of_their_own() -> None:
     wrong = [
-        f"{node.name}: {line.strip()}"
+        f"{path.relative_to(ROOT)} {node.name}: {line.strip()}"
+        for path in FILES
         for node, text in documented(path)
         for line in outside_sections(text)
         if (listed := LISTED.match(line)) and set(listed[1].split(", ")) & names_of(node)
@@ -64,10 +62,15 @@ def test_parameters_stand_in_a_section_of_their_own(path: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_sections_are_those_that_the_reference_knows(path: Path) -> None:
-    found = {title for _, text in documented(path) for title in SECTION.findall(text)}
-    assert found - KNOWN == set()
+def test_sections_are_those_that_the_reference_knows() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} {node.name}: {title}"
+        for path in FILES
+        for node, text in documented(path)
+        for title in SECTION.findall(text)
+        if title not in KNOWN
+    ]
+    assert wrong == []
 
 
 def test_the_law_sees_what_it_forbids(tmp_path: Path) -> None:

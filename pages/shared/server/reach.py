@@ -10,7 +10,8 @@ from pathlib import Path
 from workflow.errors import WorkflowError
 from workflow.ledger.storage.places import home
 from workflow.project.example import example_folders
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 
 VARIABLE = "HEXCURSION_DATA"
 

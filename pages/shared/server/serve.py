@@ -28,8 +28,8 @@ from pages.shared.server.memory import keep_little
 from pages.shared.server.packed import Packed
 from pages.shared.server.places import Places
 from pages.shared.server.unsaid import Unsaid
-from pages.shared.server.uploads import sweep_uploads
 from pages.shared.server.watch import Connections, Watch
+from pages.shared.uploads import sweep_uploads
 
 FRONT_PAGE = Path(streamlit.__file__).parent / "static" / "index.html"
 

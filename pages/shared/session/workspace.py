@@ -15,11 +15,11 @@ from dpgp_core.noise.entropy import random_name
 from geo import Domain
 from geo.context.own_layers import OwnLayer
 from pages.shared.computing.jobs import Job
-from pages.shared.server.uploads import PrivateFolder
 from pages.shared.session.areas import Box, Stray, stray
 from pages.shared.session.previews import Preview
 from pages.shared.shipped import is_shipped
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
+from pages.shared.uploads import PrivateFolder
 from workflow import words
 from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
@@ -29,7 +29,8 @@ from workflow.project.load import Project
 from workflow.search.decision.choice import Choice
 from workflow.search.decision.tuning import Tuned
 from workflow.search.problem.task import Scored
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 
 KEY = "workspace"
 _MARKS = itertools.count()

@@ -13,7 +13,7 @@ from pages.shared.steps import DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import OpenApp, press
 from tests.pages.data_steps import work_of
 from workflow.settings import ReleaseSettings
-from workflow.settings.model import SourceSettings
+from workflow.settings.source import SourceSettings
 
 BOX, TURNED = (2.0, 54.6, 2.4, 55.0), (54.6, 2.0, 55.0, 2.4)
 ROWS = [(2.0 + 0.01 * (i % 40), 54.6 + 0.01 * (i // 40), 20 + i % 40) for i in range(1600)]
