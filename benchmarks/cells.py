@@ -34,7 +34,8 @@ from workflow.ledger import open_ledger
 from workflow.project.load import load_project
 from workflow.release.transaction import plan_release, publish
 from workflow.search.decision.tuning import tune
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 178_000)
 SEED, RECORDS = 5, 100_000

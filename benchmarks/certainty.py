@@ -10,15 +10,16 @@ import numpy as np
 from scipy import sparse
 
 from dpgp_core.excursion.joint import joint_excursions
+from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.mechanisms.base import Budget, Design, Mechanism
-from dpgp_core.mechanisms.facts import PublicFacts
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.released import draw_release, exceedance_probability
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import draw_release
 from dpgp_core.spectral.areas import area_shares
 
 RADIUS, PADDING, SPACING, EACH = 8, 4, 400.0, 20  # a disk of 217 hexagons, twenty records each on average

@@ -37,7 +37,7 @@ from workflow.project.load import load_project, load_source
 from workflow.release.transaction import plan_release, publish
 from workflow.search.decision.tuning import tune
 from workflow.search.problem.task import FRONTIER_EPSILONS
-from workflow.settings.model import SourceSettings
+from workflow.settings.source import SourceSettings
 
 FITTED = 300, 1_000, 3_000, 10_000  # hexagons of quick searches
 FULL_AT = 1_000

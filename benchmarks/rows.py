@@ -156,7 +156,7 @@ def _measure(what: str, path: str, postcodes: str) -> None:
     from geo import domain_from_bbox
     from workflow.project.load import load_source
     from workflow.project.records import cell_medians, place
-    from workflow.settings.model import SourceSettings
+    from workflow.settings.source import SourceSettings
 
     held = Held()
     domain = domain_from_bbox(BOX[0] - 0.2, BOX[1] - 0.2, BOX[2] + 0.2, BOX[3] + 0.2, RESOLUTION)

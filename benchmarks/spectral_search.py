@@ -22,10 +22,10 @@ import numpy as np
 from benchmarks.draws import disk
 from dpgp_core import SimulationEntropy
 from dpgp_core.mechanisms.base import Ask, Budget
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.released import draw_release
 from dpgp_core.priors.lattice import Lattice
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import draw_release
 from workflow.project.records import PlacedObservations
 from workflow.project.response import ResponseScale
 from workflow.search.optimisation.optimise import search

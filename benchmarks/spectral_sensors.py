@@ -42,11 +42,13 @@ from studies.excursions.fields import Bools
 from studies.london.study import released_sets
 from workflow.project.load import Project, load_project
 from workflow.project.response import ResponseScale
-from workflow.release.worth import Yardsticks, objections
+from workflow.record import Yardsticks
+from workflow.release.worth import objections
 from workflow.search.decision.choice import Choice, expected_of, tuning_of
 from workflow.search.decision.tuning import search_task
 from workflow.search.optimisation.optimise import search
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 from workflow.settings.words import Transform
 
 SEED, EPSILONS = 155, (1.0, 3.0, 10.0)

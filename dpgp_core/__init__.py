@@ -14,10 +14,10 @@ from dpgp_core.accounting.gaussian import gaussian_delta, gaussian_epsilon, gaus
 from dpgp_core.accounting.guarantee import Guarantee, PriorFacts
 from dpgp_core.accounting.orders import ORDERS, orders_for
 from dpgp_core.accounting.rdp import covariance_rdp, path_rdp
-from dpgp_core.accounting.scale import Scales, smallest_noise, smallest_scale, smallest_scale_for
-from dpgp_core.accounting.selection import Selection, select, selection_curve
+from dpgp_core.audit.coverage import Coverage, Share, model_world, simulated_coverage
 from dpgp_core.bounds.mmatrix import MMatrixFacts, NotAnMMatrix, check_m_matrix
 from dpgp_core.bounds.registry import BOUNDS, Bound, rkhs_bound
+from dpgp_core.bounds.scale import Scales, smallest_noise, smallest_scale, smallest_scale_for
 from dpgp_core.bounds.sensitivities import (
     SensitivityBound,
     sensitivity_bounds,
@@ -40,8 +40,15 @@ from dpgp_core.errors import (
     InvalidValue,
     NumericalFailure,
 )
-from dpgp_core.excursion.coverage import Coverage, Share, model_world, simulated_coverage
-from dpgp_core.excursion.scores import bce, effective_dimension, exceedance, expected_iou, iou, ious
+from dpgp_core.excursion.scores import (
+    bce,
+    effective_dimension,
+    exceedance_probability,
+    expected_iou,
+    iou,
+    ious,
+)
+from dpgp_core.excursion.selection import Selection, select, selection_curve
 from dpgp_core.excursion.sets import (
     agreed,
     excursion,
@@ -55,26 +62,28 @@ from dpgp_core.excursion.sets import (
 )
 from dpgp_core.excursion.smoothing import domain_adjacency, smooth
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     NoisyCellStatisticsDesign,
-    NoisyStatistics,
     log_evidence,
     noise_aware_posterior,
     reference_records,
+)
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guarantee
+from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, mechanism_named, mechanism_of
+from dpgp_core.mechanisms.sums.cell_sums import (
+    NoisyStatistics,
     release_statistics,
     statistic_mu,
     statistic_noise_for,
 )
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign, path_guarantee
-from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, mechanism_named, mechanism_of
-from dpgp_core.mechanisms.released import Prepared, Released, draw_release
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.fitting import Posterior, fit, fit_cells
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import RidgeFamily, RidgeSlice
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, Prior, PriorFamily, can_make, make_prior
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Prepared, Released, draw_release
 from dpgp_core.simulation.world import Agreement, HeldOut, World
 
 __all__ = [
@@ -136,7 +145,7 @@ __all__ = [
     "effective_dimension",
     "epsilon_from_rdp",
     "epsilons_from_rdp",
-    "exceedance",
+    "exceedance_probability",
     "excursion",
     "expected_iou",
     "fit",

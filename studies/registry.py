@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from pages.shared.computing.apart import apart
-from pages.shared.computing.jobs import Job
 from studies.attacks import design_audit, membership
 from studies.attacks.design_audit import AuditSettings
 from studies.attacks.membership import MembershipSettings
@@ -22,9 +20,7 @@ from studies.london.study import LondonSettings
 from studies.peers import neural_line, one_dimension
 from studies.peers.neural_line import NeuralSettings
 from studies.peers.one_dimension import OneDimensionSettings
-from studies.reporting.tables import Report, StudyResult, quiet
-from workflow.project.load import Project
-from workflow.search.decision.choice import Choice
+from studies.reporting.tables import Report, StudyResult
 
 RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
 """Where the full figures lie, written by `make studies`."""
@@ -38,6 +34,8 @@ class Study:
     paper it comes from, as a sentence.
 
     stored  file names, in RESULTS, of its full figures;  command  what makes them
+    alone   whether it changes its process while it runs (it registers guests), so that nobody else may be
+            served there
     """
 
     name: str
@@ -48,25 +46,17 @@ class Study:
     full: Callable[[Report | None], StudyResult]
     stored: tuple[str, ...]
     command: str
-
-
-def study_job(name: str) -> Job[StudyResult]:
-    """The quick run of a study in the background, with progress and cancel."""
-    return Job(STUDIES[name].quick)
-
-
-def audit_job(project: Project, choice: Choice) -> Job[StudyResult]:
-    """The audit of the analyst's own design in the background."""
-    return Job(lambda report: design_audit.audit_choice(project, choice, report=report))
+    alone: bool = False
 
 
 def _study(
     name: str, title: str, question: str, source: str,
     run: Callable[[Report | None, bool], StudyResult], stored: tuple[str, ...] = (), command: str = "",
+    alone: bool = False,
 ) -> Study:  # fmt: skip
     return Study(
         name, title, question, source, lambda report: run(report, True), lambda report: run(report, False),
-        stored or (f"{name}.json",), command or f"python -m benchmarks.studies {name}",
+        stored or (f"{name}.json",), command or f"python -m benchmarks.studies {name}", alone,
     )  # fmt: skip
 
 
@@ -76,17 +66,6 @@ def _presets(
     run: Callable[[Preset, Report | None], StudyResult],
 ) -> Callable[[Report | None, bool], StudyResult]:
     return lambda report, quickly: run(quick() if quickly else full(), report)
-
-
-def _contest(report: Report | None, quick: bool) -> StudyResult:
-    """The leaderboard registers guests while it runs, so it runs in a process that serves nobody else."""
-    settings = LeaderboardSettings.quick() if quick else LeaderboardSettings()
-    return apart(report or quiet, leaderboard_apart, settings)
-
-
-def leaderboard_apart(report: Report, settings: LeaderboardSettings) -> StudyResult:
-    """Picklable, for a process of its own."""
-    return leaderboard.run(settings, report)
 
 
 STUDIES: dict[str, Study] = {
@@ -134,9 +113,10 @@ STUDIES: dict[str, Study] = {
             "Leaderboard",
             "Which mechanism comes closest at equal epsilon, delta, unit and protection, map by map?",
             "Not in the paper. How to enter a mechanism of one's own is in the documentation.",
-            _contest,
+            _presets(LeaderboardSettings.quick, LeaderboardSettings, leaderboard.run),
             (),
             "python -m benchmarks.leaderboard",
+            True,
         ),
         _study(
             "one-dimension",

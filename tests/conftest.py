@@ -71,9 +71,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Folders, not made yet, one after the other: `mktemp` would list all there are for each."""
+    """New folders one after the other: `mktemp` would list all there are for each."""
     homes = tmp_path_factory.mktemp("homes")
-    return (homes / f"{number}" for number in count())
+
+    def made(number: int) -> Path:
+        home = homes / f"{number}"
+        home.mkdir()
+        return home
+
+    return map(made, count())
 
 
 @pytest.fixture(autouse=True)

@@ -8,11 +8,10 @@ from typing import Any, Literal
 
 from dpgp_core.accounting.conversion import odds_factor
 from dpgp_core.accounting.power import surest_guess
-from dpgp_core.mechanisms.base import Protects, Unit
-from dpgp_core.mechanisms.facts import Relation
-from dpgp_core.numbers import lower as lower
-from dpgp_core.numbers import significant as significant
-from dpgp_core.numbers import upper as upper
+from dpgp_core.mechanisms.base import Design, Protects, Unit
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.numbers import lower, significant, upper
+from dpgp_core.release.facts import Relation
 from geo import currency_sign
 from workflow.errors import WorkflowError
 
@@ -125,6 +124,14 @@ def plural(count: int, word: str) -> str:
         return f"1 {word}"
     ending = f"{word[:-1]}ies" if word.endswith("y") and word[-2:-1] not in "aeiou" else f"{word}s"
     return f"{count:,} {ending}"
+
+
+def design_words(design: Design) -> str:
+    """The parameters of a design in one line, each with its word and unit."""
+    parts = [mechanism_of(design).describe(design), plural(design.paths, "path")]
+    if design.smoothing:
+        parts.append(f"smoothed {plural(design.smoothing, 'time')}")
+    return ", ".join(parts)
 
 
 def epsilon_sentence(

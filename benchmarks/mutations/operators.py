@@ -118,8 +118,13 @@ def operators() -> dict[str, Operator]:
 
 
 def applies(name: str, node: Any) -> bool:
-    """Whether a change here can mean anything: not in an annotation, and each number changed in one way."""
-    return not (name == "core/NumberReplacer" and _scalable(node)) and not _in_annotation(node)
+    """Whether a change here can mean anything: not in an annotation, nor the `*` in a list of parameters, and
+    each number changed in one way."""
+    return not (
+        (name == "core/NumberReplacer" and _scalable(node))
+        or (node.type == "operator" and node.parent.type in ("parameters", "param"))
+        or _in_annotation(node)
+    )
 
 
 def tree_of(source: str) -> Any:

@@ -9,9 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpgp_core._checks import Floats, non_negative, open_unit, renyi_orders, whole
-from dpgp_core.accounting.gaussian import gaussian_delta as gaussian_delta
-from dpgp_core.accounting.gaussian import gaussian_epsilon as gaussian_epsilon
-from dpgp_core.accounting.gaussian import gaussian_mu as gaussian_mu
 from dpgp_core.errors import InvalidValue
 
 _EPS = float(np.finfo(np.float64).eps)

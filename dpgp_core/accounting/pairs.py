@@ -166,7 +166,7 @@ def least_total(
     pairs : GaussianPairs
         Leverage and number of paths.
     start : float
-        A total that is enough by the Renyi conversion alone (`dpgp_core.accounting.scale`), or `inf`.
+        A total that is enough by the Renyi conversion alone (`dpgp_core.bounds.scale`), or `inf`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Audits: attacks on released paths, and the lower bounds on epsilon that their success proves."""
+"""Audits: attacks on releases, the bounds on epsilon they prove, and how often stated sets are right."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Bounds: the registry, the sensitivities and the certified suprema behind them."""
+"""Bounds: the registry, sensitivities, the certified suprema behind them, and the least noise they allow."""

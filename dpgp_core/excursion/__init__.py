@@ -1,1 +1,1 @@
-"""Excursion sets of released fields, their smoothing, scores and coverage."""
+"""Excursion sets of released fields, their smoothing and scores, and the private choice between such sets."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from dpgp_core.errors import InvalidValue
+from dpgp_core.excursion.sets import Direction
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import Prior
@@ -68,15 +69,12 @@ def bce(probability: Floats, label: Bools) -> float:
     return float(-np.mean(np.where(inside, np.log(p), np.log1p(-p))))
 
 
-def exceedance(mean: Floats, deviation: Floats, level: float) -> Floats:
-    """Probability that a normal value with this mean and standard deviation exceeds `level`, per cell.
-
-    Where the deviation is 0 the value is the mean itself: 1 above the level, else 0.
-    """
-    mean, deviation = np.asarray(mean, dtype=np.float64), np.asarray(deviation, dtype=np.float64)
-    sure = deviation <= 0
-    score = (mean - level) / np.where(sure, 1.0, deviation)
-    return np.where(sure, (mean > level).astype(np.float64), ndtr(score))
+def exceedance_probability(
+    mean: Floats, sd: Floats, level: Floats | float, direction: Direction = "above"
+) -> Floats:
+    """Probability that normal values lie above `level` (or at or below it), response units, per cell."""
+    sign = 1.0 if direction == "above" else -1.0
+    return np.asarray(ndtr(sign * (mean - level) / np.maximum(sd, 1e-12)))
 
 
 def effective_dimension(prior: Prior, records: CollapsedRecords, ridge: float) -> float:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.excursion.sets import Direction
 from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
-from dpgp_core.mechanisms.released import exceedance_probability
 
 
 @dataclass(frozen=True, eq=False)

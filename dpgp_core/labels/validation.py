@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dpgp_core._checks import positive
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.selection import selection_curve
 from dpgp_core.errors import InvalidValue
+from dpgp_core.excursion.selection import selection_curve
 from dpgp_core.labels.exponential import exponential_choice
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import Entropy, SystemEntropy

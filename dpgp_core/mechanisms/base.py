@@ -16,11 +16,11 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
 from dpgp_core.excursion.sets import Bools, Direction
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.facts import PublicFacts, Relation
 from dpgp_core.mechanisms.reading import Reading
-from dpgp_core.mechanisms.released import Prepared, Released, draw_release
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.release.facts import PublicFacts, Relation
+from dpgp_core.release.released import Prepared, Released, draw_release
 from dpgp_core.simulation.world import SEED, HeldOut, World
 
 Unit = Literal["point", "cell"]

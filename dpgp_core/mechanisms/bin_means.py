@@ -16,7 +16,6 @@ from dpgp_core.labels.discrete_laplace import discrete_laplace
 from dpgp_core.labels.plan import read_label_sums
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Budget, Parameter
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.sums.label_sums import (
     PARAMETERS,
     PATHS,
@@ -30,6 +29,7 @@ from dpgp_core.noise.entropy import Entropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
+from dpgp_core.release.facts import PublicFacts
 
 WIDTHS = (2.0, 4.0)  # widths of bins that are tried, in cell spacings
 _RESPONSE = 2.0**-10  # responses are whole multiples of it

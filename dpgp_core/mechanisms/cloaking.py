@@ -17,7 +17,6 @@ from dpgp_core.labels.features import cloaked_rows
 from dpgp_core.labels.plan import LabelPlan, PublicPlaces
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Budget, Parameter
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.sums.label_sums import (
     PARAMETERS,
     PATHS,
@@ -30,6 +29,7 @@ from dpgp_core.mechanisms.sums.label_sums import (
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.release.facts import PublicFacts
 
 BLURS = (2.0, 8.0, 32.0)
 

@@ -22,12 +22,12 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
-from dpgp_core.mechanisms.facts import PublicFacts
-from dpgp_core.mechanisms.released import Released
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Released
 from dpgp_core.simulation.world import SEED, HeldOut, World
 from dpgp_core.spectral.cost import SpectralNoise
 from dpgp_core.spectral.model import SpectralModel

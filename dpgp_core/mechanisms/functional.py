@@ -10,8 +10,8 @@ from dpgp_core.labels.features import functional_rows
 from dpgp_core.labels.plan import PublicPlaces
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.cloaking import BLURS, GaussianLabelDesign, GaussianLabelSums
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.sums.label_sums import PATHS
+from dpgp_core.release.facts import PublicFacts
 
 
 @dataclass(frozen=True)

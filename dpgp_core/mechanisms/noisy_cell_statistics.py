@@ -16,21 +16,22 @@ from dpgp_core.excursion.sets import Bools
 from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.grids import coarse_grid
-from dpgp_core.mechanisms.released import Prepared, Released
-from dpgp_core.mechanisms.sums.cell_sums import STATISTIC_SENSITIVITY as STATISTIC_SENSITIVITY
-from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics as NoisyStatistics
-from dpgp_core.mechanisms.sums.cell_sums import release_statistics as release_statistics
-from dpgp_core.mechanisms.sums.cell_sums import statistic_mu as statistic_mu
-from dpgp_core.mechanisms.sums.cell_sums import statistic_noise_for as statistic_noise_for
-from dpgp_core.mechanisms.sums.cell_sums import statistics_cost
+from dpgp_core.mechanisms.sums.cell_sums import (
+    NoisyStatistics,
+    release_statistics,
+    statistic_mu,
+    statistic_noise_for,
+    statistics_cost,
+)
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, Prior
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Prepared, Released
 from dpgp_core.simulation.world import SEED, HeldOut, World
 
 COUNT_SMOOTHING = 5

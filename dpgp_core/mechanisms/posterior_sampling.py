@@ -13,26 +13,24 @@ from dpgp_core.accounting.conversion import epsilon_from_rdp
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.rdp import covariance_rdp
-from dpgp_core.accounting.scale import smallest_scale_for
 from dpgp_core.bounds.choice import proved_bounds
+from dpgp_core.bounds.scale import smallest_scale_for
 from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.excursion.sets import Bools, agreed, excursion
 from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.grids import coarse_grid, steps_around
-from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as PosteriorSamplingDesign
-from dpgp_core.mechanisms.paths.design import path_guarantee as path_guarantee
-from dpgp_core.mechanisms.paths.design import sharpened_paths
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guarantee, sharpened_paths
 from dpgp_core.mechanisms.paths.reading import PathReader
 from dpgp_core.mechanisms.reading import DRAWS, Reading
-from dpgp_core.mechanisms.released import Prepared, Released, draw_release
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Prepared, Released, draw_release
 from dpgp_core.simulation.world import SEED, HeldOut, World
 
 SMOOTHINGS = (0, 2, 6, 15)  # rounds of smoothing that a search tries

@@ -23,15 +23,15 @@ from dpgp_core.inducing.posterior import (
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
 from dpgp_core.mechanisms.bin_means import square_bins
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.grids import coarse_grid
-from dpgp_core.mechanisms.released import Released
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Released
 from dpgp_core.simulation.world import SEED, HeldOut, World
 
 InducingReading = Literal["shrunken", "errors-in-variables"]

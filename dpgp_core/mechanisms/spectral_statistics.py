@@ -21,14 +21,14 @@ from dpgp_core.mechanisms.base import (
     Protection,
     Protects,
 )
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.grids import coarse_grid
-from dpgp_core.mechanisms.released import Released
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Released
 from dpgp_core.simulation.world import SEED, HeldOut, World
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
 from dpgp_core.spectral.cost import Relation, release_mu

@@ -1,1 +1,1 @@
-"""Simulated releases of reference data: the world they are judged in, and the work they share."""
+"""Simulated releases of reference data: the world they are judged in."""

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.scores import bce, ious
+from dpgp_core.excursion.scores import bce, exceedance_probability, ious
 from dpgp_core.excursion.sets import Bools, Direction, agreed, excursion, released_set, vote_fraction
 from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.facts import PublicFacts
-from dpgp_core.mechanisms.released import Released, exceedance_probability
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import RidgeFamily
-from dpgp_core.simulation.shelf import Shelf
+from dpgp_core.posterior.shelf import Shelf
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Released
 
 SIMULATED_RELEASES = 12
 SEED = 314159  # simulated draws on reference data only; a release never sees it

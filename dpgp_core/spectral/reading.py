@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpgp_core._checks import whole
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.scores import exceedance
+from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
 from dpgp_core.noise.entropy import Entropy
@@ -58,7 +58,7 @@ def read_exceedance(
 ) -> Floats:
     """Exceedance probabilities (..., N) from posterior means (..., N) and standard deviations (N,)."""
     level = prior.level(threshold, deviation / prior.deviation)
-    return exceedance(sign * (mean - level), np.broadcast_to(deviation, mean.shape), 0.0)
+    return exceedance_probability(sign * (mean - level), np.broadcast_to(deviation, mean.shape), 0.0)
 
 
 @dataclass(frozen=True, eq=False)

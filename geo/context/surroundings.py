@@ -18,10 +18,10 @@ import pandas as pd
 import shapely
 from numpy.typing import NDArray
 
+from geo.colours import channels
 from geo.context.own_layers import OwnLayer
 from geo.domains.domain import Domain
 from geo.domains.framing import Box, region_box, wide_box
-from geo.maps.colours import channels
 
 SOURCE = "Place names: GeoNames, CC BY 4.0. Coast and borders: Natural Earth, 1:10 million."
 STEPS = 10_000  # of a degree: 11 metres, where the coast itself is right to about a kilometre

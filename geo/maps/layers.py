@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from pydeck.bindings.json_tools import default_serialize
 from shapely.geometry import MultiPolygon
 
+from geo.colours import CLASSES, Theme, colour, ink_on, rgb
 from geo.domains.domain import Domain
 from geo.domains.framing import fit
 from geo.domains.polygons import rings
-from geo.maps.colours import CLASSES, Theme, colour, ink_on, rgb
 from geo.maps.linked import STREETS_HOST, Line, Pane, boundary_lines
 from geo.maps.painting import LegendEntry, Painting
 

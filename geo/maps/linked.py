@@ -12,13 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from geo.basemap import Basemap
+from geo.colours import CLASSES, Theme, colour, ink_on, rgb
 from geo.context.own_layers import OwnLayer
 from geo.context.surroundings import around, around_box
 from geo.domains.domain import Domain
 from geo.domains.framing import Box
 from geo.domains.hexagons import as_integers
 from geo.domains.polygons import interface, rings
-from geo.maps.colours import CLASSES, Theme, colour, ink_on, rgb
 from geo.maps.detail import zoomed_out
 from geo.maps.painting import LegendEntry, Painting, as_baseline
 

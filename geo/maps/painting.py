@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geo.maps.colours import Theme, colour, ink_on, steps
+from geo.colours import Theme, colour, ink_on, steps
 from geo.measures import currency_sign
 
 Mark = Literal["", "dots", "rings"]

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from geo.maps.colours import steps
+from geo.colours import steps
 from geo.maps.painting import Entry, Painting
 
 LIMITS = (0.2, 0.4, 0.6, 0.8)

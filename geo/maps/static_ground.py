@@ -11,9 +11,9 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
+from geo.colours import Theme, colour
 from geo.context.surroundings import Surroundings
 from geo.coordinates.projection import project
-from geo.maps.colours import Theme, colour
 
 MOST_NAMES = 30
 _POINTS_PER_INCH = 72.0

@@ -16,12 +16,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
+from geo.colours import Theme, colour, ink_on
 from geo.context.surroundings import Surroundings
 from geo.coordinates.projection import project
 from geo.domains.domain import Domain
 from geo.domains.hexagons import boundary
 from geo.domains.polygons import rings
-from geo.maps.colours import Theme, colour, ink_on
 from geo.maps.painting import Entry, Painting
 from geo.maps.static_ground import draw_ground, draw_names, draw_own
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dpgp_core.mechanisms.base import Protects
-from pages.privacy.designs.designs import describe
 from pages.shared.computing.apart import apart, workers
 from pages.shared.computing.jobs import Job
 from workflow.compare.run import Comparison, Row, comparable, compare_mechanisms
@@ -17,7 +16,7 @@ from workflow.progress import Report
 from workflow.project.load import Project, load_project
 from workflow.search.executors import make_executor
 from workflow.settings.model import ReleaseSettings
-from workflow.words import ratio_words
+from workflow.words import design_words, ratio_words
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def dots(found: Comparison, protects: Protects, measure: MeasureName) -> list[di
         spread = asked.spread(row)
         made.append({
             "number": number, "epsilon": row.epsilon, "value": value, "low": max(0.0, value - spread),
-            "high": value + spread, "mechanism": row.title, "design": describe(row.best.design),
+            "high": value + spread, "mechanism": row.title, "design": design_words(row.best.design),
         })  # fmt: skip
     return made
 
@@ -90,7 +89,7 @@ def _line(row: Row) -> dict[str, str]:
         "BCE": "–" if math.isnan(made.bce) else f"{made.bce:.2f}",
         "calibration error": f"{row.calibration:.2f}",
         "seconds": f"{row.seconds:.1f}",
-        "design": describe(row.best.design),
+        "design": design_words(row.best.design),
     }
 
 

@@ -6,18 +6,19 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.data import basemap_panel, public_data, public_places
-from pages.data.portable import settings_with_files, source_words
-from pages.data.previews import look_at
+from pages.data import public_data
 from pages.data.sources import Sources, ask_sales, ask_sensors, refill
 from pages.data.tables import places_chart, report_lines, rows_table
-from pages.hexagons.places import domain_of_choices, layers_of
+from pages.shared import basemap_panel, public_places
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
 from pages.shared.session import workspace
+from pages.shared.session.areas import domain_of_choices, layers_of
 from pages.shared.session.kept import give_back
-from pages.start.finished import CITY
+from pages.shared.session.portable import settings_with_files, source_words
+from pages.shared.session.previews import look_at
+from pages.shared.shipped import CITY
 from workflow.errors import WorkflowError
 from workflow.estimates.words import expected_reading
 from workflow.project.example import changed_settings

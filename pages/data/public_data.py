@@ -6,11 +6,12 @@ from datetime import date
 
 import streamlit as st
 
-from pages.data.public_files import Fetched, Offer, by_hand, download_job, public_folder, public_offers
+from pages.data.public_files import Offer, by_hand, download_job, public_offers
 from pages.data.sources import show_paths
 from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import Markdown, plain
-from pages.shared.session.workspace import Workspace
+from pages.shared.server.reach import public_folder
+from pages.shared.session.workspace import Fetched, Workspace
 from workflow.errors import Cancelled, WorkflowError
 
 FIRST_YEAR = 1995

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, DataError, PublicFile, fetch, price_paid_file
 from pages.shared.computing.jobs import Job, Report
+from pages.shared.server.reach import public_folder
+from pages.shared.session.workspace import Fetched
 from workflow.errors import WorkflowError
-from workflow.ledger.storage.places import home
 
 GLANCE = 0.1  # seconds between two looks at a download: a cancel is noticed within a second
 _MEGA = 1_000_000
@@ -32,20 +33,6 @@ class Offer:
     attribution: tuple[str, ...]
     path: Path
     here: bool
-
-
-@dataclass(frozen=True)
-class Fetched:
-    """Where the files of a download lie: sales of the year, sales of the reference year, postcodes."""
-
-    sales: str
-    reference: str | None
-    postcodes: str
-
-
-def public_folder() -> Path:
-    """Where public files lie: `public-data` in this installation's home."""
-    return (home() / "public-data").absolute()
 
 
 def public_offers(year: int, reference_year: int | None = None) -> tuple[Offer, ...]:

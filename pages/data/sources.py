@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from pages.data import row_columns
-from pages.data.previews import propose_columns
 from pages.data.row_columns import KEEP, at
 from pages.data.segments import SEGMENT_TITLES
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
+from pages.shared.session.previews import propose_columns
+from pages.shared.session.uploading import remembered
 from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
-from workflow.settings.model import SourceSettings
+from workflow.settings.source import SourceSettings
 
 UPLOAD, PATH = "upload", "path"
 Rows = tuple[tuple[str, str], ...]
@@ -257,38 +257,6 @@ def show_paths(paths: dict[str, str]) -> None:
     st.session_state["sales_where"] = PATH
     for key, path in paths.items():
         st.session_state[f"{key}_path"] = path
-
-
-def remembered(
-    label: Markdown, types: list[str] | None, key: str, work: Workspace, **more: Any
-) -> str | None:
-    """An upload that stays chosen when the screen is left, though the browser's widget forgets it."""
-    st.file_uploader(label, types, key=f"{key}_upload", on_change=_keep, args=(work, key), **more)
-    path: str | None = work.uploads.get(key)
-    if path is not None and st.session_state[f"{key}_upload"] is None:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f":material/attach_file: In use: **{plain(Path(path).name)}**", width="content")
-            st.button(
-                "Remove",
-                key=f"{key}_remove",
-                type="tertiary",
-                on_click=_forget,
-                args=(work, key),
-                help="Upload another file to replace it, or remove it.",
-            )
-    return path
-
-
-def _keep(work: Workspace, key: str) -> None:
-    upload = st.session_state[f"{key}_upload"]
-    if upload is None:
-        _forget(work, key)
-    else:
-        work.uploads[key] = str(work.folder.keep(upload.name, upload.getvalue()))
-
-
-def _forget(work: Workspace, key: str) -> None:
-    work.uploads.pop(key, None)
 
 
 def _file(label: Markdown, where: str, key: str, work: Workspace, help: Markdown | None = None) -> str | None:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import altair as alt
 import streamlit as st
 
-from pages.data.previews import Preview
 from pages.shared import linked_maps
 from pages.shared.plain_text import plain
+from pages.shared.session.previews import Preview
 
 
 def report_lines(lines: Iterable[str]) -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.data.previews import look_at
 from pages.data.sources import refill
-from pages.hexagons.places import Box, Stray, columns_of, turned
+from pages.hexagons.places import columns_of, turned
 from pages.shared.plain_text import plain
 from pages.shared.server import access
+from pages.shared.session.areas import Box, Stray
+from pages.shared.session.previews import look_at
 from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
 

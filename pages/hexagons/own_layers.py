@@ -10,11 +10,11 @@ import streamlit as st
 
 from data_loaders import DataError
 from geo import GeoError
+from geo.colours import colour
 from geo.context.own_layers import MOST_LAYERS, THINNEST, WIDEST, OwnLayer
 from geo.context.own_reading import label_columns
-from geo.maps.colours import colour
-from pages.hexagons.places import layers_of
 from pages.shared.plain_text import plain
+from pages.shared.session.areas import layers_of
 from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
 from workflow.project.area import document_of

@@ -9,16 +9,16 @@ import streamlit as st
 from geo import Domain
 from geo.maps.linked import Pane
 from geo.maps.painting import paint_cells
-from pages.data import basemap_panel
 from pages.hexagons import own_layers
 from pages.hexagons.mending import offer_exchange, stop
-from pages.hexagons.places import domain_of, facts_of
+from pages.hexagons.places import facts_of
 from pages.hexagons.ways import DRAW, Asked, asked_area, asked_way, take_outline
-from pages.shared import linked_maps
+from pages.shared import basemap_panel, linked_maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.server import access
 from pages.shared.session import workspace
+from pages.shared.session.areas import domain_of
 from workflow.errors import WorkflowError
 
 work = workspace.current()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from dpgp_core.numbers import significant, upper
 from workflow.ledger import Account, Entry, Ledger, LedgerDamaged, NoLedger, open_ledger
 from workflow.ledger.storage.entry import (
     BUDGET,
@@ -20,7 +21,7 @@ from workflow.ledger.storage.entry import (
     UNUSED,
     VOID,
 )
-from workflow.words import plural, remaining, significant, upper
+from workflow.words import plural, remaining
 
 NAMED = 3  # of the names of a dataset
 SHOWN_DIGITS = 10  # of a fingerprint or hash on a screen

@@ -9,8 +9,8 @@ from pages.shared.plain_text import plain
 from pages.shared.released import released_view
 from pages.shared.released.bundles import embedded_label
 from pages.shared.session import saving, workspace
+from pages.shared.shipped import is_shipped, shelved, viewer_of
 from pages.shared.steps import VIEWER
-from pages.tour.view import is_shipped, tour, viewer_of
 from workflow.bundle.published.shelf import bundle_files
 from workflow.errors import WorkflowError
 
@@ -27,7 +27,7 @@ def downloads(name: str) -> None:
             "account of yours. Your own releases are published the same way.",
             icon=":material/science:",
         )
-    files = bundle_files(name, tour().shelved.path if is_shipped(name) else None)
+    files = bundle_files(name, shelved().path if is_shipped(name) else None)
     st.download_button(
         f"Download the bundle ({plain(files[0].size)})",
         files[0].path.read_bytes,

@@ -6,10 +6,11 @@ import logging
 
 import streamlit as st
 
+from dpgp_core.numbers import upper
 from pages.privacy.designs.utility import expected_words
-from pages.release.releasing import BudgetState, budget_state, new_session, plan, release, released_as
+from pages.release.releasing import BudgetState, budget_state, plan, release, released_as
 from pages.shared.plain_text import plain
-from pages.shared.session.workspace import Found, Workspace
+from pages.shared.session.workspace import Found, Workspace, new_session
 from pages.shared.steps import LEDGER, VIEWER
 from workflow import words
 from workflow.errors import WorkflowError
@@ -46,7 +47,7 @@ def _ask(work: Workspace, found: Found, budget: BudgetState, total: float | None
     st.markdown(f"**{plain(settings.title or 'The map')}**")
     left = budget.left if total is None else words.remaining(total - budget.asked)
     first, second = st.columns(2)
-    first.metric("It costs ε", plain(words.upper(budget.asked, 3)))
+    first.metric("It costs ε", plain(upper(budget.asked, 3)))
     second.metric("Then left ε", plain(left))
     expected = found.choice.expected
     if expected is None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.excursion.sets import excursion
-from dpgp_core.noise.entropy import random_name
+from dpgp_core.numbers import significant, upper
 from pages.shared.computing.apart import apart
 from workflow.ledger import open_ledger
 from workflow.progress import Report
@@ -17,7 +17,7 @@ from workflow.project.load import Project
 from workflow.release.transaction import Plan, Published, plan_release, publish
 from workflow.search.decision.choice import Choice, stated
 from workflow.search.decision.tuning import Tuned
-from workflow.words import remaining, significant, upper
+from workflow.words import remaining
 
 Bools = NDArray[np.bool_]
 MANY_HEXAGONS = 1_000  # below, a map is fitted sooner than a process starts
@@ -68,11 +68,6 @@ def budget_state(planned: Plan) -> BudgetState:
         fits=budget is None or preview.fits,
         refused=preview.refused,
     )
-
-
-def new_session() -> str:
-    """A token for one person's work on one plan: what the ledger tells a second click by."""
-    return random_name()
 
 
 def release(project: Project, choice: Choice, budget: float | None = None, session: str = "") -> Published:

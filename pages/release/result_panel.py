@@ -16,7 +16,7 @@ from pages.shared.plain_text import plain
 from pages.shared.released import released_view
 from pages.shared.released.exploring import paint
 from pages.shared.session.workspace import Explored, Found, Workspace
-from pages.tour.view import is_shipped, viewer_of
+from pages.shared.shipped import is_shipped, viewer_of
 from workflow.bundle import Products
 from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError

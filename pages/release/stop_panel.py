@@ -8,10 +8,10 @@ from typing import Any
 import streamlit as st
 
 from dpgp_core.mechanisms.registry import MECHANISMS
-from pages.hexagons.places import domain_of_choices
 from pages.privacy.designs.designs import BUDGETS
 from pages.privacy.search import search_panel
 from pages.shared.plain_text import plain
+from pages.shared.session.areas import domain_of_choices
 from pages.shared.session.workspace import Found, Workspace
 from pages.shared.steps import PRIVACY
 from workflow.release.worth import objections

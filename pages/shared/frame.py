@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.data import public_places
+from pages.shared import public_places
 from pages.shared.plain_text import plain
 from pages.shared.server import access
 from pages.shared.session import saving, visit, workspace

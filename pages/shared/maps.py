@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from geo.maps.colours import Theme
+from geo.colours import Theme
 from geo.maps.layers import Look
 from geo.maps.painting import LegendEntry
 

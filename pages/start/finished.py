@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from pages.data.previews import Preview, look_at
-from pages.tour.view import FILES, tour
+from pages.shared.session.previews import Preview, look_at
+from pages.shared.shipped import CITY, FILES, shipped
 from workflow.bundle.published.view import Viewer
 from workflow.project.baseline import Baseline, fit_baseline
 from workflow.project.example import changed_settings
@@ -19,7 +19,7 @@ from workflow.search.decision.stored import tuned_from
 from workflow.search.decision.tuning import Tuned
 from workflow.settings.model import ReleaseSettings
 
-CITY, SEARCH = FILES / "files", FILES / "search.json"
+SEARCH = FILES / "search.json"
 CHARGED = "Made beforehand on generated data, and charged to no account here."
 
 
@@ -48,7 +48,7 @@ def _read(settings: ReleaseSettings) -> Finished:
     return Finished(
         project=project,
         tuned=tuned,
-        viewer=tour().viewer,
+        viewer=shipped(),
         private=look_at(settings.data),
         reference=look_at(settings.reference, spread=True),
         baseline=fit_baseline(project, tuned.result.model),

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
-from geo.maps.colours import colour
+from geo.colours import colour
 from geo.maps.layers import boundaries_deck, boundaries_legend, preview_deck
 from geo.maps.painting import LegendEntry
 from pages.shared import maps
@@ -15,8 +15,9 @@ from pages.shared.computing.jobs import Job
 from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import workspace
+from pages.studies.jobs import audit_job, study_job
 from studies.london.paper_map import PaperMap, map_svg, paper_maps
-from studies.registry import RESULTS, STUDIES, Study, audit_job, study_job
+from studies.registry import RESULTS, STUDIES, Study
 from studies.reporting.figures import COLOURS, DARK_COLOURS, FIGURES, Figure, points, svg
 from studies.reporting.findings import finding
 from studies.reporting.tables import StudyResult, StudyTable, load_result

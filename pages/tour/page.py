@@ -7,7 +7,7 @@ from dataclasses import replace
 import altair as alt
 import streamlit as st
 
-from geo.maps.colours import colour
+from geo.colours import colour
 from geo.maps.linked import Mode
 from geo.maps.painting import legend
 from pages.shared import linked_maps, maps

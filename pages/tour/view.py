@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,12 +13,11 @@ from numpy.typing import NDArray
 
 from geo.maps.linked import Line, Pane
 from geo.maps.painting import Painting, format_value, paint_set
-from workflow.bundle.published.shelf import ShelvedBundle, find_bundle, open_bundle
+from pages.shared.shipped import FILES, shipped
 from workflow.bundle.published.view import Viewer
 
 Bools = NDArray[np.bool_]
-FILES = Path(__file__).resolve().parents[2] / "static" / "tour"
-BUNDLE, STORY = FILES / "bundle.zip", FILES / "tour.json"
+STORY = FILES / "tour.json"
 Shown = Literal["public", "released", "truth"]
 SHOWN: tuple[Shown, ...] = get_args(Shown)
 TELLING = 5  # hexagons: where a district's two maps differ by fewer, nothing is said of it
@@ -69,12 +67,6 @@ class Tour:
             "public": f"Public map of {first}", "released": f"Private release of {last}",
             "truth": "Truth (invented)",
         }[shown]  # fmt: skip
-
-    @property
-    def shelved(self) -> ShelvedBundle:
-        """Its release as one to choose; it lies on no shelf and in no ledger of this installation."""
-        release = self.viewer.bundle.statement["release"]
-        return ShelvedBundle(str(release["id"]), f"{release['title']} (shipped with the program)", BUNDLE)
 
     @property
     def years(self) -> tuple[int, int]:
@@ -150,17 +142,7 @@ class Tour:
         return Pane(title, self.painting(shown), lines=(river,), word=title)
 
 
-def viewer_of(name: str) -> Viewer:
-    """The shipped example's release, or one of this installation, by its id; `WorkflowError` if neither."""
-    return tour().viewer if is_shipped(name) else find_bundle(name)
-
-
-def is_shipped(name: str | None) -> bool:
-    """Whether a release is the example that ships with the program."""
-    return name is not None and name == tour().shelved.name
-
-
 @cache
 def tour() -> Tour:
     """The tour as shipped; it is public and the same for everybody. `WorkflowError` where it is damaged."""
-    return Tour(open_bundle(BUNDLE), json.loads(STORY.read_text(encoding="utf-8")))
+    return Tour(shipped(), json.loads(STORY.read_text(encoding="utf-8")))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from data_loaders.traces import Trace
-from geo.maps.colours import Theme
+from geo.colours import Theme
 from geo.maps.decks.trips import Rings, TripLine, trip_deck
 from pages.traces.picking import RECORDS
 from pages.traces.view import Moment

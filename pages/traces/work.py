@@ -9,7 +9,7 @@ import streamlit as st
 from data_loaders.traces import Trace, load_traces
 from dpgp_core.noise.entropy import random_name
 from pages.shared.computing.jobs import Job
-from pages.shared.server.uploads import PrivateFolder
+from pages.shared.uploads import PrivateFolder
 from workflow.errors import WorkflowError
 from workflow.ledger import RequestTaken, open_ledger
 from workflow.traces.adversaries import Known, known_by

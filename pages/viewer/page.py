@@ -9,8 +9,8 @@ from pages.shared.released import released_view
 from pages.shared.released.area_answers import areas_of, ask_areas, own_areas
 from pages.shared.released.bundles import anything_chosen, ask_bundle, embedded_label
 from pages.shared.released.receipt import receipt_lines
+from pages.shared.shipped import shelved
 from pages.shared.steps import VIEWER
-from pages.tour.view import tour
 from pages.viewer import reading, taking
 from pages.viewer.beside import others_beside
 
@@ -29,7 +29,7 @@ if opened is None:
             VIEWER.path,
             label="Look at an example on generated data",
             icon=":material/science:",
-            query_params={"release": tour().shelved.name},
+            query_params={"release": shelved().name},
         )
 elif isinstance(opened, str):
     st.title(VIEWER.title, anchor=False)

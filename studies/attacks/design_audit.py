@@ -12,7 +12,6 @@ from dpgp_core.accounting.conversion import EpsilonBound
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.rdp import covariance_rdp
-from dpgp_core.accounting.scale import smallest_scale_for
 from dpgp_core.audit import (
     AuditRow,
     DesignAudit,
@@ -23,14 +22,16 @@ from dpgp_core.audit import (
     worst_pair,
 )
 from dpgp_core.bounds.registry import BOUNDS
+from dpgp_core.bounds.scale import smallest_scale_for
 from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.mechanisms.base import Design
-from dpgp_core.mechanisms.facts import PublicFacts
-from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign, statistic_noise_for
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign, path_guarantee
+from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guarantee
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.sums.cell_sums import statistic_noise_for
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.registry import Prior, make_prior
+from dpgp_core.release.facts import PublicFacts
 from geo import domain_from_bbox
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.project.load import Project, build_lattice

@@ -11,9 +11,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.accounting.scale import smallest_scale_for
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as Design
-from dpgp_core.mechanisms.posterior_sampling import path_guarantee
+from dpgp_core.bounds.scale import smallest_scale_for
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths.design import path_guarantee
 from workflow.errors import WorkflowError
 
 Floats = NDArray[np.float64]

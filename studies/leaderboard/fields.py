@@ -21,7 +21,8 @@ from workflow.search.decision.tuning import search_task
 from workflow.search.executors import SerialExecutor
 from workflow.search.optimisation.unconstrained import unconstrained_design
 from workflow.search.problem.task import Scored, model_of
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 
 MARGIN = 0.08  # of a survey's extent, added around it
 HIGHER = 700_000.0  # pounds

@@ -11,11 +11,11 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import DesignError
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask
-from dpgp_core.mechanisms.facts import PublicFacts
-from dpgp_core.mechanisms.released import Released
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Released
 from studies.leaderboard.squares import (
     SCATTER,
     SENSITIVITY,

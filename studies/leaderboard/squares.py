@@ -14,13 +14,13 @@ from dpgp_core.errors import BoundRefused
 from dpgp_core.excursion.sets import Bools, agreed
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Protection
-from dpgp_core.mechanisms.facts import PublicFacts
-from dpgp_core.mechanisms.released import Released, draw_release
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
 from dpgp_core.noise.grid import noisy_integers, simulated_integers
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Released, draw_release
 from dpgp_core.simulation.world import SEED, SIMULATED_RELEASES, World
 
 Integers = NDArray[np.int64]

@@ -12,9 +12,8 @@ import numpy as np
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.released import Released
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
-from pages.privacy.designs.designs import describe
+from dpgp_core.release.released import Released
 from studies.excursions.fields import Bools, Floats
 from studies.london.paper_map import COLUMNS as MAP_COLUMNS
 from studies.london.recipe import free_design, paper_recipe
@@ -29,6 +28,7 @@ from workflow.search.decision.tuning import tune
 from workflow.search.problem.facts import private_n, public_facts
 from workflow.search.problem.task import family_of
 from workflow.search.problem.worlds import make_scene
+from workflow.words import design_words
 
 COLUMNS = (
     "domain", "family", "mechanism", "unit", "delta", "epsilon", "IoU", "IoU SD", "standard error",
@@ -175,7 +175,9 @@ def _domain_rows(
             continue
         for entry in _entries(settings, project, family, part):
             sets = released_sets(entry.project, entry.choice, settings.draws, entropy)
-            row(family, entry.mechanism, entry.project, entry.epsilon, sets, describe(entry.choice.design))
+            row(
+                family, entry.mechanism, entry.project, entry.epsilon, sets, design_words(entry.choice.design)
+            )
             posterior = not mechanism_of(entry.choice.design).free_paths
             first = not painted and domain == "region" and family == "point records"
             if first and posterior and entry.epsilon == 1.0:

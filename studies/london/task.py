@@ -12,7 +12,8 @@ from workflow.errors import WorkflowError
 from workflow.project.example import example_settings
 from workflow.project.load import Loaded, Project, build_lattice, load_project
 from workflow.project.records import PlacedObservations
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 
 THRESHOLD = 442_413.0  # pounds: 13.0 in the logarithm, the paper's threshold
 SEGMENT = "existing-leasehold-flats"

@@ -24,10 +24,12 @@ START = "workflow.cli.run.run_release"
 FLOORS = (
     ("app",),
     ("pages",),
+    ("workflow.__main__",),
     ("workflow.cli",),
     ("workflow.compare", "workflow.estimates", "workflow.lint", "workflow.release", "workflow.traces"),
     ("workflow.search",),
     ("workflow.bundle",),
+    ("workflow.record",),
     ("workflow.project",),
     ("workflow.ledger",),
     ("workflow.settings",),
@@ -35,7 +37,7 @@ FLOORS = (
     ("dpgp_core", "geo", "data_loaders"),
 )
 LEVEL = {room: -floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-# The paper's experiments stand beside the house: they import what they like; only their page imports them.
+# The paper's experiments stand beside the house: they import no screen, and only their own page imports them.
 BESIDE, ITS_PAGE = "studies", "pages.studies"
 
 STATIONS = {
@@ -64,7 +66,7 @@ class Arrow:
     def climbs(self) -> bool:
         """Whether it does not go down, or goes beside the house from anywhere but its own page."""
         if BESIDE in (self.start, self.end):
-            return self.start != BESIDE and not self.where.startswith(ITS_PAGE)
+            return self.end == "pages" or (self.end == BESIDE and not self.where.startswith(ITS_PAGE))
         return LEVEL[self.end] >= LEVEL[self.start]
 
     def __str__(self) -> str:
@@ -79,15 +81,17 @@ def room(name: str) -> str:
 
 
 def imports(code: Code) -> Iterator[Arrow]:
-    """Every import from one top-level room to another."""
+    """Every import from one room to another."""
+    houses = {each.partition(".")[0] for each in code.modules}
     for module in code.modules.values():
-        for line, name in _imported(module):
-            start, end = module.name.partition(".")[0], name.partition(".")[0]
-            if start != end and end in {each.partition(".")[0] for each in code.modules}:
+        for line, name in imported(module):
+            start, end = room(module.name), room(name)
+            if start != end and name.partition(".")[0] in houses:
                 yield Arrow(start, end, f"{module.name}:{line}", name)
 
 
-def _imported(module: Module) -> Iterator[tuple[int, str]]:
+def imported(module: Module) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of everything that a module imports by its whole name."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -143,7 +147,8 @@ def _stands_for(code: Code, called: Function, callees: Iterable[str]) -> bool:
 
 def drawing(code: Code) -> str:
     """Both drawings as Markdown with Mermaid."""
-    floors = sorted({(arrow.start, arrow.end) for arrow in imports(code)}, key=_order)
+    whole = {tuple(name.partition(".")[0] for name in (arrow.start, arrow.end)) for arrow in imports(code)}
+    floors = sorted(((start, end) for start, end in whole if start != end), key=_order)
     lines = ["```mermaid", "flowchart TB"]
     lines += [f"    {start} {'-.->' if start == BESIDE else '-->'} {end}" for start, end in floors]
     lines += ["```", "", "```mermaid", "flowchart LR"]

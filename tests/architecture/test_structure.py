@@ -73,8 +73,8 @@ def tune(settings):
         },
     )
     assert structure.climbing(code) == [
-        "workflow.search.tuning:2 reaches up from workflow to pages: pages.panel",
         "workflow.search.tuning.tune:4 reaches up from workflow.search to pages: show",
+        "workflow.search.tuning:2 reaches up from workflow.search to pages: pages.panel",
     ]
 
 
@@ -99,7 +99,9 @@ def publish(task: Task) -> None: ...
         },
     )
     assert structure.climbing(code) == [
-        "workflow.search.tuning.tune:7 reaches up from workflow.search to workflow.release: publish"
+        "workflow.search.tuning.tune:7 reaches up from workflow.search to workflow.release: publish",
+        "workflow.search.tuning:2 reaches up from workflow.search to workflow.release: "
+        "workflow.release.transaction.publish",
     ]
 
 
@@ -139,7 +141,8 @@ def test_the_paper_s_experiments_are_reached_from_their_own_page_only(tmp_path: 
     assert not arrow.climbs
     assert structure.Arrow("pages", "studies", "pages.start.page:3", "studies.registry").climbs
     assert structure.Arrow("workflow", "studies", "workflow.words:3", "studies.registry").climbs
-    assert not structure.Arrow("studies", "pages", "studies.london:3", "pages.shared.computing.jobs").climbs
+    assert structure.Arrow("studies", "pages", "studies.london:3", "pages.shared.computing.jobs").climbs
+    assert not structure.Arrow("studies", "workflow", "studies.london:3", "workflow.words").climbs
 
 
 def test_calls_are_followed_through_packages_fields_properties_and_overriding_methods(tmp_path: Path) -> None:

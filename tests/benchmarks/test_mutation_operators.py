@@ -14,7 +14,7 @@ MODULE = '''"""A module."""
 SLACK: float = 0.5
 
 
-def price(count: int | None, extra=0.0) -> float | None:
+def price(count: int | None, *, extra=0.0) -> float | None:
     """What it costs."""
     check(count)
     return total(count, share=0.2, bound="sharp") if count is not None and count >= 3 else None

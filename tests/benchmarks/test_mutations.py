@@ -18,7 +18,7 @@ from benchmarks.mutations.record import (
     stored,
     unexplained,
 )
-from benchmarks.mutations.rooms import TESTS, covering_tests, modules_of
+from benchmarks.mutations.rooms import FROZEN, TESTS, covering_tests, modules_of
 
 ROOT = FOLDER.parent
 LIVES = Survivor("made/up.py", 3, "core/AddNot", "if a:", "if not a:", "@@ -3 +3 @@")
@@ -110,7 +110,7 @@ def test_packages_and_their_tests(tmp_path: Path) -> None:
     assert {"workflow/release", "workflow/search", "workflow/bundle", "workflow/ledger"} < set(TESTS)
     assert {"dpgp_core/mechanisms", "dpgp_core/accounting"} < set(TESTS)
     assert "workflow/ledger/accounts/account.py" in modules_of(ROOT, "workflow/ledger")
-    assert covering_tests(ROOT, "workflow/ledger") == ("tests/workflow/ledger",)
+    assert covering_tests(ROOT, "workflow/ledger") == (FROZEN, "tests/workflow/ledger")
     (tmp_path / "workflow").mkdir()
     (tmp_path / "workflow" / "release.py").touch()
     assert modules_of(tmp_path, "workflow/release") == ("workflow/release.py",)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Page, expect
 
-from geo.maps.colours import rgb
+from geo.colours import rgb
 from tests.archives import archive, raster_archive, vector_tile
 from tests.browser.harness import (
     LINKED,

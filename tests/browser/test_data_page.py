@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Dialog, Page, Route, expect
 
-from geo.maps.colours import rgb
+from geo.colours import rgb
 from tests.browser.harness import (
     LINKED,
     PATIENCE,

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from geo import rfc7946_findings
-from geo.maps.colours import rgb
+from geo.colours import rgb
 from tests.browser.harness import (
     LINKED,
     MAP,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from geo.maps.colours import rgb
+from geo.colours import rgb
 from tests.browser.harness import (
     CHART,
     LINKED,

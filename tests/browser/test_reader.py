@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from pages.tour.view import BUNDLE
+from pages.shared.shipped import BUNDLE
 from tests.browser.harness import PATIENCE, appear, open_screen, running_app, settle
 
 FIRST_SCREEN = {"width": 1280, "height": 800}

@@ -226,7 +226,7 @@ def test_uploads_of_a_killed_process_are_swept_at_the_next_start(tmp_path: Path)
     temporary.mkdir()
     environment = {**os.environ, "TMPDIR": str(temporary), "OPENBLAS_NUM_THREADS": "1"}
     code = (
-        "import sys, time; from pages.shared.server.uploads import PrivateFolder; f = PrivateFolder(); "
+        "import sys, time; from pages.shared.uploads import PrivateFolder; f = PrivateFolder(); "
         "print(f.keep('private.csv', b'secret'), flush=True); time.sleep(1000)"
     )
     with subprocess.Popen(

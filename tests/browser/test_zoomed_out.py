@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from geo.maps.colours import rgb
+from geo.colours import rgb
 from tests.browser.harness import (
     LINKED,
     PATIENCE,

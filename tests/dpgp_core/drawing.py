@@ -5,13 +5,13 @@ from __future__ import annotations
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Design
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.released import Released
-from dpgp_core.mechanisms.released import draw_release as draw_prepared
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import Prior
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Released
+from dpgp_core.release.released import draw_release as draw_prepared
 
 
 def facts_of(prior: Prior, n: int, places_public: bool = False) -> PublicFacts:

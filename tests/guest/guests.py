@@ -17,12 +17,12 @@ from data_loaders.report import Tally
 from dpgp_core import Design, Guarantee, Mechanism, Protection, RdpCurve, Released, gaussian_mu
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.base import GENERIC_BOUNDS
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PriorFamily
+from dpgp_core.release.facts import PublicFacts
 from workflow.bundle.exports.base import Export, Exported
 
 SHARED = 0.4

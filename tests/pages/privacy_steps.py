@@ -6,7 +6,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from pages.hexagons.places import domain_of
+from pages.shared.session.areas import domain_of
 from pages.shared.steps import DATA, PRIVACY, RELEASE
 from tests.pages.conftest import OpenApp, insist, press
 from tests.pages.data_steps import kind, upload, work_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.shared.shipped import shelved
 from pages.shared.steps import LEDGER, PRIVACY, PUBLISH, RELEASE, VIEWER
-from pages.tour.view import tour
 from tests.pages.conftest import OpenApp, press, texts
 from workflow.bundle.published.shelf import shelf
 
@@ -53,7 +53,7 @@ def test_the_viewer_shows_it_and_says_in_words_where_how_sure_and_who_is_protect
 
 def test_its_address_opens_it_after_a_reload(open_app: OpenApp) -> None:
     app = open_app()
-    app.query_params["release"] = tour().shelved.name
+    app.query_params["release"] = shelved().name
     assert "This is the finished example on generated data" in go(app, RELEASE.path)
     assert "Generated example of a change" in go(app, VIEWER.path)
 
@@ -61,6 +61,6 @@ def test_its_address_opens_it_after_a_reload(open_app: OpenApp) -> None:
 def test_an_empty_viewer_offers_it(open_app: OpenApp) -> None:
     app = open_app(VIEWER.path)
     assert "Open a bundle file: whoever published" in texts(app)
-    app.query_params["release"] = tour().shelved.name
+    app.query_params["release"] = shelved().name
     app.run()
     assert "Not real data" in texts(app)

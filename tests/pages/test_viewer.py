@@ -14,7 +14,7 @@ from tests.workflow.bundle.bundle_samples import make_release, small_domain
 from workflow.bundle import write_bundle
 from workflow.bundle.published.offers import media_of, offers, slug
 from workflow.bundle.reading.read import read_bundle
-from workflow.release.record import Expected
+from workflow.record import Expected
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import pytest
 
 from dpgp_core.errors import BoundRefused
 from dpgp_core.mechanisms.base import Budget
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.released import draw_release
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import draw_release
 from studies.leaderboard.adaptive_grid import AdaptiveGrid, AdaptiveGridDesign, parts
 from studies.leaderboard.parts import merged
 from studies.leaderboard.quadtree import Quadtree, QuadtreeDesign, Tree

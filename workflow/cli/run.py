@@ -20,7 +20,7 @@ from workflow.project.baseline import compare, fit_baseline, free_map
 from workflow.project.consent import refuse_large_delta
 from workflow.project.example import example_settings
 from workflow.project.load import Project, load_project
-from workflow.release.record import ReceiptLine
+from workflow.record import ReceiptLine
 from workflow.release.transaction import plan_release, publish
 from workflow.search.decision.choice import Choice, given_choice
 from workflow.search.decision.settle import settle_on

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.numbers import significant
 from workflow.errors import WorkflowError
 from workflow.estimates.asked import asked_of, dense_priors
 from workflow.estimates.machine import memory_limit, own_speed
@@ -22,7 +23,6 @@ from workflow.estimates.model import (
 from workflow.project.load import Project
 from workflow.project.read_before import is_kept
 from workflow.settings.source import SourceSettings
-from workflow.words import significant
 
 WORTH_SAYING = 10.0
 """Seconds from which a step is said to be long."""

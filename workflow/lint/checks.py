@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
-from workflow import words
+from dpgp_core.numbers import significant, upper
 from workflow.errors import WorkflowError
 from workflow.lint.plan import NOT_STATED, PRIVATE_CONTENTS, UNSEEN, PlannedRelease
 
@@ -63,8 +63,8 @@ def delta_against_n(plan: PlannedRelease) -> Iterator[Finding]:
     if plan.delta is None or plan.n is None:
         return
     exposure = plan.delta * plan.n
-    amount, inverse = words.upper(exposure, 2), words.significant(1 / plan.n, 2)
-    small = words.significant(10.0 ** math.floor(math.log10(LARGE_EXPOSURE / plan.n)), 1)
+    amount, inverse = upper(exposure, 2), significant(1 / plan.n, 2)
+    small = significant(10.0 ** math.floor(math.log10(LARGE_EXPOSURE / plan.n)), 1)
     if exposure >= 1:
         yield Finding(
             "delta-not-below-1/n",

@@ -8,9 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion.scores import iou
+from dpgp_core.excursion.scores import exceedance_probability, iou
 from dpgp_core.excursion.sets import excursion
-from dpgp_core.mechanisms.released import exceedance_probability
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior
 from workflow.project.load import Project

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from data_loaders import DEMO_SEED, DEMO_YEARS, write_demo
 from workflow.ledger.storage.places import home
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 
 SEGMENT = "existing-leasehold-flats"
 THRESHOLD = 450_000.0

@@ -12,6 +12,7 @@ from data_loaders import LoadReport, Observations, bound_contributions
 from data_loaders.files.guarded import reading
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.labels.ranges import FieldModel
+from dpgp_core.numbers import significant
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import can_make
 from geo import Domain, crs_by_name
@@ -27,9 +28,9 @@ from workflow.project.response import ResponseScale
 from workflow.project.simulated import simulate_reference
 from workflow.project.trip import TripProtection, trip_protection
 from workflow.settings.defaults import default_priors, usual_delta
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 from workflow.settings.words import ReferenceKind, Transform
-from workflow.words import significant
 
 PADDING_RINGS = 4
 CLIP_QUANTILE = 0.9

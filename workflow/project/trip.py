@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dpgp_core.numbers import upper
 from workflow.errors import WorkflowError
-from workflow.words import upper
 
 TRIP_FORMAT = "hexcursion-trace"
 PROTECTION = "conditional inferential privacy of a location trace"

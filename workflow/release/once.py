@@ -12,7 +12,7 @@ from workflow.bundle.writing.write import BundlePaths, Staged, stage_bundle
 from workflow.errors import WorkflowError
 from workflow.ledger import Charge, Ledger, LedgerError, Reservation
 from workflow.ledger.unreleased import Unreleased, charge_stands
-from workflow.release.record import Release
+from workflow.record import Release
 
 
 @contextmanager

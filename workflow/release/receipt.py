@@ -10,12 +10,13 @@ import numpy as np
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.conversion import epsilon_from_rdp
 from dpgp_core.mechanisms.base import Design, Protects
-from dpgp_core.mechanisms.facts import Relation
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.numbers import significant, upper
+from dpgp_core.release.facts import Relation
 from workflow import words
 from workflow.ledger.accounts.account import ROUNDING
 from workflow.project.response import ResponseScale
-from workflow.release.record import Guarded, ReceiptLine, Tuning
+from workflow.record import Guarded, ReceiptLine, Tuning
 
 # From here on the odds line is marked: any result may become over 100 times more likely. Small epsilons
 # never carry a warning.
@@ -94,7 +95,7 @@ def build_receipt(
         ReceiptLine("Computer", ON_INTEGERS if mechanism_of(design).exact_on_a_computer else ON_REALS),
         ReceiptLine(
             "This release",
-            f"epsilon {words.upper(privacy.epsilon)} at delta {words.slack(privacy.delta)}.",
+            f"epsilon {upper(privacy.epsilon)} at delta {words.slack(privacy.delta)}.",
         ),
         _delta_line(privacy),
         *_ledger_lines(ledger),
@@ -151,14 +152,14 @@ def _origin(response: ResponseScale) -> str:
 def _centre(response: ResponseScale, unit: str) -> str:
     if response.transform == "log":
         value = words.quantity(math.exp(response.centre), unit, 6)
-        return f"{value} (log {words.significant(response.centre, 5)})"
+        return f"{value} (log {significant(response.centre, 5)})"
     return words.quantity(response.centre, unit)
 
 
 def _clip(response: ResponseScale, unit: str) -> str:
     if response.transform == "log":
-        factor = words.significant(math.exp(response.clip), 3)
-        return f"a factor of {factor} either way (log {words.significant(response.clip, 4)})"
+        factor = significant(math.exp(response.clip), 3)
+        return f"a factor of {factor} either way (log {significant(response.clip, 4)})"
     return f"{words.quantity(response.clip, unit)} either way"
 
 
@@ -178,7 +179,7 @@ def _delta_line(privacy: Guarded) -> ReceiptLine:
     exposure = privacy.n * privacy.delta
     text = (
         f"delta {words.slack(privacy.delta)} is {words.one_in(privacy.delta)}; "
-        f"times n it is {words.upper(exposure, 2)}"
+        f"times n it is {upper(exposure, 2)}"
     )
     if exposure >= 1:
         remedy = "at least 1, so publishing whole records would be allowed. Choose a smaller delta"
@@ -186,7 +187,7 @@ def _delta_line(privacy: Guarded) -> ReceiptLine:
     if exposure > SMALL_EXPOSURE and (privacy.cost is not None or privacy.rdp_orders):
         smaller = 10.0 ** math.floor(math.log10(SMALL_EXPOSURE / privacy.n))
         epsilon = _epsilon_at(privacy, smaller)
-        text += f". At delta {words.upper(smaller, 1)} the same release has epsilon {words.upper(epsilon)}"
+        text += f". At delta {upper(smaller, 1)} the same release has epsilon {upper(epsilon)}"
     return ReceiptLine("Delta", f"{text}.")
 
 
@@ -199,7 +200,7 @@ def _epsilon_at(privacy: Guarded, delta: float) -> float:
 def _ledger_lines(ledger: BudgetLine | None) -> tuple[ReceiptLine, ...]:
     if ledger is None:
         return ()
-    before, after = (words.upper(value) for value in (ledger.before, ledger.after))
+    before, after = (upper(value) for value in (ledger.before, ledger.after))
     spent = ReceiptLine(
         "Ledger", f"All releases of these records: epsilon {before} before, {after} after this one."
     )
@@ -209,5 +210,5 @@ def _ledger_lines(ledger: BudgetLine | None) -> tuple[ReceiptLine, ...]:
     left = "over budget" if over else f"{words.remaining(ledger.left)} left"
     return (
         spent,
-        ReceiptLine("Budget", f"epsilon {words.significant(ledger.budget, 4)} in total, {left}.", over),
+        ReceiptLine("Budget", f"epsilon {significant(ledger.budget, 4)} in total, {left}.", over),
     )

@@ -14,8 +14,9 @@ from dpgp_core.accounting.groups import group_epsilon
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.released import Prepared, Released, draw_release
 from dpgp_core.noise.entropy import SystemEntropy, random_name
+from dpgp_core.numbers import significant
+from dpgp_core.release.released import Prepared, Released, draw_release
 from geo import geometry_dict
 from workflow.bundle.writing.rehearsal import rehearse_writing
 from workflow.bundle.writing.write import bundle_contents, targets
@@ -27,16 +28,16 @@ from workflow.project.accounts import area_facts, record_keys
 from workflow.project.consent import refuse_large_delta
 from workflow.project.load import Project
 from workflow.project.records import BinnedRecords, bin_records
+from workflow.record import Guarded, ReceiptLine, Release
 from workflow.release.once import release_once, working_beside
 from workflow.release.receipt import BudgetLine, build_receipt
-from workflow.release.record import Guarded, ReceiptLine, Release
 from workflow.release.trial import prepare_draw, read_release, try_draw
 from workflow.release.worth import stop_or_state
 from workflow.search.decision.choice import Choice
 from workflow.search.looks.beside_pilot import with_pilot
 from workflow.search.looks.pilot import fingerprint
 from workflow.search.problem.facts import protects, public_facts
-from workflow.words import group_sentence, significant
+from workflow.words import group_sentence
 
 UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # stands for the ledger entry while a bundle is rehearsed
 AT_EDGE = "The best Renyi order lies at the edge of the public grid: epsilon is valid, but may be loose."

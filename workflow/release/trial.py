@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from dpgp_core.mechanisms.base import Design
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.released import Prepared, Released, draw_release
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Prepared, Released, draw_release
 from workflow.errors import WorkflowError
 
 SEED = 20260618

@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from workflow.errors import WorkflowError
-from workflow.release.record import Expected, ReceiptLine
+from workflow.record import Expected, ReceiptLine, Yardsticks
 
 LEAST_AGREEMENT = 0.5
 
 
 class LowAgreement(WorkflowError):
     """A release is stopped because its map is expected to be poor; nothing was charged."""
-
-
-@dataclass(frozen=True)
-class Yardsticks:
-    """What maps without any private record would reach, on the same reference data as `Expected`.
-
-    Parameters
-    ----------
-    one_colour
-        IoU of the map that calls every hexagon inside: the share that is.
-    free
-        IoU of the free map, which public knowledge alone draws; None where the reference is simulated.
-    """
-
-    one_colour: float
-    free: float | None = None
 
 
 def objections(expected: Expected | None, yardsticks: Yardsticks | None) -> tuple[str, ...]:

@@ -2,7 +2,9 @@
 
 from workflow.settings.catalogue import catalogue, field
 from workflow.settings.defaults import default_delta, usual_delta
-from workflow.settings.model import ReleaseSettings, SourceSettings, StatedFacts
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
+from workflow.settings.stated import StatedFacts
 from workflow.settings.toml import (
     read_settings_mapping,
     settings_from_mapping,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from workflow.errors import WorkflowError
+from workflow.settings.choices import Choices
 from workflow.settings.serving import that_can_serve
 from workflow.settings.words import Relation, Unit, mechanism_names
 
-if TYPE_CHECKING:
-    from workflow.settings.model import ReleaseSettings
 
-
-def agree_on_question(settings: ReleaseSettings) -> None:
+def agree_on_question(settings: Choices) -> None:
     """Raise `WorkflowError` unless there is one area, and a threshold that its scale can hold."""
     if (settings.region is None) == (settings.bbox is None):
         raise WorkflowError("Name the public geography once: either `region` (GeoJSON) or `bbox`.")
@@ -28,7 +26,7 @@ def agree_on_question(settings: ReleaseSettings) -> None:
         raise WorkflowError("The log transform needs a positive threshold in the data's own unit.")
 
 
-def agree_on_layers(settings: ReleaseSettings) -> None:
+def agree_on_layers(settings: Choices) -> None:
     """Raise `WorkflowError` where it is open which column names which layer, or a layer is the data."""
     layers = len(settings.layers)
     for given, what in (
@@ -51,7 +49,7 @@ def agree_on_layers(settings: ReleaseSettings) -> None:
         )
 
 
-def agree_on_tuning(settings: ReleaseSettings) -> None:
+def agree_on_tuning(settings: Choices) -> None:
     """Raise `WorkflowError` unless the design comes from one place: reference data, one look or by hand."""
     if settings.pilot is not None and (settings.reference is not None or settings.lengthscale is not None):
         raise WorkflowError("A pilot is for tuning without reference data: leave one of the two out.")
@@ -61,7 +59,7 @@ def agree_on_tuning(settings: ReleaseSettings) -> None:
         raise WorkflowError("Give lengthscale and ridge together, or neither and let the search choose.")
 
 
-def agree_on_range_choice(settings: ReleaseSettings) -> None:
+def agree_on_range_choice(settings: Choices) -> None:
     """Raise `WorkflowError` unless a private choice of the range has public places and no rival."""
     if not settings.places_public or settings.relation != "replace-one":
         raise WorkflowError(
@@ -75,7 +73,7 @@ def agree_on_range_choice(settings: ReleaseSettings) -> None:
         )
 
 
-def agree_on_reference(settings: ReleaseSettings) -> None:
+def agree_on_reference(settings: Choices) -> None:
     """Raise `WorkflowError` where something public is asked of reference data that are not published."""
     if settings.reference is not None and settings.reference_public:
         return
@@ -90,7 +88,7 @@ def agree_on_reference(settings: ReleaseSettings) -> None:
             )
 
 
-def agree_on_owner(settings: ReleaseSettings) -> None:
+def agree_on_owner(settings: Choices) -> None:
     """Raise `WorkflowError` unless an owner is a column of a sensor table with a limit on its points."""
     if (settings.owner is None) != (settings.records_per_owner is None):
         raise WorkflowError(
@@ -108,7 +106,7 @@ def agree_on_owner(settings: ReleaseSettings) -> None:
         )
 
 
-def agree_on_executor(settings: ReleaseSettings) -> None:
+def agree_on_executor(settings: Choices) -> None:
     """Raise `WorkflowError` where an address of a Dask scheduler would be ignored."""
     if settings.dask is not None and settings.executor != "dask":
         raise WorkflowError(
@@ -117,7 +115,7 @@ def agree_on_executor(settings: ReleaseSettings) -> None:
         )
 
 
-def serving_mechanisms(settings: ReleaseSettings) -> tuple[str, ...]:
+def serving_mechanisms(settings: Choices) -> tuple[str, ...]:
     """The mechanisms asked for that are proved for the unit of protection and the neighbours.
 
     Raises

@@ -6,7 +6,9 @@ from functools import cache
 
 from workflow.settings.checked import Checked, fields_of
 from workflow.settings.field import Field
-from workflow.settings.model import ReleaseSettings, SourceSettings, StatedFacts
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
+from workflow.settings.stated import StatedFacts
 from workflow.settings.words import Group
 
 TABLES: dict[str, type[Checked]] = {

@@ -14,8 +14,8 @@ from workflow.errors import WorkflowError
 from workflow.settings.catalogue import TABLES
 from workflow.settings.checked import Checked, fields_of, refuse_unknown
 from workflow.settings.field import Field
-from workflow.settings.model import ReleaseSettings, SourceSettings
-from workflow.settings.source import OF_ITS_OWN
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import OF_ITS_OWN, SourceSettings
 
 MOST_BYTES = 1_000_000
 HEAD = "Hexcursion settings. Public choices only: no data, no seed, no result."

@@ -15,7 +15,8 @@ import numpy as np
 from dpgp_core.noise.entropy import Entropy, SystemEntropy, random_name
 from workflow.errors import WorkflowError
 from workflow.ledger import Ledger
-from workflow.ledger.accounts.traces import TraceMarks, charge_trace, check_trace, trace_marks
+from workflow.ledger.accounts.traces import TraceMarks
+from workflow.ledger.traces import charge_trace, check_trace, trace_marks
 from workflow.traces.cells import estimated_places
 from workflow.traces.exports import ReleasedTrace, geojson_text, gpx_text, places_text
 from workflow.traces.plan import TracePlan, degrees

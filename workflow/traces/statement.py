@@ -6,10 +6,10 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
+from dpgp_core.numbers import upper
 from workflow.project.trip import MOMENT, PROTECTION, TRIP_FORMAT
 from workflow.traces.plan import TracePlan
 from workflow.version import NAME, VERSION
-from workflow.words import upper
 
 FORMAT = 1
 NOT_DP = (

@@ -10,11 +10,11 @@ import numpy as np
 from dpgp_core.features.eigen import Eigenpairs
 from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.reading import Reading, mixed
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.priors.registry import Prior
+from dpgp_core.release.facts import PublicFacts
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
 from dpgp_core.spectral.counts import CountPrior, NodeCounts, prior_from_reference, prior_of_unknown

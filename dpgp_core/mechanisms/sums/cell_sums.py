@@ -10,11 +10,11 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.released import GRID
 from dpgp_core.noise.entropy import Entropy, SystemEntropy
 from dpgp_core.noise.grid import noisy_integers, simulated_integers
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.release.released import GRID
 
 STATISTIC_SENSITIVITY = 2.0
 """L2 sensitivity of all cells' (sum, count) for responses in [-1, 1], one record replaced.

@@ -15,12 +15,12 @@ from dpgp_core.labels.plan import LabelPlan, PublicPlaces, drawn_paths
 from dpgp_core.labels.reading import SumsReading
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Design, Mechanism, Parameter, Protection
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.grids import coarse_grid
-from dpgp_core.mechanisms.released import Released
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Released
 from dpgp_core.simulation.world import SEED, HeldOut, World
 
 VALUES_ONLY = Protection(

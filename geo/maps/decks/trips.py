@@ -13,7 +13,7 @@ import pydeck
 from numpy.typing import NDArray
 from pydeck.bindings.json_tools import default_serialize
 
-from geo.maps.colours import Theme, rgb
+from geo.colours import Theme, rgb
 
 _DECIMALS = 5
 _WORLD = 512
@@ -29,7 +29,7 @@ class TripLine:
     name : str
         The layer's id.
     role : str
-        Of the palette in `geo.maps.colours`.
+        Of the palette in `geo.colours`.
     longitude, latitude : (n,)
         Degrees.
     width : float

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from dpgp_core.mechanisms.base import Design
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.numbers import significant, upper
 from pages.shared.computing.apart import apart, workers
 from pages.shared.computing.jobs import Job
 from workflow.estimates.words import refuse_what_cannot_fit
@@ -18,7 +19,7 @@ from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.executors import make_executor
 from workflow.search.problem.task import Scored
 from workflow.settings.model import ReleaseSettings
-from workflow.words import plural, significant, upper
+from workflow.words import design_words
 
 BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # of the slider
 MANY_TIMES = 10  # beyond it an increase is not worth a number
@@ -52,14 +53,6 @@ def family(design: Design) -> str:
     mechanism = mechanism_of(design)
     family = mechanism.family_of(design)
     return f"{mechanism.title}, {FAMILIES.get(family, family)}" if family else mechanism.title
-
-
-def describe(design: Design) -> str:
-    """The parameters of a design in one line, each with its word and unit."""
-    parts = [mechanism_of(design).describe(design), plural(design.paths, "path")]
-    if design.smoothing:
-        parts.append(f"smoothed {plural(design.smoothing, 'time')}")
-    return ", ".join(parts)
 
 
 def search_job(settings: ReleaseSettings, piloted: Project | None = None) -> Job[tuple[Project, Tuned]]:
@@ -154,7 +147,7 @@ def dots(tuned: Tuned) -> tuple[Dot, ...]:
             point.scored.utility.agreement,
             point.scored.utility.agreement_sd,
             family(point.scored.design),
-            describe(point.scored.design),
+            design_words(point.scored.design),
         )
         for number, point in enumerate(tuned.result.frontier)
     )

@@ -7,6 +7,7 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
+from dpgp_core.numbers import upper
 from pages.privacy.guarantee.odds import attack_odds
 from pages.shared.plain_text import plain
 from workflow import words
@@ -23,7 +24,7 @@ def show(epsilon: float, delta: float, record: words.RecordWord) -> None:
     odds = attack_odds(epsilon, delta)
     with st.container(border=True, key="odds"):
         st.markdown(
-            f"**At ε {plain(words.upper(epsilon, 3))} an attacker who is after one {plain(record)}**",
+            f"**At ε {plain(upper(epsilon, 3))} an attacker who is after one {plain(record)}**",
             help=HELP,
         )
         st.table(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dpgp_core.numbers import upper
 from pages.shared.computing.apart import Lost, apart, workers
 from pages.shared.computing.jobs import Job
 from workflow.errors import WorkflowError
@@ -14,7 +15,6 @@ from workflow.project.load import Project, load_project
 from workflow.search.looks import look_warning, paid_look
 from workflow.search.looks.pilot import fingerprint
 from workflow.settings.model import ReleaseSettings
-from workflow.words import upper
 
 # What may change after a pilot: everything that only reads what it showed.
 AFTERWARDS = ("threshold", "direction", "paths", "priors", "mechanisms", "objective", "bound", "quick",

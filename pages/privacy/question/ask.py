@@ -10,11 +10,10 @@ from data_loaders import owner_word_of
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.registry import PRIORS
 from geo.maps.painting import format_value
-from pages.data import public_scale
 from pages.privacy.designs.designs import BUDGETS, FAMILIES
 from pages.privacy.guarantee import odds_panel
 from pages.privacy.looks import pilot_panel
-from pages.privacy.question import question
+from pages.privacy.question import public_scale, question
 from pages.shared.glossary import label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session.aside import planning

@@ -9,13 +9,13 @@ import streamlit as st
 
 from geo import GeoError
 from geo.domains.zones import public_values
-from pages.data.sources import remembered
 from pages.privacy.question import reference_panel
 from pages.privacy.question.relative import Against, against_of, relative_unit, relative_words
 from pages.privacy.question.scales import uses_factors
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.server import access
+from pages.shared.session.uploading import remembered
 from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
 

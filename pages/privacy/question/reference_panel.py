@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import streamlit as st
 
-from geo.maps.colours import colour
+from geo.colours import colour
 from pages.privacy.question.reference_values import bars, sentences
 from pages.shared import maps
 from pages.shared.plain_text import plain

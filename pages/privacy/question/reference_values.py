@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpgp_core.numbers import significant
 from geo.maps.painting import format_value
-from pages.data.previews import Preview
-from workflow.words import significant
+from pages.shared.session.previews import Preview
 
 BARS = 32
 TAIL = 0.005  # of the values on each side that the bars leave out

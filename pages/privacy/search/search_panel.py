@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.data import public_scale
 from pages.privacy.designs import settling
 from pages.privacy.designs.designs import cutoff_rows, report_rows, search_job
 from pages.privacy.designs.verdict import verdict
 from pages.privacy.looks import pilot_panel
+from pages.privacy.question import public_scale
 from pages.privacy.search import frontier, live, solve_panel
 from pages.privacy.trials import simulated_panel
 from pages.privacy.trials.trials import achieved_words

@@ -6,7 +6,7 @@ import streamlit as st
 
 from geo.maps.linked import Pane
 from geo.maps.painting import legend, paint_set
-from pages.privacy.designs.designs import describe, family
+from pages.privacy.designs.designs import family
 from pages.privacy.question.ask import threshold_words
 from pages.shared import linked_maps, maps
 from pages.shared.plain_text import plain
@@ -14,7 +14,7 @@ from pages.shared.session.aside import planning, same
 from pages.shared.session.workspace import Found, Workspace
 from workflow.search.exploration.simulated import SimulatedRelease, simulated_release
 from workflow.search.problem.task import Scored
-from workflow.words import agreement_words
+from workflow.words import agreement_words, design_words
 
 KEPT = 4
 
@@ -24,7 +24,7 @@ def show(work: Workspace, found: Found, scored: Scored, key: str) -> None:
     seen = _simulated(work, found, scored)
     private = found.project.reference_kind in ("reference data", "private selection")
     what = threshold_words(work)
-    st.markdown(f"**{plain(family(scored.design))}**: {plain(describe(scored.design))}.")
+    st.markdown(f"**{plain(family(scored.design))}**: {plain(design_words(scored.design))}.")
     panes = [
         Pane(title, paint_set(cells, inside=what, outside=f"not {what}", title=title), private, word=word)
         for cells, title, word in (

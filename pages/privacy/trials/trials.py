@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.base import Ask, Design
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.numbers import significant, upper
 from pages.privacy.designs.designs import family
 from pages.privacy.designs.utility import expected_words
 from pages.shared.computing.apart import apart
@@ -24,7 +25,7 @@ from workflow.search.exploration.epsilon_solver import STEPS, smallest_epsilon
 from workflow.search.exploration.scorer import Bench
 from workflow.search.exploration.sweep import Variation, sweep
 from workflow.search.problem.task import FrontierPoint, Scored, family_of
-from workflow.words import plural, ratio_words, significant, upper
+from workflow.words import plural, ratio_words
 
 NO_BOUND = "no finite bound"
 

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 
 from pages.shared.computing.jobs import whose
 from pages.shared.computing.turns import Turns, at_once
-from pages.shared.server.uploads import PrivateFolder
+from pages.shared.uploads import PrivateFolder
 from workflow.errors import WorkflowError
 from workflow.estimates.machine import most_memory
 from workflow.progress import Report

@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.shared.session import workspace
-from pages.tour.view import is_shipped, tour
+from pages.shared.shipped import is_shipped, shelved
 from workflow.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
 from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
@@ -30,7 +30,7 @@ class Opened:
 def offered() -> tuple[ShelvedBundle, ...]:
     """The shelf, and before it the shipped example where the visit or the address is about that."""
     about = st.query_params.get("release"), workspace.current().release_id
-    return (tour().shelved, *shelf()) if any(map(is_shipped, about)) else shelf()
+    return (shelved(), *shelf()) if any(map(is_shipped, about)) else shelf()
 
 
 def anything_chosen() -> bool:

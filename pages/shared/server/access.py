@@ -14,7 +14,7 @@ from streamlit.errors import StreamlitSecretNotFoundError
 from pages.shared.plain_text import plain
 from pages.shared.server.access_rules import Access, Locked, Secrets, decide, unloosened, verified_email
 from pages.shared.server.reach import Reach, reach
-from pages.shared.server.uploads import PrivateFolder
+from pages.shared.uploads import PrivateFolder
 
 _LOG = logging.getLogger(__name__)
 

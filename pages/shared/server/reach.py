@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pages.data.public_files import public_folder
 from workflow.errors import WorkflowError
+from workflow.ledger.storage.places import home
 from workflow.project.example import example_folders
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 
 VARIABLE = "HEXCURSION_DATA"
 
@@ -73,6 +74,11 @@ class Reach:
             "This app reads no files of its machine by path: upload the file, or ask the operator to name "
             f"its folder in {VARIABLE}."
         )
+
+
+def public_folder() -> Path:
+    """Where public files lie: `public-data` in this installation's home."""
+    return (home() / "public-data").absolute()
 
 
 def files_of(source: SourceSettings) -> tuple[str, ...]:

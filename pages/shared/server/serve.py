@@ -19,8 +19,7 @@ from streamlit.starlette import App
 from streamlit.web import bootstrap, cli
 
 from geo import GeoError
-from pages.shared import basemaps
-from pages.shared.server import access
+from pages.shared.server import access, basemap_files
 from pages.shared.server.access_rules import VIEWER_ARGUMENT, Access, Locked
 from pages.shared.server.gate import Gate
 from pages.shared.server.headers import Headers, security_headers
@@ -29,8 +28,8 @@ from pages.shared.server.memory import keep_little
 from pages.shared.server.packed import Packed
 from pages.shared.server.places import Places
 from pages.shared.server.unsaid import Unsaid
-from pages.shared.server.uploads import sweep_uploads
 from pages.shared.server.watch import Connections, Watch
+from pages.shared.uploads import sweep_uploads
 
 FRONT_PAGE = Path(streamlit.__file__).parent / "static" / "index.html"
 
@@ -68,9 +67,9 @@ def around(script: str) -> dict[str, Any]:
     granted = _checked()
     keep_little()
     try:
-        basemaps.check_the_operators()
+        basemap_files.check_the_operators()
     except GeoError as error:
-        sys.exit(f"Hexcursion does not start. {basemaps.VARIABLE}: {error}")
+        sys.exit(f"Hexcursion does not start. {basemap_files.VARIABLE}: {error}")
     # Until a script first calls `st.navigation`, Streamlit takes a folder `pages/` beside it for its older
     # page discovery and answers the first deep link after a start with "Page not found".
     PagesManager.uses_pages_directory = False
@@ -91,7 +90,7 @@ def around(script: str) -> dict[str, Any]:
 
     return {
         "lifespan": lifespan,
-        "routes": [basemaps.route()],
+        "routes": [basemap_files.route()],
         "middleware": [
             Middleware(Headers, security_headers(FRONT_PAGE.read_bytes())),
             Middleware(Gate, granted.hosts, loopback_only=granted.mode == "curator" and granted.alone),

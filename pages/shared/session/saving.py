@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.data.portable import portable_settings
 from pages.shared.plain_text import Markdown, plain
+from pages.shared.session.portable import portable_settings
 from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
 from workflow.settings.model import ReleaseSettings

@@ -11,16 +11,15 @@ from typing import Any
 import streamlit as st
 
 from data_loaders import owner_word_of
+from dpgp_core.noise.entropy import random_name
 from geo import Domain
 from geo.context.own_layers import OwnLayer
-from pages.data.previews import Preview
-from pages.data.public_files import Fetched
-from pages.hexagons.places import Box, Stray, stray
-from pages.release.releasing import new_session
 from pages.shared.computing.jobs import Job
-from pages.shared.server.uploads import PrivateFolder
+from pages.shared.session.areas import Box, Stray, stray
+from pages.shared.session.previews import Preview
+from pages.shared.shipped import is_shipped
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
-from pages.tour.view import is_shipped
+from pages.shared.uploads import PrivateFolder
 from workflow import words
 from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
@@ -30,7 +29,8 @@ from workflow.project.load import Project
 from workflow.search.decision.choice import Choice
 from workflow.search.decision.tuning import Tuned
 from workflow.search.problem.task import Scored
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 
 KEY = "workspace"
 _MARKS = itertools.count()
@@ -56,6 +56,20 @@ class Explored:
 
     viewer: Viewer
     baseline: Baseline
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """Where the files of a download lie: sales of the year, sales of the reference year, postcodes."""
+
+    sales: str
+    reference: str | None
+    postcodes: str
+
+
+def new_session() -> str:
+    """A token for one person's work on one plan: what the ledger tells a second click by."""
+    return random_name()
 
 
 @dataclass

@@ -26,11 +26,11 @@ from dpgp_core import (
     variance_bound,
 )
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as Design
-from dpgp_core.mechanisms.posterior_sampling import path_guarantee
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths.design import path_guarantee
 from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.release.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk
 
 

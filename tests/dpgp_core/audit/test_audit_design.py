@@ -24,7 +24,7 @@ from dpgp_core.accounting.rdp import covariance_rdp
 from dpgp_core.audit import audit_design, own_sampler, worst_pair
 from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.priors.registry import Prior
 from tests.dpgp_core.drawing import guarantee
 from tests.dpgp_core.hexmap import disk

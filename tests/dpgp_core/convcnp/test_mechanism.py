@@ -16,10 +16,10 @@ from dpgp_core.convcnp.weights import network
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.mechanisms.base import Ask, Budget
 from dpgp_core.mechanisms.convcnp import ConvCnp, ConvCnpDesign
-from dpgp_core.mechanisms.facts import PublicFacts
-from dpgp_core.mechanisms.released import draw_release
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import draw_release
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(9)

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import norm
 
-from dpgp_core.excursion.scores import PROBABILITY_FLOOR, bce, exceedance, expected_iou, iou, ious, two_sided
+from dpgp_core.excursion.scores import (
+    PROBABILITY_FLOOR,
+    bce,
+    exceedance_probability,
+    expected_iou,
+    iou,
+    ious,
+    two_sided,
+)
 from dpgp_core.excursion.smoothing import domain_adjacency, smooth
 from tests.dpgp_core.hexmap import disk, islands
 
@@ -69,7 +77,7 @@ def test_bce_stays_finite_when_one_cell_is_surely_wrong() -> None:
 def test_exceedance_is_the_normal_tail_and_handles_no_spread() -> None:
     mean, deviation = np.array([0.3, -0.2, 1.0, 0.0]), np.array([0.5, 2.0, 0.0, 0.0])
     expected = [norm.sf(0.1, 0.3, 0.5), norm.sf(0.1, -0.2, 2.0), 1.0, 0.0]
-    np.testing.assert_allclose(exceedance(mean, deviation, 0.1), expected)
+    np.testing.assert_allclose(exceedance_probability(mean, deviation, 0.1), expected)
 
 
 def test_a_round_of_smoothing_averages_a_cell_with_its_neighbours_in_the_domain() -> None:

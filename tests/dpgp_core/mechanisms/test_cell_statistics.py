@@ -15,22 +15,24 @@ from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     COUNT_SMOOTHING,
     LEAST_SHARE,
-    STATISTIC_SENSITIVITY,
-    NoisyStatistics,
     cell_observations,
     estimated_counts,
     log_evidence,
     noise_aware_posterior,
     reference_records,
+)
+from dpgp_core.mechanisms.sums.cell_sums import (
+    STATISTIC_SENSITIVITY,
+    NoisyStatistics,
     release_statistics,
     statistic_mu,
     statistic_noise_for,
 )
-from dpgp_core.mechanisms.released import GRID
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import PRIORS, make_prior
+from dpgp_core.release.released import GRID
 from tests.dpgp_core.hexmap import ZeroEntropy, disk, line, lone, records_on
 
 FAILURE = 1e-9

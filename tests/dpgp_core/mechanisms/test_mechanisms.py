@@ -11,25 +11,22 @@ from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms import noisy_cell_statistics as cell_statistics
-from dpgp_core.mechanisms import released as rounding
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
 from dpgp_core.mechanisms.cloaking import CloakingDesign
 from dpgp_core.mechanisms.convcnp import ConvCnpDesign
 from dpgp_core.mechanisms.functional import FunctionalDesign
-from dpgp_core.mechanisms.noisy_cell_statistics import (
-    NoisyCellStatisticsDesign,
-    NoisyStatistics,
-    release_statistics,
-)
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.released import GRID
 from dpgp_core.mechanisms.sparse_gp import SparseGpDesign
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, release_statistics
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, Prior, make_prior
+from dpgp_core.release import released as rounding
+from dpgp_core.release.released import GRID
 from tests.dpgp_core.drawing import draw_paths, draw_release, guarantee
 from tests.dpgp_core.hexmap import disk, drawn_law, line, records_on
 

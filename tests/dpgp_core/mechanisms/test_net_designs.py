@@ -9,11 +9,11 @@ import pytest
 
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.base import Ask, Budget
-from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.paths.reading import PathReader
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.release.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(3, padding=1)

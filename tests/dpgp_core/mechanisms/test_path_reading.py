@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.mechanisms.base import Mechanism
-from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.paths.reading import PathReader
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling, PosteriorSamplingDesign
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.mechanisms.reading import Reading, mixed
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.released import exceedance_probability
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.release.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(4, 3)

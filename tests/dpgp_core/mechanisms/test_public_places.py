@@ -15,12 +15,12 @@ from dpgp_core.labels.regression import function_sensitivity
 from dpgp_core.mechanisms.base import Ask, Budget
 from dpgp_core.mechanisms.bin_means import BinMeans, BinMeansDesign, square_bins
 from dpgp_core.mechanisms.cloaking import Cloaking, CloakingDesign
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.functional import Functional, FunctionalDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.released import draw_release
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import draw_release
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(3, padding=1)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dpgp_core.mechanisms.base import Budget
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.release.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk
 from tests.oracles.hockey import gaussian_profile
 

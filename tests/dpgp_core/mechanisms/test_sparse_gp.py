@@ -10,11 +10,11 @@ import pytest
 
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.mechanisms.base import Ask, Budget
-from dpgp_core.mechanisms.facts import PublicFacts
-from dpgp_core.mechanisms.released import draw_release
 from dpgp_core.mechanisms.sparse_gp import MOST_POINTS, SparseGp, SparseGpDesign, inducing_cells
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import draw_release
 from tests.dpgp_core.hexmap import disk
 
 MECHANISM = SparseGp()

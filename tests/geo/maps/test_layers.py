@@ -11,10 +11,10 @@ import pydeck
 import pytest
 
 from geo import domain_from_bbox
+from geo.colours import rgb
 from geo.domains.framing import fit
 from geo.maps import layers as maps
 from geo.maps import linked, painting
-from geo.maps.colours import rgb
 
 DOMAIN = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)
 N = DOMAIN.size

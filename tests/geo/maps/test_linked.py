@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from geo import domain_from_bbox
+from geo.colours import rgb
 from geo.maps import layers as maps
 from geo.maps import linked, painting
-from geo.maps.colours import rgb
 
 DOMAIN = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)
 MASK = DOMAIN.centres[:, 0] > 0

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from geo.maps.colours import CLASSES, Theme, rgb
+from geo.colours import CLASSES, Theme, rgb
 from tests.browser.harness import CHART, PATIENCE, count_colour, running_script, wait_for_colour
 
 pytestmark = pytest.mark.browser

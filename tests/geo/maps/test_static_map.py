@@ -13,8 +13,8 @@ from matplotlib.image import imread
 from numpy.typing import NDArray
 
 from geo import domain_from_bbox, domain_from_cells
+from geo.colours import Theme, colour
 from geo.context.surroundings import Place, Surroundings
-from geo.maps.colours import Theme, colour
 from geo.maps.painting import paint_difference, paint_set, paint_three_way
 from geo.maps.static_ground import draw_names
 from geo.maps.static_map import draw_map, round_length

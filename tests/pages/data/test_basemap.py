@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.data import basemap_panel
-from pages.shared import basemaps
+from geo import GeoError
+from pages.shared import basemap_panel, basemaps
+from pages.shared.server import basemap_files
 from pages.shared.session import workspace
 from pages.shared.steps import DATA, HEXAGONS
 from tests.archives import archive, vector_tile
@@ -73,17 +74,17 @@ def test_the_operators_basemap_lies_under_every_map_of_its_place(
 ) -> None:
     path = archive(tmp_path / "town.pmtiles", vector_tile(), BOX)
     monkeypatch.setenv("HEXCURSION_BASEMAP", str(path))
-    basemaps.check_the_operators()
+    basemap_files.check_the_operators()
     found = basemaps.beneath((2.0, 54.6, 2.2, 54.8))
     assert found is not None
-    assert found[1] == basemaps.offered(path)
+    assert found[1] == basemap_files.offered(path)
     assert found[1].startswith("/basemap/")
     assert "town" not in found[1]
     assert basemaps.beneath((12.0, 54.6, 12.2, 54.8)) is None
     path.unlink()
     assert basemaps.beneath((2.0, 54.6, 2.2, 54.8)) is None
-    with pytest.raises(basemaps.GeoError, match=r"the basemap town\.pmtiles cannot be found"):
-        basemaps.check_the_operators()
+    with pytest.raises(GeoError, match=r"the basemap town\.pmtiles cannot be found"):
+        basemap_files.check_the_operators()
 
 
 def test_a_path_out_of_reach_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

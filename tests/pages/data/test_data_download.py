@@ -10,8 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.data import public_data
-from pages.data.public_files import Fetched, public_folder
 from pages.shared.computing.jobs import Job
+from pages.shared.server.reach import public_folder
+from pages.shared.session.workspace import Fetched
 from pages.shared.steps import DATA
 from tests.pages.conftest import press, texts
 from tests.pages.data_steps import OpenApp, errors, kind, work_of

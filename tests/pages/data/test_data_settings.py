@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.data.portable import portable_settings, settings_with_files
+from pages.shared.session.portable import portable_settings, settings_with_files
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import press, texts
 from tests.pages.data_steps import (

@@ -5,14 +5,15 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.data.previews import look_at
-from pages.hexagons.places import columns_of, domain_of, facts_of, stray
+from pages.hexagons.places import columns_of, facts_of
+from pages.shared.session.areas import domain_of, stray
+from pages.shared.session.previews import look_at
+from pages.shared.shipped import CITY
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
-from pages.start.finished import CITY
 from tests.pages.conftest import OpenApp, press
 from tests.pages.data_steps import work_of
 from workflow.settings import ReleaseSettings
-from workflow.settings.model import SourceSettings
+from workflow.settings.source import SourceSettings
 
 BOX, TURNED = (2.0, 54.6, 2.4, 55.0), (54.6, 2.0, 55.0, 2.4)
 ROWS = [(2.0 + 0.01 * (i % 40), 54.6 + 0.01 * (i // 40), 20 + i % 40) for i in range(1600)]

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from pages.privacy.designs.designs import load_and_tune
 from pages.privacy.looks.piloting import pilot_job
 from pages.release.releasing import curators_baseline

@@ -8,11 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pages.data.previews import QUANTILES, Preview
 from pages.privacy.designs.verdict import verdict
 from pages.privacy.question.reference_values import bars, sentences, share_above
-from workflow.release.record import Expected
-from workflow.release.worth import Yardsticks
+from pages.shared.session.previews import QUANTILES, Preview
+from workflow.record import Expected, Yardsticks
 
 EVEN = tuple(float(value) for value in np.quantile(np.arange(1.0, 101.0), np.linspace(0, 1, QUANTILES + 1)))
 

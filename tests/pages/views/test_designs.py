@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpgp_core.numbers import significant
 from pages.privacy.designs.designs import dots, report_rows, search_job
 from tests.patience import HANG
 from workflow.ledger import open_ledger
@@ -14,7 +15,6 @@ from workflow.project.example import example_settings
 from workflow.release.transaction import plan_release
 from workflow.search.decision.settle import settle_on
 from workflow.search.exploration.simulated import simulated_release
-from workflow.words import significant
 
 
 @pytest.fixture(scope="module")

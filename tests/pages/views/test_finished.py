@@ -13,8 +13,8 @@ import pytest
 from data_loaders import DEMO_SEED, write_demo
 from dpgp_core.mechanisms.registry import mechanism_of
 from pages.privacy.designs.designs import BUDGETS
-from pages.start.finished import CITY, SEARCH, Finished, finished_example
-from pages.tour.view import BUNDLE, FILES, is_shipped, tour, viewer_of
+from pages.shared.shipped import BUNDLE, CITY, FILES, is_shipped, shelved, viewer_of
+from pages.start.finished import SEARCH, Finished, finished_example
 from workflow.bundle.published.shelf import shelf
 from workflow.bundle.statement.designs import design_from
 from workflow.errors import WorkflowError
@@ -66,7 +66,7 @@ def test_it_is_read_once_and_its_files_are_put_back() -> None:
 def test_it_says_that_it_is_generated(opened: Finished) -> None:
     assert opened.viewer.bundle.statement["release"]["generated"] is True
     assert opened.project.generated
-    assert tour().shelved.title == (
+    assert shelved().title == (
         "Generated example of a change: flats above 450,000 pounds (shipped with the program)"
     )
 

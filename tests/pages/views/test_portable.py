@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.data.portable import portable_settings, settings_with_files, source_words
-from pages.shared.server.uploads import PrivateFolder
+from pages.shared.session.portable import portable_settings, settings_with_files, source_words
+from pages.shared.uploads import PrivateFolder
 from workflow.errors import WorkflowError
 from workflow.settings import ReleaseSettings, SourceSettings, settings_from_toml
 

@@ -11,8 +11,10 @@ import pytest
 
 from data_loaders.house_prices import download
 from pages.data import public_files as public_data
-from pages.data.public_files import by_hand, download_job, public_folder, public_offers
+from pages.data.public_files import by_hand, download_job, public_offers
 from pages.shared.computing.jobs import Job
+from pages.shared.server.reach import public_folder
+from pages.shared.session.workspace import Fetched
 from tests.pages.views.public_server import BODY, FIRST_PART, Server, place_files_at
 from tests.patience import HANG
 from workflow.errors import Cancelled, WorkflowError
@@ -32,7 +34,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         thread.join()
 
 
-def wait_until_held(job: Job[public_data.Fetched], size: int) -> None:
+def wait_until_held(job: Job[Fetched], size: int) -> None:
     """Wait until that many bytes of the first file are on disk; no claim about speed."""
     part = public_folder() / "pp-2018.csv.part"
     while not (part.is_file() and part.stat().st_size >= size):

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pages.data.public_files import public_folder
-from pages.shared.server.reach import Reach, reach
-from pages.shared.server.uploads import PrivateFolder
+from pages.shared.server.reach import Reach, public_folder, reach
+from pages.shared.uploads import PrivateFolder
 from workflow.errors import WorkflowError
 from workflow.project.example import example_settings
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from pages.privacy.question.scales import stated_scale, stated_values, uses_factors
 from workflow.errors import WorkflowError
-from workflow.settings.model import SourceSettings
+from workflow.settings.source import SourceSettings
 
 SALES = SourceSettings("sales.csv", "postcodes.csv")
 SENSORS = SourceSettings("sensors.csv", value="v", x="x", y="y", crs="EPSG:4326")

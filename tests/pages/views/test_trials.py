@@ -10,7 +10,7 @@ import pytest
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.base import Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from pages.privacy.trials.trials import (
     best_reached,
     cost,

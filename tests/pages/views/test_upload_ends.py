@@ -8,7 +8,7 @@ import weakref
 import pytest
 
 from data_loaders import LOADERS, PostcodeTable
-from pages.shared.server.uploads import PrivateFolder
+from pages.shared.uploads import PrivateFolder
 from workflow.settings import SourceSettings
 
 LOOKUP = b"pcds,lat,long\nE1 6AN,51.52,-0.07\n"

@@ -13,13 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pages.data.previews import look_at, propose_columns
-from pages.hexagons.places import domain_of, facts_of
-from pages.shared.server.uploads import PrivateFolder
+from pages.hexagons.places import facts_of
+from pages.shared.session.areas import domain_of
+from pages.shared.session.previews import look_at, propose_columns
+from pages.shared.uploads import PrivateFolder
 from workflow.bundle.published.shelf import find_bundle, open_bundle, shelf
 from workflow.errors import WorkflowError
 from workflow.project.example import example_settings
-from workflow.settings.model import SourceSettings
+from workflow.settings.source import SourceSettings
 
 
 @pytest.fixture(scope="module")

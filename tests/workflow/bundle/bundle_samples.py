@@ -10,11 +10,11 @@ import numpy as np
 from dpgp_core.accounting.conversion import epsilon_from_rdp, group_privacy
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.excursion.smoothing import smooth
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from geo import Domain, domain_from_bbox, geometry_dict
 from workflow.project.response import ResponseScale
+from workflow.record import Guarded, Release, Tuning
 from workflow.release.receipt import BudgetLine, build_receipt
-from workflow.release.record import Guarded, Release, Tuning
 
 RESPONSE = ResponseScale("log", 12.9, 1.2, "from public reference data: median and 90 % quantile of 2017")
 

@@ -9,7 +9,7 @@ import pytest
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import make_release, small_domain
 from workflow.bundle import write_bundle
-from workflow.release.record import Release
+from workflow.record import Release
 
 
 @pytest.fixture(scope="session")

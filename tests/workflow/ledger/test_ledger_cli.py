@@ -51,6 +51,14 @@ def test_a_ledger_that_is_not_there_is_not_begun(
     assert not place.key.exists()
 
 
+def test_ledger_alone_asks_for_a_command(capsys: pytest.CaptureFixture[str]) -> None:
+    parser = argparse.ArgumentParser()
+    add_ledger_commands(parser.add_subparsers(required=True))
+    with pytest.raises(SystemExit, match="2"):
+        parser.parse_args(["ledger"])
+    assert "the following arguments are required: COMMAND" in capsys.readouterr().err
+
+
 def test_show_says_budget_spent_left_and_every_entry(
     run: Run, ledger: Ledger, dataset: str, broken: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

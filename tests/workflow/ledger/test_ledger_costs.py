@@ -13,7 +13,7 @@ from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.pairs import GaussianPairs
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign, path_guarantee
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guarantee
 from tests.workflow.ledger.places import release
 from workflow.ledger import BudgetExceeded, Charge, Ledger, LedgerError
 from workflow.ledger.accounts.book import Book

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import workflow.release.transaction as release_module
-from dpgp_core.mechanisms.noisy_cell_statistics import NoisyStatistics, release_statistics
-from dpgp_core.mechanisms.released import Released
+from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, release_statistics
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
+from dpgp_core.release.released import Released
 from tests.dpgp_core.drawing import draw_paths
 from tests.town import Town
 from tests.workflow.ledger.test_ledger_crash import start

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hmac
 import math
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -47,6 +49,13 @@ def test_equal_numbers_have_one_name() -> None:
     assert KEY.fingerprint([1, 2, 3, 4]) != KEY.fingerprint([1, 3], [2, 4]), "nor is the shape"
     with pytest.raises(LedgerError, match="no records"):
         KEY.fingerprint([], [])
+
+
+def test_a_dataset_keeps_its_name_from_version_to_version() -> None:
+    """By hand: HMAC of "dataset", a zero byte, "3x2:" and the sorted rows. Another name is a fresh budget."""
+    rows = struct.pack(">6d", 1, 2, 1, 4, 3, 5)
+    right = hmac.new(bytes(range(32)), b"dataset\0" + b"3x2:" + rows, "sha256").hexdigest()
+    assert KEY.fingerprint([3, 1, 1], [5, 4, 2]) == right
 
 
 def test_the_key_never_shows() -> None:

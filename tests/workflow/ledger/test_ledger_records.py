@@ -150,6 +150,14 @@ def test_a_sketch_keeps_few_hashes_and_errs_upwards(monkeypatch: pytest.MonkeyPa
     assert count_shared(record_keys(KEY, *_columns(market(50, 1))), {"a": sketch})[0]["a"].most == 50
 
 
+@pytest.mark.parametrize(("records", "shift"), [(200, 0), (201, 1), (400, 1), (401, 1), (402, 2)])
+def test_every_hash_is_kept_of_as_many_records_as_the_limit(
+    records: int, shift: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records_module, "EXACT_RECORDS", 200)
+    assert record_keys(KEY, *_columns(market(records))).sketch().shift == shift
+
+
 def test_a_sampled_overlap_is_marked_as_an_estimate(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records_module, "EXACT_RECORDS", 200)
     sales = market(2000)

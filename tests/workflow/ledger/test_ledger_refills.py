@@ -13,7 +13,7 @@ import pytest
 
 from tests.workflow.ledger.places import DIGEST, charge_for
 from workflow.ledger import Ledger, LedgerDamaged, LedgerError, NoLedger, open_ledger
-from workflow.ledger.signing.key import create_key, read_key
+from workflow.ledger.signing.key import LedgerKey, create_key, read_key
 from workflow.ledger.signing.seals import parse_seal, seals_beside
 from workflow.ledger.signing.witness import read_witness, witness_path
 from workflow.ledger.storage.places import witness_folder
@@ -218,6 +218,11 @@ def test_seals_of_other_ledgers_are_nobodys_evidence(home: Home, tmp_path: Path)
     for key, count in ((home.key, 1), (other.key, 2)):
         found = seals_beside([home.folder / "releases"], read_key(key))
         assert [seen.ours for seen in found] == [True] * count
+
+
+def test_a_link_that_leads_nowhere_is_no_bundle(tmp_path: Path) -> None:
+    (tmp_path / "lost.zip").symlink_to(tmp_path / "gone")
+    assert seals_beside([tmp_path], LedgerKey(tmp_path / "a.key", bytes(32))) == ()
 
 
 def test_seals_are_found_in_zips_in_other_folders_and_never_trusted(

@@ -21,9 +21,9 @@ from workflow.bundle.writing import write
 from workflow.bundle.writing.recovery import recover
 from workflow.ledger import Ledger, LedgerError, Reservation
 from workflow.ledger.unreleased import Unreleased
+from workflow.record import Release
 from workflow.release import once as transaction
 from workflow.release.once import release_once, working_beside
-from workflow.release.record import Release
 
 DELTA, MU = 1e-5, 0.01
 SAMPLE = make_release(small_domain(), paths=1)

@@ -19,7 +19,7 @@ from workflow.bundle.reading.read import bundle_from_contents
 from workflow.bundle.writing.write import bundle_contents
 from workflow.lint import LEAK, lint_bundle
 from workflow.lint.bundle import plan_from_bundle
-from workflow.release.record import Tuning
+from workflow.record import Tuning
 
 Contents = dict[str, bytes]
 

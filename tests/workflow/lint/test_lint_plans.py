@@ -21,7 +21,8 @@ from workflow.lint import (
 )
 from workflow.lint.checks import LEAK, RULES, SEVERITIES, WARNING
 from workflow.lint.plan import NOT_STATED, PRIVATE_CONTENTS
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 
 
 def codes(plan: PlannedRelease) -> set[str]:

@@ -17,7 +17,8 @@ from workflow.project.area import build_domain
 from workflow.project.load import load_project, load_source
 from workflow.release.transaction import GROUPS, groups_of, plan_release
 from workflow.search.decision.choice import given_choice
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 
 
 def stations(folder: Path, readings: int = 20, sensors: int = 50) -> SourceSettings:

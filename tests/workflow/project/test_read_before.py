@@ -15,7 +15,7 @@ from workflow.ledger import open_ledger
 from workflow.project import custody, read_before
 from workflow.project.load import load_source
 from workflow.project.records import located
-from workflow.settings.model import SourceSettings
+from workflow.settings.source import SourceSettings
 
 ROWS = [
     "name,when,who,lon,lat,value",

@@ -9,7 +9,8 @@ import pytest
 from data_loaders.files import csvstream, encoding
 from workflow.errors import Cancelled
 from workflow.project.load import load_project
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from tests.town import BOX, Town
 from workflow.bundle import read_bundle
 from workflow.ledger import open_ledger
 from workflow.project.load import load_project
 from workflow.project.records import PlacedObservations, bin_records
 from workflow.project.response import ResponseScale
-from workflow.release.record import Tuning
+from workflow.record import Tuning
 from workflow.release.transaction import plan_release, publish
 from workflow.search.decision.choice import Choice
 from workflow.search.problem.public_map import PublicMap

@@ -7,8 +7,8 @@ import math
 import pytest
 
 from workflow.project.response import ResponseScale
+from workflow.record import Tuning
 from workflow.release.receipt import _centre, _clip, _tuning
-from workflow.release.record import Tuning
 from workflow.settings.words import TuningKind
 
 

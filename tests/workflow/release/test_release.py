@@ -11,12 +11,12 @@ import pytest
 import workflow.release.transaction as release_module
 from dpgp_core.excursion.scores import expected_iou
 from dpgp_core.excursion.smoothing import smooth
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as Design
-from dpgp_core.mechanisms.posterior_sampling import path_guarantee
-from dpgp_core.mechanisms.released import Prepared, Released, draw_release
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths.design import path_guarantee
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
 from dpgp_core.priors.car import CarPrior
 from dpgp_core.priors.registry import make_prior
+from dpgp_core.release.released import Prepared, Released, draw_release
 from geo import rfc7946_findings
 from tests.dpgp_core.drawing import draw_paths
 from tests.town import Town

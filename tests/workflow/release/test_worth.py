@@ -6,8 +6,8 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from workflow.release.record import Expected
-from workflow.release.worth import LowAgreement, Yardsticks, objections, stop_or_state
+from workflow.record import Expected, Yardsticks
+from workflow.release.worth import LowAgreement, objections, stop_or_state
 
 
 def expected(agreement: float | None) -> Expected:

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.mechanisms.posterior_sampling import path_guarantee
+from dpgp_core.mechanisms.paths.design import path_guarantee
 from dpgp_core.priors.registry import make_prior
 from tests.town import Town
 from workflow.errors import Cancelled, WorkflowError

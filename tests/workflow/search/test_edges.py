@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from workflow.project.response import ResponseScale
 from workflow.search.optimisation.optimise import _on_edge
 from workflow.search.problem.task import Scored, Utility

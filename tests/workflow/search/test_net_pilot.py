@@ -9,7 +9,7 @@ import pytest
 
 import workflow.search.decision.tuning as tuning_module
 from dpgp_core.accounting.composition import Cost, epsilon
-from dpgp_core.mechanisms.posterior_sampling import path_guarantee
+from dpgp_core.mechanisms.paths.design import path_guarantee
 from dpgp_core.priors.registry import Prior, make_prior
 from tests.town import Town
 from workflow.errors import WorkflowError

@@ -9,10 +9,10 @@ import pytest
 from scipy.special import ndtr
 
 from dpgp_core.excursion.sets import Direction, released_set
-from dpgp_core.mechanisms.facts import PublicFacts
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.released import Released
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Released
 from dpgp_core.simulation.world import Agreement, World, average
 from tests.dpgp_core.hexmap import line
 from tests.town import Town

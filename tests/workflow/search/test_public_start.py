@@ -20,7 +20,8 @@ from workflow.search.decision.settle import settle_on
 from workflow.search.decision.tuning import Tuned, better_start, tune
 from workflow.search.exploration.scorer import Bench
 from workflow.search.problem.public_map import last_year, two_parts
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 
 YEARLY = 1200
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpgp_core.mechanisms.posterior_sampling import path_guarantee
+from dpgp_core.mechanisms.paths.design import path_guarantee
 from dpgp_core.priors.registry import make_prior
 from pages.shared.computing.jobs import Job
 from tests.patience import HANG
@@ -17,7 +17,8 @@ from tests.town import Town
 from workflow.errors import Cancelled, WorkflowError
 from workflow.project.load import Project, load_project
 from workflow.project.records import PlacedObservations
-from workflow.release.worth import Yardsticks, objections
+from workflow.record import Yardsticks
+from workflow.release.worth import objections
 from workflow.search.decision.choice import expected_of, given_choice
 from workflow.search.decision.proposal import proposal_words
 from workflow.search.decision.tuning import Tuned, search_task, tune

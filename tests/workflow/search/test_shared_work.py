@@ -12,7 +12,7 @@ import pytest
 from dpgp_core.mechanisms import noisy_cell_statistics, posterior_sampling
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
-from dpgp_core.simulation import shelf
+from dpgp_core.posterior import shelf
 from tests.town import write_town
 from workflow.project.load import Project, load_project
 from workflow.project.simulated import simulate_field

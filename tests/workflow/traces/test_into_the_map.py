@@ -19,7 +19,8 @@ from workflow.project.load import load_project
 from workflow.project.trip import TripProtection, trip_protection
 from workflow.release.transaction import plan_release, publish
 from workflow.search.decision.choice import given_choice
-from workflow.settings.model import ReleaseSettings, SourceSettings
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
 
 TRIP = {
     "format": "hexcursion-trace",

@@ -17,7 +17,8 @@ from workflow.cli import main
 from workflow.cli.trace import window
 from workflow.errors import WorkflowError
 from workflow.ledger import LedgerError, RequestTaken, open_ledger
-from workflow.ledger.accounts.traces import MOST_MARKS, trace_marks
+from workflow.ledger.accounts.traces import MOST_MARKS
+from workflow.ledger.traces import trace_marks
 from workflow.traces import release
 from workflow.traces.plan import TracePlan, compare, on_a_plane, plan_trace
 from workflow.traces.readings import joined_table, read_readings, readings_at

@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from dpgp_core.numbers import upper
 from geo.context.own_layers import OwnLayer
 from workflow import words
 from workflow.bundle.documents.picture import picture_svg
@@ -124,7 +125,7 @@ def _flags(statement: Mapping[str, Any]) -> str:
 
 def _amounts(statement: Mapping[str, Any]) -> str:
     guarantee = statement["guarantee"]
-    epsilon, delta = words.upper(guarantee["epsilon"]), words.upper(guarantee["delta"], 3)
+    epsilon, delta = upper(guarantee["epsilon"]), upper(guarantee["delta"], 3)
     times = escape(words.times(guarantee["epsilon"]))
     proof = f"{escape(guarantee['bound'])}, proved"
     return f"""<div class="amount"><span>epsilon</span><b>{epsilon}</b></div>

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from textwrap import fill
 from typing import Any
 
+from dpgp_core.numbers import upper
 from workflow import words
 from workflow.bundle.exports.registry import EXPORTS
 from workflow.bundle.files import layout
@@ -52,7 +53,7 @@ def readme_text(statement: Mapping[str, Any]) -> str:
         flags.append("TUNING NOT ACCOUNTED: the true privacy loss is larger than stated.")
     summary = (
         f"A private map. {words.question(statement['subject'])} "
-        f"Cost: epsilon {words.upper(guarantee['epsilon'])} at delta {words.upper(guarantee['delta'], 3)}."
+        f"Cost: epsilon {upper(guarantee['epsilon'])} at delta {upper(guarantee['delta'], 3)}."
     )
     files = [
         fill(f"{name:<24}{text}", 90, subsequent_indent=" " * 24) for name, text in contents_lines().items()

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, shape
 
 from geo import dissolve
+from geo.colours import colour
 from geo.context.own_layers import OwnLayer
 from geo.domains.polygons import multipolygon, rings, simplified
-from geo.maps.colours import colour
 from workflow.bundle.documents.picture_layers import own_svg
 from workflow.bundle.products.at_threshold import Products
 

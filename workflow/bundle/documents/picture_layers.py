@@ -9,8 +9,8 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from geo.colours import colour
 from geo.context.own_layers import Named, OwnLayer
-from geo.maps.colours import colour
 
 NAMES = 40
 SIZE = 24.0  # height of letters, SVG units

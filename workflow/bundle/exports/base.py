@@ -15,6 +15,8 @@ from geo.domains.polygons import cell_polygons
 from workflow.bundle.products.at_threshold import Products
 from workflow.bundle.products.regions import Drawn, drawn_regions
 
+DECLARED = "Public layers that the curator declared to be public. They do not follow from the released paths."
+
 
 @dataclass(frozen=True, eq=False)
 class Exported:

@@ -10,10 +10,9 @@ from typing import Any
 
 from geo import MAX_CELLS
 from workflow.bundle.errors import BundleError
-from workflow.bundle.exports.base import Export, Exported
+from workflow.bundle.exports.base import DECLARED, Export, Exported
 from workflow.bundle.exports.own_tables import SHAPES, own_tables
 from workflow.bundle.exports.qgis import add_styles, own_qml
-from workflow.bundle.files.own_layers import DECLARED
 
 NAME = "release.gpkg"
 _START = b"SQLite format 3\x00"

@@ -10,8 +10,8 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from geo import MAX_CELLS, decimals_for
+from geo.colours import colour
 from geo.domains.hexagons import boundary
-from geo.maps.colours import colour
 from workflow.bundle.errors import BundleError
 from workflow.bundle.exports.base import Export, Exported
 

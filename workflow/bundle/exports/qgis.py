@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from xml.sax.saxutils import quoteattr
 
+from geo.colours import channels, rgb, steps
 from geo.context.own_layers import Kind, OwnLayer
-from geo.maps.colours import channels, rgb, steps
 
 TABLE = "layer_styles"
 _GEOMETRY: Mapping[Kind, tuple[int, str]] = {"point": (0, "marker"), "line": (1, "line"), "area": (2, "fill")}

@@ -16,10 +16,9 @@ from geo.domains.domain import Domain
 from geo.domains.polygons import multipolygon
 from geo.export.geojson import collection_bytes
 from workflow.bundle.errors import BundleError
+from workflow.bundle.exports.base import DECLARED
 from workflow.bundle.files import layout
 from workflow.bundle.untrusted.strict import strict_json
-
-DECLARED = "Public layers that the curator declared to be public. They do not follow from the released paths."
 
 
 def layers_bytes(layers: Sequence[OwnLayer]) -> bytes:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from dpgp_core.mechanisms.released import GRID, to_grid
+from dpgp_core.release.released import GRID, to_grid
 from geo import MAX_CELLS
 from workflow.bundle.errors import BundleError
 from workflow.bundle.untrusted.parquet_bounds import checked_parquet

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from workflow.bundle.errors import BundleError
 from workflow.bundle.files import layout
 from workflow.bundle.untrusted.text import clean
-from workflow.release.record import Release
+from workflow.record import Release
 
 Floats = NDArray[np.float64]
 HEADER = ["h3", "value"]

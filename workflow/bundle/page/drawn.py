@@ -13,15 +13,15 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.excursion.sets import agreed, vote_fraction
 from dpgp_core.excursion.smoothing import smooth
-from dpgp_core.mechanisms.released import exceedance_probability
 from geo import Domain
+from geo.colours import colour, steps
 from geo.context.surroundings import Place, Surroundings
 from geo.coordinates.projection import project
 from geo.domains.hexagons import boundary, parents
 from geo.domains.polygons import rings
-from geo.maps.colours import colour, steps
 from geo.maps.detail import FEWEST
 from workflow import words
 from workflow.bundle.products.at_threshold import Floats

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpgp_core.accounting.power import surest_guess
+from dpgp_core.numbers import lower, significant
 from geo import Domain
 from geo.context.surroundings import Place
 from workflow import words
@@ -83,8 +84,8 @@ def coordinates(lon: float, lat: float) -> str:
 def area(square_kilometres: float) -> str:
     """An area with three significant digits: "0.737 km²", "1,750 km²"."""
     if square_kilometres < 0.01:
-        return f"{words.significant(square_kilometres * 1e6, 3)} m²"
-    return f"{words.significant(square_kilometres, 3)} km²"
+        return f"{significant(square_kilometres * 1e6, 3)} m²"
+    return f"{significant(square_kilometres, 3)} km²"
 
 
 def belief_of(statement: Mapping[str, Any]) -> float | None:
@@ -107,15 +108,15 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
         basis = BASES.get(expected["basis"], expected["basis"])
         right, agreement = expected["right"], expected["agreement"]
         if right is not None:
-            lead = f"{words.lower(100.0 * right, 2)} % of the region right"
+            lead = f"{lower(100.0 * right, 2)} % of the region right"
             text = f"So many of its hexagons are expected in the one without privacy too, tried on {basis}."
         elif agreement is not None:
-            lead = f"Agreement {words.lower(agreement, 2)} of 1"
+            lead = f"Agreement {lower(agreement, 2)} of 1"
             text = f"With the map that would be drawn without privacy, tried on {basis}."
         else:
             text = f"Tried on {basis}, the map is empty: how right it is cannot be said."
         if right is not None and agreement is not None:
-            overlap = words.lower(agreement, 2)
+            overlap = lower(agreement, 2)
             text += f" The two regions overlap to {overlap} (1 would be the same)."
     share = products.votes if products.probability is None else products.probability
     if products.paths.shape[0] > 1 or products.probability is not None:

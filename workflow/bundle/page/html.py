@@ -11,6 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from dpgp_core.numbers import upper
 from geo import geometry_dict
 from workflow import words
 from workflow.bundle.documents.picture import picture_svg
@@ -205,7 +206,7 @@ def _more(statement: Mapping[str, Any]) -> str:
         ("Not protected", " ".join(guarantee["not_protected"])),
         ("Promise", guarantee["in_words"]),
         ("Several records", groups),
-        ("Epsilon", f"{words.upper(guarantee['epsilon'])} at delta {words.upper(guarantee['delta'], 3)}"),
+        ("Epsilon", f"{upper(guarantee['epsilon'])} at delta {upper(guarantee['delta'], 3)}"),
         ("Bound", f"{guarantee['bound']}, proved ({guarantee['bound_source']})"),
         ("Drawn by", f"{design['mechanism']}: {design_line(design)}"),
         ("Free to use", "Moving the threshold costs no privacy: all is read off the same released numbers."),

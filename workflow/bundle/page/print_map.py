@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dpgp_core.numbers import upper
 from geo import Domain
 from geo.context.own_layers import OwnLayer
 from geo.context.surroundings import around
@@ -63,8 +64,8 @@ def _subtitle(statement: Mapping[str, Any]) -> str:
     guarantee, release = statement["guarantee"], statement["release"]
     lines = [
         words.question(statement["subject"]),
-        f"Protects one {guarantee['unit_word']}: epsilon {words.upper(guarantee['epsilon'])} at delta "
-        f"{words.upper(guarantee['delta'], 3)} ({guarantee['bound']}, proved). Release {release['id']}.",
+        f"Protects one {guarantee['unit_word']}: epsilon {upper(guarantee['epsilon'])} at delta "
+        f"{upper(guarantee['delta'], 3)} ({guarantee['bound']}, proved). Release {release['id']}.",
     ]
     if release["simulation"]:
         lines.append("SIMULATION with a fixed seed: not a private release.")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.excursion.sets import (
     Direction,
     agreed,
@@ -17,7 +18,6 @@ from dpgp_core.excursion.sets import (
     vorobev_set,
     vote_fraction,
 )
-from dpgp_core.mechanisms.released import exceedance_probability
 from workflow.bundle.products.certainty import certainty
 
 Floats = NDArray[np.float64]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpgp_core.mechanisms.released import GRID
+from dpgp_core.release.released import GRID
 from workflow.bundle.files import layout
 from workflow.bundle.files.public_field import relative_block
 from workflow.bundle.statement.designs import design_line, plain_design
@@ -13,7 +13,7 @@ from workflow.bundle.statement.expected import expected_block, expected_words
 from workflow.bundle.statement.guarantee import guarantee_block
 from workflow.bundle.statement.products_block import products_block
 from workflow.bundle.untrusted.text import clean, neutral_cell
-from workflow.release.record import Release
+from workflow.record import Release
 from workflow.version import NAME, VERSION
 
 VERSION_ID = "hexcursion-statement-2"

@@ -12,6 +12,7 @@ import numpy as np
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.base import Design
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
+from dpgp_core.numbers import significant
 from workflow import words
 from workflow.bundle.errors import BundleError
 
@@ -50,7 +51,7 @@ def design_line(values: Mapping[str, Any]) -> str:
         mechanism_named(design.mechanism).describe(design),
         words.plural(design.paths, "path"),
         f"smoothing {words.plural(design.smoothing, 'round')}",
-        f"cutoff {words.significant(design.cutoff, 4)}",
+        f"cutoff {significant(design.cutoff, 4)}",
     ]
     return ", ".join(parts)
 

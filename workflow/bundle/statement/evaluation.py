@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpgp_core.mechanisms.registry import mechanism_named
-from workflow import words
+from dpgp_core.numbers import upper
 from workflow.bundle.statement.expected import expected_words
 from workflow.bundle.untrusted.text import clean
 from workflow.settings.stated import LONGEST, UNSAID, StatedFacts
@@ -54,7 +54,7 @@ def following(statement: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "framework": FRAMEWORK,
         "parameters": (
-            f"epsilon {words.upper(guarantee['epsilon'])} and delta {words.upper(guarantee['delta'], 3)} for "
+            f"epsilon {upper(guarantee['epsilon'])} and delta {upper(guarantee['delta'], 3)} for "
             f"one {guarantee['unit_word']}"
         ),
         "unit": guarantee["protected"],

@@ -13,6 +13,7 @@ from dpgp_core.accounting.conversion import epsilon_from_rdp, group_privacy
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.registry import mechanism_named
+from dpgp_core.numbers import significant
 from workflow import words
 from workflow.bundle.errors import BundleError
 from workflow.bundle.statement.bounds import proved_bounds
@@ -117,17 +118,17 @@ def facts_of_format1(statement: dict[str, Any]) -> dict[str, Any]:
 def _design_line(design: dict[str, Any]) -> str:
     parts = [
         f"prior {design['prior']}",
-        f"range {words.significant(design['lengthscale'], 6)} m",
-        f"ridge {words.significant(design['ridge'], 6)}",
-        f"scale {words.significant(design['scale'], 6)}",
+        f"range {significant(design['lengthscale'], 6)} m",
+        f"ridge {significant(design['ridge'], 6)}",
+        f"scale {significant(design['scale'], 6)}",
     ]
     if design.get("noise_scale"):
-        parts.append(f"prior noise {words.significant(design['noise_scale'], 6)}")
+        parts.append(f"prior noise {significant(design['noise_scale'], 6)}")
     if design.get("statistic_noise"):
-        parts.append(f"statistic noise {words.significant(design['statistic_noise'], 6)}")
+        parts.append(f"statistic noise {significant(design['statistic_noise'], 6)}")
     parts += [
         words.plural(design["paths"], "path"),
         f"smoothing {words.plural(design['smoothing'], 'round')}",
-        f"cutoff {words.significant(design['cutoff'], 4)}",
+        f"cutoff {significant(design['cutoff'], 4)}",
     ]
     return ", ".join(parts)

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.mechanisms.base import Protects, Unit
-from dpgp_core.mechanisms.facts import Relation
+from dpgp_core.release.facts import Relation
 from workflow import words
 from workflow.bundle.errors import BundleError
 from workflow.bundle.untrusted.text import clean
-from workflow.release.record import Guarded, Release
+from workflow.record import Guarded, Release
 from workflow.words import UnitWord
 
 VARIANT = "(epsilon, delta)-differential privacy, also called approximate differential privacy"

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.mechanisms.registry import mechanism_of
-from workflow import words
+from dpgp_core.numbers import upper
 from workflow.bundle.errors import BundleError
 from workflow.bundle.statement.bounds import proved_bounds
 from workflow.bundle.statement.build import FORMULA
@@ -122,8 +122,6 @@ def receipt_following(guarantee: Mapping[str, Any]) -> dict[str, list[str]]:
         "Unit of protection": [guarantee["protected"]],
         "In words": [guarantee["in_words"]],
         "Group": [line["in_words"] for line in guarantee["groups"]],
-        "This release": [
-            f"epsilon {words.upper(guarantee['epsilon'])} at delta {words.upper(guarantee['delta'], 3)}."
-        ],
+        "This release": [f"epsilon {upper(guarantee['epsilon'])} at delta {upper(guarantee['delta'], 3)}."],
         "Bound": [f"{guarantee['bound']}: {guarantee['bound_source']}, proved."],
     }

@@ -35,7 +35,7 @@ from workflow.bundle.statement.build import build_statement, facts
 from workflow.bundle.statement.schema_check import check_statement
 from workflow.bundle.statement.schemas import schema_bytes
 from workflow.bundle.writing.workplace import Workplace
-from workflow.release.record import Release
+from workflow.record import Release
 
 
 @dataclass(frozen=True)

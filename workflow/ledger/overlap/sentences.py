@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass
 
 from dpgp_core.mechanisms.base import Unit
-from dpgp_core.mechanisms.facts import Relation
+from dpgp_core.numbers import upper
+from dpgp_core.release.facts import Relation
 from workflow import words
 from workflow.ledger.overlap.standing import OtherUnit, Standing
 from workflow.words import UnitWord
@@ -96,8 +97,8 @@ def shared_text(standing: Standing) -> str:
     else:
         some = f"About {standing.shared:,} (at most {standing.most:,}) of these {records} were"
     return (
-        f"{some} part of releases that cost epsilon {words.upper(standing.before)} before; together "
-        f"{words.upper(standing.after)}. These numbers of records are treated as public."
+        f"{some} part of releases that cost epsilon {upper(standing.before)} before; together "
+        f"{upper(standing.after)}. These numbers of records are treated as public."
     )
 
 
@@ -105,7 +106,7 @@ def shared_unnumbered(standing: Standing) -> str:
     """The same where numbers of records are not public."""
     return (
         "Some of these records were part of releases that cost epsilon "
-        f"{words.upper(standing.before)} before; together {words.upper(standing.after)}. "
+        f"{upper(standing.before)} before; together {upper(standing.after)}. "
         "How many they are is not published."
     )
 
@@ -113,7 +114,7 @@ def shared_unnumbered(standing: Standing) -> str:
 def other_unit_text(other: OtherUnit, unit: Unit, delta: float) -> str:
     """What releases under the other unit of protection mean for this one: they are not free for it."""
     releases = words.plural(other.releases, "release")
-    cost = f"epsilon {words.upper(other.epsilon)} at delta {words.upper(delta, 3)}"
+    cost = f"epsilon {upper(other.epsilon)} at delta {upper(delta, 3)}"
     if unit == "cell":
         return (
             f"{releases} of these data protected single observations, at {cost} together. A hexagon's record "
@@ -121,7 +122,7 @@ def other_unit_text(other: OtherUnit, unit: Unit, delta: float) -> str:
             "counted in this epsilon."
         )
     pair = (
-        f"at most epsilon {words.upper(other.pair_epsilon)} at the same delta"
+        f"at most epsilon {upper(other.pair_epsilon)} at the same delta"
         if math.isfinite(other.pair_epsilon)
         else "more than any useful guarantee"
     )

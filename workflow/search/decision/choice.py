@@ -11,8 +11,7 @@ from dpgp_core.mechanisms.registry import mechanism_named
 from workflow.errors import WorkflowError
 from workflow.project.load import Project
 from workflow.project.response import ResponseScale
-from workflow.release.record import Expected, Tuning
-from workflow.release.worth import Yardsticks
+from workflow.record import Expected, Tuning, Yardsticks
 from workflow.search.problem.facts import ask_of, cut, public_facts
 from workflow.search.problem.public_map import PublicMap, answered, public_map
 from workflow.search.problem.task import Scored, SearchResult

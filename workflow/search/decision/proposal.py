@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
+from dpgp_core.numbers import significant
 from workflow.search.problem.task import Scored, SearchResult
-from workflow.words import agreement_words, significant
+from workflow.words import agreement_words
 
 HALF = 0.5
 

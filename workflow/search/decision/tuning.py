@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion.sets import excursion
 from dpgp_core.mechanisms.base import Budget
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.release.facts import PublicFacts
 from dpgp_core.simulation.world import World
 from workflow.errors import WorkflowError
 from workflow.progress import Report
@@ -20,7 +20,7 @@ from workflow.project.load import CLIP_QUANTILE, Project
 from workflow.project.records import PlacedObservations
 from workflow.project.response import ResponseScale
 from workflow.project.simulated import SIMULATED_SPREAD, simulate_field
-from workflow.release.worth import Yardsticks
+from workflow.record import Yardsticks
 from workflow.search.decision.choice import Choice, expected_of, tuning_of
 from workflow.search.decision.proposal import (
     beside_words,

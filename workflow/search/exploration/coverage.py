@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpgp_core.excursion.coverage import Coverage, simulated_coverage
+from dpgp_core.audit.coverage import Coverage, simulated_coverage
 from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.released import draw_release
 from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.release.released import draw_release
 from workflow.bundle import supports
 from workflow.errors import WorkflowError
 from workflow.progress import Report

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from dpgp_core.accounting.composition import Cost, compose, epsilon
 from dpgp_core.mechanisms.base import Budget, Design
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.release.facts import PublicFacts
 from workflow.errors import WorkflowError
 from workflow.project.load import Pilot, Project
 from workflow.search.problem.facts import public_facts

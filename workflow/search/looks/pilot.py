@@ -12,15 +12,18 @@ import numpy as np
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     NoisyCellStatistics,
-    NoisyStatistics,
     log_evidence,
     noise_aware_posterior,
     reference_records,
+)
+from dpgp_core.mechanisms.sums.cell_sums import (
+    NoisyStatistics,
     release_statistics,
     statistic_noise_for,
+    statistics_cost,
 )
-from dpgp_core.mechanisms.sums.cell_sums import statistics_cost
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy, random_name
+from dpgp_core.numbers import significant
 from dpgp_core.priors.registry import Prior, make_prior
 from workflow.errors import WorkflowError
 from workflow.ledger import Charge, Ledger
@@ -31,7 +34,6 @@ from workflow.project.load import Pilot, Project
 from workflow.project.records import PlacedObservations, bin_records, public_n
 from workflow.project.response import ResponseScale
 from workflow.project.simulated import SIMULATION_SEED
-from workflow.words import significant
 
 MODEL_RIDGES = (0.7, 1.5, 3.0)
 MODEL_SCALES = (0.25, 0.5, 1.0)

@@ -12,6 +12,7 @@ from dpgp_core.labels.plan import PublicPlaces
 from dpgp_core.labels.ranges import FieldModel, RangeChoice
 from dpgp_core.labels.validation import choice_cost
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy, random_name
+from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from workflow.errors import WorkflowError
 from workflow.ledger import Charge, Ledger
@@ -23,7 +24,6 @@ from workflow.project.records import bin_records
 from workflow.project.simulated import SIMULATION_SEED, simulate_field
 from workflow.search.looks.pilot import fingerprint
 from workflow.search.problem.facts import private_n, public_facts
-from workflow.words import significant
 
 BLUNTEST = 0.05
 """Largest difference of mean squared errors, response units, that the odds of a choice may need."""

@@ -10,7 +10,7 @@ import numpy as np
 from dpgp_core.errors import BoundRefused
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.grids import coarse_grid
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.simulation.world import World
 from workflow.progress import Report

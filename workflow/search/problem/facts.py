@@ -8,7 +8,7 @@ import numpy as np
 
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Design, Protects
-from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.release.facts import PublicFacts
 from workflow.ledger.storage.places import home
 from workflow.project.load import Project
 from workflow.project.records import public_n

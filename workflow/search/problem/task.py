@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.mechanisms.base import Ask, Budget, Design
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.release.facts import PublicFacts
 from dpgp_core.simulation.world import Agreement, World, average
 from workflow.errors import WorkflowError
 from workflow.project.response import ResponseScale

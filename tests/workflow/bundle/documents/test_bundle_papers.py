@@ -20,7 +20,7 @@ from workflow.bundle import neutral_cell, write_bundle
 from workflow.bundle.documents.registry import FILL_IN, SCHEMA_COMMIT, SCHEMA_DATE
 from workflow.bundle.untrusted.text import FORMULA_STARTS, clean
 from workflow.bundle.writing.write import bundle_contents
-from workflow.release.record import Release, Tuning
+from workflow.record import Release, Tuning
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (

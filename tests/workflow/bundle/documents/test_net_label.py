@@ -10,7 +10,7 @@ from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle.documents.label import label_html
 from workflow.bundle.reading.read import published_products
 from workflow.bundle.statement.build import build_statement
-from workflow.release.record import ReceiptLine, Release
+from workflow.record import ReceiptLine, Release
 
 
 def rows(release: Release, domain: Domain) -> dict[str, bool]:

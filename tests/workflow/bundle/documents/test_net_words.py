@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workflow.words import upper
+from dpgp_core.numbers import upper
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
+from dpgp_core.numbers import significant, upper
 from tests.workflow.bundle.bundle_samples import RESPONSE, guarded
 from workflow import words
 from workflow.project.response import ResponseScale
+from workflow.record import ReceiptLine, Tuning
 from workflow.release.receipt import BudgetLine, build_receipt
-from workflow.release.record import ReceiptLine, Tuning
 
 DESIGN = Design(prior="car", lengthscale=2000.0, ridge=1.5, scale=0.4, paths=3, noise_scale=0.2)
 TUNING = Tuning("public reference data", "2017 sales.")
@@ -106,7 +107,7 @@ def test_delta_line_prices_a_smaller_delta() -> None:
 
 @given(st.floats(1e-9, 700.0))
 def test_upper_never_understates(epsilon: float) -> None:
-    said = float(words.upper(epsilon).replace(",", ""))
+    said = float(upper(epsilon).replace(",", ""))
     assert said >= epsilon * (1 - 1e-9)
     assert said <= epsilon * (1 + 1.1e-3) + 1e-300
 
@@ -146,9 +147,9 @@ def test_numbers_in_words() -> None:
     assert words.belief(math.inf) == "100 %"
     assert words.one_in(1e-5) == "1 in 100,000"
     assert words.one_in(1.5e-5) == "1 in 66,600"
-    assert words.significant(1234.5678, 6) == "1,234.57"
-    assert words.significant(-0.00012345, 3) == "-0.000123"
-    assert words.significant(1e-7, 3) == "1e-7"
+    assert significant(1234.5678, 6) == "1,234.57"
+    assert significant(-0.00012345, 3) == "-0.000123"
+    assert significant(1e-7, 3) == "1e-7"
     assert words.quantity(442_413.0, "pounds") == "£442,413"
     assert words.quantity(-3.5, "GBP") == "-£3.5"
     assert words.quantity(20.0, "ug/m3") == "20 ug/m3"

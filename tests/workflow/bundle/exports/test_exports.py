@@ -23,7 +23,7 @@ from workflow.bundle.exports.registry import EXPORTS
 from workflow.bundle.files.layout import sums_text
 from workflow.bundle.reading.read import bundle_from_contents
 from workflow.bundle.writing.write import bundle_contents
-from workflow.release.record import Release
+from workflow.record import Release
 
 Contents = dict[str, bytes]
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "bundles"

@@ -18,7 +18,7 @@ from workflow.bundle import BundleError, read_bundle, write_bundle
 from workflow.bundle.published.shelf import bundle_files, shelf
 from workflow.bundle.published.site import find_bundles, write_site
 from workflow.cli.main import main
-from workflow.release.record import Release
+from workflow.record import Release
 
 Contents = dict[str, bytes]
 

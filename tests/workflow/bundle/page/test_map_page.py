@@ -35,7 +35,7 @@ from workflow.bundle.reading.read import bundle_from_contents
 from workflow.bundle.statement.guarantee import with_words
 from workflow.bundle.writing.write import bundle_contents
 from workflow.lint.bundle import lint_bundle
-from workflow.release.record import Expected, Release
+from workflow.record import Expected, Release
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"quoted\" & 'single' --> <!--"
 Contents = dict[str, bytes]

@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpgp_core.mechanisms.released import GRID
+from dpgp_core.release.released import GRID
 from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.files.layout import REQUIRED, sums_text
 from workflow.bundle.reading.read import bundle_from_contents

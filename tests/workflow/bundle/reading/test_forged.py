@@ -33,7 +33,7 @@ from workflow.bundle.statement.evaluation import following as evaluated
 from workflow.bundle.statement.guarantee import with_words
 from workflow.bundle.statement.schema_check import check_statement
 from workflow.bundle.writing.write import bundle_contents
-from workflow.release.record import Guarded
+from workflow.record import Guarded
 
 Contents = dict[str, bytes]
 Statement = dict[str, Any]

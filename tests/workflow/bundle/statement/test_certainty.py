@@ -16,7 +16,7 @@ from workflow.bundle.products.certainty import certainty
 from workflow.bundle.published.view import Viewer
 from workflow.bundle.reading.read import bundle_from_contents
 from workflow.bundle.writing.write import bundle_contents
-from workflow.release.record import Release
+from workflow.record import Release
 
 # Four cells, ten draws: the third cell lies inside in nine of them, the fourth in five of these.
 MEAN, SD = np.array([2.0, 3.0, 1.0, 0.0]), np.full(4, 0.5)

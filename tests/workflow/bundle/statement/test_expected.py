@@ -16,7 +16,7 @@ from workflow.bundle.reading.read import bundle_from_contents
 from workflow.bundle.statement.expected import NOT_KNOWN, expected_block, expected_words
 from workflow.bundle.statement.schema_check import check_statement
 from workflow.bundle.writing.write import bundle_contents
-from workflow.release.record import Expected
+from workflow.record import Expected
 
 SAID = (
     "Expected, from public reference data: agreement (intersection over union) 0.73 with the map without "

@@ -26,7 +26,7 @@ from workflow.bundle.reading.read import bundle_from_contents
 from workflow.bundle.statement.designs import variant
 from workflow.bundle.statement.schemas import _validator
 from workflow.bundle.writing.write import bundle_contents
-from workflow.release.record import Expected, Release
+from workflow.record import Expected, Release
 
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "bundles"
 SPECTRAL = SpectralStatisticsDesign(

@@ -24,7 +24,7 @@ import pytest
 
 from tests.workflow.bundle.scan import scan_for
 from workflow.bundle import write_bundle
-from workflow.release.record import Release
+from workflow.record import Release
 
 PRICE, EASTING, SEED = 731_849.27, 530_268.134, 918_273_645
 TEXTS = ("ZZ9Z 7QX", "{4C1D2A0E-77AA-4F6B-9D5E-CANARY000001}", "Rue du Canari 17")

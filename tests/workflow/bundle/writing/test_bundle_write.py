@@ -15,7 +15,7 @@ import geopandas
 import numpy as np
 import pytest
 
-from dpgp_core.mechanisms.released import GRID
+from dpgp_core.release.released import GRID
 from geo import Domain
 from geo.export.rfc7946 import rfc7946_findings
 from tests.patience import HANG
@@ -24,7 +24,7 @@ from workflow.bundle import BundleError, read_bundle, rehearse_bundle, write_bun
 from workflow.bundle.files.layout import REQUIRED
 from workflow.bundle.products.at_threshold import MEANINGS
 from workflow.bundle.writing import write as write_module
-from workflow.release.record import Release
+from workflow.record import Release
 
 
 def test_folder_and_zip_hold_the_same_files(bundle_folder: Path, contents: dict[str, bytes]) -> None:

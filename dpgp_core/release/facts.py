@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
+from dpgp_core.posterior.shelf import Shelf
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior
-from dpgp_core.simulation.shelf import Shelf
 
 Relation = Literal["replace-one", "add-or-remove"]
 """Which datasets are neighbours: one record exchanged (n public), or one more or less (n not public)."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from geo.maps.colours import CLASSES, PALETTES, Theme, colour, ink_on, rgb, steps
+from geo.colours import CLASSES, PALETTES, Theme, colour, ink_on, rgb, steps
 
 # Machado, Oliveira and Fernandes (2009), severity 1.0, acting on linear RGB.
 VISION = {

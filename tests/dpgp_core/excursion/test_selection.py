@@ -7,7 +7,7 @@ import pytest
 from scipy.special import log_softmax, ndtri, softmax
 
 from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.accounting.selection import excess_mass, select, selection_curve
+from dpgp_core.excursion.selection import excess_mass, select, selection_curve
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 
@@ -59,6 +59,28 @@ def test_the_sampler_follows_the_exponential_law() -> None:
     band = 1.2 * ndtri(1 - FAILURE / 8) * np.sqrt(probability * (1 - probability) / draws)
     assert np.all(np.abs(frequency - probability) < band)
     np.testing.assert_allclose(probability, softmax(excess_mass(sets, records, 0.1) * 2.0 / 2.2))
+
+
+class Lead(SimulationEntropy):
+    """Gives the second of two candidates a head start, in units of the scores once they are multiplied."""
+
+    def __init__(self, start: float) -> None:
+        super().__init__(0)
+        self._start = start
+
+    def uniform(self, shape: object) -> np.ndarray:
+        return np.exp(-np.exp(-np.array([0.0, self._start])))
+
+
+@pytest.mark.parametrize("level", [0.5, -0.5])
+def test_scores_are_multiplied_by_epsilon_over_twice_one_and_the_size_of_the_level(level: float) -> None:
+    """epsilon = 3 and a level of .5, above or below 0: by 3/(2 (1 + .5)) = 1."""
+    records = CollapsedRecords.from_records([0], [level + 0.4])
+    picks = [
+        select(np.array([[True], [False]]), records, level, 3.0, Lead(start), simulation=True).index
+        for start in (0.39, 0.41)
+    ]
+    assert picks == [0, 1]
 
 
 def test_it_finds_the_best_map_at_a_small_cost() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from pages.shared.server.uploads import PrivateFolder
+from pages.shared.uploads import PrivateFolder
 from workflow.errors import WorkflowError
 from workflow.settings import ReleaseSettings, SourceSettings, settings_from_toml, settings_to_toml
 

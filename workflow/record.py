@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.excursion.sets import Direction
 from dpgp_core.mechanisms.base import Design, Protects, Unit
-from dpgp_core.mechanisms.facts import Relation
+from dpgp_core.release.facts import Relation
 from geo.context.own_layers import OwnLayer
 from workflow.errors import WorkflowError
 from workflow.project.relative import Relative
@@ -62,6 +62,22 @@ class Expected:
     area_error: float | None
     right: float | None
     basis: ReferenceKind
+
+
+@dataclass(frozen=True)
+class Yardsticks:
+    """What maps without any private record would reach, on the same reference data as `Expected`.
+
+    Parameters
+    ----------
+    one_colour
+        IoU of the map that calls every hexagon inside: the share that is.
+    free
+        IoU of the free map, which public knowledge alone draws; None where the reference is simulated.
+    """
+
+    one_colour: float
+    free: float | None = None
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ from dpgp_core.excursion.sets import (
 )
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Design
-from dpgp_core.mechanisms.facts import PublicFacts
 from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.mechanisms.released import draw_release
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import Prior
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import draw_release
 
 World = Callable[[], tuple[Floats, Floats]]
 """One simulated world: the true field (N,) and released paths (L, N), response units."""

@@ -11,7 +11,7 @@ from data_loaders.observations import Kind
 from geo import GeoError, to_lonlat
 from workflow.errors import WorkflowError
 from workflow.project.load import load_source
-from workflow.settings.model import SourceSettings
+from workflow.settings.source import SourceSettings
 
 ROWS_SHOWN = 6
 QUANTILES = 1_000  # of reference values: shares are known to a tenth of a per cent

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from dpgp_core.excursion.coverage import Share, model_world, simulated_coverage
-from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign as Design
+from dpgp_core.audit.coverage import Share, model_world, simulated_coverage
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
 from tests.dpgp_core.hexmap import disk

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from scipy.special import ndtr
 
 from dpgp_core.errors import InvalidValue
+from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.excursion.sets import Direction
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import Entropy, SystemEntropy
@@ -91,14 +91,6 @@ class Released:
         if found is None or self.mean is None or self.map_sd is None:
             raise InvalidValue("this release does not say how sure the map is: take the design's cutoff.")
         return cutoff_for_map(found, exceedance_probability(self.mean, self.map_sd, level, direction))
-
-
-def exceedance_probability(
-    mean: Floats, sd: Floats, level: Floats | float, direction: Direction = "above"
-) -> Floats:
-    """Probability that normal values lie above `level` (or at or below it), response units."""
-    sign = 1.0 if direction == "above" else -1.0
-    return np.asarray(ndtr(sign * (mean - level) / np.maximum(sd, 1e-12)))
 
 
 class Prepared(Protocol):

@@ -1,0 +1,34 @@
+"""The shipped example: a finished release, made beforehand, that comes with the program as files."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from workflow.bundle.published.shelf import ShelvedBundle, find_bundle, open_bundle
+from workflow.bundle.published.view import Viewer
+
+FILES = Path(__file__).resolve().parents[2] / "static" / "tour"
+BUNDLE, CITY = FILES / "bundle.zip", FILES / "files"
+
+
+@cache
+def shipped() -> Viewer:
+    """The release, the same for everybody; `WorkflowError` where its file is damaged."""
+    return open_bundle(BUNDLE)
+
+
+def shelved() -> ShelvedBundle:
+    """The release as one to choose; it lies on no shelf and in no ledger of this installation."""
+    release = shipped().bundle.statement["release"]
+    return ShelvedBundle(str(release["id"]), f"{release['title']} (shipped with the program)", BUNDLE)
+
+
+def is_shipped(name: str | None) -> bool:
+    """Whether a release is the example that ships with the program."""
+    return name is not None and name == shelved().name
+
+
+def viewer_of(name: str) -> Viewer:
+    """The shipped example's release, or one of this installation, by its id; `WorkflowError` if neither."""
+    return shipped() if is_shipped(name) else find_bundle(name)

@@ -1,0 +1,28 @@
+"""Jobs of this screen: the quick run of a study, and the audit of the analyst's own design."""
+
+from __future__ import annotations
+
+from pages.shared.computing.apart import apart
+from pages.shared.computing.jobs import Job
+from studies.attacks.design_audit import audit_choice
+from studies.registry import STUDIES
+from studies.reporting.tables import Report, StudyResult
+from workflow.project.load import Project
+from workflow.search.decision.choice import Choice
+
+
+def study_job(name: str) -> Job[StudyResult]:
+    """The quick run of a study in the background, with progress and cancel."""
+    if STUDIES[name].alone:
+        return Job(lambda report: apart(report, run_quickly, name))
+    return Job(STUDIES[name].quick)
+
+
+def run_quickly(report: Report, name: str) -> StudyResult:
+    """The quick run of a study by its name: picklable, for a process of its own."""
+    return STUDIES[name].quick(report)
+
+
+def audit_job(project: Project, choice: Choice) -> Job[StudyResult]:
+    """The audit of the analyst's own design in the background."""
+    return Job(lambda report: audit_choice(project, choice, report=report))
