@@ -149,6 +149,7 @@ def test_the_downloaded_files_hold_what_was_released_and_are_rfc_7946(
     go_to(released.page, "Release")
 
 
+@pytest.mark.slow
 def test_moving_the_threshold_twenty_times_redraws_and_charges_nothing(
     released: Released, app: RunningApp
 ) -> None:
@@ -214,6 +215,7 @@ def test_another_person_sees_the_bundle_and_nothing_of_the_curators_data(
     go_to(released.page, "Release")
 
 
+@pytest.mark.slow
 def test_a_bundle_is_handed_over_to_a_reader_who_has_nothing_else(
     released: Released, new_page: Callable[..., Page], tmp_path: Path
 ) -> None:
@@ -238,6 +240,7 @@ def test_a_bundle_is_handed_over_to_a_reader_who_has_nothing_else(
         assert not (tmp_path / "reader" / "ledger.sqlite").exists()
 
 
+@pytest.mark.slow
 def test_a_broken_file_is_one_sentence_and_a_good_one_recovers(
     page: Page, app: RunningApp, tmp_path: Path
 ) -> None:
@@ -274,6 +277,7 @@ def test_a_search_is_cancelled_and_started_again(page: Page, app: RunningApp) ->
     heading(page, "What the budget can buy")
 
 
+@pytest.mark.slow
 def test_the_dark_theme_draws_its_own_colours(
     released: Released, app: RunningApp, new_page: Callable[..., Page]
 ) -> None:

@@ -7,18 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.town import Town
 from workflow.errors import WorkflowError
-from workflow.project.load import load_project
-from workflow.search.decision.tuning import tune
-from workflow.search.executors import ProcessExecutor, SerialExecutor, make_executor
+from workflow.project.load import Project
+from workflow.search.decision.tuning import Tuned, tune
+from workflow.search.executors import ProcessExecutor, make_executor
 
 
-def test_processes_find_what_one_thread_finds(town: Town) -> None:
-    project = load_project(town.settings(resolution=7, priors=("car",)))
-    here = tune(project, None, SerialExecutor())
+def test_processes_find_what_one_thread_finds(hamlet: Project, hamlet_tuned: Tuned) -> None:
+    here = hamlet_tuned
     with ProcessExecutor(2) as executor:
-        there = tune(project, None, executor)
+        there = tune(hamlet, None, executor)
     assert there.choice.design == here.choice.design
     assert there.result.evaluated == here.result.evaluated
     # Compared as texts with all digits: a figure that was not computed is NaN, which equals nothing.
