@@ -9,6 +9,7 @@ from scipy.special import erfcx, log_ndtr
 
 from dpgp_core._checks import non_negative, open_unit, positive
 from dpgp_core.errors import InvalidValue
+from dpgp_core.noise.rounded_normal import RELEASE_DISTANCE
 
 _EPS = 2.0**-52
 _HALF_ROOT = math.sqrt(0.5)
@@ -103,4 +104,21 @@ def allowed_mu(epsilon: float, delta: float) -> float:
     >>> round(allowed_mu(1.0, 1e-5), 4)
     0.2681
     """
-    return gaussian_mu(epsilon, delta) * (1.0 - 2.0**-40)
+    return gaussian_mu(provable_epsilon(epsilon, delta), delta) * (1.0 - 2.0**-40)
+
+
+def provable_epsilon(epsilon: float, delta: float) -> float:
+    """The epsilon to aim at where `epsilon` is allowed: no larger than exactly rounded noise can prove.
+
+    A release within total variation d of a Gaussian mechanism adds (1 + e^epsilon) d to delta, which for a
+    large epsilon is more than all of it, and then nothing is proved. Here it is at most a share of 2^-42. A
+    delta too small for any epsilon leaves it as it is.
+    Source: docs/accounting.md, section 6.
+
+    Examples
+    --------
+    >>> provable_epsilon(1.0, 1e-5), round(provable_epsilon(1000.0, 1e-5), 2)
+    (1.0, 63.35)
+    """
+    most = math.log(open_unit("delta", delta)) - math.log(RELEASE_DISTANCE) - 42.0 * math.log(2.0)
+    return min(epsilon, most) if most > 0.0 else epsilon

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dpgp_core.accounting.composition import Cost, epsilon
+from dpgp_core.accounting.composition import Cost, epsilon, pure_curve
 from dpgp_core.accounting.conversion import EpsilonBound
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.groups import group_epsilon
@@ -53,6 +53,8 @@ class Guarantee:
         leverage and paths of posterior sampling, whose curve converts more sharply; or None
     distance
         total variation, at most, between what a computer releases and what the rest describes
+    pure_epsilon
+        epsilon if the release is (epsilon, 0)-DP, as with Laplace noise, else None
     """
 
     curve: RdpCurve
@@ -63,6 +65,7 @@ class Guarantee:
     assumption: str = ""
     pairs: GaussianPairs | None = None
     distance: float = 0.0
+    pure_epsilon: float | None = None
 
     def __post_init__(self) -> None:
         if not self.proved:
@@ -73,17 +76,29 @@ class Guarantee:
         """Of a Gaussian mechanism with this cost, proved in `source`."""
         return cls(cost.curve, "gaussian-mechanism", source, True, cost.gaussian_mu, distance=cost.distance)
 
+    @classmethod
+    def pure(cls, epsilon: float, bound: str, source: str) -> Guarantee:
+        """Of a pure epsilon-DP mechanism, named `bound` and proved in `source`.
+
+        Examples
+        --------
+        >>> Guarantee.pure(1.0, "laplace-mechanism", "Dwork et al. 2006").epsilon(1e-9).epsilon <= 1.0
+        True
+        """
+        return cls(pure_curve(epsilon), bound, source, True, pure_epsilon=epsilon)
+
     @property
     def cost(self) -> Cost:
         """Everything that is proved about the release, for composition with others and for groups."""
         mu = self.exact_gaussian_mu
-        return Cost(self.curve, mu, pairs=None if mu is not None else self.pairs, distance=self.distance)
+        pairs = None if mu is not None else self.pairs
+        return Cost(self.curve, mu, self.pure_epsilon, pairs, self.distance)
 
     def epsilon(self, delta: float) -> EpsilonBound:
         """The least proved epsilon at `delta`, rounded upwards: never above what the curve alone proves.
 
-        Exact for a Gaussian mechanism; for posterior sampling by the sharper conversion of its pairs; else
-        from the curve. `order` is the Renyi order that gave it, None where none did.
+        Exact for a Gaussian mechanism and a pure one; for posterior sampling by the sharper conversion of its
+        pairs; else from the curve. `order` is the Renyi order that gave it, None where none did.
         """
         found = epsilon(self.cost, delta)
         if found.method == "renyi" and self.distance == 0.0:

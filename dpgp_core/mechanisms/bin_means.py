@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.accounting.composition import Cost, pure_curve
+from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.labels.bins import noise_variance
 from dpgp_core.labels.discrete_laplace import discrete_laplace
@@ -88,10 +88,10 @@ class BinMeans(LabelSums):
     def guarantee(self, design: BinMeansDesign, facts: PublicFacts) -> Guarantee:
         """Bins are disjoint and one value moves one bin's sum by at most 2: pure epsilon, on integers."""
         refuse_private_places(facts, self.title)
-        return Guarantee(pure_curve(design.pure_epsilon), "laplace-mechanism", self.source, True)
+        return Guarantee.pure(design.pure_epsilon, "laplace-mechanism", self.source)
 
     def least_cost(self, design: BinMeansDesign) -> Cost:
-        return Cost.renyi(pure_curve(design.pure_epsilon))
+        return Cost.pure(design.pure_epsilon)
 
     def calibrate(self, design: BinMeansDesign, facts: PublicFacts, budget: Budget) -> BinMeansDesign | None:
         """Pure epsilon at most the budget's, a little less where its curve is converted at delta."""

@@ -12,6 +12,7 @@ from dpgp_core.bounds.mmatrix import MMatrixFacts, check_m_matrix
 from dpgp_core.errors import PriorError
 from dpgp_core.linalg.banded import BandedCholesky
 from dpgp_core.linalg.numerics import Floats
+from dpgp_core.numbers import significant
 from dpgp_core.priors.base import GENERIC_BOUNDS, GraphPrior
 from dpgp_core.priors.lattice import Lattice
 
@@ -69,7 +70,8 @@ class CarPrior:
         if lengthscale > LONGEST * lattice.spacing:
             raise PriorError(
                 f"the lengthscale may be at most {LONGEST:,.0f} cell spacings "
-                f"({LONGEST * lattice.spacing / 1000.0:,.0f} km here), not {lengthscale / 1000.0:,.0f} km: "
+                f"({significant(LONGEST * lattice.spacing / 1000.0)} km here), not "
+                f"{significant(lengthscale / 1000.0)} km: "
                 "choose a shorter one."
             )
         adjacency = sparse.csr_array(lattice.adjacency, dtype=np.float64)

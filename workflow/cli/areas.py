@@ -6,9 +6,7 @@ import argparse
 import csv
 import io
 import json
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from geo import geometry_dict
@@ -18,6 +16,7 @@ from workflow.bundle.products.area_shares import AreaAnswer
 from workflow.bundle.published.areas import answers_from, question_words
 from workflow.bundle.published.view import Viewer
 from workflow.bundle.untrusted.text import neutral_cell
+from workflow.new_place import new_place
 from workflow.settings import field
 
 
@@ -42,9 +41,7 @@ def add_areas_command(commands: Any) -> None:
 
 def run_areas(options: argparse.Namespace) -> int:
     """Print one line an area, and write the answers where asked; opens nothing private."""
-    out = None if options.out is None else Path(options.out)
-    if out is not None and os.path.lexists(out):
-        raise BundleError(f"{out} exists already: name a new file, nothing is overwritten.")
+    out = None if options.out is None else new_place(options.out, "file")
     if out is not None and out.suffix.lower() not in (".csv", ".geojson"):
         raise BundleError(f"{out.name} is neither .csv nor .geojson: name the file for one of them.")
     threshold = None if options.threshold is None else field("threshold").check(options.threshold)

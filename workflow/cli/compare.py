@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from workflow.cli.options import add_release_options, settings_from_options
 from workflow.compare.report import csv_text, lines, svg_text
 from workflow.compare.run import EPSILONS, comparable, compare_mechanisms
 from workflow.errors import WorkflowError
+from workflow.new_place import new_place
 from workflow.project.load import load_project
 from workflow.search.executors import make_executor
 
@@ -33,9 +32,7 @@ def add_compare_command(commands: Any) -> None:
 
 def run_compare(options: argparse.Namespace) -> int:
     """Load, compare, print, write the table and the figure into a new folder."""
-    out = Path(options.out)
-    if os.path.lexists(out):
-        raise WorkflowError(f"{out} exists already: name a new folder, nothing is overwritten.")
+    out = new_place(options.out)
     settings = settings_from_options(options)
     project = load_project(settings)
     names = comparable(project, tuple(settings.mechanisms) if options.mechanisms else ())

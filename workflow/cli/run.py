@@ -10,12 +10,13 @@ from contextlib import closing
 from pathlib import Path
 
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
-from workflow.bundle import BundleError, read_bundle
+from workflow.bundle import read_bundle
 from workflow.bundle.published.view import Viewer
 from workflow.cli.options import settings_from_options
 from workflow.errors import WorkflowError
 from workflow.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit
 from workflow.ledger import open_ledger
+from workflow.new_place import new_place
 from workflow.project.baseline import compare, fit_baseline, free_map
 from workflow.project.consent import refuse_large_delta
 from workflow.project.example import example_settings
@@ -47,10 +48,13 @@ def run_release(options: argparse.Namespace) -> int:
 
 def run_demo(options: argparse.Namespace) -> int:
     """The main job on generated data, in a folder of its own."""
-    out, epsilon = Path(options.out), field("epsilon").check(options.epsilon)
-    if os.path.lexists(out):
-        raise BundleError(f"{out} exists already: name a new folder, nothing is overwritten.")
-    settings = example_settings(out).with_changes(epsilon=epsilon)
+    out, epsilon = new_place(options.out), field("epsilon").check(options.epsilon)
+    if options.ledger:
+        open_ledger(options.ledger)  # said before the data are made
+    try:
+        settings = example_settings(out).with_changes(epsilon=epsilon)
+    except OSError as error:
+        raise WorkflowError(f"The example cannot be written to {out}: {error.strerror}.") from error
     return _release(settings, out / "bundle", options.ledger or str(out / "ledger.sqlite"), False, True)
 
 
@@ -58,9 +62,8 @@ def _release(
     settings: ReleaseSettings, out: Path, place: str | None, dry: bool, baseline: bool,
     wanted: float | None = None,
 ) -> int:  # fmt: skip
-    for target in (out, out.with_name(f"{out.name}.zip")):
-        if os.path.lexists(target) and not dry:
-            raise BundleError(f"{target} exists already: name a new folder, bundles are never overwritten.")
+    if not dry:
+        new_place(new_place(out).with_name(f"{out.name}.zip"))
     if (reading := expected_reading(settings.data)) is not None:
         print(reading, file=sys.stderr)
     project = load_project(settings)

@@ -14,6 +14,7 @@ from dpgp_core.traces.fitting import fitted_prior
 from dpgp_core.traces.secret import MOVES
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
+from workflow.new_place import new_place
 from workflow.traces.plan import TracePlan, compare, on_a_plane, plan_trace
 from workflow.traces.readings import (
     check_table,
@@ -119,9 +120,7 @@ def add_trace_command(commands: Any) -> None:
 
 def run_trace(options: argparse.Namespace) -> int:
     """Run the command; returns the exit status."""
-    out = Path(options.out)
-    if out.exists():
-        raise WorkflowError(f"{out.name} exists already: name a new folder for the released trace.")
+    out = new_place(options.out)
     if (options.readings is None) != (options.table is None):
         raise WorkflowError("--readings and --table belong together: name the values, and where they go.")
     level = checked_resolution(options.resolution)

@@ -168,7 +168,7 @@ def _run(command: Callable[[Ledger, argparse.Namespace], int], options: argparse
     try:
         return command(open_ledger(options.ledger, options.key, create=False), options)
     except LedgerError as error:
-        print(error, file=sys.stderr)
+        print(f"error: {error}", file=sys.stderr)
         return 1 if isinstance(error, LedgerDamaged) else 2
 
 

@@ -98,7 +98,10 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     bound = composed_epsilon(cost, project.delta)
     by_curve = cost.curve.epsilon(project.delta)
     if not np.isfinite(bound.epsilon):
-        raise WorkflowError("This design has no finite guarantee: raise the ridge or the scale.")
+        raise WorkflowError(
+            f"No finite epsilon is proved for this design at delta {project.delta:g}: choose a larger delta, "
+            "or a design with more noise."
+        )
     groups = groups_of(settings.records_per_owner)
     privacy = Guarded(
         epsilon=bound.epsilon,

@@ -17,6 +17,7 @@ from data_loaders.traces.model import instant
 from geo.domains.hexagons import check_resolution
 from geo.domains.uncertain import cell_shares, likeliest
 from workflow.errors import WorkflowError
+from workflow.new_place import new_place
 
 _MOST = 100_000
 _NONE = "No reading was made during the trip: compare the times of both files, in UTC."
@@ -85,8 +86,7 @@ def read_readings(source: str | Path) -> Readings:
 
 def check_table(table: Path) -> None:
     """Raise WorkflowError where a new table of readings cannot be written."""
-    if os.path.lexists(table):
-        raise WorkflowError(f"{table.name} exists already: name a new file for the readings.")
+    new_place(table, "file")
     if not table.absolute().parent.is_dir() or not os.access(table.absolute().parent, os.W_OK):
         raise WorkflowError(f"The folder for {table.name} cannot be written: name another place.")
 

@@ -17,6 +17,7 @@ from workflow.errors import WorkflowError
 from workflow.ledger import Ledger
 from workflow.ledger.accounts.traces import TraceMarks
 from workflow.ledger.traces import charge_trace, check_trace, trace_marks
+from workflow.new_place import new_place
 from workflow.traces.cells import estimated_places
 from workflow.traces.exports import ReleasedTrace, geojson_text, gpx_text, places_text
 from workflow.traces.plan import TracePlan, degrees
@@ -101,8 +102,7 @@ def release_trace(
 
 
 def _work_folder(out: Path) -> Path:
-    if os.path.lexists(out):
-        raise WorkflowError(f"{out.name} exists already: name a new folder for the released trace.")
+    new_place(out)
     try:
         return Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.absolute().parent))
     except OSError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.gaussian import gaussian_mu
+from dpgp_core.accounting.gaussian import gaussian_mu, provable_epsilon
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import Entropy, SystemEntropy
@@ -62,7 +62,7 @@ class NoisyStatistics:
 
 def statistic_noise_for(epsilon: float, delta: float) -> float:
     """Standard deviation s that makes the statistics (epsilon, delta)-private, exactly."""
-    mu = gaussian_mu(epsilon, delta)
+    mu = gaussian_mu(provable_epsilon(epsilon, delta), delta)
     if not mu > 0:
         raise InvalidValue(f"no noise gives epsilon {epsilon:g} at delta {delta:g}; raise one of them.")
     return STATISTIC_SENSITIVITY / float(mu) * (1.0 + 1e-15)

@@ -270,3 +270,17 @@ def test_the_cost_of_a_release_converts_more_sharply_than_its_curve() -> None:
     assert composed_epsilon(plain.cost, 1e-5).method == "gaussian"
     hopeless = path_guarantee(replace(DESIGN, ridge=1e-6), 600, Facts())
     assert composed_epsilon(hopeless.cost, 1e-5).method == "unproved"
+
+
+def test_a_pure_mechanism_keeps_its_epsilon_alone_in_groups_and_composed() -> None:
+    """Randomised response dominates it: epsilon' = ln(e - delta (1 + e)) = 0.99863116841 at delta 1e-3."""
+    found = Guarantee.pure(1.0, "laplace-mechanism", "a test")
+    assert found.proved
+    assert found.cost.pure_epsilon == 1.0
+    assert 0.99863116 < found.epsilon(1e-3).epsilon < 0.9986312  # the curve alone proves 0.99863122
+    assert found.curve.epsilon(1e-3).epsilon > 0.9986312
+    assert found.epsilon(1e-12).epsilon <= 1.0
+    assert 4.99 < found.group(1e-9, 5).epsilon <= 5.0
+    # Thirty of epsilon 0.1 at delta 1e-5 by the binomial law of thirty responses; the curves add up to 2.2295.
+    small = Guarantee.pure(0.1, "laplace-mechanism", "a test")
+    assert 2.11014 < composed_epsilon([small.cost] * 30, 1e-5).epsilon < 2.1103

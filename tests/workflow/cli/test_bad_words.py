@@ -66,3 +66,54 @@ def test_a_bad_line_of_a_settings_file_is_one_sentence(
     assert main(["release", "--config", str(file), "--out", str(out)]) == 2
     assert capsys.readouterr().err == f"error: {sentence}\n"
     assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["release", "--data", "x.csv", "--value", "v", "--lon", "lon", "--lat", "lat", "--value-unit", "m",
+         "--bbox", *map(str, BOX), "--threshold", "30"],
+        ["compare", "--data", "x.csv", "--threshold", "30"],
+        ["demo"],
+        ["site", "x.zip"],
+        ["areas", "x.zip", "--polygons", "x.geojson"],
+        ["trace", "x.gpx", "--error", "20"],
+    ],
+)  # fmt: skip
+def test_a_place_that_cannot_be_new_is_refused_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine", encoding="utf-8")
+    kind = "file" if words[0] == "areas" else "folder"
+    for place, sentence in (
+        ("", f"Name a new {kind}: . is none."),
+        (".", f"Name a new {kind}: . is none."),
+        ("..", f"Name a new {kind}: .. is none."),
+        (str(file), f"{file} exists already: name a new {kind}, nothing is overwritten."),
+        (f"{file}/out", f"Nothing can be written in {file}: name a new {kind} in another place."),
+    ):
+        assert main([*words, "--out", place]) == 2
+        assert capsys.readouterr().err == f"error: {sentence}\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_demo_with_an_impossible_ledger_leaves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--out", str(tmp_path / "demo"), "--ledger", "mysql://a/b"]) == 2
+    assert capsys.readouterr().err == (
+        "error: A ledger lives in a SQLite file or in a PostgreSQL database: name one of the two.\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_ledger_that_is_not_there_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "none.sqlite"
+    assert main(["ledger", "verify", "--ledger", str(place)]) == 2
+    assert capsys.readouterr().err == (
+        f"error: There is no ledger at {place}: the first release begins one.\n"
+    )
+    assert list(tmp_path.iterdir()) == []

@@ -24,6 +24,7 @@ from workflow.bundle.page.facts import answer, place, three_facts, title_of
 from workflow.bundle.page.html import RESOURCES
 from workflow.bundle.published.offers import offers, page_of, slug
 from workflow.bundle.reading.read import Bundle, bundle_from_contents
+from workflow.new_place import new_place
 
 INDEX = "index.html"
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(?:/[A-Za-z0-9._~/-]*)?")
@@ -75,8 +76,7 @@ def write_site(sources: Sequence[Path], out: Path, address: str = "") -> tuple[s
     """
     if address and not _ADDRESS.fullmatch(address):
         raise BundleError("Give the site's address as https://host/folder, without a query.")
-    if os.path.lexists(out):
-        raise BundleError(f"{out} exists already: name a new folder, nothing is overwritten.")
+    new_place(out)
     bundles = find_bundles(sources)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)

@@ -30,6 +30,7 @@ from workflow.search.problem.task import (
     family_of,
     model_of,
 )
+from workflow.words import plural
 
 REFINED = 3  # designs of a mechanism refined around in its local stage, and compared in full
 IN_STAGES = 2  # at most so many in each of several local stages; the last has one
@@ -321,12 +322,13 @@ def _infeasible(task: SearchTask) -> str:
         for mechanism in map(mechanism_named, task.mechanisms)
         for design in mechanism.grid(task.facts, task.ask)
     ]
-    said = (
-        f"the smallest feasible epsilon on the grid is {min(floors):.3g}."
-        if floors
-        else "no mechanism that was asked for takes this unit of protection."
-    )
+    if not floors:
+        said = "no mechanism that was asked for takes this unit of protection."
+    elif min(floors) > task.epsilon:
+        said = f"the smallest feasible epsilon on the grid is {min(floors):.3g}."
+    else:
+        said = "choose a smaller epsilon."
     return (
         f"No design on the grid meets epsilon {task.epsilon:g} at delta {task.budget.delta:g} with "
-        f"{task.ask.paths} path(s) and n = {task.n:,}: {said}"
+        f"{plural(task.ask.paths, 'path')} and n = {task.n:,}: {said}"
     )

@@ -1,0 +1,34 @@
+"""New places for what a command writes: nothing stands there yet, and nothing is overwritten."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from workflow.errors import WorkflowError
+
+
+def new_place(place: str | Path, kind: str = "folder") -> Path:
+    """The path of a file or folder that is still to be made.
+
+    Parameters
+    ----------
+    place
+        As somebody typed it.
+    kind
+        "folder" or "file", for the sentence.
+
+    Raises
+    ------
+    WorkflowError
+        Where it has no name, exists, or lies where one cannot write: before anything is computed.
+    """
+    path = Path(place)
+    if path.name in ("", ".."):
+        raise WorkflowError(f"Name a new {kind}: {path} is none.")
+    if os.path.lexists(path):
+        raise WorkflowError(f"{path} exists already: name a new {kind}, nothing is overwritten.")
+    nearest = next(parent for parent in path.absolute().parents if parent.exists())
+    if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
+        raise WorkflowError(f"Nothing can be written in {nearest}: name a new {kind} in another place.")
+    return path
