@@ -14,7 +14,10 @@ from pages.privacy.looks import pilot_panel, piloting
 from pages.privacy.search import search_panel, solve_panel
 from pages.privacy.trials import coverage_panel, own_design, trials, vary_panel
 from tests.patience import HANG
-from workflow.project.example import example_settings
+from workflow.ledger.storage.places import home
+from workflow.project.example import example_settings, is_example
+from workflow.project.load import Project
+from workflow.search.decision.tuning import Tuned, tune
 from workflow.settings import ReleaseSettings
 
 OpenApp = Callable[..., AppTest]
@@ -38,6 +41,24 @@ def _computations_here(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (designs, trials):
         monkeypatch.setattr(module, "apart", here)
     monkeypatch.setattr(designs, "workers", lambda: 1)
+
+
+SEARCHED: dict[str, Tuned] = {}
+
+
+@pytest.fixture(autouse=True)
+def _searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example is searched once with the same settings: its files are the same in every home."""
+
+    def remembered(project: Project, *arguments: Any, **options: Any) -> Tuned:
+        if not is_example(project.settings.data) or project.pilot is not None:
+            return tune(project, *arguments, **options)
+        asked = repr((project.settings, options)).replace(str(home()), "home")
+        if asked not in SEARCHED:
+            SEARCHED[asked] = tune(project, *arguments, **options)
+        return SEARCHED[asked]
+
+    monkeypatch.setattr(designs, "tune", remembered)
 
 
 @pytest.fixture
