@@ -281,6 +281,6 @@ def test_a_pure_mechanism_keeps_its_epsilon_alone_in_groups_and_composed() -> No
     assert found.curve.epsilon(1e-3).epsilon > 0.9986312
     assert found.epsilon(1e-12).epsilon <= 1.0
     assert 4.99 < found.group(1e-9, 5).epsilon <= 5.0
-    # Thirty of epsilon 0.1 at delta 1e-5 by the binomial law of thirty responses; the curves add up to 2.2295.
+    # Thirty of epsilon 0.1 at delta 1e-5 by the binomial law of 30 responses; the curves add up to 2.2295.
     small = Guarantee.pure(0.1, "laplace-mechanism", "a test")
     assert 2.11014 < composed_epsilon([small.cost] * 30, 1e-5).epsilon < 2.1103
