@@ -50,6 +50,15 @@ def test_a_worked_page_has_at_most_forty_lines(page: str) -> None:
     assert len((PAGES / f"{page}.md").read_text(encoding="utf-8").splitlines()) <= 40
 
 
+@pytest.mark.parametrize("page", WORKED)
+def test_the_code_of_a_page_can_stand_where_the_page_puts_it(page: str) -> None:
+    """A registry imports what is registered, so that may import neither it nor the package that shows it."""
+    text = (PAGES / f"{page}.md").read_text(encoding="utf-8")
+    imported = set(re.findall(r"^from (\S+) import", text, re.M))
+    assert not {name for name in imported if "." not in name and name != "dataclasses"}
+    assert not {name for name in imported if name.endswith(".registry")}
+
+
 def test_the_mechanism_of_the_page_costs_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
     toy: Mechanism = code_of("mechanism")["DomainMean"]()
     monkeypatch.setitem(MECHANISMS, toy.name, toy)
@@ -72,7 +81,7 @@ def test_the_mechanism_of_the_page_costs_what_it_says(monkeypatch: pytest.Monkey
 
 def test_the_prior_of_the_page_keeps_the_laws_of_priors() -> None:
     names = code_of("prior")
-    prior = names["FAMILY"].make(disk(3), 900.0)
+    prior = names["make"](disk(3), 900.0)
     matrix = prior.correlation()
     assert np.linalg.eigvalsh(matrix).min() > 0
     assert 0 < prior.kappa <= matrix.min()
