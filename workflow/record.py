@@ -190,6 +190,8 @@ class Release:
             raise WorkflowError("paths must have one column per cell of the domain.")
         if not np.all(np.isfinite(self.paths)):
             raise WorkflowError("released paths must be finite.")
+        if (self.mean is None) != (self.sd is None):
+            raise WorkflowError("a mean of the field needs its standard deviation, and that needs the mean.")
         if self.draws is not None and (self.mean is None or self.draws.shape[1:] != self.paths.shape[1:]):
             raise WorkflowError("draws need one column per cell, and a mean beside them.")
         if list(self.cells) != sorted(set(self.cells)):

@@ -14,7 +14,12 @@ TESTS: dict[str, tuple[str, ...]] = {
     "workflow/search": (FROZEN, "tests/workflow/search"),
     "workflow/bundle": (FROZEN, "tests/workflow/bundle"),
     "workflow/ledger": (FROZEN, "tests/workflow/ledger"),
-    "dpgp_core/mechanisms": (FROZEN, "tests/dpgp_core/mechanisms", "tests/dpgp_core/noise"),
+    "dpgp_core/mechanisms": (
+        FROZEN,
+        "tests/dpgp_core/mechanisms",
+        "tests/dpgp_core/noise",
+        "tests/dpgp_core/accounting/test_guarantee.py",
+    ),
     "dpgp_core/accounting": (FROZEN, "tests/dpgp_core/accounting", "tests/dpgp_core/test_*.py"),
 }
 """Package -> folders and files (globs) of its tests, from the root of the checkout. What does not exist is

@@ -146,6 +146,13 @@ def test_posterior_mean_with_prior_noise_is_an_exact_gaussian_mechanism() -> Non
     assert np.all(np.isfinite(found.curve.values))
 
 
+def test_an_exact_gaussian_mu_is_rounded_up_by_one_unit_of_2_to_the_minus_50() -> None:
+    """mpmath, 40 digits, of the same shift and deviation: 0.29125964071046609."""
+    found = path_guarantee(replace(DESIGN, scale=0.0, noise_scale=0.75, paths=2), 600, Facts())
+    assert found.exact_gaussian_mu is not None
+    assert 0.5 * 2.0**-50 < found.exact_gaussian_mu / 0.29125964071046609 - 1.0 < 1.6 * 2.0**-50
+
+
 def test_noisy_cell_statistics_cost_one_gaussian_mechanism_whatever_comes_after() -> None:
     """Sensitivity 2 (docs/mathematics.md, section 11); paths, scale, ridge and prior are post-processing."""
     base = NoisyCellStatisticsDesign("car", 1e3, 4.0, 0.5, 8.0)

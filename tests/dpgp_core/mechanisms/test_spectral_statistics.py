@@ -127,6 +127,26 @@ def test_simulated_releases_are_cut_by_the_design_or_each_by_its_own_cutoff() ->
     np.testing.assert_array_equal(MECHANISM.simulate(chosen, world), probability >= own[:, None])
 
 
+def test_the_records_of_a_free_map_are_not_those_of_the_public_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So the public counts stay as they are; only beside the reference's own records are they drawn anew."""
+    seen: list[bool] = []
+
+    def readings(*_: object, same: bool = True) -> None:
+        seen.append(same)
+        raise StopIteration
+
+    monkeypatch.setattr("dpgp_core.mechanisms.spectral_statistics.SharedReadings", readings)
+    held, none = records(), np.empty(0, dtype=np.int64)
+    world = World(
+        PublicFacts(LATTICE, 400), held, held, none, none.astype(bool), 0.0, "above", np.zeros(LATTICE.size)
+    )
+    with pytest.raises(StopIteration):
+        MECHANISM.sets(DESIGN, world, held, 2, SimulationEntropy(1))
+    assert seen == [False]
+
+
 def test_only_what_is_hidden_of_an_unknown_mean_makes_the_map_less_sure() -> None:
     facts = PublicFacts(LATTICE, 400)
     sure, unsure = (

@@ -8,12 +8,17 @@ from multiprocessing.synchronize import Barrier
 from typing import Any
 
 import pytest
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Table, make_url
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.schema import CreateTable
 
 from tests.patience import HANG
 from tests.workflow.ledger.places import DIGEST, Place, charge_for, release
 from workflow.ledger import BudgetExceeded, Ledger, LedgerError, RequestTaken, Reservation
 from workflow.ledger.accounts.account import epsilon
+from workflow.ledger.storage.schema import ENTRIES, HEAD
+from workflow.ledger.storage.store import Store
 
 PROCESSES = multiprocessing.get_context("fork")
 ATTEMPTS = 20
@@ -146,3 +151,15 @@ def test_a_request_that_was_refused_for_its_cost_may_be_made_again(funded: Ledge
 def test_the_database_itself_takes_no_request_without_its_entry(place: Place, ledger: Ledger) -> None:
     with pytest.raises(IntegrityError, match=r"(?i)not.null"):
         place.tamper("INSERT INTO ledger_requests (request) VALUES ('made up')")
+
+
+@pytest.mark.parametrize("table", [ENTRIES, HEAD])
+def test_the_ledger_numbers_its_rows_itself(table: Table) -> None:
+    """PostgreSQL would make a sequence of a number that counts by itself; it leaves gaps."""
+    assert "SERIAL" not in str(CreateTable(table).compile(dialect=postgresql.dialect()))
+
+
+def test_of_what_a_database_says_the_first_line_is_told() -> None:
+    store = Store(make_url("sqlite:///shelf/ledger.sqlite"))
+    with pytest.raises(LedgerError, match=r"cannot be used: disk full\.$"), store._plain_errors():
+        raise DBAPIError("INSERT", None, Exception("disk full\nHINT: make room"))

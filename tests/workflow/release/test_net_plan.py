@@ -10,6 +10,7 @@ import pytest
 
 import workflow.release.transaction as release_module
 from workflow.bundle.writing.write import bundle_contents
+from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
 from workflow.project.load import Project
 from workflow.record import Release
@@ -69,3 +70,20 @@ def test_the_rehearsed_bundle_names_a_ledger_entry_of_the_form_of_the_real_one(
     for entry in (*seen, published.release.ledger_entry):
         assert SEAL.fullmatch(entry)
     assert len(seen) == 1
+
+
+def test_the_curators_own_layers_go_with_the_release(
+    hamlet: Project, hamlet_tuned: Tuned, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[object] = []
+
+    def watched(release: Release) -> dict[str, bytes]:
+        seen.append(release.layers)
+        raise WorkflowError("seen")
+
+    monkeypatch.setattr(release_module, "bundle_contents", watched)
+    ledger = open_ledger()
+    layered = replace(hamlet, layers=("a layer",))  # type: ignore[arg-type]
+    with pytest.raises(WorkflowError, match="seen"):
+        publish(plan_release(layered, hamlet_tuned.choice, ledger), ledger, out)
+    assert seen == [("a layer",)]

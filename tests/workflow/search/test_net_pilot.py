@@ -67,3 +67,26 @@ def test_a_pilot_is_read_by_nine_models_at_each_lengthscale(
     of_one = [(ridge, scale) for ridge in (0.7, 1.5, 3.0) for scale in (0.25, 0.5, 1.0)]
     assert [(ridge, scale) for _, ridge, scale in seen] == of_one * 3
     assert len({lengthscale for lengthscale, _, _ in seen}) == 3
+
+
+def test_a_pilot_too_noisy_to_show_a_record_says_that_it_is_paid_for(
+    town: Town, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def empty(*_: object) -> None:
+        raise ValueError("no record")
+
+    monkeypatch.setattr("workflow.search.looks.pilot._best", lambda *_: ())
+    monkeypatch.setattr("workflow.search.looks.pilot.stand_ins", empty)
+    project = load_project(
+        town.settings(
+            reference=None, reference_public=False, centre=25.0, clip=15.0, priors=("car",), epsilon=2.0,
+            pilot=0.3,
+        )
+    )  # fmt: skip
+    with pytest.raises(WorkflowError, match=r"paid for\) is too noisy to show any record: raise `pilot`"):
+        run_pilot(project, open_ledger(str(tmp_path / "ledger.sqlite"), tmp_path / "key"))
+
+
+def test_a_baseline_that_an_earlier_search_found_is_handed_on(hamlet: Project, hamlet_tuned: Tuned) -> None:
+    known = hamlet_tuned.result.unconstrained
+    assert tuning_module.search_task(hamlet, None, known).unconstrained is known

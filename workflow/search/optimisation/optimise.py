@@ -74,7 +74,7 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
         for stage in range(mechanism.local_stages):
             most = REFINED if mechanism.local_stages == 1 else max(1, min(IN_STAGES, REFINED - stage))
             fine = _refinement(task, mechanism, own, task.epsilon, place, most)
-            part = _part(tell, low + (0.75 + 0.25 * stage / mechanism.local_stages) * share, 0.25 * share)
+            part = _stage_part(_part(tell, low, share), stage, mechanism.local_stages)
             own += _run(task, where, fine, part, len(found) + len(own))
         if mechanism.quick:
             own += _beside(task, mechanism, own, where, place, _part(tell, low + share, 0.0))
@@ -105,6 +105,11 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
 
 def _part(tell: Report, low: float, share: float) -> Report:
     return lambda fraction, text: tell(low + share * fraction, text)
+
+
+def _stage_part(tell: Report, stage: int, stages: int) -> Report:
+    """The last quarter of a mechanism's work, shared out among its local stages."""
+    return _part(tell, 0.75 + 0.25 * stage / stages, 0.25 / stages)
 
 
 def _coarse(task: SearchTask, mechanism: Mechanism) -> list[Batch]:

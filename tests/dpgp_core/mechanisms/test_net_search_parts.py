@@ -1,0 +1,97 @@
+"""Safety net: what mechanisms do for a search, in literal numbers and with small stand-ins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+
+from dpgp_core.mechanisms import noisy_cell_statistics as statistics
+from dpgp_core.mechanisms.base import Ask
+from dpgp_core.mechanisms.convcnp import ConvCnpDesign
+from dpgp_core.mechanisms.facts import PublicFacts
+from dpgp_core.mechanisms.grids import coarse_grid
+from dpgp_core.mechanisms.noisy_cell_statistics import NoisyStatistics, estimated_counts
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign, _prior_noise
+from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.simulation.world import SEED
+from tests.dpgp_core.hexmap import disk
+
+LATTICE = disk(3, padding=1)
+FACTS = PublicFacts(LATTICE, 150)
+PATH = PosteriorSamplingDesign("car", 1500.0, 2.0, 0.5)
+
+
+@pytest.mark.parametrize(("quick", "lengthscales", "ridges"), [(False, 5, 11), (True, 3, 7)])
+def test_the_coarse_grid_has_its_places(quick: bool, lengthscales: int, ridges: int) -> None:
+    grid = coarse_grid(LATTICE, 150, quick)
+    assert (len(grid.lengthscales), len(grid.ridges)) == (lengthscales, ridges)
+    assert grid.lengthscales[0] == pytest.approx(800.0)
+    assert (grid.ridges[0], grid.ridges[-1]) == pytest.approx((0.3, 0.8 * math.sqrt(150)))
+
+
+def test_every_step_around_a_middling_network_is_tried() -> None:
+    """A step of 1.4 up and down in width, amplitude and ridge, as the network was trained for all of them."""
+    mechanism: Any = MECHANISMS["convcnp"]
+    design = ConvCnpDesign(0.3 * mechanism.window(FACTS).half, 0.0, 0.5, 1.0, 1.0, 1.0)
+    tried = mechanism.refinement([design], FACTS, Ask(("car",), paths=3))
+    changes = [(new.width / design.width, new.amplitude, new.ridge) for new in tried]
+    assert changes == [
+        pytest.approx(each)
+        for each in [(1.4, 1, 1), (1 / 1.4, 1, 1), (1, 1.4, 1), (1, 1 / 1.4, 1), (1, 1, 1.4), (1, 1, 1 / 1.4)]
+    ]
+
+
+@pytest.mark.parametrize(("cells", "releases"), [(8_000, 1), (7_999, 2), (4_000, 2), (3_999, 3), (8_001, 1)])
+def test_a_glance_shows_8000_cells_or_a_few_more(
+    cells: int, releases: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mechanism = MECHANISMS["noisy-cell-statistics"]
+    monkeypatch.setattr(type(mechanism), "_draws", lambda *_: list(range(10)))
+    monkeypatch.setattr(type(mechanism), "_published", lambda _, draw, *__: draw)
+    world: Any = SimpleNamespace(facts=SimpleNamespace(lattice=SimpleNamespace(size=cells)))
+    assert mechanism.glance(SimpleNamespace(statistic_noise=1.0), world).tolist() == list(range(releases))  # type: ignore[arg-type]
+
+
+def test_counts_far_below_the_cut_have_the_moments_of_the_cut_normal_law() -> None:
+    """Every local mean is 1 and the noise 60: the cut is 60 deviations above the middle of the normal law."""
+    assert statistics.FAR_BELOW == -50.0
+    mean, variance = estimated_counts(
+        NoisyStatistics(np.zeros(LATTICE.size), np.zeros(LATTICE.size), 60.0, LATTICE.size), LATTICE
+    )
+    with mpmath.workdps(40):
+        hazard = mpmath.npdf(60) / mpmath.ncdf(-60)
+        assert mean == pytest.approx(np.full(LATTICE.size, float(60 * (hazard - 60))), rel=1e-7)
+        exact = float(3600 * (1 - hazard * (hazard - 60)))
+    assert variance == pytest.approx(np.full(LATTICE.size, exact), rel=1e-6)
+
+
+def test_the_place_of_a_design_forgets_how_it_is_priced_and_cut() -> None:
+    moved = replace(PATH, scale=0.3, noise_scale=0.2, smoothing=2, cutoff=0.4)
+    assert MECHANISMS["posterior-sampling"].place_of(moved) == replace(
+        PATH, scale=1.0, noise_scale=0.0, bound="sharp", smoothing=0, cutoff=0.5
+    )
+
+
+def test_the_priors_own_noise_is_drawn_apart_from_that_of_the_paths() -> None:
+    """Another stream than the simulated releases', whose seed is `SEED`."""
+    seen: list[np.ndarray] = []
+
+    def colour(white: np.ndarray) -> np.ndarray:
+        seen.append(white)
+        return np.zeros((LATTICE.size, white.shape[1]))
+
+    prior = SimpleNamespace(white_size=4, colour=colour)
+    world: Any = SimpleNamespace(
+        facts=SimpleNamespace(prior=lambda *_: prior, lattice=LATTICE),
+        shelf=SimpleNamespace(keep=lambda _name, _key, make, _size: make()),
+    )
+    _prior_noise(PATH, world, 3)
+    assert np.array_equal(seen[0], SimulationEntropy(SEED + 1).normal((4, 3)))
+    assert not np.array_equal(seen[0], SimulationEntropy(SEED).normal((4, 3)))
