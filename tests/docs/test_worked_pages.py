@@ -106,13 +106,19 @@ def test_the_format_of_the_page_joins_a_bundle_and_is_checked(monkeypatch: pytes
     toy = code_of("format")["LINES"]
     monkeypatch.setitem(EXPORTS, toy.file, toy)
     contents = bundle_contents(make_release(small_domain()))
-    lines = contents["cells.txt"].decode().splitlines()
-    assert lines[0].split()[0] == "88194ad061fffff"
+    lines = contents["cells.jsonl"].decode().splitlines()
+    assert lines[0].startswith('{"h3": "88194ad061fffff", "in_set": ')
     assert len(lines) == 122
     assert bundle_from_contents(contents).domain.size == 122
-    forged = {**contents, "cells.txt": contents["cells.txt"].replace(b" 0 ", b" 1 ", 1)}
+    domain = small_domain()  # a release with a probability has more columns
+    mean = np.linspace(-1.0, 1.0, domain.size)
+    more = bundle_contents(make_release(domain, mean=mean, sd=np.full(domain.size, 0.5)))
+    assert '"excursion_function": ' in more["cells.jsonl"].decode().splitlines()[0]
+    assert bundle_from_contents(more).domain.size == 122
+    turned = contents["cells.jsonl"].replace(b'"in_set": false', b'"in_set": true', 1)
+    forged = {**contents, "cells.jsonl": turned}
     rest = {name: content for name, content in forged.items() if name != "SHA256SUMS"}
-    with pytest.raises(BundleError, match=r"cells\.txt does not follow from the paths: in_set"):
+    with pytest.raises(BundleError, match=r"cells\.jsonl does not follow from the paths: in_set"):
         bundle_from_contents({**rest, "SHA256SUMS": sums_text(rest).encode()})
-    with pytest.raises(BundleError, match=r"cells\.txt is damaged"):
+    with pytest.raises(BundleError, match=r"cells\.jsonl is damaged"):
         toy.read(b"\xff")
