@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 from geo.colours import CLASSES, Theme, rgb
 from tests.browser.harness import CHART, PATIENCE, count_colour, running_script, wait_for_colour
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]  # every day a journey looks for the colours
 SCRIPT = """
 import numpy as np
 import streamlit as st
