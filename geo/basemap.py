@@ -23,7 +23,6 @@ from geo.errors import DomainError
 
 SUFFIX = "pmtiles"
 LONGEST = 200  # letters of its source
-_HEADER = 127  # bytes, PMTiles version 3
 _MOST = 8 << 20  # bytes that are read at once: a tile has a few hundred thousand
 _DEEPEST = 24
 _SIGNS = {TileType.PNG: b"\x89PNG", TileType.JPEG: b"\xff\xd8", TileType.WEBP: b"RIFF"}

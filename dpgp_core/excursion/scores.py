@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.sets import Direction
+from dpgp_core.excursion.sets import Direction, sign_of
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import Prior
@@ -73,8 +73,7 @@ def exceedance_probability(
     mean: Floats, sd: Floats, level: Floats | float, direction: Direction = "above"
 ) -> Floats:
     """Probability that normal values lie above `level` (or at or below it), response units, per cell."""
-    sign = 1.0 if direction == "above" else -1.0
-    return np.asarray(ndtr(sign * (mean - level) / np.maximum(sd, 1e-12)))
+    return np.asarray(ndtr(sign_of(direction) * (mean - level) / np.maximum(sd, 1e-12)))
 
 
 def effective_dimension(prior: Prior, records: CollapsedRecords, ridge: float) -> float:

@@ -38,6 +38,11 @@ def excursion(paths: Floats, level: Floats | float, direction: Direction = "abov
     return above if direction == "above" else ~above
 
 
+def sign_of(direction: Direction) -> float:
+    """1 for above, -1 for below: what is asked of values is asked "above" of values times it."""
+    return 1.0 if direction == "above" else -1.0
+
+
 def support_step(paths: Floats) -> float:
     """`1/L`: the step in which L paths can speak of probabilities; nothing finer is supported by them."""
     return float(1.0 / np.atleast_2d(paths).shape[0])

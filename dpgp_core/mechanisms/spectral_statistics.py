@@ -10,7 +10,7 @@ import numpy as np
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.sets import Bools, agreed, agreed_each
+from dpgp_core.excursion.sets import Bools, agreed, agreed_each, sign_of
 from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import (
@@ -312,7 +312,7 @@ def _read(
     world: World,
 ) -> tuple[Floats, Floats | None]:
     """(R, N) exceedance probabilities and, where the design asks for them, (R,) their own cutoffs."""
-    sign, level = 1.0 if world.direction == "above" else -1.0, world.level - world.offset
+    sign, level = sign_of(world.direction), world.level - world.offset
     if design.cutoff_from == "design":
         return readings.probabilities(totals, made.prior, level, sign), None
     return readings.read(totals, made.prior, level, sign, _unseen(design, made.prior))

@@ -20,11 +20,10 @@ from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Released, draw_release
+from dpgp_core.release.released import GRID, Released, draw_release
 from dpgp_core.simulation.world import SEED, SIMULATED_RELEASES, World
 
 Integers = NDArray[np.int64]
-STEP = 2.0**-20  # of the released grid
 SENSITIVITY = 2.0
 """L2 sensitivity of all squares' (sum, count), responses in [-1, 1], one record replaced: in one square the
 sum moves by at most 2, between two squares by (1, 1) each, of length at most 2."""
@@ -52,10 +51,10 @@ def noisy_totals(
 ) -> tuple[Floats, Floats]:
     """Sum of responses and number of records of every group of cells, each plus N(0, noise^2)."""
     totals = np.zeros((2, int(groups.max()) + 1), dtype=np.int64)
-    np.add.at(totals[0], groups[records.index], records.units * round(2.0**-10 / STEP))
-    np.add.at(totals[1], groups[records.index], records.count * round(1.0 / STEP))
+    np.add.at(totals[0], groups[records.index], records.units * round(2.0**-10 / GRID))
+    np.add.at(totals[1], groups[records.index], records.count * round(1.0 / GRID))
     add = noisy_integers if isinstance(entropy, SystemEntropy) else simulated_integers
-    sums, counts = add(totals, noise, STEP, entropy) * STEP
+    sums, counts = add(totals, noise, GRID, entropy) * GRID
     return sums, counts
 
 

@@ -6,7 +6,7 @@ from workflow.bundle.errors import BundleError
 from workflow.bundle.products.at_threshold import CONFIDENCE, Products, products_at, supports
 from workflow.bundle.reading.read import Bundle, read_bundle
 from workflow.bundle.untrusted.text import neutral_cell
-from workflow.bundle.writing.write import BundlePaths, rehearse_bundle, write_bundle
+from workflow.bundle.writing.write import BundlePaths, write_bundle
 
 __all__ = [
     "CONFIDENCE",
@@ -17,7 +17,6 @@ __all__ = [
     "neutral_cell",
     "products_at",
     "read_bundle",
-    "rehearse_bundle",
     "supports",
     "write_bundle",
 ]

@@ -15,7 +15,7 @@ from dpgp_core.labels.ranges import FieldModel
 from dpgp_core.numbers import significant
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import can_make
-from geo import Domain, crs_by_name
+from geo import Domain, accuracy_note, crs_by_name
 from geo.basemap import read_basemap
 from geo.context.own_layers import OwnLayer
 from workflow.errors import WorkflowError
@@ -171,6 +171,7 @@ def load_source(
     -------
     Observations
     LoadReport
+        It says where the conversion of coordinates loses more than half a metre.
 
     Raises
     ------
@@ -178,7 +179,9 @@ def load_source(
         One sentence each.
     """
     named = replace(source, crs=crs_by_name(source.crs))
-    return read_or_remembered(named, unit, owner, lambda: named.read_by.read(named, unit, owner))
+    found, report = read_or_remembered(named, unit, owner, lambda: named.read_by.read(named, unit, owner))
+    note = "" if named.is_sales else accuracy_note(named.crs)
+    return found, replace(report, notes=(*report.notes, note)) if note else report
 
 
 def place_private(

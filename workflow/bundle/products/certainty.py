@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion.sets import Direction, excursion
+from dpgp_core.excursion.sets import Direction, excursion, sign_of
 from dpgp_core.spectral.certainty import excursion_function
 
 Floats = NDArray[np.float64]
@@ -34,7 +34,7 @@ def certainty(
     as the probability does and does not end at 1.
     """
     mean, sd = field
-    sign = 1.0 if direction == "above" else -1.0
+    sign = sign_of(direction)
     score = sign * (mean - level) / np.maximum(sd, 1e-12)
     order = np.lexsort((-sign * mean, -score)).astype(np.int64)
     return excursion_function([excursion(draws, level, direction)], order)

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion.sets import Direction
+from dpgp_core.excursion.sets import Direction, agreed
 from dpgp_core.excursion.smoothing import smooth
 from geo import Domain, never_negative
 from workflow import words
@@ -163,7 +163,7 @@ class Viewer:
         )
         said = [f"{inside:,} of {total:,} cells are {side} the threshold {where}"]
         if voted and products.probability is not None:
-            likely = int((products.probability >= 0.5).sum())
+            likely = int(agreed(products.probability, 0.5).sum())
             said.append(
                 f"Given the release, {likely:,} cells are {side} it with a probability of at least 50 %."
             )

@@ -6,10 +6,8 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from geo import GeoError, domain_from_cells, geometry_dict
 from geo.context.surroundings import around
@@ -117,18 +115,6 @@ def stage_bundle(release: Release, folder: Path, work: Path, *, rehearsed: bool 
     except OSError as error:
         raise BundleError(f"The bundle could not be written to {folder}: {error.strerror}.") from error
     return Staged(folder, work, hashlib.sha256(contents[layout.SUMS]).hexdigest())
-
-
-def rehearse_bundle(release: Release, directory: str | Path) -> None:
-    """Raise what `write_bundle` would raise, with paths of zeros in place of the real ones.
-
-    For before the draw: what stops a bundle only afterwards costs its whole epsilon.
-    """
-    nothing = None if release.mean is None else np.zeros_like(release.mean)
-    draws = None if release.draws is None else np.zeros_like(release.draws)
-    empty = replace(release, paths=np.zeros_like(release.paths), mean=nothing, sd=nothing, draws=draws)
-    bundle_contents(empty)
-    targets(directory)
 
 
 def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, bytes]:

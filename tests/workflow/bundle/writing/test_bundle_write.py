@@ -20,10 +20,11 @@ from geo import Domain
 from geo.export.rfc7946 import rfc7946_findings
 from tests.patience import HANG
 from tests.workflow.bundle.bundle_samples import make_release
-from workflow.bundle import BundleError, read_bundle, rehearse_bundle, write_bundle
+from workflow.bundle import BundleError, read_bundle, write_bundle
 from workflow.bundle.files.layout import REQUIRED
 from workflow.bundle.products.at_threshold import MEANINGS
 from workflow.bundle.writing import write as write_module
+from workflow.bundle.writing.write import bundle_contents, targets
 from workflow.record import Release
 
 
@@ -227,15 +228,15 @@ def test_what_cannot_be_published_is_one_sentence(
 def test_a_rehearsal_finds_what_would_stop_the_writing(
     release: Release, tmp_path: Path, changes: dict[str, object]
 ) -> None:
-    rehearse_bundle(release, tmp_path / "new")
+    bundle_contents(release)
     with pytest.raises(BundleError):
-        rehearse_bundle(replace(release, **changes), tmp_path / "new")  # type: ignore[arg-type]
+        bundle_contents(replace(release, **changes))  # type: ignore[arg-type]
     (tmp_path / "taken.zip").touch()
     with pytest.raises(BundleError, match="exists already"):
-        rehearse_bundle(release, tmp_path / "taken")
+        targets(tmp_path / "taken")
     (tmp_path / "file").touch()
     with pytest.raises(BundleError, match="No bundle can be written"):
-        rehearse_bundle(release, tmp_path / "file" / "new")
+        targets(tmp_path / "file" / "new")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["file", "taken.zip"]
 
 
