@@ -87,6 +87,7 @@ def test_the_attack_collapses_with_the_ridge_and_survives_a_large_scale() -> Non
         assert areas == sorted(areas, reverse=True)
 
 
+@pytest.mark.slow
 def test_leakage_stays_under_the_proof() -> None:
     """Each lower bound would pass a true epsilon with probability at most 0.05; the bounds lie far above."""
     for table in ("sweep", "composition"):

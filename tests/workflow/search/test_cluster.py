@@ -94,6 +94,7 @@ def test_a_cluster_finds_what_one_thread_finds(town: Town, cluster: Cluster) -> 
     assert repr(there.result.chosen) == repr(here.result.chosen)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_is_replaced_by_another(cluster: Cluster, tmp_path: Path) -> None:
     address, workers = cluster
     folder = tmp_path / "work"

@@ -13,6 +13,7 @@ from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.executors import ProcessExecutor, make_executor
 
 
+@pytest.mark.slow
 def test_processes_find_what_one_thread_finds(hamlet: Project, hamlet_tuned: Tuned) -> None:
     here = hamlet_tuned
     with ProcessExecutor(2) as executor:
