@@ -198,7 +198,8 @@ class Field:
 
     def _text(self) -> str:
         if self.setting.longest is not None:
-            return f"a text of {self.setting.shortest:,} to {self.setting.longest:,} characters{QUOTED}"
+            least = f"{self.setting.shortest:,} to" if self.setting.shortest else "at most"
+            return f"a text of {least} {self.setting.longest:,} characters{QUOTED}"
         return f"a {'non-empty ' if self.setting.shortest else ''}text{QUOTED}"
 
     def _number(self, noun: str) -> str:
@@ -226,7 +227,8 @@ class Field:
         Parameters
         ----------
         value
-            Anything; lists become tuples, whole floats become integers where those are asked for.
+            Anything; lists become tuples, whole floats become integers where those are asked for, and a
+            registered name that is given twice counts once.
         subject
             How the sentence calls the setting, if not by its name.
 
@@ -250,6 +252,7 @@ class Field:
             for name in found if self.many else (found,):
                 if name not in known:
                     raise self._refusal(name, subject)
+            return tuple(dict.fromkeys(found)) if self.many else found
         return found
 
     @cached_property

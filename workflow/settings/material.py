@@ -28,12 +28,18 @@ class MaterialSettings(Checked):
         Setting(
             "What is measured, for example price or NO2.",
             "data",
+            longest=100,
             otherwise="price for sales, value otherwise",
         ),
     ] = ""
     value_unit: Annotated[
         str,
-        Setting("The measured value's unit, for example GBP or ug/m3.", "data", otherwise="as the data say"),
+        Setting(
+            "The measured value's unit, for example GBP or ug/m3.",
+            "data",
+            longest=60,
+            otherwise="as the data say",
+        ),
     ] = ""
     owner: Annotated[
         str | None,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from workflow.errors import WorkflowError
-from workflow.settings import ReleaseSettings, SourceSettings, StatedFacts, settings_from_toml
+from workflow.settings import ReleaseSettings, SourceSettings, StatedFacts, field, settings_from_toml
 
 SENSORS = SourceSettings("s.csv", value="no2", x="lon", y="lat")
 PRIORS = "exponential, car, matern32, squared-exponential"
@@ -69,7 +69,7 @@ def refusal(**changes: object) -> str:
         ({"transform": 3}, "transform must be 'log' or 'identity', not 3."),
         ({"quick": "yes"}, "quick must be true or false, not 'yes'."),
         ({"accept_large_delta": 1}, "accept_large_delta must be true or false, not 1."),
-        ({"title": 3}, "title must be a text in quotation marks, not 3."),
+        ({"title": 3}, "title must be a text of at most 200 characters in quotation marks, not 3."),
         ({"region": "", "bbox": None}, "region must be a non-empty text in quotation marks, not ''."),
         ({"notes": "one"}, "notes must be a list of texts, not 'one'."),
         (
@@ -254,3 +254,20 @@ def test_a_missing_key_is_named_with_its_meaning() -> None:
     assert str(error.value) == (
         "The settings lack `threshold`: Threshold of the excursion set, for example 442413."
     )
+
+
+@pytest.mark.parametrize(("name", "most"), [("title", 200), ("value_name", 100), ("value_unit", 60)])
+def test_a_text_that_no_statement_can_hold_is_refused_before_anything_is_computed(
+    name: str, most: int
+) -> None:
+    assert field(name).check("x" * most) == "x" * most
+    with pytest.raises(
+        WorkflowError, match=f"^{name} must be a text of at most {most} characters in quotation"
+    ):
+        field(name).check("x" * (most + 1))
+
+
+def test_a_name_given_twice_counts_once() -> None:
+    twice = ["spectral-statistics", "posterior-sampling", "spectral-statistics"]
+    assert field("mechanisms").check(twice) == ("spectral-statistics", "posterior-sampling")
+    assert field("priors").check(["car", "car"]) == ("car",)
