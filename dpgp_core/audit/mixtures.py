@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, logsumexp
 
 from dpgp_core.errors import InvalidValue
@@ -90,8 +90,14 @@ class LatentMixture:
             (max(0.05 * max(wide, 1.0), 0.3 * wide), start),
             (0.8 * wide, Mixture(np.array([0.5, 0.5]), np.array([-1.0, 1.0]), np.ones(2))),
         ):
-            solved = minimize(_loss, _pack(mixture, noise), args=(grid, count), method="L-BFGS-B", jac=True,
-                              options={"maxiter": 120, "ftol": 1e-9})  # fmt: skip
+            solved = scipy.optimize.minimize(
+                _loss,
+                _pack(mixture, noise),
+                args=(grid, count),
+                method="L-BFGS-B",
+                jac=True,
+                options={"maxiter": 120, "ftol": 1e-9},
+            )
             if solved.fun < best_value:
                 best, best_value = solved.x, float(solved.fun)
         if best is None:
