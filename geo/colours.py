@@ -1,7 +1,7 @@
 """The palette of every map, screen and paper: one colour per role, for light and for dark ground.
 
 Chosen so that the classes of one map stay apart for people with protanopia, deuteranopia or tritanopia
-(tests/geo/maps/test_colours.py simulates them after Machado, Oliveira and Fernandes 2009, doi
+(tests/geo/test_colours.py simulates them after Machado, Oliveira and Fernandes 2009, doi
 10.1109/TVCG.2009.113, and measures CIEDE2000 differences). The categorical hues are those of Okabe and
 Ito's set. Where a class must be told apart without any colour it also carries a mark (`geo.maps.painting`).
 """

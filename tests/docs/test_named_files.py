@@ -1,0 +1,44 @@
+"""A page or comment that names a file of ours names one that exists: what moves takes its mentions along."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = "dpgp_core|workflow|geo|data_loaders|pages|studies|benchmarks|tests|frontend|docs|deploy|static"
+NAMED = re.compile(rf"(?<![\w/.-])((?:{ROOMS})(?:/[\w-]+)+\.(?:py|md|toml|txt|json|ts|tsx|js|css|html))\b")
+INVENTED = {
+    "benchmarks/results/NAME.txt",  # any benchmark's
+    "workflow/release.py",  # of a checkout that a test makes
+}
+READ = [
+    *ROOT.glob("*.md"),
+    *ROOT.glob("*.toml"),
+    *(path for room in ROOMS.split("|") if room != "frontend" for path in (ROOT / room).rglob("*.py")),
+    *(path for room in ("docs", "benchmarks", "studies", "tests") for path in (ROOT / room).rglob("*.md")),
+]
+
+
+def named_in(text: str) -> set[str]:
+    """Paths from the root that a text names by room, folders and file."""
+    return set(NAMED.findall(text))
+
+
+def test_every_named_file_exists() -> None:
+    assert len(READ) > 600
+    missing = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in READ
+        if path != Path(__file__).resolve()
+        for name in named_in(path.read_text(encoding="utf-8")) - INVENTED
+        if not (ROOT / name).exists()
+    }
+    assert not missing, sorted(missing)
+
+
+def test_the_law_sees_what_it_forbids() -> None:
+    text = (
+        "See geo/maps/test_gone.py, `docs/a-page.md` and https://example.org/docs/other.md, not out/geo/x.py."
+    )
+    assert named_in(text) == {"geo/maps/test_gone.py", "docs/a-page.md"}
