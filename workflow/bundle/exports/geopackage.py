@@ -81,7 +81,13 @@ def _take_over(database: sqlite3.Connection, other: sqlite3.Connection, layer: s
 
 
 def read(content: bytes) -> Mapping[str, Sequence[Any]]:
-    """The columns of the layer `cells`, read as data: no view, trigger or function of the file is run."""
+    """The columns of the layer `cells`, read as data: no view, trigger or function of the file is run.
+
+    Raises
+    ------
+    BundleError
+        If it is no GeoPackage, is damaged, or has no layer of cells.
+    """
     if not content.startswith(_START):
         raise BundleError(f"{NAME} is no GeoPackage.")
     try:

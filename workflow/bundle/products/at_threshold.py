@@ -44,6 +44,14 @@ class Products:
 
     Parameters
     ----------
+    level
+        the threshold, response units; (N,) where it varies
+    direction
+        the side of it that is the set
+    cutoff
+        share or probability from which a cell is in `vote_set`
+    confidence
+        of `inner`, `outer` and `three_way`
     votes
         share of the paths in whose excursion set a cell lies, in steps of 1/L
     probability
@@ -80,7 +88,7 @@ class Products:
     draws: int = 1
 
     def sets(self) -> dict[str, Bools]:
-        """The sets that summarise all paths, by product name, without those that are not supported."""
+        """The (N,) sets that summarise all paths, by product, without those that are not supported."""
         named = {"vote-set": self.vote_set, "vorobev": self.vorobev, "inner": self.inner, "outer": self.outer}
         return {name: cells for name, cells in named.items() if cells is not None}
 
@@ -108,6 +116,12 @@ def products_at(
 
     Parameters
     ----------
+    level
+        the threshold, response units; one number, or (N,)
+    cutoff
+        share of the paths, or probability, from which a cell is in the published set
+    confidence
+        of the inner and outer sets, in (0, 1)
     field
         (N,) mean and standard deviation given the release, response units, where the mechanism has them
     draws
