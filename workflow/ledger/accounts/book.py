@@ -70,7 +70,13 @@ class Book:
             self.accept(entry)
 
     def accept(self, entry: Entry) -> None:
-        """Take one more entry in; raises LedgerError for one that may not follow, and changes nothing."""
+        """Take one more entry in.
+
+        Raises
+        ------
+        LedgerError
+            For one that may not follow; nothing is changed then.
+        """
         if (entry.kind == GENESIS) != (entry.number == 0):
             raise LedgerError("A ledger begins with its genesis entry and has one of them.")
         if entry.kind in (GENESIS, ORDERS):
@@ -126,7 +132,13 @@ class Book:
         return tuple(self.account(name, check_account(name, unit)) for name, unit in self._accounts)
 
     def reserve_entry(self, number: int) -> Entry:
-        """The charge with this number; raises LedgerError if it is none."""
+        """The charge with this number.
+
+        Raises
+        ------
+        LedgerError
+            If it is none.
+        """
         if number not in self._reserves:
             raise LedgerError(f"Entry {number} is not a charge: `ledger show` lists the charges.")
         return self._reserves[number]

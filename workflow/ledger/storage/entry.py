@@ -97,7 +97,7 @@ HASHED_COLUMNS = tuple(name for name in COLUMNS if name != "hash")
 
 @dataclass(frozen=True)
 class Draft:
-    """An entry before it has a place in the chain."""
+    """An entry before it has a place in the chain; its fields are those of `Entry`, `facts` its body."""
 
     kind: str
     facts: Mapping[str, Any]
@@ -124,7 +124,10 @@ class Draft:
 def canonical_json(value: Mapping[str, Any]) -> str:
     """The one JSON text of `value`: sorted keys, no spaces, ASCII, exact floats, no inf or NaN.
 
-    Raises LedgerError where JSON would not give the same value back.
+    Raises
+    ------
+    LedgerError
+        If JSON would not give the same value back.
     """
     try:
         text = json.dumps(
