@@ -75,12 +75,12 @@ class Comparison:
     ----------
     rows : tuple of Row
     delta : float
-    unit : str
+    unit : Unit
     n : int
         The public number of records.
     cells : int
-    basis : str
-        What the figures rest on: "reference data", "public reference data" or "simulated".
+    basis : ReferenceKind
+        What the figures rest on.
     """
 
     rows: tuple[Row, ...]

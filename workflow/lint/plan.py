@@ -81,6 +81,11 @@ class PlannedRelease:
     records_per_person
         the most records one person may have, if known; `group_stated`: is the weaker guarantee of such a
         person published?
+
+    Raises
+    ------
+    WorkflowError
+        For a word that its field does not take, and an impossible number.
     """
 
     name: str = ""
@@ -145,7 +150,13 @@ def _choices() -> dict[str, tuple[str, ...]]:
 
 
 def plan_from_mapping(raw: Mapping[str, Any]) -> PlannedRelease:
-    """A plan from plain key-value pairs, as a TOML file gives them; one sentence for what is wrong."""
+    """A plan from plain key-value pairs, as a TOML file gives them.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for an unknown key or a value that may not stand there.
+    """
     known = [item.name for item in fields(PlannedRelease)]
     unknown = sorted(set(raw) - set(known))
     if unknown:
