@@ -99,7 +99,7 @@ class ProcessExecutor(AbstractContextManager["ProcessExecutor"]):
 
 
 def make_executor(name: str, workers: int | None = None, address: str | None = None) -> Executor:
-    """The executor of a name; raises `WorkflowError` for an unknown one.
+    """The executor of a name.
 
     Parameters
     ----------
@@ -107,6 +107,11 @@ def make_executor(name: str, workers: int | None = None, address: str | None = N
         Processes on this machine; None for one per core.
     address
         Of the Dask scheduler; None for a cluster on this machine.
+
+    Raises
+    ------
+    WorkflowError
+        For an unknown name, and where no Dask scheduler answers.
     """
     if name == "serial":
         return SerialExecutor()

@@ -39,8 +39,7 @@ class Known:
     ----------
     lengthscale : float
         Seconds; the adversary's.
-    noise : str
-        Among `KINDS`.
+    noise : NoiseName
     metres : float
     """
 

@@ -184,13 +184,19 @@ class SearchTask:
         return utility.bce if self.objective == "bce" else -utility.known_agreement
 
     def aiming_at(self, baseline: Bools) -> SearchTask:
-        """The same task with the map to be reached."""
+        """The same task with the map (N,) to be reached."""
         scenes = tuple(replace(scene, world=scene.world.aiming_at(baseline)) for scene in self.scenes)
         plain = Scene(self.baseline_scene.response, self.baseline_scene.world.aiming_at(baseline))
         return replace(self, scenes=scenes, baseline_scene=plain)
 
     def scene_of(self, response: ResponseScale) -> Scene:
-        """The scene of a response scale; `WorkflowError` for one that the search did not try."""
+        """The scene of a response scale.
+
+        Raises
+        ------
+        WorkflowError
+            For one that the search did not try.
+        """
         for scene in self.scenes:
             if scene.response == response:
                 return scene
