@@ -109,7 +109,7 @@ def question(subject: Mapping[str, Any]) -> str:
     )
 
 
-def asked(subject: Mapping[str, Any], record: str) -> str:
+def asked(subject: Mapping[str, Any], record: UnitWord) -> str:
     """The question of a map as a reader would ask it: "Where do properties sell for more than £442,413?".
 
     Parameters

@@ -16,6 +16,7 @@ from workflow import words
 from workflow.errors import WorkflowError
 from workflow.ledger import RequestTaken
 from workflow.ledger.unreleased import Unreleased
+from workflow.settings.words import ReferenceKind
 
 _LOG = logging.getLogger(__name__)
 
@@ -120,7 +121,7 @@ def _exists(name: str | None, entry: int) -> None:
     st.page_link(VIEWER.path, label="Open it", icon=VIEWER.icon, query_params={"release": name})
 
 
-def _basis(basis: str) -> str:
+def _basis(basis: ReferenceKind) -> str:
     return {"simulated": "a simulated field", "private selection": "what was paid for beforehand"}.get(
         basis, f"the {basis}"
     )

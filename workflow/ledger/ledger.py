@@ -40,6 +40,7 @@ from workflow.ledger.storage.entry import (
     VOID,
     Draft,
     Entry,
+    EntryKind,
 )
 from workflow.ledger.storage.store import Snapshot, Store, Writing
 
@@ -357,7 +358,7 @@ class Ledger:
     def _meet(self, book: Book, dataset: str, records: RecordKeys | None) -> Meeting:
         return meet(book, dataset, records, self._store.records() if records is not None else {})
 
-    def _follow(self, number: int, kind: str, facts: Mapping[str, Any]) -> None:
+    def _follow(self, number: int, kind: EntryKind, facts: Mapping[str, Any]) -> None:
         def draft(book: Book, _: Writing) -> list[Draft]:
             charge = book.reserve_entry(number)
             return [Draft(kind, facts, charge.dataset, charge.unit, refers_to=number)]

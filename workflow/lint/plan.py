@@ -37,23 +37,15 @@ Proved = Literal["proved", "not proved", Unstated]
 Charged = Literal["before the result is shown", "after the result is shown", "none", Unstated]
 
 # What a tooltip or an exported file may hold without costing anything, and what it may not.
-RELEASED_CONTENTS = frozenset(
-    {"released paths", "released sets", "regions", "vote fraction", "statement", "label", "public facts"}
-)
-PRIVATE_CONTENTS = frozenset(
-    {
-        "counts",
-        "medians",
-        "records",
-        "baseline",
-        "clipped counts",
-        "load report",
-        "log file",
-        "seed",
-        "utility on private data",
-        "last update of a cell",
-    }
-)
+ReleasedContent = Literal[
+    "released paths", "released sets", "regions", "vote fraction", "statement", "label", "public facts"
+]
+PrivateContent = Literal[
+    "counts", "medians", "records", "baseline", "clipped counts", "load report", "log file", "seed",
+    "utility on private data", "last update of a cell",
+]  # fmt: skip
+Content = Literal[ReleasedContent, PrivateContent]
+PRIVATE_CONTENTS: frozenset[Content] = frozenset(get_args(PrivateContent))
 
 
 @dataclass(frozen=True)
@@ -109,8 +101,8 @@ class PlannedRelease:
     draws: Draws = NOT_STATED
     bound: Proved = NOT_STATED
     ledger: Charged = NOT_STATED
-    tooltips: tuple[str, ...] = ()
-    exports: tuple[str, ...] = ()
+    tooltips: tuple[Content, ...] = ()
+    exports: tuple[Content, ...] = ()
     records_per_person: int | None = None
     group_stated: bool = False
 
@@ -127,7 +119,7 @@ class PlannedRelease:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise WorkflowError(f"{name} must be a whole number >= 1, not {value!r}.")
-        known = RELEASED_CONTENTS | PRIVATE_CONTENTS
+        known = get_args(Content)
         for name in ("tooltips", "exports"):
             values = getattr(self, name)
             if isinstance(values, str) or not all(isinstance(value, str) for value in values):

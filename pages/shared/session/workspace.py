@@ -6,7 +6,7 @@ import itertools
 import threading
 import weakref
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -33,6 +33,7 @@ from workflow.settings.model import ReleaseSettings
 from workflow.settings.source import SourceSettings
 
 KEY = "workspace"
+DataKind = Literal["example", "sales", "sensors", ""]
 _MARKS = itertools.count()
 NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
 
@@ -130,8 +131,8 @@ class Workspace:
         return self.private is not None and self.private.generated
 
     @property
-    def kind(self) -> str:
-        """What the private data are: "example", "sales" or "sensors"; "" while there are none."""
+    def kind(self) -> DataKind:
+        """What the private data are; "" while there are none."""
         source = self.choices.get("data")
         if source is None or self.private is None:
             return ""

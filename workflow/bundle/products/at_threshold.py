@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 CONFIDENCE = 0.9
+ProductName = Literal["path", "vote-set", "vorobev", "inner", "outer"]
 
-MEANINGS: dict[str, str] = {
+MEANINGS: dict[ProductName, str] = {
     "path": "The excursion set of one released path.",
     "vote-set": "The published set: cells whose probability, or share of paths, reaches the stated cutoff.",
     "vorobev": "Vorob'ev set: the vote-fraction set whose area is the paths' mean area.",
@@ -87,9 +89,14 @@ class Products:
     surely: Floats | None = None
     draws: int = 1
 
-    def sets(self) -> dict[str, Bools]:
+    def sets(self) -> dict[ProductName, Bools]:
         """The (N,) sets that summarise all paths, by product, without those that are not supported."""
-        named = {"vote-set": self.vote_set, "vorobev": self.vorobev, "inner": self.inner, "outer": self.outer}
+        named: dict[ProductName, Bools | None] = {
+            "vote-set": self.vote_set,
+            "vorobev": self.vorobev,
+            "inner": self.inner,
+            "outer": self.outer,
+        }
         return {name: cells for name, cells in named.items() if cells is not None}
 
 

@@ -32,6 +32,7 @@ from workflow.ledger.storage.entry import (
     UNUSED,
     VOID,
     Entry,
+    EntryKind,
 )
 
 Outcome = Literal["open", "released", "given back"]
@@ -64,7 +65,7 @@ class Book:
         self.requests: dict[str, int] = {}  # request -> its reserve entry
         self.places: dict[int, str] = {}  # reserve entry -> where its bundle was to be put
         self._reserves: dict[int, Entry] = {}
-        self._last: dict[int, str] = {}  # reserve entry -> kind of the last entry about it
+        self._last: dict[int, EntryKind] = {}  # reserve entry -> kind of the last entry about it
         self._accounts: dict[tuple[str, str], _Running] = {}
         for entry in entries:
             self.accept(entry)
@@ -253,7 +254,7 @@ class Book:
         if entry.kind in (UNUSED, VOID):
             del self._accounts[entry.dataset, entry.unit].costs[number]
 
-    def _commit(self, number: int, last: str, release_id: str, digest: str) -> None:
+    def _commit(self, number: int, last: EntryKind, release_id: str, digest: str) -> None:
         if last != DRAW:
             raise LedgerError(f"Entry {number} has drawn nothing: declare the draw before it is made.")
         if not release_id.strip() or release_id in self.releases:

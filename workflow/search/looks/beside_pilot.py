@@ -19,7 +19,7 @@ SLACK = 1.25  # calibration charges a release up to so much more than it is prov
 
 
 def left_for_release(total: float, pilot: Pilot | None) -> float:
-    """About the epsilon that a release may cost beside a pilot: a first guess, as such costs add in squares."""
+    """About the epsilon left for a release beside a pilot: costs of Gaussian-like releases add in squares."""
     return total if pilot is None else math.sqrt(total**2 - pilot.epsilon**2)
 
 

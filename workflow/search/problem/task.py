@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from workflow.project.response import ResponseScale
 from workflow.settings.words import Objective
 
 Bools = NDArray[np.bool_]
+Edge = Literal["smallest", "largest"]
 
 
 @dataclass(frozen=True)
@@ -256,7 +258,7 @@ class SearchResult:
     baseline: Bools
     evaluated: int
     objective: Objective
-    on_edge: tuple[tuple[str, str], ...] = ()
+    on_edge: tuple[tuple[str, Edge], ...] = ()
     public_mean: bool = False
     cutoffs: tuple[Scored, ...] = ()
     left_early: tuple[LeftEarly, ...] = ()
