@@ -72,8 +72,11 @@ def _ask(work: Workspace, found: Found, budget: BudgetState, total: float | None
 def release_once(work: Workspace, found: Found, total: float | None, token: str) -> None:
     """Release what was asked for, unless an earlier click did; then show what there is.
 
-    token   the session's token when the question was asked: a click that waited while another one failed
-            belongs to a question that stands no more
+    Parameters
+    ----------
+    token
+        the session's token when the question was asked: a click that waited while another one failed belongs
+        to a question that stands no more
     """
     with work.releasing:
         if work.release_id is None and work.session == token:

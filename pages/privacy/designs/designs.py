@@ -91,7 +91,10 @@ def load_and_tune(
 def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, ...]:
     """Epsilon, agreement, effective dimension, BCE, held-out IoU and its gap, as the paper reports them.
 
-    scored  the design to report on; None for the search's own. The held-out IoU is known for the latter only.
+    Parameters
+    ----------
+    scored
+        the design to report on; None for the search's own. The held-out IoU is known for the latter only.
     """
     free, chosen = tuned.result.unconstrained, scored or tuned.result.chosen
     gap = tuned.result.iou_gap if chosen is tuned.result.chosen else math.nan
