@@ -30,12 +30,23 @@ Preset = TypeVar("Preset")
 
 @dataclass(frozen=True)
 class Study:
-    """One study. `quick` and `full` run it at a preset; `question` is what it answers, `source` where in the
-    paper it comes from, as a sentence.
+    """One study.
 
-    stored  file names, in RESULTS, of its full figures;  command  what makes them
-    alone   whether it changes its process while it runs (it registers guests), so that nobody else may be
-            served there
+    Parameters
+    ----------
+    question
+        what it answers
+    source
+        where in the paper it comes from, as a sentence
+    quick, full
+        run it at a preset
+    stored
+        file names, in `RESULTS`, of its full figures
+    command
+        what makes them
+    alone
+        whether it changes its process while it runs (it registers guests), so that nobody else may be served
+        there
     """
 
     name: str

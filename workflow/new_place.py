@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Literal
 
 from workflow.errors import WorkflowError
 
+PlaceKind = Literal["folder", "file"]
 
-def new_place(place: str | Path, kind: str = "folder") -> Path:
+
+def new_place(place: str | Path, kind: PlaceKind = "folder") -> Path:
     """The path of a file or folder that is still to be made.
 
     Parameters
@@ -16,7 +19,7 @@ def new_place(place: str | Path, kind: str = "folder") -> Path:
     place
         As somebody typed it.
     kind
-        "folder" or "file", for the sentence.
+        For the sentence.
 
     Raises
     ------

@@ -23,13 +23,22 @@ from workflow.words import UnitWord
 
 @dataclass(frozen=True)
 class Tuning:
-    """How the design was chosen, and in words by what."""
+    """How the design was chosen.
+
+    Parameters
+    ----------
+    kind
+        on what it was tuned, or that it was given or not accounted for
+    detail
+        by what, in words
+    """
 
     kind: TuningKind
     detail: str
 
     @property
     def accounted(self) -> bool:
+        """Whether the statement's epsilon covers how the design was chosen."""
         return self.kind != "not accounted"
 
 
@@ -86,10 +95,12 @@ class Guarded:
 
     Parameters
     ----------
+    epsilon
+        upper bound at `delta`
     order
         Renyi order that gave epsilon, None where another proof did
     unit_word
-        "sale", "sensor" or "cell"
+        what one record is called
     rdp_orders, rdp_values
         the RDP curve; no orders where only mu or a pure epsilon is stated
     group
@@ -149,6 +160,11 @@ class Release:
         public layers of the curator's own, published with the map
     threshold
         in the data's own unit; direction "above" or "below"
+
+    Raises
+    ------
+    WorkflowError
+        For values that do not fit together, one sentence.
     """
 
     release_id: str

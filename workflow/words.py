@@ -36,6 +36,11 @@ def times(epsilon: float) -> str:
 
     It bounds how much more likely any result of a release can become when one record is exchanged
     (apart from delta). Beyond a billion only the power of ten is said.
+
+    Raises
+    ------
+    WorkflowError
+        For a number below 0, or none.
     """
     if math.isnan(epsilon) or epsilon < 0:
         raise WorkflowError(f"epsilon must be a number >= 0, got {epsilon!r}.")
@@ -104,10 +109,15 @@ def question(subject: Mapping[str, Any]) -> str:
     )
 
 
-def asked(subject: Mapping[str, Any], record: str) -> str:
+def asked(subject: Mapping[str, Any], record: UnitWord) -> str:
     """The question of a map as a reader would ask it: "Where do properties sell for more than £442,413?".
 
-    `record` is the word for one record of the data ("sale", "reading").
+    Parameters
+    ----------
+    subject
+        as in the privacy statement
+    record
+        what one record of the data is called
     """
     above = subject["direction"] == "above"
     if record == "sale" and subject["value"] == "price":

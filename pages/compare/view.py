@@ -16,6 +16,7 @@ from workflow.progress import Report
 from workflow.project.load import Project, load_project
 from workflow.search.executors import make_executor
 from workflow.settings.model import ReleaseSettings
+from workflow.settings.words import ExecutorName
 from workflow.words import design_words, ratio_words
 
 
@@ -110,7 +111,8 @@ def load_and_compare(
     """Picklable, for a process of its own; nothing is drawn from private records."""
     project = load_project(settings, lambda fraction, text: report(0.05 * fraction, text))
     asked, several = comparable(project, names), workers()
-    name = "dask" if settings.executor == "dask" else "processes" if several > 1 else "serial"
+    name: ExecutorName = "processes" if several > 1 else "serial"
+    name = "dask" if settings.executor == "dask" else name
     with closing(make_executor(name, several, settings.dask)) as executor:
         return project, compare_mechanisms(
             project, asked, epsilons, lambda fraction, text: report(0.05 + 0.95 * fraction, text), executor

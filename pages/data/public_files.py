@@ -20,9 +20,14 @@ _MEGA = 1_000_000
 class Offer:
     """One public file as a screen offers it.
 
-    host, page   whom a click asks, and where a person finds the file in a browser
-    megabytes    rough size; `held` of them were fetched before and are kept
-    path, here   where it lies, and whether it is there already
+    Parameters
+    ----------
+    host, page
+        whom a click asks, and where a person finds the file in a browser
+    megabytes
+        rough size; `held` of them were fetched before and are kept
+    path, here
+        where it lies, and whether it is there already
     """
 
     title: str
@@ -43,9 +48,13 @@ def public_offers(year: int, reference_year: int | None = None) -> tuple[Offer, 
 def download_job(year: int, reference_year: int | None = None, *, refresh: bool = False) -> Job[Fetched]:
     """Fetch what is missing, one file after another, in the background.
 
-    refresh   fetch again what is there, because public files are corrected in place
     A cancelled or broken download goes on next time from what it has. The job fails with a `WorkflowError`
     that says what to fetch by hand where there is no way to a host.
+
+    Parameters
+    ----------
+    refresh
+        fetch again what is there, because public files are corrected in place
     """
     files = _files(year, reference_year)
     folder = public_folder()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, Literal
 
 import streamlit as st
 
@@ -19,7 +19,10 @@ from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
 from workflow.settings.source import SourceSettings
 
-UPLOAD, PATH = "upload", "path"
+Where = Literal["upload", "path"]
+UPLOAD: Final = "upload"
+PATH: Final = "path"
+Files = Literal["sales", "sensors"]
 Rows = tuple[tuple[str, str], ...]
 
 
@@ -259,7 +262,9 @@ def show_paths(paths: dict[str, str]) -> None:
         st.session_state[f"{key}_path"] = path
 
 
-def _file(label: Markdown, where: str, key: str, work: Workspace, help: Markdown | None = None) -> str | None:
+def _file(
+    label: Markdown, where: Where, key: str, work: Workspace, help: Markdown | None = None
+) -> str | None:
     """A path to the file a person uploaded or named, or None."""
     if where == UPLOAD:
         return remembered(label, None, key, work, help=help)
@@ -274,8 +279,8 @@ def _file(label: Markdown, where: str, key: str, work: Workspace, help: Markdown
     return named
 
 
-def _where(kind: str) -> str:
-    choice = st.segmented_control(
+def _where(kind: Files) -> Where:
+    choice: Where = st.segmented_control(
         "Where are the files?",
         [UPLOAD, PATH],
         format_func={UPLOAD: "Upload them", PATH: "On the machine that runs this app"}.__getitem__,
@@ -285,7 +290,7 @@ def _where(kind: str) -> str:
         key=f"{kind}_where",
         **KEEP,
     )
-    return str(choice)
+    return choice
 
 
 def _years(label: Markdown, key: str) -> tuple[int, ...] | None:
@@ -302,7 +307,7 @@ def _typed(years: tuple[int, ...]) -> str:
     return ", ".join(str(year) for year in years)
 
 
-def _public(kind: str) -> bool:
+def _public(kind: Files) -> bool:
     return st.checkbox(
         "These reference data are published",
         value=kind == "sales",  # Price Paid data are; of other data the curator must say so

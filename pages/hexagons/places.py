@@ -66,7 +66,13 @@ def columns_of(path: str) -> dict[str, tuple[str, ...]]:
 
 
 def turned(path: str) -> bytes:
-    """An area file with longitude and latitude exchanged; `WorkflowError` where it is none."""
+    """An area file with longitude and latitude exchanged.
+
+    Raises
+    ------
+    WorkflowError
+        If it is none.
+    """
     try:
         return json.dumps(exchanged(path)).encode()
     except DomainError as error:

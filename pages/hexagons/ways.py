@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 import streamlit as st
 
@@ -23,8 +23,14 @@ from pages.shared.session.uploading import remembered
 from pages.shared.session.workspace import Workspace
 from workflow.project.example import EXAMPLE_REGION, of_example
 
-FROM_EXAMPLE, UPLOAD, PATH, PLACE, BOX, DRAW = "example", "upload", "path", "place", "box", "draw"
-WAYS = {
+Way = Literal["example", "upload", "path", "place", "box", "draw"]
+FROM_EXAMPLE: Final = "example"
+UPLOAD: Final = "upload"
+PATH: Final = "path"
+PLACE: Final = "place"
+BOX: Final = "box"
+DRAW: Final = "draw"
+WAYS: dict[Way, str] = {
     FROM_EXAMPLE: "Region of the example",
     UPLOAD: "Upload a file of the area",
     PATH: "File on this machine",
@@ -47,7 +53,7 @@ class Asked:
     crosses: bool | None = None
 
 
-def known_way(work: Workspace) -> str | None:
+def known_way(work: Workspace) -> Way | None:
     """How the area in the choices was named; None while there is none."""
     region = work.choices.get("region")
     if region is None:
@@ -59,27 +65,25 @@ def known_way(work: Workspace) -> str | None:
     return UPLOAD if work.folder.holds(region) else PATH
 
 
-def asked_way(work: Workspace) -> str:
+def asked_way(work: Workspace) -> Way:
     """The way that is chosen."""
     now = known_way(work)
-    offered = {
+    offered: dict[Way, bool] = {
         FROM_EXAMPLE: work.kind == "example", PLACE: folder() is not None, DRAW: linked_maps.built()
     }  # fmt: skip
     ways = [way for way in WAYS if offered.get(way, True)]
-    return str(
-        st.radio(
-            "Public area",
-            ways,
-            index=ways.index(now) if now in ways else 0,
-            format_func=WAYS.__getitem__,
-            key=f"region_way_{work.mark}",
-            persist_state="session",
-            help=tip("domain"),
-        )
+    return st.radio(
+        "Public area",
+        ways,
+        index=ways.index(now) if now in ways else 0,
+        format_func=WAYS.__getitem__,
+        key=f"region_way_{work.mark}",
+        persist_state="session",
+        help=tip("domain"),
     )
 
 
-def asked_area(way: str, work: Workspace) -> Asked | None:
+def asked_area(way: Way, work: Workspace) -> Asked | None:
     """The area as settings name it, or None until one is named."""
     if way == FROM_EXAMPLE:
         return Asked(str(Path(work.choices["data"].path).with_name(EXAMPLE_REGION)))

@@ -45,9 +45,14 @@ KINDS = {
 class AccountView:
     """One dataset under one unit of protection; epsilons as text, `share` spent in [0, 1] for a bar.
 
-    name      the file and the releases of the dataset, as its charges call them
-    protects  what is protected
-    dataset   the beginning of its fingerprint
+    Parameters
+    ----------
+    name
+        the file and the releases of the dataset, as its charges call them
+    protects
+        what is protected
+    dataset
+        the beginning of its fingerprint
     """
 
     name: str

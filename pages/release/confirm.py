@@ -16,6 +16,7 @@ from workflow import words
 from workflow.errors import WorkflowError
 from workflow.ledger import RequestTaken
 from workflow.ledger.unreleased import Unreleased
+from workflow.settings.words import ReferenceKind
 
 _LOG = logging.getLogger(__name__)
 
@@ -71,8 +72,11 @@ def _ask(work: Workspace, found: Found, budget: BudgetState, total: float | None
 def release_once(work: Workspace, found: Found, total: float | None, token: str) -> None:
     """Release what was asked for, unless an earlier click did; then show what there is.
 
-    token   the session's token when the question was asked: a click that waited while another one failed
-            belongs to a question that stands no more
+    Parameters
+    ----------
+    token
+        the session's token when the question was asked: a click that waited while another one failed belongs
+        to a question that stands no more
     """
     with work.releasing:
         if work.release_id is None and work.session == token:
@@ -120,7 +124,7 @@ def _exists(name: str | None, entry: int) -> None:
     st.page_link(VIEWER.path, label="Open it", icon=VIEWER.icon, query_params={"release": name})
 
 
-def _basis(basis: str) -> str:
+def _basis(basis: ReferenceKind) -> str:
     return {"simulated": "a simulated field", "private selection": "what was paid for beforehand"}.get(
         basis, f"the {basis}"
     )

@@ -24,7 +24,10 @@ KEY = "traces"
 class TraceWork:
     """Mutable state of one session's traces; forgotten with the session, and the upload with it.
 
-    session   a token of its own, by which the ledger tells a second click from a second release
+    Parameters
+    ----------
+    session
+        a token of its own, by which the ledger tells a second click from a second release
     """
 
     folder: PrivateFolder = field(default_factory=PrivateFolder)

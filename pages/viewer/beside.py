@@ -10,7 +10,7 @@ from geo.maps.linked import Pane
 from geo.maps.painting import LegendEntry, format_value, legend
 from pages.shared import linked_maps, maps
 from pages.shared.plain_text import plain
-from pages.shared.released.exploring import paint, products_of
+from pages.shared.released.exploring import ShownProduct, paint, products_of
 from workflow.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
 from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
@@ -19,7 +19,7 @@ MOST = 3  # others: four maps stand side by side
 HELD = "beside-opened"
 
 
-def others_beside(viewer: Viewer, product: str, threshold: float, rounds: int) -> None:
+def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, rounds: int) -> None:
     """Ask for other releases of the shelf and draw all under one camera; nothing where there are none."""
     own = viewer.bundle.statement["release"]["id"]
     known = [bundle for bundle in shelf() if bundle.name != own]
@@ -52,7 +52,7 @@ def others_beside(viewer: Viewer, product: str, threshold: float, rounds: int) -
 
 
 def in_time_order(
-    viewers: Sequence[Viewer], product: str, threshold: float, rounds: int
+    viewers: Sequence[Viewer], product: ShownProduct, threshold: float, rounds: int
 ) -> tuple[list[Pane], tuple[LegendEntry, ...]]:
     """A pane of each release, the earliest first, and one legend for all.
 

@@ -58,7 +58,18 @@ CAUTION = (
 class AuditSettings:
     """Study E. Every design is solved for `epsilon` at `delta` on `n` records of a small hexagonal town.
 
-    trials  shadow releases, and as many fresh ones, per dataset;  confidence  of all of an audit's rows
+    Parameters
+    ----------
+    n
+        records
+    ridge
+        of every design
+    epsilon, delta
+        the budget
+    trials
+        shadow releases, and as many fresh ones, per dataset
+    confidence
+        with which all of an audit's rows hold together
     """
 
     n: int = 200
@@ -77,6 +88,7 @@ class AuditSettings:
 
     @staticmethod
     def full() -> AuditSettings:
+        """As the stored figures were made."""
         return AuditSettings()
 
 
@@ -134,7 +146,19 @@ def audit_choice(
 ) -> StudyResult:  # fmt: skip
     """Attack the analyst's own design on its own domain; of the private records only the public n is used.
 
-    Raises ValueError for a design whose guarantee does not exist.
+    Parameters
+    ----------
+    trials
+        shadow releases, and as many fresh ones, per dataset
+    confidence
+        with which all rows hold together
+    report
+        told (fraction, text); may raise to cancel
+
+    Raises
+    ------
+    ValueError
+        For a design whose guarantee does not exist.
     """
     clock, design = Stopwatch(), choice.design
     facts = public_facts(project)

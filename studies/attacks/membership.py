@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ from dpgp_core.audit.attack import best_threshold, count_errors
 from dpgp_core.bounds.sensitivities import sensitivity_line_exponential
 from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
-from studies.attacks.published_draws import published_draws
+from studies.attacks.published_draws import Role, published_draws
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 
 Floats = NDArray[np.float64]
@@ -40,25 +41,36 @@ PUBLISHED_OVER_SEEDS = (
     "(.010), .645 (.009), .792 (.005); combined AUC .959 (.001), TPR .301 (.017), .719 (.014), .885 (.006)."
 )
 PUBLISHED_SEED = 0
-COVARIATES = ("halves", "uniform")
+Covariates = Literal["halves", "uniform"]
+COVARIATES: tuple[Covariates, ...] = ("halves", "uniform")
 
 
 @dataclass(frozen=True)
 class MembershipSettings:
     """Study A. The kernel is exponential with lengthscale 1 on [0, 1], the target stands at the jump.
 
-    n             records;  label_noise  M_xi in [0, 1]: labels are (1 - M_xi) step + U(-M_xi, M_xi)
-    covariates    "halves": half of them on either side of the jump, as the published code draws them;
-                  "uniform" on [0, 1], as the paper's text says
-    sets          shadow sets, and as many evaluation sets, per hypothesis
-    repeats       independent repetitions of the published example, seeds `seed + 1`, `seed + 2`, ...
-    ridges, scales  the sweep of figure 2, one path; a scale of inf releases the centred path
-    paths         the sweep of figure 3, at ridge 1 and scale 2; 0 stands for infinitely many paths
+    Parameters
+    ----------
+    n
+        records
+    label_noise
+        M_xi in [0, 1]: labels are (1 - M_xi) step + U(-M_xi, M_xi)
+    covariates
+        "halves": half of them on either side of the jump, as the published code draws them; "uniform" on
+        [0, 1], as the paper's text says
+    sets
+        shadow sets, and as many evaluation sets, per hypothesis
+    repeats
+        independent repetitions of the published example, seeds `seed + 1`, `seed + 2`, ...
+    ridges, scales
+        the sweep of figure 2, one path; a scale of inf releases the centred path
+    paths
+        the sweep of figure 3, at ridge 1 and scale 2; 0 stands for infinitely many paths
     """
 
     n: int = 10
     label_noise: float = 0.0
-    covariates: str = "halves"
+    covariates: Covariates = "halves"
     sets: int = 10_000
     repeats: int = 20
     ridges: tuple[float, ...] = tuple(round(float(r), 4) for r in np.geomspace(0.065, 4.0, 12))
@@ -77,6 +89,7 @@ class MembershipSettings:
 
     @staticmethod
     def full() -> MembershipSettings:
+        """As the stored figures were made."""
         return MembershipSettings()
 
     @property
@@ -87,7 +100,19 @@ class MembershipSettings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One attack: scores on fresh releases of members and others, and what the threshold test proves."""
+    """One attack: scores on fresh releases of members and others, and what the threshold test proves.
+
+    Parameters
+    ----------
+    auc
+        area under the ROC curve
+    rates
+        (3,) true-positive rates at the false-positive rates `RATES`
+    lower
+        lower bound on epsilon, with 95 % confidence
+    curve
+        false-positive and true-positive rates, (k,) each
+    """
 
     auc: float
     rates: Floats
@@ -99,13 +124,12 @@ class Worlds:
     """Simulated datasets of the four roles, with posterior moments at the target for any ridge."""
 
     def __init__(self, settings: MembershipSettings, entropy: Entropy) -> None:
+        roles: tuple[Role, ...] = ("shadow", "fresh")
         self._data = {
-            (role, member): _datasets(settings, member, entropy)
-            for role in ("shadow", "fresh")
-            for member in (True, False)
+            (role, member): _datasets(settings, member, entropy) for role in roles for member in (True, False)
         }
 
-    def moments(self, ridge: float) -> dict[tuple[str, bool], Moments]:
+    def moments(self, ridge: float) -> dict[tuple[Role, bool], Moments]:
         """Posterior mean and unit-scale variance at the target, (sets,) each."""
         return {key: _moments(x, y, ridge) for key, (x, y) in self._data.items()}
 
@@ -155,16 +179,25 @@ def proved_epsilon(settings: MembershipSettings, ridge: float, scale: float, pat
 
 
 def attack(
-    moments: dict[tuple[str, bool], Moments], scale: float, paths: int, delta: float, entropy: Entropy
+    moments: dict[tuple[Role, bool], Moments], scale: float, paths: int, delta: float, entropy: Entropy
 ) -> tuple[Outcome, Outcome]:
     """Learn on shadow releases, judge on fresh ones: (mean statistic only, combined).
 
-    paths = 0 releases the posterior moments themselves, what infinitely many paths converge to.
+    Parameters
+    ----------
+    moments
+        posterior mean and unit-scale variance at the target, (sets,) each, by role and membership
+    scale
+        of the released paths
+    paths
+        per release; 0 releases the posterior moments themselves, what infinitely many paths converge to
+    delta
+        at which the lower bound on epsilon is taken
     """
     return _judged({key: _statistics(*value, scale, paths, entropy) for key, value in moments.items()}, delta)
 
 
-def _judged(seen: dict[tuple[str, bool], Statistics], delta: float) -> tuple[Outcome, Outcome]:
+def _judged(seen: dict[tuple[Role, bool], Statistics], delta: float) -> tuple[Outcome, Outcome]:
     learned = Attack.learn(seen["shadow", True], seen["shadow", False])
     shadow_in, shadow_out = (learned.score(seen["shadow", member]) for member in (True, False))
     fresh_in, fresh_out = (learned.score(seen["fresh", member]) for member in (True, False))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from dpgp_core.noise.entropy import Entropy
@@ -10,19 +12,25 @@ from studies.excursions.fields import Floats
 N, TARGET = 10, 0.5
 FITTED, RESTARTS, PARAMETERS = 2, 14, 6  # normal numbers that its density fits use between the two stages
 
+Role = Literal["shadow", "fresh"]
 Draws = tuple[Floats, Floats, Floats]
 """Covariates (S, 10), labels (S, 10) and standard normal numbers (S, L) of S datasets."""
 
 
-def published_draws(entropy: Entropy, sets: int, paths: int) -> dict[tuple[str, bool], Draws]:
+def published_draws(entropy: Entropy, sets: int, paths: int) -> dict[tuple[Role, bool], Draws]:
     """By role and membership, as the published script draws them without label noise.
 
     Per dataset: covariates left of the jump, then right of it, one (unused) number of label noise for each
     record, then the paths' normal numbers. `SimulationEntropy(seed)` gives the script's numbers for its seed.
     """
-    found = {("shadow", member): _datasets(entropy, sets, paths, member) for member in (True, False)}
+    shadow: dict[tuple[Role, bool], Draws] = {
+        ("shadow", member): _datasets(entropy, sets, paths, member) for member in (True, False)
+    }
     entropy.normal(FITTED * RESTARTS * PARAMETERS)
-    return found | {("fresh", member): _datasets(entropy, sets, paths, member) for member in (True, False)}
+    fresh: dict[tuple[Role, bool], Draws] = {
+        ("fresh", member): _datasets(entropy, sets, paths, member) for member in (True, False)
+    }
+    return shadow | fresh
 
 
 def _datasets(entropy: Entropy, sets: int, paths: int, member: bool) -> Draws:

@@ -17,7 +17,14 @@ CUTOFFS = np.linspace(0.05, 0.95, 91)
 class Spectrum:
     """One eigendecomposition of a dataset's correlation matrix serves every ridge.
 
-    values (n,), rotation (n, n) of K_xx = U diag(values) U^T;  features (G, n) = K_gx U
+    Parameters
+    ----------
+    values
+        (n,) eigenvalues of K_xx = U diag(values) U^T
+    rotation
+        (n, n) U
+    features
+        (G, n) K_gx U
     """
 
     values: Floats
@@ -43,9 +50,16 @@ class Spectrum:
         return np.asarray(self.features @ (self.shrink(ridges) * (self.rotation.T @ response)[:, None]))
 
     def residuals(self, draws_grid: Floats, draws_data: Floats, noise: Floats, ridge: float) -> Floats:
-        """(D, G) zero-mean posterior paths at unit scale from joint prior draws (D, G), (D, n), by Matheron.
+        """(D, G) zero-mean posterior paths at unit scale, from joint prior draws by Matheron's rule.
 
-        noise  (D, n) standard normal
+        Parameters
+        ----------
+        draws_grid, draws_data
+            (D, G) and (D, n) joint prior draws on the grid and at the data
+        noise
+            (D, n) standard normal
+        ridge
+            noise-to-signal ratio
         """
         shrink = self.shrink(np.array([ridge]))[:, 0]
         data = (draws_data + ridge * noise) @ self.rotation
@@ -68,7 +82,7 @@ def losses(mean: Floats, variance: Floats, scales: Floats, truth: Bools, weight:
 
 
 def probability(mean: Floats, variance: Floats, scale: float) -> Floats:
-    """Excursion probability above 0."""
+    """(G,) excursion probability above 0 of normal marginals: mean (G,), unit-scale variance (G,)."""
     return np.asarray(ndtr(mean / (scale * np.sqrt(variance))))
 
 
@@ -89,6 +103,6 @@ def best_cutoff(probabilities: Floats, truths: Bools, weight: Floats) -> float:
 
 
 def spread(values: Floats, digits: int = 3) -> str:
-    """Median and interquartile range in words."""
+    """Median and interquartile range of values (W,), in words."""
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
     return f"{middle:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"

@@ -42,9 +42,18 @@ COLUMNS = (
 class LineSettings:
     """Study B. Lengths in units of the interval; epsilon at delta for one path.
 
-    noises   values of M_xi at n records;  sizes  values of n at `size_noise`
-    worlds   (field, dataset) pairs, and as many for validation;  draws  paths per world
-    cells    points of the evaluation grid
+    Parameters
+    ----------
+    n, noises
+        records, and the values of M_xi at that number
+    sizes, size_noise
+        values of n at this M_xi
+    worlds
+        (field, dataset) pairs, and as many for validation
+    draws
+        paths per world
+    cells
+        points of the evaluation grid
     """
 
     n: int = 100
@@ -66,6 +75,7 @@ class LineSettings:
 
     @staticmethod
     def full() -> LineSettings:
+        """As the stored figures were made."""
         return LineSettings()
 
 

@@ -16,7 +16,14 @@ BATCH = 400  # fields drawn at a time until enough are accepted
 class Acceptance:
     """Which true sets a study takes; the limits of the published code's README.
 
-    volume in [low, high]; at most `components` intervals, of mean width at least `width`
+    Parameters
+    ----------
+    low, high
+        least and most volume
+    components
+        most intervals
+    width
+        least mean width of an interval
     """
 
     low: float = 0.1
@@ -25,7 +32,7 @@ class Acceptance:
     width: float = 0.05
 
     def accepts(self, truth: Bools) -> Bools:
-        """Of sets (B, G) on a uniform grid of [0, 1]."""
+        """(B,) which sets (B, G) on a uniform grid of [0, 1] are taken."""
         volume = truth.mean(axis=1)
         starts = truth[:, 0] + np.sum(truth[:, 1:] & ~truth[:, :-1], axis=1)
         wide = volume >= self.width * np.maximum(starts, 1)
@@ -46,10 +53,20 @@ def ornstein_uhlenbeck(places: Floats, lengthscale: float, draws: int, entropy: 
 
 @dataclass(frozen=True)
 class LineWorlds:
-    """W worlds: covariates x (W, n) in [0, 1], noiseless f there and on the grid, in [-1, 1], and noise u.
+    """W worlds on [0, 1]: noisy records of paths of the exponential prior with lengthscale 1.
 
-    f is a path of the exponential prior with lengthscale 1, divided by its largest absolute value over grid
-    and covariates; u (W, n) is uniform on (-1, 1).
+    Each path is divided by its largest absolute value over grid and covariates, so that it lies in [-1, 1].
+
+    Parameters
+    ----------
+    grid
+        (G,) points
+    x
+        (W, n) covariates
+    f_x, f_grid
+        (W, n) and (W, G) the path there
+    u
+        (W, n) noise, uniform on (-1, 1)
     """
 
     grid: Floats
@@ -75,6 +92,7 @@ class LineWorlds:
 
     @property
     def size(self) -> int:
+        """Number W of worlds."""
         return int(self.x.shape[0])
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -37,6 +38,7 @@ PRIVATE_RIDGES = {
     "up to 300": (2.0, 2.8, 4.0, 5.6, 8.0, 11.0, 16.0, 24.0, 36.0, 55.0, 80.0, 150.0, 300.0),
 }
 JITTER = 1e-8  # on the path grid's prior, for simulations only
+Who = Literal["paper", "ours"]
 OURS = ("joint-sharp", "sharp")  # the sharpest generic bound that is there
 
 COLUMNS = (
@@ -51,10 +53,20 @@ COLUMNS = (
 class PlaneSettings:
     """Study C. Lengths in units of the square's side.
 
-    worlds   fields with one dataset of n sensors each;  draws  released paths per world
-    side     points per side of the evaluation grid;  path_side  of the released paths' grid
-    search_side  of the grid on which the search takes its BCE
-    smoothing  standard deviation, in pixels of the path grid, of the Gaussian filter
+    Parameters
+    ----------
+    n, noises
+        sensors, and the values of M_xi
+    worlds
+        fields with one dataset of n sensors each
+    draws
+        released paths per world
+    side, search_side, path_side
+        points per side of the grid of the evaluation, of the search's BCE and of the released paths
+    smoothing
+        standard deviation, in pixels of the path grid, of the Gaussian filter
+    epsilon
+        at `delta`
     """
 
     n: int = 400
@@ -84,6 +96,7 @@ class PlaneSettings:
 
     @staticmethod
     def full() -> PlaneSettings:
+        """As the stored figures were made."""
         return PlaneSettings()
 
 
@@ -93,7 +106,7 @@ def run(settings: PlaneSettings, report: Report | None = None) -> StudyResult:
     entropy = SimulationEntropy(settings.seed)
     worlds = PlaneWorlds.draw(settings.worlds, settings.n, entropy)
     ours = next(name for name in OURS if name in BOUNDS)
-    bounds = {"paper": Accounting(settings.n, settings.delta, "triangle", 2),
+    bounds: dict[Who, Accounting] = {"paper": Accounting(settings.n, settings.delta, "triangle", 2),
               "ours": Accounting(settings.n, settings.delta, ours, 2)}  # fmt: skip
     mean_loss = _MeanLosses(worlds, settings)
     chosen = _searches(settings, mean_loss, bounds, tell)
@@ -146,7 +159,7 @@ def run(settings: PlaneSettings, report: Report | None = None) -> StudyResult:
 
 
 def _searches(
-    settings: PlaneSettings, mean_loss: _MeanLosses, bounds: dict[str, Accounting], tell: Report
+    settings: PlaneSettings, mean_loss: _MeanLosses, bounds: dict[Who, Accounting], tell: Report
 ) -> dict[tuple[float, str, str], Chosen]:
     """Designs by noise level, range of private ridges and bound; ("", "") for the unconstrained one."""
     searches = {}
@@ -189,7 +202,7 @@ class _MeanLosses:
 
 
 def _row(
-    settings: PlaneSettings, worlds: PlaneWorlds, noise: float, who: str, free: Chosen, private: Chosen,
+    settings: PlaneSettings, worlds: PlaneWorlds, noise: float, who: Who, free: Chosen, private: Chosen,
     accounting: Accounting, entropy: Entropy, tell: Callable[[float], None],
 ) -> tuple[str | float, ...]:  # fmt: skip
     truth, points = worlds.truth(settings.side), square_grid(settings.side)

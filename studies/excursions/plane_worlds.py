@@ -29,7 +29,14 @@ def square_grid(side: int) -> Floats:
 class Plumes:
     """W fields f = 2 g - 1 in [-1, 1]: g the normalised sigmoid of a sum of plumes (paper, appendix D.1).
 
-    centres (W, 2, 2), shapes (W, 2, 2, 2) precision matrices, heights (W, 2); middle, low, high (W,)
+    Parameters
+    ----------
+    centres, shapes, heights
+        (W, 2, 2), (W, 2, 2, 2) precision matrices, and (W, 2), of the plumes
+    middle
+        (W,) centre of the sigmoid
+    low, high
+        (W,) range of g over the reference grid
     """
 
     centres: Floats
@@ -61,6 +68,7 @@ class Plumes:
 
     @property
     def size(self) -> int:
+        """Number W of fields."""
         return int(self.middle.size)
 
     def at(self, points: Floats) -> Floats:
@@ -81,7 +89,19 @@ class Plumes:
 
 @dataclass(frozen=True)
 class PlaneWorlds:
-    """W worlds: sensors x (W, n, 2), noiseless f there and noise u uniform on (-1, 1), both (W, n)."""
+    """W worlds on the unit square.
+
+    Parameters
+    ----------
+    plumes
+        the fields
+    x
+        (W, n, 2) sensors
+    f_x
+        (W, n) the field there, without noise
+    u
+        (W, n) noise, uniform on (-1, 1)
+    """
 
     plumes: Plumes
     x: Floats
@@ -90,12 +110,14 @@ class PlaneWorlds:
 
     @staticmethod
     def draw(count: int, n: int, entropy: Entropy) -> PlaneWorlds:
+        """Draw `count` fields with n sensors each, uniform on the square."""
         plumes = Plumes.draw(count, entropy)
         x = entropy.uniform((count, n, 2))
         return PlaneWorlds(plumes, x, plumes.at(x), 2.0 * entropy.uniform((count, n)) - 1.0)
 
     @property
     def size(self) -> int:
+        """Number W of worlds."""
         return self.plumes.size
 
     def truth(self, side: int) -> Bools:

@@ -44,7 +44,19 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Accounting:
-    """What prices a design of the exponential kernel on [0, 1]^dimension: n, delta and a proved bound."""
+    """What prices a design of the exponential kernel on [0, 1]^dimension.
+
+    Parameters
+    ----------
+    n
+        records
+    delta
+        at which epsilon is stated
+    bound
+        name of a proved bound, of `BOUNDS`
+    dimension
+        1 or 2
+    """
 
     n: int
     delta: float
@@ -105,7 +117,11 @@ def choose(
 
     All go through the lengthscales together, so that they can share what a lengthscale costs. Refinement
     stays below the largest ridge. `tell` may raise to cancel.
-    Raises `WorkflowError` where no candidate is feasible.
+
+    Raises
+    ------
+    WorkflowError
+        If no candidate of a search is feasible.
     """
     seen: dict[Key, dict[tuple[float, float], Chosen]] = {key: {} for key in searches}
     for part in range(refinements + 1):

@@ -105,9 +105,11 @@ class AdaptiveGrid(OnSquares):
     design_type = AdaptiveGridDesign
 
     def guarantee(self, design: AdaptiveGridDesign, facts: PublicFacts) -> Guarantee:
+        """The proved cost of releasing `design`; `BoundRefused` where records may be more or less."""
         return self.guaranteed(design, facts, 4 * facts.lattice.size)
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[AdaptiveGridDesign, ...]:
+        """Designs to try, noise still open."""
         return tuple(
             AdaptiveGridDesign(side=side, leaf=leaf, scale=scale, paths=ask.paths)
             for side in (3, 6, 12)
@@ -117,7 +119,9 @@ class AdaptiveGrid(OnSquares):
         )
 
     def prepare(self, design: AdaptiveGridDesign, facts: PublicFacts, records: CollapsedRecords) -> _Prepared:
+        """The draw, ready."""
         return _Prepared(design, facts.lattice, records)
 
     def describe(self, design: AdaptiveGridDesign) -> str:
+        """The design in a few words."""
         return f"{design.side} x {design.side} squares, parts of {design.leaf:g} records, mu {design.mu:.4g}"

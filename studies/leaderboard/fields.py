@@ -56,7 +56,19 @@ class Contest:
 
 @dataclass(frozen=True)
 class Survey:
-    """One table of a few stations or samples: its file, columns, coordinate system and resolution."""
+    """One table of a few stations or samples.
+
+    Parameters
+    ----------
+    file
+        in the folder `sensors` of the real files
+    value, unit
+        column of the measured value, and its unit of measure
+    x, y, crs
+        columns of the coordinates, and their reference system
+    resolution
+        of the hexagons
+    """
 
     title: str
     file: str
@@ -131,7 +143,10 @@ def baseline_design(project: Project) -> Scored:
 
 
 def survey(asked: Survey, folder: Path, peer_map: Callable[[Project], Bools]) -> Contest:
-    """A table of stations; the threshold is the 60 % quantile, and nothing but n tunes a design."""
+    """A table of stations; the threshold is the 60 % quantile, and nothing but n tunes a design.
+
+    `folder` and `peer_map` as for `contests`.
+    """
     path = folder / "sensors" / asked.file
     table = pd.read_csv(path).dropna(subset=[asked.value])
     value, x, y = (table[name].to_numpy(dtype=np.float64) for name in (asked.value, asked.x, asked.y))

@@ -62,13 +62,22 @@ class QuadtreeDesign(SquaresDesign):
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The public squares: leaf of every cell, and for each level the square of every leaf, coarsest first."""
+    """The public squares of a domain of N cells, L of them leaves.
+
+    Parameters
+    ----------
+    leaf
+        (N,) leaf of every cell
+    levels
+        for each level, coarsest first, the (L,) square of every leaf
+    """
 
     leaf: Integers
     levels: tuple[Integers, ...]
 
     @classmethod
     def of(cls, lattice: Lattice, depth: int) -> Tree:
+        """The tree of 4^depth squares over the domain, without those that hold no cell."""
         leaf = numbered(square_of(lattice, 2**depth))
         first = np.unique(leaf, return_index=True)[1]
         levels = [numbered(square_of(lattice, 2**level))[first] for level in range(1, depth + 1)]
@@ -117,9 +126,11 @@ class Quadtree(OnSquares):
     design_type = QuadtreeDesign
 
     def guarantee(self, design: QuadtreeDesign, facts: PublicFacts) -> Guarantee:
+        """The proved cost of releasing `design`; `BoundRefused` where records may be more or less."""
         return self.guaranteed(design, facts, 4 * facts.lattice.size * design.depth)
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[QuadtreeDesign, ...]:
+        """Designs to try, noise still open."""
         depths = [d for d in range(1, 7) if np.unique(square_of(facts.lattice, 2**d)).size <= MOST_LEAVES]
         return tuple(
             QuadtreeDesign(depth=depth, growth=growth, scale=scale, paths=ask.paths)
@@ -129,8 +140,10 @@ class Quadtree(OnSquares):
         )
 
     def prepare(self, design: QuadtreeDesign, facts: PublicFacts, records: CollapsedRecords) -> _Prepared:
+        """The draw, ready; the tree is made once for each depth."""
         tree = facts.shelf.keep("quadtree", (design.depth,), lambda: Tree.of(facts.lattice, design.depth))
         return _Prepared(design, tree, records)
 
     def describe(self, design: QuadtreeDesign) -> str:
+        """The design in a few words."""
         return f"{design.depth} levels, budget x{design.growth:g} a level, mu {design.mu:.4g}"

@@ -52,11 +52,24 @@ TITLE = "agreement with the map to be reached, best first within a block"
 class LeaderboardSettings:
     """The leaderboard.
 
-    folder  of the real files; empty leaves them out
-    epsilons  budgets;  delta  of all;  releases  simulated per design;  most_seconds  of them, for one design
-    mechanisms  names; empty for all;  data  beginnings of titles; empty for all
-    coarse  slow mechanisms, whose grids are coarse on large maps;  coarse_maps  beginnings of their titles
-    coarse_simulated  mechanisms whose grids are coarse where designs are judged by simulated fields
+    Parameters
+    ----------
+    folder
+        of the real files; empty leaves them out
+    epsilons, delta
+        the budgets, all at one delta
+    releases, most_seconds
+        simulated per design, and CPU seconds after which fewer must do
+    mechanisms
+        names; empty for all
+    data
+        beginnings of titles; empty for all
+    quick_search
+        whether all grids are coarse
+    coarse, coarse_maps
+        slow mechanisms, whose grids are coarse on large maps, and beginnings of the titles of these maps
+    coarse_simulated
+        mechanisms whose grids are coarse where designs are judged by simulated fields
     """
 
     folder: str = ""
@@ -104,8 +117,10 @@ def run(
 
     Parameters
     ----------
+    report
+        Told (fraction, text); may raise to cancel.
     peer_map
-        Another program's map of a survey's records; without it the surveys are left out.
+        (N,) another program's map of a survey's records; without it the surveys are left out.
     guests
         Further mechanisms, which enter where their protection holds.
     keep

@@ -49,7 +49,7 @@ def numbered(groups: Integers) -> Integers:
 def noisy_totals(
     records: CollapsedRecords, groups: Integers, noise: float, entropy: Entropy
 ) -> tuple[Floats, Floats]:
-    """Sum of responses and number of records of every group of cells, each plus N(0, noise^2)."""
+    """Sum of responses and number of records, (k,) each, of every group of cells, plus N(0, noise^2)."""
     totals = np.zeros((2, int(groups.max()) + 1), dtype=np.int64)
     np.add.at(totals[0], groups[records.index], records.units * round(2.0**-10 / GRID))
     np.add.at(totals[1], groups[records.index], records.count * round(1.0 / GRID))
@@ -93,7 +93,13 @@ class OnSquares(Mechanism):
     exact_on_a_computer = True
 
     def guaranteed(self, design: Any, facts: PublicFacts, numbers: int) -> Guarantee:
-        """What a design costs that releases so many rounded numbers; `BoundRefused` for another relation."""
+        """What a design costs that releases so many rounded numbers.
+
+        Raises
+        ------
+        BoundRefused
+            For another relation than exchanged records.
+        """
         if not self.protection.holds(facts):
             raise BoundRefused(
                 f"The {self.name.replace('-', ' ')} is proved for exchanged records: choose 'replace-one'."
@@ -101,17 +107,21 @@ class OnSquares(Mechanism):
         return Guarantee.gaussian(Cost.gaussian(design.mu, distance_of(numbers)), self.source)
 
     def calibrate(self, design: Any, facts: PublicFacts, budget: Budget) -> Any:
+        """The design at the budget's mu; None for another relation than exchanged records."""
         if not self.protection.holds(facts):
             return None
         return replace(design, mu=budget.mu)
 
     def unpriced(self, design: Any) -> Any:
+        """The design without its noise: what designs of all budgets have in common."""
         return replace(design, mu=1.0)
 
     def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
+        """The same release read at every cutoff."""
         return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS)
 
     def simulate(self, design: Any, world: World) -> Bools:
+        """(S, N) sets of simulated releases."""
         blank = replace(design, cutoff=0.5)
 
         def make() -> Floats:

@@ -25,9 +25,18 @@ GROUND = "#8c8c8c"
 
 @dataclass(frozen=True)
 class PaperMap:
-    """Sets of cells on a public domain, (N,) booleans each: one without privacy, one for each private path.
+    """Sets of cells on a public domain.
 
-    title  what was released;  table  the name of the stored table
+    Parameters
+    ----------
+    table
+        the name of the stored table
+    title
+        what was released
+    baseline
+        (N,) the set without privacy
+    paths
+        (N,) the set of each private path
     """
 
     table: str

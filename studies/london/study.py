@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from dpgp_core.excursion.scores import iou, ious
+from dpgp_core.mechanisms.base import Unit
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
@@ -18,6 +19,7 @@ from studies.excursions.fields import Bools, Floats
 from studies.london.paper_map import COLUMNS as MAP_COLUMNS
 from studies.london.recipe import free_design, paper_recipe
 from studies.london.task import BOROUGHS, generated_settings, load_task, real_settings
+from studies.reporting.figures import DomainName, FamilyName
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.load import Project
@@ -51,13 +53,25 @@ OUR_TITLE = (
 class LondonSettings:
     """Study D.
 
-    folder   of the real files; empty for the generated example
-    domains  among DOMAINS;  draws  simulated releases per design;  quick  search on a coarse grid
+    Parameters
+    ----------
+    folder
+        of the real files; empty for the generated example
+    domains
+        among `task.DOMAINS`
+    families
+        what is compared
+    draws
+        simulated releases per design
+    delta
+        for point records; n^-1.1 for cell records
+    quick_search
+        whether the search's grid is coarse
     """
 
     folder: str = ""
-    domains: tuple[str, ...] = ("region", "occupied")
-    families: tuple[str, ...] = ("paper code", "cell records", "point records", "public prior mean")
+    domains: tuple[DomainName, ...] = ("region", "occupied")
+    families: tuple[FamilyName, ...] = ("paper code", "cell records", "point records", "public prior mean")
     draws: int = 60
     delta: float = 1e-5
     quick_search: bool = True
@@ -145,14 +159,17 @@ def _notes(settings: LondonSettings, sizes: list[str]) -> tuple[str, ...]:
 
 
 def _domain_rows(
-    settings: LondonSettings, project: Project, domain: str, entropy: Entropy, tell: Report
+    settings: LondonSettings, project: Project, domain: DomainName, entropy: Entropy, tell: Report
 ) -> tuple[list[tuple[str | float, ...]], list[StudyTable]]:
     rows: list[tuple[str | float, ...]] = []
     painted: list[StudyTable] = []
     tell(0.0, f"{domain}: maps without privacy")
-    aims = {unit: _aim(_with(project, unit, settings)) for unit in ("point", "cell")}
+    units: tuple[Unit, ...] = ("point", "cell")
+    aims = {unit: _aim(_with(project, unit, settings)) for unit in units}
 
-    def row(family: str, mechanism: str, made: Project, epsilon: float, sets: Bools, design: str) -> None:
+    def row(
+        family: FamilyName, mechanism: str, made: Project, epsilon: float, sets: Bools, design: str
+    ) -> None:
         own, cells = aims[made.settings.unit], aims["cell"]
         rows.append((
             domain, family, mechanism, made.settings.unit, made.delta, epsilon,
@@ -162,7 +179,7 @@ def _domain_rows(
 
     for number, family in enumerate(settings.families):
 
-        def part(fraction: float, text: str, number: int = number, family: str = family) -> None:
+        def part(fraction: float, text: str, number: int = number, family: FamilyName = family) -> None:
             tell((number + fraction) / len(settings.families), f"{domain}, {family}: {text.lower()}")
 
         part(0.0, "Searching")
@@ -206,16 +223,18 @@ def _figures(values: Floats) -> tuple[float, float, float]:
     return rounded(float(values.mean())), rounded(deviation), rounded(deviation / math.sqrt(values.size))
 
 
-def _with(project: Project, unit: str, settings: LondonSettings, **changes: object) -> Project:
+def _with(project: Project, unit: Unit, settings: LondonSettings, **changes: object) -> Project:
     """The project with another unit of protection and its delta."""
     drafted = replace(project, settings=project.settings.with_changes(unit=unit, epsilon=1.0))
     delta = private_n(drafted) ** -1.1 if unit == "cell" else settings.delta
     return replace(drafted, settings=drafted.settings.with_changes(delta=delta, **changes))
 
 
-def _entries(settings: LondonSettings, project: Project, family: str, tell: Report) -> Iterator[_Entry]:
+def _entries(
+    settings: LondonSettings, project: Project, family: FamilyName, tell: Report
+) -> Iterator[_Entry]:
     """Every design of a family's frontier."""
-    unit = "cell" if family == "cell records" else "point"
+    unit: Unit = "cell" if family == "cell records" else "point"
     both = PAIR
     asked: list[dict[str, object]] = [
         {

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from geo import domain_from_cells
+from studies.reporting.figures import DomainName
 from workflow.errors import WorkflowError
 from workflow.project.example import example_settings
 from workflow.project.load import Loaded, Project, build_lattice, load_project
@@ -18,12 +19,18 @@ from workflow.settings.source import SourceSettings
 THRESHOLD = 442_413.0  # pounds: 13.0 in the logarithm, the paper's threshold
 SEGMENT = "existing-leasehold-flats"
 BOROUGHS = "15 boroughs"
-DOMAINS = ("region", "occupied")
+DOMAINS: tuple[DomainName, ...] = ("region", "occupied")
 """`region`: all hexagons of the public region. `occupied`: those with a sale in either year."""
 
 
 def real_settings(folder: Path) -> ReleaseSettings:
-    """Settings on the real files; raises `WorkflowError` where the folder lacks them."""
+    """Settings on the real files.
+
+    Raises
+    ------
+    WorkflowError
+        If the folder lacks them.
+    """
     postcodes = folder / "postcodes" / "london_postcodes_nspl_style.csv.gz"
     region = folder / "boundaries" / "greater_london_wgs84.geojson"
     sales = [folder / "price_paid" / f"pp-{year}-london-15boroughs.csv.gz" for year in (2018, 2017)]
@@ -45,7 +52,7 @@ def generated_settings() -> ReleaseSettings:
     return example_settings().with_changes(prior_mean=False)
 
 
-def load_task(settings: ReleaseSettings, domain: str) -> Project:
+def load_task(settings: ReleaseSettings, domain: DomainName) -> Project:
     """Load the project on one of DOMAINS."""
     project = load_project(settings)
     return project if domain == "region" else occupied_only(project)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +38,11 @@ CHOOSING = 8  # tasks on which the spacing is chosen
 WAVES = 5  # inducing points within the period of a sawtooth, which four numbers describe
 NORMAL_95 = 1.959963984540054
 OLDEST = 90.0  # years: public end of the ages
-RESPONSES = {"height": (140.0, 25.0), "weight": (35.0, 15.0)}  # public middle and unit, cm and kg
+Response = Literal["height", "weight"]
+RESPONSES: dict[Response, tuple[float, float]] = {
+    "height": (140.0, 25.0),
+    "weight": (35.0, 15.0),
+}  # public middle and unit, cm and kg
 PEOPLE = Law("people", 2.0, 0.4)  # in the middle of what the network was trained for
 Ints = NDArray[np.int64]
 
@@ -46,7 +51,16 @@ Ints = NDArray[np.int64]
 class NeuralSettings:
     """The paper's synthetic tasks, and its people.
 
-    tasks  fields of each law, and splits of the people;  people  their file, empty leaves them out
+    Parameters
+    ----------
+    tasks
+        fields of each law, and splits of the people
+    numbers
+        of records
+    epsilons
+        budgets, at `DELTA`
+    people
+        their file; empty leaves them out
     """
 
     tasks: int = 32
@@ -76,12 +90,12 @@ class Predicted:
     sd: Floats
 
     def nll(self, at: Ints, said: Floats) -> float:
-        """Mean negative log density of responses at places."""
+        """Mean negative log density of responses (n,) at places (n,), by index."""
         apart = (said - self.mean[at]) / self.sd[at]
         return float(np.mean(0.5 * np.square(apart) + np.log(self.sd[at])) + 0.5 * np.log(2.0 * np.pi))
 
     def covered(self, at: Ints, said: Floats) -> float:
-        """Share of the responses within 95 % intervals."""
+        """Share of the responses (n,) at places (n,) that lie within 95 % intervals."""
         return float(np.mean(np.abs(said - self.mean[at]) <= NORMAL_95 * self.sd[at]))
 
 
@@ -215,7 +229,17 @@ def network_predictions(
 
 @dataclass(frozen=True, eq=False)
 class Inducing:
-    """The public part of the sparse process for a law: kernels with the inducing points, and their price."""
+    """The public part of the sparse process for a law.
+
+    Parameters
+    ----------
+    cross
+        (CELLS, k) correlations with the inducing points
+    between
+        (k, k) correlations among them
+    norm
+        largest squared length of a row of `cross`, rounded upwards: it bounds what one record changes
+    """
 
     cross: Floats
     between: Floats
@@ -301,7 +325,7 @@ def _two(scores: list[float]) -> tuple[float, float]:
     return rounded(float(np.mean(scores))), rounded(float(np.std(scores, ddof=1)) / len(scores) ** 0.5)
 
 
-def read_people(path: Path, response: str) -> Sample:
+def read_people(path: Path, response: Response) -> Sample:
     """Everybody's age as a place, and height or weight in public units."""
     middle, unit = RESPONSES[response]
     with path.open(encoding="utf-8") as file:

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -35,6 +36,9 @@ DELTA_LINE, DELTA_HEIGHTS = 1e-4, 0.01
 CENTRE, WIDTH = 108.2675, 100.0  # cm: public interval of the heights, 58 to 158
 SPREAD = 25.74214905230349  # cm: the example's own scale
 NOISE = 0.3  # variance of a height around the curve, in units of SPREAD^2
+Reading = Literal["no noise in the variances", "shrunken", "errors in variables"]
+BinReading = Literal["bins", "process on bins"]
+BIN_READINGS: tuple[BinReading, ...] = ("bins", "process on bins")
 BINS = (3, 5, 9, 15, 27)
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data" / "other" / "Howell1.csv"
 RANGES = (3.0, 5.8, 11.2, 21.7, 42.0, 81.0)  # years
@@ -44,7 +48,14 @@ RANGES = (3.0, 5.8, 11.2, 21.7, 42.0, 81.0)  # years
 class OneDimensionSettings:
     """Both examples.
 
-    repeats  fields of the first, releases of the second;  heights  file of the second; empty leaves it out
+    Parameters
+    ----------
+    repeats
+        fields of the first, releases of the second
+    epsilons, noises
+        budgets, and scatters of the first example's values
+    heights
+        file of the second; empty leaves it out
     """
 
     repeats: int = 40
@@ -119,13 +130,13 @@ def _line_rows(settings: OneDimensionSettings, tell: Report) -> Iterator[tuple[s
             )  # fmt: skip
 
 
-def coverage(noise: float, epsilon: float, repeats: int, seed: int) -> dict[str, tuple[Floats, Floats]]:
+def coverage(noise: float, epsilon: float, repeats: int, seed: int) -> dict[Reading, tuple[Floats, Floats]]:
     """For each reading (repeats,) shares of held-out values inside their 90 % intervals, and RMSEs."""
     nodes = np.linspace(-REACH, REACH, NODES)
     between = kernel(nodes, nodes) + 1e-8 * np.eye(NODES)
     deviation = sensitivity(BOUND, grid_norm([nodes], [1.0])) / gaussian_mu(epsilon, DELTA_LINE)
     step = regularisation_bound(deviation, noise**2, NODES)
-    found: dict[str, list[tuple[float, float]]] = {}
+    found: dict[Reading, list[tuple[float, float]]] = {}
     for number in range(repeats):
         generator, entropy = np.random.default_rng(seed + number), SimulationEntropy(1000 * seed + number)
         places = generator.uniform(-4, 4, 2 * HALF)
@@ -149,7 +160,7 @@ def coverage(noise: float, epsilon: float, repeats: int, seed: int) -> dict[str,
 
 def _readings(
     between: Floats, moments: Moments, variance: float, step: float
-) -> dict[str, InducingPosterior]:
+) -> dict[Reading, InducingPosterior]:
     shrunken = private_posterior(between, moments, variance, step)
     bare = private_posterior(between, replace(moments, first_noise=1e-9, second_noise=1e-9), variance, step)
     return {
@@ -168,7 +179,13 @@ class Heights:
 
     @classmethod
     def read(cls, path: Path) -> Heights:
-        """From the table as it is published; `WorkflowError` where it is not there."""
+        """From the table as it is published.
+
+        Raises
+        ------
+        WorkflowError
+            If it is not there.
+        """
         if not path.is_file():
             raise WorkflowError(
                 f"{path.name} is not there: it is not shipped; name the folder that holds it."
@@ -180,12 +197,12 @@ class Heights:
 
     @property
     def scaled(self) -> Floats:
-        """Clipped to the public interval and centred, in units of SPREAD."""
+        """(n,) heights clipped to the public interval and centred, in units of SPREAD."""
         clipped = np.clip(self.height, CENTRE - WIDTH / 2.0, CENTRE + WIDTH / 2.0)
         return np.asarray((clipped - CENTRE) / SPREAD)
 
     def error(self, predicted: Floats) -> float:
-        """Root mean square error in cm of predictions at the ages, in units of SPREAD."""
+        """Root mean square error, cm, of predictions (n,) at the ages; these are in units of SPREAD."""
         return float(np.sqrt(np.mean((CENTRE + SPREAD * predicted - self.height) ** 2)))
 
 
@@ -199,7 +216,7 @@ def _height_rows(settings: OneDimensionSettings, tell: Report) -> Iterator[tuple
     for epsilon in (0.5, 1.0, 2.0):
         tell(0.8, f"Heights, epsilon {epsilon:g}")
         for bins in BINS:
-            for reading in ("bins", "process on bins"):
+            for reading in BIN_READINGS:
                 errors = [binned(heights, bins, epsilon, reading, entropy) for _ in range(settings.repeats)]
                 yield f"{reading}, {bins}", epsilon, 25.0, *_two(errors)
         for length in RANGES:
@@ -218,7 +235,9 @@ def _two(errors: list[float]) -> tuple[float, float]:
     return rounded(float(np.mean(errors)), 2), rounded(float(np.std(errors, ddof=1)), 2)
 
 
-def binned(heights: Heights, bins: int, epsilon: float, reading: str, entropy: SimulationEntropy) -> float:
+def binned(
+    heights: Heights, bins: int, epsilon: float, reading: BinReading, entropy: SimulationEntropy
+) -> float:
     """RMSE of means of equal bins of age with Laplace noise, as they are or read by a process."""
     edges = np.linspace(0.0, 90.0, bins + 1)
     at = bin_of(heights.age, edges)

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 from xml.sax.saxutils import escape
 
 from studies.reporting.tables import Cell, StudyResult
@@ -19,7 +20,9 @@ WIDTH, HEIGHT = 720, 430
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 34, 52
 
 PUBLISHED_LINE: tuple[tuple[str, Cell], ...] = (("private ridges", "up to 5"),)
-FAMILIES = {
+DomainName = Literal["region", "occupied"]
+FamilyName = Literal["paper code", "cell records", "point records", "public prior mean"]
+FAMILIES: dict[FamilyName, str] = {
     "paper code": "Published recipe, not proved",
     "cell records": "Cell records",
     "point records": "Point records",
@@ -30,16 +33,23 @@ CONTESTED = (
     "London, 442,413 GBP", "London, 700,000 GBP",
 )  # fmt: skip
 LAWS = ("Gaussian kernel", "Matern 3/2", "weakly periodic", "sawtooth")
-DOMAINS = {"region": "whole region", "occupied": "hexagons with a sale"}
+DOMAINS: dict[DomainName, str] = {"region": "whole region", "occupied": "hexagons with a sale"}
 
 
 @dataclass(frozen=True)
 class Figure:
     """Lines of `ys` columns over an `x` column of one table, one series per value of `series` and column.
 
-    where  rows to draw: (column, value) pairs
-    ground  a column drawn once, as a series of its own;  diagonal  draws y = x under this name
-    x_title, y_title  of the axes, with units; the columns' own names where empty
+    Parameters
+    ----------
+    where
+        rows to draw: (column, value) pairs
+    ground
+        a column drawn once, as a series of its own
+    diagonal
+        draws y = x under this name
+    x_title, y_title
+        of the axes, with units; the columns' own names where empty
     """
 
     name: str
@@ -76,7 +86,7 @@ def slug(title: str) -> str:
     return "-".join(filter(None, re.split(r"[^a-z0-9]+", title.lower())))
 
 
-def _london(domain: str, family: str) -> Figure:
+def _london(domain: DomainName, family: FamilyName) -> Figure:
     return Figure(
         f"{domain}-{family}".replace(" ", "-"), "iou", f"{FAMILIES[family]}, {DOMAINS[domain]}", "epsilon",
         ("IoU",), "mechanism", (("domain", domain), ("family", family)), log_x=True,

@@ -23,7 +23,17 @@ INFINITE = "Infinity"  # how JSON text carries an infinite number; no table has 
 class StudyTable:
     """One table: rows of plain cells under named columns; `None` where there is no number.
 
-    title  what the table shows, with its units;  columns and every row have the same length
+    Parameters
+    ----------
+    title
+        what the table shows, with its units
+    columns, rows
+        of the same length
+
+    Raises
+    ------
+    ValueError
+        For a row of another length than the columns.
     """
 
     name: str
@@ -54,10 +64,20 @@ class StudyTable:
 class StudyResult:
     """A finished study.
 
-    study        its name in `STUDIES`;  preset  a `Preset`
-    settings     every setting it ran with
-    repetitions  in words;  seeds  of all its random numbers;  seconds  CPU time of its thread
-    notes        what a reader must know to judge it: reductions, differences from the paper
+    Parameters
+    ----------
+    study
+        its name in `STUDIES`
+    settings
+        every setting it ran with
+    seeds
+        of all its random numbers
+    repetitions
+        in words
+    seconds
+        CPU time of its thread
+    notes
+        what a reader must know to judge it: reductions, differences from the paper
     """
 
     study: str
@@ -87,7 +107,13 @@ class StudyResult:
 
     @staticmethod
     def from_json(text: str) -> StudyResult:
-        """A stored result; raises `WorkflowError` when the text is not one."""
+        """A stored result.
+
+        Raises
+        ------
+        WorkflowError
+            If the text is none.
+        """
         try:
             raw = json.loads(text)
             tables = tuple(
@@ -116,6 +142,7 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
+        """CPU seconds so far, to a tenth."""
         return round(time.thread_time() - self._start, 1)
 
 

@@ -40,7 +40,13 @@ def add_areas_command(commands: Any) -> None:
 
 
 def run_areas(options: argparse.Namespace) -> int:
-    """Print one line an area, and write the answers where asked; opens nothing private."""
+    """Print one line an area, and write the answers where asked; opens nothing private.
+
+    Raises
+    ------
+    BundleError
+        For a bundle or areas that cannot be read, and answers that cannot be written.
+    """
     out = None if options.out is None else new_place(options.out, "file")
     if out is not None and out.suffix.lower() not in (".csv", ".geojson"):
         raise BundleError(f"{out.name} is neither .csv nor .geojson: name the file for one of them.")

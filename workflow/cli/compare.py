@@ -31,7 +31,13 @@ def add_compare_command(commands: Any) -> None:
 
 
 def run_compare(options: argparse.Namespace) -> int:
-    """Load, compare, print, write the table and the figure into a new folder."""
+    """Load, compare, print, write the table and the figure into a new folder.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for settings or data that do not do, and a folder that cannot be written.
+    """
     out = new_place(options.out)
     settings = settings_from_options(options)
     project = load_project(settings)

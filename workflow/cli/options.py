@@ -86,7 +86,13 @@ def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
 
 
 def share(text: str) -> float:
-    """A number above 0 and at most 1, as an option's type."""
+    """A number above 0 and at most 1, as an option's type.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For anything else.
+    """
     try:
         number = float(text)
     except ValueError:

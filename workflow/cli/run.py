@@ -34,7 +34,13 @@ from workflow.words import agreement_words
 
 
 def run_release(options: argparse.Namespace) -> int:
-    """The main job: load, tune on reference data, draw, write, print the receipt."""
+    """The main job: load, tune on reference data, draw, write, print the receipt.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for what stops the release; `DataError` and `GeoError` for what files hold.
+    """
     settings = settings_from_options(options)
     return _release(
         settings,
@@ -47,7 +53,13 @@ def run_release(options: argparse.Namespace) -> int:
 
 
 def run_demo(options: argparse.Namespace) -> int:
-    """The main job on generated data, in a folder of its own."""
+    """The main job on generated data, in a folder of its own.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for a folder that cannot be written and for what stops a release.
+    """
     out, epsilon = new_place(options.out), field("epsilon").check(options.epsilon)
     if options.ledger:
         open_ledger(options.ledger)  # said before the data are made
@@ -123,7 +135,13 @@ def _at_wanted_iou(project: Project, tuned: Tuned | None, wanted: float) -> tupl
 
 
 def run_view(options: argparse.Namespace) -> int:
-    """Print what a bundle says at a threshold; opens the bundle and nothing else."""
+    """Print what a bundle says at a threshold; opens the bundle and nothing else.
+
+    Raises
+    ------
+    BundleError
+        If it is no valid bundle; `WorkflowError` for an impossible threshold.
+    """
     threshold = None if options.threshold is None else field("threshold").check(options.threshold)
     viewer = Viewer(read_bundle(options.bundle))
     print(viewer.bundle.statement["release"]["title"])

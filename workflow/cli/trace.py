@@ -35,7 +35,7 @@ _FITTED = (
 
 
 def add_trace_command(commands: Any) -> None:
-    """Register `trace`.
+    """The subcommand and its options.
 
     Parameters
     ----------
@@ -119,7 +119,13 @@ def add_trace_command(commands: Any) -> None:
 
 
 def run_trace(options: argparse.Namespace) -> int:
-    """Run the command; returns the exit status."""
+    """Print what a release would protect, then charge, draw and write it, but for a dry run.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for options, files and traces that do not do.
+    """
     out = new_place(options.out)
     if (options.readings is None) != (options.table is None):
         raise WorkflowError("--readings and --table belong together: name the values, and where they go.")
@@ -224,7 +230,13 @@ def chosen_trace(traces: tuple[Trace, ...], wanted: str | None) -> Trace:
 
 
 def window(text: str) -> Window:
-    """A span of time as it is written on the command line: "FROM/TO", in UTC unless a zone is given."""
+    """A span of time as it is written on the command line: "FROM/TO", in UTC unless a zone is given.
+
+    Raises
+    ------
+    WorkflowError
+        If it cannot be read.
+    """
     start, slash, end = text.partition("/")
     first, last = instant(start)[0], instant(end)[0]
     if not slash or first != first or last != last:
@@ -236,7 +248,13 @@ def window(text: str) -> Window:
 
 
 def fitted(trace: Trace, options: argparse.Namespace) -> float:
-    """The trace's own lengthscale, with a warning."""
+    """The trace's own lengthscale, seconds, said with a warning.
+
+    Raises
+    ------
+    WorkflowError
+        If no lengthscale can be fitted to it.
+    """
     thin = trace.thinned(options.every)
     try:
         found = fitted_prior(thin.time - thin.time[0], on_a_plane(thin)[1].T, options.receiver).lengthscale

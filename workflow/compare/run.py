@@ -21,7 +21,7 @@ from workflow.search.optimisation.unconstrained import unconstrained_design
 from workflow.search.problem.task import Scored, SearchResult, SearchTask, Utility
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.serving import that_can_serve
-from workflow.settings.words import mechanism_names
+from workflow.settings.words import ReferenceKind, mechanism_names
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 10.0)
 
@@ -75,12 +75,12 @@ class Comparison:
     ----------
     rows : tuple of Row
     delta : float
-    unit : str
+    unit : Unit
     n : int
         The public number of records.
     cells : int
-    basis : str
-        What the figures rest on: "reference data", "public reference data" or "simulated".
+    basis : ReferenceKind
+        What the figures rest on.
     """
 
     rows: tuple[Row, ...]
@@ -88,7 +88,7 @@ class Comparison:
     unit: Unit
     n: int
     cells: int
-    basis: str
+    basis: ReferenceKind
 
     @property
     def protections(self) -> tuple[Protects, ...]:

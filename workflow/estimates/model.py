@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 MEASURED = Path(__file__).with_name("measured.json")
 FIRST, LAST, MEMORY = "without privacy", "closer look", "memory"
@@ -30,7 +30,8 @@ LATTICE_BYTES = 7 * 8
 measured: about seven factors of the lattice prior, as held at 100,000 and 178,000 hexagons
 (benchmarks/results/cells.txt)."""
 
-SIMULATED = {"full": 5, "quick": 1}
+SearchKind = Literal["full", "quick"]
+SIMULATED: dict[SearchKind, int] = {"full": 5, "quick": 1}
 """Fields on which the measured searches judged their designs."""
 
 DENSE_IN_FULL = 5 / 3
@@ -92,7 +93,7 @@ class Asked:
     alone: bool = False
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> SearchKind:
         """Which of the measured searches it is like."""
         return "quick" if self.quick else "full"
 

@@ -145,12 +145,17 @@ def _megabytes(source: SourceSettings) -> float:
 
 
 def refuse_what_cannot_fit(project: Project, processes: int = 1) -> None:
-    """Raise `WorkflowError` where the search of a project needs more memory than there is for it.
+    """Refuse a search that needs more memory than there is for it.
 
     Parameters
     ----------
     processes
         How many search beside each other on this machine.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence that names what would fit.
     """
     if project.settings.executor == "dask":  # its workers may be larger machines
         return

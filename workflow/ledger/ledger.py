@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from workflow.ledger.accounts.assess import Meeting, admit, charged_account, mee
 from workflow.ledger.accounts.book import Book, Outcome
 from workflow.ledger.accounts.charge import Charge, check_account, encode, written_cost
 from workflow.ledger.chain import Finding, check_chain, check_tables, sign_head
+from workflow.ledger.drafts import inherited, registration
 from workflow.ledger.errors import LedgerDamaged, LedgerError
 from workflow.ledger.overlap.records import RecordKeys, record_keys
 from workflow.ledger.signing.key import LedgerKey
@@ -32,7 +32,6 @@ from workflow.ledger.storage.entry import (
     DRAW,
     LINK,
     ORDERS,
-    RECORDS,
     RESERVE,
     SCHEMA,
     SCHEMA_VERSION,
@@ -41,6 +40,7 @@ from workflow.ledger.storage.entry import (
     VOID,
     Draft,
     Entry,
+    EntryKind,
 )
 from workflow.ledger.storage.store import Snapshot, Store, Writing
 
@@ -90,7 +90,11 @@ class Reservation:
 
 
 class Ledger:
-    """An open ledger; see `opening.open_ledger`. Safe to share between threads: nothing is kept in memory."""
+    """An open ledger; see `opening.open_ledger`. Safe to share between threads: nothing is kept in memory.
+
+    What reads accounts or writes raises `LedgerDamaged` where the chain does not verify; every method raises
+    `LedgerBusy` or `LedgerError` where the database, the witness or what is asked for does not allow it.
+    """
 
     def __init__(self, store: Store, key: LedgerKey, beside: tuple[Seen, ...] = ()) -> None:
         self._store = store
@@ -136,7 +140,7 @@ class Ledger:
         return self._store.read().entries
 
     def account(self, dataset: str, unit: Unit) -> Account:
-        """Budget, spent and left; raises LedgerDamaged if the chain is broken."""
+        """Budget, spent and left of a dataset under one unit of protection."""
         check_account(dataset, unit)
         return self._book().account(dataset, unit)
 
@@ -249,8 +253,8 @@ class Ledger:
 
         Raises
         ------
-        BudgetExceeded
-            NoBudget or RequestTaken, and writes nothing then.
+        BudgetExceeded, NoBudget, RequestTaken
+            Nothing is written then.
         """
         previews: list[Preview] = []
         facts: dict[str, Any] = {"facts": charge.facts, "cost": written_cost(charge.cost)}
@@ -264,10 +268,10 @@ class Ledger:
             previews.append(admit(book, charge, meeting))
             drafts = []
             if charge.records is not None and not book.links.knows(charge.dataset):
-                drafts.append(_registration(charge.dataset, charge.records, meeting, writing))
+                drafts.append(registration(charge.dataset, charge.records, meeting, writing))
             budget = previews[-1].budget
             if budget is not None and charged_account(book, charge, meeting).inherited:
-                drafts.append(_inherited(charge, budget))
+                drafts.append(inherited(charge, budget))
             drafts.append(
                 Draft(RESERVE, facts, charge.dataset, charge.unit, curve=encode(charge.cost.curve.values))
             )
@@ -280,7 +284,12 @@ class Ledger:
         """`with ledger.charged(charge) as reservation:` around one release; `request` as for `reserve`.
 
         Whatever happens inside, the charge stands until `release_unused` or a person's void: an exception is
-        passed on and gives nothing back. Leaving without commit or release_unused is an error.
+        passed on and gives nothing back.
+
+        Raises
+        ------
+        LedgerError
+            On leaving without commit or `release_unused`; before that, what `reserve` raises.
         """
         reservation = self.reserve(charge, request)
         yield reservation
@@ -305,8 +314,11 @@ class Ledger:
     def void(self, number: int, reason: str, person: str) -> None:
         """A person answers for giving back a charge that was never released; committed ones stay charged.
 
-        Refused where a bundle lies in the place that the draw named, or beside the ledger with this charge's
-        seal: what exists may have been seen.
+        Raises
+        ------
+        LedgerError
+            If it is no open charge, or a bundle lies in the place that the draw named, or beside the ledger
+            with this charge's seal: what exists may have been seen.
         """
         book = self._book()
         place = book.places.get(number, "")
@@ -346,7 +358,7 @@ class Ledger:
     def _meet(self, book: Book, dataset: str, records: RecordKeys | None) -> Meeting:
         return meet(book, dataset, records, self._store.records() if records is not None else {})
 
-    def _follow(self, number: int, kind: str, facts: Mapping[str, Any]) -> None:
+    def _follow(self, number: int, kind: EntryKind, facts: Mapping[str, Any]) -> None:
         def draft(book: Book, _: Writing) -> list[Draft]:
             charge = book.reserve_entry(number)
             return [Draft(kind, facts, charge.dataset, charge.unit, refers_to=number)]
@@ -378,22 +390,3 @@ class Ledger:
                 writing.keep_request(request, last.number)
         advance_witness(self._key, Witness(last.number + 1, last.hash))
         return last
-
-
-def _registration(dataset: str, records: RecordKeys, meeting: Meeting, writing: Writing) -> Draft:
-    """Keep the record hashes of a dataset; the row that tells of them."""
-    hashes = records.sketch().to_bytes()
-    writing.keep_records(dataset, hashes)
-    facts = {
-        "n": records.n,
-        "digest": hashlib.sha256(hashes).hexdigest(),
-        "shares": {name: meeting.each[name].count for name in meeting.found},
-    }
-    return Draft(RECORDS, facts, dataset)
-
-
-def _inherited(charge: Charge, budget: Budget) -> Draft:
-    """The first budget of a dataset that shares records with others: the smallest of theirs."""
-    reason = "the smallest budget of the datasets that hold some of the same records"
-    facts = {"epsilon": budget.epsilon, "delta": budget.delta, "reason": reason, "person": ""}
-    return Draft(BUDGET, facts, charge.dataset, charge.unit)

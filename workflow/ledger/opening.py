@@ -27,8 +27,6 @@ def open_ledger(
     that lie beside the ledger: in `releases` beside the SQLite file, in the home directory and in
     $HEXCURSION_BUNDLES.
 
-    LedgerError for a missing, foreign or open key and for a database that lost its entries.
-
     Parameters
     ----------
     place
@@ -43,6 +41,8 @@ def open_ledger(
     ------
     NoLedger
         Under create=False.
+    LedgerError
+        For a missing, foreign or open key, and for a database that lost its entries.
     """
     store = Store(ledger_url(place))
     path = default_key_path(store.url) if key_path is None else Path(key_path)

@@ -33,7 +33,13 @@ EDGE_SHARE = 0.005
 
 
 def lint_bundle(source: str | Path | bytes | BinaryIO) -> list[Finding]:
-    """Findings about a bundle's folder or zip; BundleError with one sentence if it is not a valid bundle."""
+    """Findings about a bundle's folder or zip, the gravest first.
+
+    Raises
+    ------
+    BundleError
+        One sentence, if it is no valid bundle.
+    """
     contents = contents_of(source)
     bundle = bundle_from_contents(contents)
     found = lint(plan_from_bundle(bundle))

@@ -24,7 +24,13 @@ LARGE_EXPOSURE = 0.01
 
 @dataclass(frozen=True)
 class Finding:
-    """One way in which something private gets out, to whom, and what to do about it."""
+    """One way in which something private gets out, to whom, and what to do about it.
+
+    Raises
+    ------
+    WorkflowError
+        For an unknown severity.
+    """
 
     code: str
     leaks: str
@@ -85,6 +91,7 @@ def delta_against_n(plan: PlannedRelease) -> Iterator[Finding]:
 
 
 def tooltips(plan: PlannedRelease) -> Iterator[Finding]:
+    """What single cells show on hover must be released."""
     for content in plan.tooltips:
         if content in PRIVATE_CONTENTS:
             yield Finding(
@@ -97,6 +104,7 @@ def tooltips(plan: PlannedRelease) -> Iterator[Finding]:
 
 
 def exports(plan: PlannedRelease) -> Iterator[Finding]:
+    """What leaves the building must be released."""
     for content in plan.exports:
         if content in PRIVATE_CONTENTS:
             yield Finding(
@@ -109,6 +117,7 @@ def exports(plan: PlannedRelease) -> Iterator[Finding]:
 
 
 def people(plan: PlannedRelease) -> Iterator[Finding]:
+    """Who may have several records needs a guarantee that says so."""
     most = plan.records_per_person
     if most is not None and most > 1 and not plan.group_stated:
         yield Finding(
@@ -121,6 +130,7 @@ def people(plan: PlannedRelease) -> Iterator[Finding]:
 
 
 def not_stated(plan: PlannedRelease) -> Iterator[Finding]:
+    """What a plan does not say cannot be checked."""
     unanswered = [item.name for item in fields(plan) if getattr(plan, item.name) == NOT_STATED]
     if unanswered:
         yield Finding(

@@ -38,7 +38,13 @@ def add_lint_command(subparsers: Any) -> None:
 
 
 def run_lint(options: argparse.Namespace) -> int:
-    """Print the findings; 1 if anything leaks, else 0. Raises WorkflowError for what cannot be read."""
+    """Print the findings; 1 if anything leaks, else 0.
+
+    Raises
+    ------
+    WorkflowError
+        For what cannot be read.
+    """
     if options.paper:
         title, findings = PAPER_LONDON_RECIPE.name, lint(PAPER_LONDON_RECIPE)
     elif options.source.endswith(".toml"):

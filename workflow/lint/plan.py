@@ -37,23 +37,15 @@ Proved = Literal["proved", "not proved", Unstated]
 Charged = Literal["before the result is shown", "after the result is shown", "none", Unstated]
 
 # What a tooltip or an exported file may hold without costing anything, and what it may not.
-RELEASED_CONTENTS = frozenset(
-    {"released paths", "released sets", "regions", "vote fraction", "statement", "label", "public facts"}
-)
-PRIVATE_CONTENTS = frozenset(
-    {
-        "counts",
-        "medians",
-        "records",
-        "baseline",
-        "clipped counts",
-        "load report",
-        "log file",
-        "seed",
-        "utility on private data",
-        "last update of a cell",
-    }
-)
+ReleasedContent = Literal[
+    "released paths", "released sets", "regions", "vote fraction", "statement", "label", "public facts"
+]
+PrivateContent = Literal[
+    "counts", "medians", "records", "baseline", "clipped counts", "load report", "log file", "seed",
+    "utility on private data", "last update of a cell",
+]  # fmt: skip
+Content = Literal[ReleasedContent, PrivateContent]
+PRIVATE_CONTENTS: frozenset[Content] = frozenset(get_args(PrivateContent))
 
 
 @dataclass(frozen=True)
@@ -81,6 +73,11 @@ class PlannedRelease:
     records_per_person
         the most records one person may have, if known; `group_stated`: is the weaker guarantee of such a
         person published?
+
+    Raises
+    ------
+    WorkflowError
+        For a word that its field does not take, and an impossible number.
     """
 
     name: str = ""
@@ -104,8 +101,8 @@ class PlannedRelease:
     draws: Draws = NOT_STATED
     bound: Proved = NOT_STATED
     ledger: Charged = NOT_STATED
-    tooltips: tuple[str, ...] = ()
-    exports: tuple[str, ...] = ()
+    tooltips: tuple[Content, ...] = ()
+    exports: tuple[Content, ...] = ()
     records_per_person: int | None = None
     group_stated: bool = False
 
@@ -122,7 +119,7 @@ class PlannedRelease:
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
                 raise WorkflowError(f"{name} must be a whole number >= 1, not {value!r}.")
-        known = RELEASED_CONTENTS | PRIVATE_CONTENTS
+        known = get_args(Content)
         for name in ("tooltips", "exports"):
             values = getattr(self, name)
             if isinstance(values, str) or not all(isinstance(value, str) for value in values):
@@ -145,7 +142,13 @@ def _choices() -> dict[str, tuple[str, ...]]:
 
 
 def plan_from_mapping(raw: Mapping[str, Any]) -> PlannedRelease:
-    """A plan from plain key-value pairs, as a TOML file gives them; one sentence for what is wrong."""
+    """A plan from plain key-value pairs, as a TOML file gives them.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for an unknown key or a value that may not stand there.
+    """
     known = [item.name for item in fields(PlannedRelease)]
     unknown = sorted(set(raw) - set(known))
     if unknown:

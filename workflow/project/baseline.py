@@ -23,13 +23,20 @@ class FieldModel(Protocol):
     """A Gaussian process fitted without privacy: prior, lengthscale (metres), ridge and scale."""
 
     @property
-    def prior(self) -> str: ...
+    def prior(self) -> str:
+        """Name of the prior family."""
+
     @property
-    def lengthscale(self) -> float: ...
+    def lengthscale(self) -> float:
+        """Metres."""
+
     @property
-    def ridge(self) -> float: ...
+    def ridge(self) -> float:
+        """Noise-to-signal ratio."""
+
     @property
-    def scale(self) -> float: ...
+    def scale(self) -> float:
+        """Factor on the standard deviations of the posterior, whose prior has unit variance."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,15 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a released set compares with the baseline set (curator only)."""
+    """How a released set compares with the baseline set (curator only).
+
+    Parameters
+    ----------
+    iou
+        intersection over union; NaN where both are empty
+    agree_in, falsely_in, falsely_out
+        numbers of cells: in both, in the released set only, in the baseline only
+    """
 
     iou: float
     agree_in: int
@@ -67,7 +82,7 @@ def fit_baseline(project: Project, model: FieldModel) -> Baseline:
 
 
 def free_map(project: Project, model: FieldModel) -> Bools:
-    """What public knowledge alone gives, at epsilon 0: the same fit on the reference data."""
+    """(N,) the set that public knowledge alone gives, at epsilon 0: the same fit on the reference data."""
     return _fit(project, model, project.reference).inside
 
 
@@ -81,7 +96,7 @@ def _fit(project: Project, model: FieldModel, placed: PlacedObservations) -> Bas
 
 
 def compare(released: Bools, baseline: Bools) -> Agreement:
-    """IoU and the cells falsely in and falsely out."""
+    """IoU of two sets (N,), and the cells falsely in and falsely out."""
     return Agreement(
         iou(released, baseline),
         int((released & baseline).sum()),

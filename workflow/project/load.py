@@ -39,7 +39,17 @@ Progress = Callable[[float, str], None]
 
 @dataclass(frozen=True)
 class Loaded:
-    """One source after loading and placing: the loader's report and the placed observations."""
+    """One source after loading and placing.
+
+    Parameters
+    ----------
+    report
+        what the loader kept and dropped
+    placed
+        the rows inside the domain
+    observations
+        all rows
+    """
 
     report: LoadReport
     placed: PlacedObservations
@@ -65,10 +75,16 @@ class Loaded:
 
 @dataclass(frozen=True)
 class Pilot:
-    """What tuning has cost: a look's cost, its epsilon on its own, its ledger entry, and a chosen model.
+    """What an accounted look at the private records has cost, and what it chose.
 
     Parameters
     ----------
+    cost
+        everything that is proved about the look
+    epsilon
+        its epsilon on its own, an upper bound
+    entry
+        the seal of its ledger entry
     model
         Range and scatter that a private choice found; None for a pilot.
     """
@@ -89,20 +105,34 @@ class Pilot:
 
 @dataclass(frozen=True)
 class Project:
-    """All that the search and the release need. `private` and `baseline` data never leave the curator.
-
-    prior_mean      (N,) public prior mean in response units, or None
+    """All that the search and the release need. What `private` holds never leaves the curator.
 
     Parameters
     ----------
+    domain
+        the cells and the public region
+    lattice
+        the same as a prior sees it, padded
+    response
+        the public map between values and responses
+    private
+        the private rows, placed (curator only)
+    reference
+        what the design is tuned on
     reference_kind
         what `reference` is
+    reference_report
+        what its loader kept and dropped, where it was read from a file
+    attribution
+        credits of all data
+    generated
+        whether the data are generated, so that no real person is described
     pilot
         what an accounted look has cost, where one stands in for reference data
-    relative
-        the public field to which all values here are relative, where the question varies over the map
     trip
         how the places of the readings are protected, where a sanitised trip tells them
+    relative
+        the public field to which all values here are relative, where the question varies over the map
     layers
         public layers of the curator's own, which are published with the map
     """
@@ -225,7 +255,18 @@ def build_lattice(domain: Domain) -> Lattice:
 
 
 def load_project(settings: ReleaseSettings, progress: Progress | None = None) -> Project:
-    """Load the domain first, then the sources; every failure is one sentence."""
+    """Load the domain first, then the sources.
+
+    Parameters
+    ----------
+    progress
+        told (fraction, text); may raise to cancel
+
+    Raises
+    ------
+    WorkflowError, DataError, GeoError
+        One sentence, for whatever settings or files do not do.
+    """
     report = progress or (lambda fraction, text: None)
     trip = None if settings.data.trip is None else trip_protection(settings.data.trip)
     report(0.0, "Filling the region with hexagons")
@@ -300,7 +341,13 @@ def _stand_in(
 
 
 def change_response(settings: ReleaseSettings, spread: float) -> ResponseScale:
-    """Public scale of change: centred at none, clipped where 90 % of the reference lie around its map."""
+    """Public scale of change: centred at none, clipped where 90 % of the reference lie around its map.
+
+    Parameters
+    ----------
+    spread
+        the distance, in transformed units, that holds these 90 %
+    """
     transform: Transform = "log" if settings.uses_log else "identity"
     centre = 0.0 if settings.centre is None else settings.centre
     level = float(ResponseScale(transform, 0.0, 1.0, "").forward(settings.threshold))
@@ -316,8 +363,12 @@ def choose_response(settings: ReleaseSettings, reference: PlacedObservations | N
 
     From reference data the centre is the median over cells of the cells' medians (a path falls back to it
     where there are no records, so crowded cells must not pull it), and the clip bound is the distance from it
-    that holds 90 % of the observations and always reaches the threshold. Raises `WorkflowError` where neither
-    is to be had.
+    that holds 90 % of the observations and always reaches the threshold.
+
+    Raises
+    ------
+    WorkflowError
+        If neither is to be had.
     """
     transform: Transform = "log" if settings.uses_log else "identity"
     if settings.centre is not None and settings.clip is not None:

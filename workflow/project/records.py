@@ -65,11 +65,20 @@ class BinnedRecords:
 
     @property
     def n(self) -> int:
+        """Number of records."""
         return self.records.n
 
 
 def located(observations: Observations, domain: Domain) -> tuple[NDArray[np.int64], Floats | None]:
-    """The cell of each observation, -1 outside; where noise is known the likeliest, with its probability."""
+    """The cell of each observation; where noise is known the likeliest.
+
+    Returns
+    -------
+    index : (n,) int64
+        positions in the domain's cell array, -1 outside
+    probability : (n,) float64 or None
+        of the likeliest cell; None where places are exact
+    """
     if observations.place_sd is None:
         return cells_or_remembered(observations, domain, lambda: _cells(observations, domain)), None
     longitude, latitude = to_lonlat(observations.x, observations.y, observations.crs)
@@ -115,7 +124,11 @@ def place(observations: Observations, domain: Domain) -> PlacedObservations:
 
     Where places carry known noise that is the likeliest hexagon of each: a function of the row alone.
 
-    Raises `WorkflowError` when none is inside, and says whether swapped coordinates explain it.
+
+    Raises
+    ------
+    WorkflowError
+        If none is inside; it says whether swapped coordinates explain that.
     """
     index, sure = located(observations, domain)
     inside = np.asarray(index >= 0)
@@ -170,7 +183,7 @@ def public_n(placed: PlacedObservations, unit: Unit) -> int:
 
 
 def cell_medians(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
-    """Non-empty cells (sorted) and the median value in each, in the data's own unit.
+    """Non-empty cells (k,), ascending, and the median value in each (k,), in the data's own unit.
 
     Of so many whole cells at a time as have `GROUP` rows together: more only where one cell has.
     """

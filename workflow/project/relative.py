@@ -46,6 +46,11 @@ class Relative:
         it; None for limits.
     places
         Cells of the reference records behind a public map, None for limits.
+
+    Raises
+    ------
+    WorkflowError
+        For a field with values that are not finite, or not positive under a ratio.
     """
 
     field: Floats
@@ -62,7 +67,7 @@ class Relative:
             raise WorkflowError("On the log scale every public value must be positive: correct the others.")
 
     def of(self, placed: PlacedObservations) -> PlacedObservations:
-        """The observations relative to the field: times its value at their cell, or more than it."""
+        """The observations relative to the field at their cell: multiples of it, or the excess over it."""
         there = self.field[placed.index]
         return replace(placed, value=placed.value / there if self.ratio else placed.value - there)
 
@@ -84,6 +89,11 @@ def relative_field(
     """The field that the settings name, None where the question is about the values themselves.
 
     Of the private records nothing enters.
+
+    Raises
+    ------
+    WorkflowError
+        For a file of limits that cannot be used.
     """
     if settings.limits is not None:
         try:

@@ -15,8 +15,21 @@ from workflow.settings.words import Transform
 class ResponseScale:
     """Public map between the data's own unit and responses in [-1, 1].
 
-    response = clip((transform(value) - centre) / clip, -1, 1), with `transform` "log" or "identity".
-    `centre` and `clip` are in transformed units and public; `origin` says where they came from.
+    response = clip((transform(value) - centre) / clip, -1, 1).
+
+    Parameters
+    ----------
+    transform
+        "log" or "identity"
+    centre, clip
+        public, in transformed units; `clip` is positive
+    origin
+        where they came from, in words
+
+    Raises
+    ------
+    InvalidValue
+        For an unknown transform, and a centre or clip bound that is none.
     """
 
     transform: Transform
@@ -33,7 +46,13 @@ class ResponseScale:
             raise InvalidValue("the public clip bound must be a positive finite number.")
 
     def forward(self, value: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Values in the data's unit to unclipped responses; raises where a log is impossible."""
+        """Values in the data's unit, of any shape, to unclipped responses of that shape.
+
+        Raises
+        ------
+        InvalidValue
+            Under the log transform, for a value that is not positive.
+        """
         value = np.asarray(value, dtype=np.float64)
         if self.transform == "log":
             if np.any(~(value > 0)):
@@ -42,10 +61,10 @@ class ResponseScale:
         return np.asarray((value - self.centre) / self.clip)
 
     def response(self, value: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Values in the data's unit to responses clipped to [-1, 1]."""
+        """Values in the data's unit, of any shape, to responses clipped to [-1, 1]; raises as `forward`."""
         return np.clip(self.forward(value), -1.0, 1.0)
 
     def value(self, response: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Responses back to the data's unit."""
+        """Responses, of any shape, back to the data's unit."""
         raw = np.asarray(response, dtype=np.float64) * self.clip + self.centre
         return np.exp(raw) if self.transform == "log" else raw

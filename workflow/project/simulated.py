@@ -38,11 +38,15 @@ def simulate_reference(
 ) -> PlacedObservations:
     """A simulated stand-in for reference data: a drawn field with noise, `n` records in clusters.
 
-    For the unit "cell" each of the n records has a cell of its own. Where the places of the records are
-    public they are given as `places`, the cell of each observation, and the simulated ones lie there.
-
     Public by construction: only the domain, the response scale, the public number of records and public
-    places enter.
+    places enter. For the unit "cell" each of the n records has a cell of its own.
+
+    Parameters
+    ----------
+    n
+        public number of records
+    places
+        (m,) the cell of each observation, where places are public: the simulated ones lie there
     """
     return simulate_field(settings, lattice, response, n, places)[0]
 
@@ -62,9 +66,19 @@ def simulate_field(
     Fields of several ranges, scatters and means: a design made for one of them may fail where the truth is
     rougher, or where little of the area lies above the threshold. Places come in clusters, as unevenly as the
     reading believes. The map is the posterior mean under the field's own law, with the records' mean: what a
-    release without noise would show. Far from all records that is their mean and not the field. Range and
-    scatter are those of a `model`, where there is one. `prior_of` makes the lattice's priors by name and
-    lengthscale, or has kept them: fields and their crowds share a few.
+    release without noise would show. Far from all records that is their mean and not the field.
+
+    Parameters
+    ----------
+    n, places
+        as for `simulate_reference`
+    number
+        from 0
+    model
+        gives range and scatter, where there is one
+    prior_of
+        makes the lattice's priors by name and lengthscale (metres), or has kept them: fields and their crowds
+        share a few
     """
     prior_of = prior_of or cache(lambda name, lengthscale: make_prior(name, lattice, lengthscale))
     entropy = SimulationEntropy(SIMULATION_SEED + number)

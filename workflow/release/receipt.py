@@ -38,7 +38,12 @@ ON_REALS = (
 class BudgetLine:
     """The dataset's budget around one release: epsilons at the release's delta, composed by the ledger.
 
-    `budget` None means that no budget was set for the dataset.
+    Parameters
+    ----------
+    before, after
+        upper bounds, without this release and with it
+    budget
+        None where none was set for the dataset
     """
 
     before: float
@@ -68,10 +73,7 @@ def build_receipt(
     relation: Relation = "replace-one",
     protects: Protects = "values and places",
 ) -> tuple[ReceiptLine, ...]:
-    """Receipt lines from public facts only: the unit first, then what was fixed before, then the cost.
-
-    Raises nothing of its own: the arguments are valid values already.
-    """
+    """Receipt lines from public facts only: the unit first, then what was fixed before, then the cost."""
     lines = [
         ReceiptLine("Unit of protection", _protected(privacy, protects, relation)),
         _records_line(privacy, relation),

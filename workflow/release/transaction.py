@@ -83,9 +83,17 @@ def groups_of(most: int | None) -> tuple[int, ...]:
 
 
 def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
-    """Everything the curator should read before the button; refuses unproved bounds and infinite costs.
+    """Everything the curator should read before the button.
 
-    `LowAgreement` for a map that is expected to be poor, unless the settings accept that.
+    Raises
+    ------
+    LowAgreement
+        For a map that is expected to be poor, unless the settings accept that.
+    WorkflowError
+        For a delta that was not agreed to, a cost without a finite epsilon, and a design that cannot be
+        drawn.
+    BoundRefused
+        For a bound that is not proved for this design.
     """
     settings, design = project.settings, choice.design
     worth = stop_or_state(choice.expected, choice.yardsticks, settings.accept_low_agreement)
@@ -151,8 +159,7 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
     """Try everything, reserve, draw once from operating-system entropy, stage, commit, put in place.
 
     A dataset without a budget gets this release's epsilon as its budget. What can fail is tried before the
-    charge: the factorisations, and the writing with real bytes. `Unreleased` names the entry of a charge that
-    stands without a release.
+    charge: the factorisations, and the writing with real bytes.
 
     So a bundle is made twice, picture and all: the first, of a draw that is none, is whole, since a font,
     a title or a limit of size may stop any of its files; the second holds other numbers in nearly all.
@@ -165,8 +172,12 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
 
     Raises
     ------
-    BudgetExceeded
-        Or `RequestTaken` before anything is drawn.
+    BundleError, WorkflowError
+        For what cannot be written or drawn; nothing was charged.
+    BudgetExceeded, RequestTaken
+        Before anything is charged.
+    Unreleased
+        If it broke off after that: it names the entry of the charge that stands without a release.
     """
     release_id = random_name()
     target = folder if folder is not None else home() / "releases" / release_id

@@ -17,7 +17,13 @@ SEED = 20260618
 
 
 def prepare_draw(design: Design, facts: PublicFacts, records: CollapsedRecords) -> Prepared:
-    """The draw, ready: every factorisation done; WorkflowError says that nothing was charged."""
+    """The draw, ready: every factorisation done.
+
+    Raises
+    ------
+    WorkflowError
+        If the design cannot be drawn; nothing was charged.
+    """
     try:
         return mechanism_of(design).prepare(design, facts, records)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
@@ -27,8 +33,12 @@ def prepare_draw(design: Design, facts: PublicFacts, records: CollapsedRecords) 
 def try_draw(prepared: Prepared) -> Released:
     """A draw that is none: it has numbers of the size a release will have, and whatever fails fails here.
 
-    The noise is repeatable, so what is drawn is as private as the records. It stays in memory. WorkflowError
-    says that nothing was charged.
+    The noise is repeatable, so what is drawn is as private as the records. It stays in memory.
+
+    Raises
+    ------
+    WorkflowError
+        If it fails; nothing was charged.
     """
     try:
         return draw_release(prepared, SimulationEntropy(SEED), simulation=True)
@@ -45,6 +55,11 @@ def read_release(
     ----------
     trial
         Whether this is tried before a charge, with noise that anybody could repeat.
+
+    Raises
+    ------
+    WorkflowError
+        In a trial; after a charge the error is passed on as it is.
     """
     entropy = SimulationEntropy(SEED + 1) if trial else SystemEntropy()
     try:

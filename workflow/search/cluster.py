@@ -56,7 +56,13 @@ class DaskExecutor:
             ) from error
 
     def wait_for(self, workers: int) -> None:
-        """Wait until so many workers have come; raises `WorkflowError` when they have not after a while."""
+        """Wait until so many workers have come.
+
+        Raises
+        ------
+        WorkflowError
+            If they have not come after `PATIENCE`.
+        """
         try:
             self._client.wait_for_workers(workers, timeout=PATIENCE)
         except TimeoutError as error:
@@ -65,7 +71,13 @@ class DaskExecutor:
             ) from error
 
     def map(self, work: Callable[[Any, Any], Any], shared: Any, items: Iterable[Any]) -> Iterator[Any]:
-        """Answers in the order of the items; what has not begun is given up when the iterator is closed."""
+        """Answers in the order of the items; what has not begun is given up when the iterator is closed.
+
+        Raises
+        ------
+        WorkflowError
+            If the scheduler has no workers.
+        """
         import dask
 
         self.wait_for(1)

@@ -17,6 +17,7 @@ from typing import Any, Protocol, Self
 
 from workflow.errors import WorkflowError
 from workflow.search.cluster import DaskExecutor
+from workflow.settings.words import ExecutorName
 
 NICER = 10  # search processes give way to the web process
 VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -98,8 +99,8 @@ class ProcessExecutor(AbstractContextManager["ProcessExecutor"]):
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def make_executor(name: str, workers: int | None = None, address: str | None = None) -> Executor:
-    """The executor of a name; raises `WorkflowError` for an unknown one.
+def make_executor(name: ExecutorName, workers: int | None = None, address: str | None = None) -> Executor:
+    """The executor of a name.
 
     Parameters
     ----------
@@ -107,6 +108,11 @@ def make_executor(name: str, workers: int | None = None, address: str | None = N
         Processes on this machine; None for one per core.
     address
         Of the Dask scheduler; None for a cluster on this machine.
+
+    Raises
+    ------
+    WorkflowError
+        For an unknown name, and where no Dask scheduler answers.
     """
     if name == "serial":
         return SerialExecutor()

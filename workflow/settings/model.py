@@ -40,5 +40,11 @@ class ReleaseSettings(Choices):
         object.__setattr__(self, "mechanisms", serving_mechanisms(self))
 
     def with_changes(self, **changes: Any) -> ReleaseSettings:
-        """A valid copy with some fields changed."""
+        """A valid copy with some fields changed.
+
+        Raises
+        ------
+        WorkflowError
+            One sentence, where the changed choices do not fit together.
+        """
         return replace(self, **changes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,18 @@ from dpgp_core.traces.secret import Secret
 from workflow.traces.plan import TracePlan
 
 FACTORS = (0.35, 0.5, 0.65, 0.8, 1.0, 1.25, 1.5, 1.8, 2.2)
-BEFORE, DESIGNED, EXACT = "nothing released", "this noise", "best for the stated lengthscale"
-PAPER, PAPER_ALL = "the paper's", "the paper's for all secrets"
-UNIFORM, CONCENTRATED = "uniform", "concentrated"
-KINDS = (BEFORE, DESIGNED, EXACT, PAPER, PAPER_ALL, UNIFORM, CONCENTRATED)
+NoiseName = Literal[
+    "nothing released", "this noise", "best for the stated lengthscale", "the paper's",
+    "the paper's for all secrets", "uniform", "concentrated",
+]  # fmt: skip
+BEFORE: Final = "nothing released"
+DESIGNED: Final = "this noise"
+EXACT: Final = "best for the stated lengthscale"
+PAPER: Final = "the paper's"
+PAPER_ALL: Final = "the paper's for all secrets"
+UNIFORM: Final = "uniform"
+CONCENTRATED: Final = "concentrated"
+KINDS: tuple[NoiseName, ...] = (BEFORE, DESIGNED, EXACT, PAPER, PAPER_ALL, UNIFORM, CONCENTRATED)
 _NEAR = 400  # records around a secret that are looked at
 _APART = 4  # records that move separately up to which the best noise is looked for
 _SHORT, _ALL = (
@@ -39,13 +48,12 @@ class Known:
     ----------
     lengthscale : float
         Seconds; the adversary's.
-    noise : str
-        Among `KINDS`.
+    noise : NoiseName
     metres : float
     """
 
     lengthscale: float
-    noise: str
+    noise: NoiseName
     metres: float
 
 
@@ -72,7 +80,10 @@ def known_by(plan: TracePlan, number: int) -> tuple[Known, ...]:
     near = [_moved(one, first) for one in plan.secrets if first <= one.records[0] and one.records[-1] < last]
     shaped = plan.noise.within(first, last)
     times = plan.times[first:last]
-    noises = {DESIGNED: shaped, **_others(plan.settings.prior.covariance(times), inside, near, shaped)}
+    noises: dict[NoiseName, Matrix] = {
+        DESIGNED: shaped,
+        **_others(plan.settings.prior.covariance(times), inside, near, shaped),
+    }
     found = []
     for factor in FACTORS:
         scale = plan.settings.lengthscale * factor
@@ -86,10 +97,12 @@ def _moved(secret: Secret, first: int) -> Secret:
     return Secret(tuple(record - first for record in secret.records), secret.moves)
 
 
-def _others(covariance: Matrix, secret: Secret, near: list[Secret], shaped: Matrix) -> dict[str, Matrix]:
+def _others(
+    covariance: Matrix, secret: Secret, near: list[Secret], shaped: Matrix
+) -> dict[NoiseName, Matrix]:
     """Other noises of the same trace."""
     n, budget = len(shaped), float(np.trace(shaped))
-    found = {
+    found: dict[NoiseName, Matrix] = {
         UNIFORM: uniform_noise(n, budget),
         CONCENTRATED: concentrated_noise(n, budget, (secret,)),
     }

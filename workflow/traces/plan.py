@@ -236,6 +236,17 @@ def _compared(plan: TracePlan, number: int) -> Compared:
 
 
 def degrees(plan: TracePlan, places: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Metres of the plan's projection as longitude and latitude, rounded to 1e-6 degrees (a decimetre)."""
+    """Longitude and latitude of places on the plan's projection, rounded to 1e-6 degrees (a decimetre).
+
+    Parameters
+    ----------
+    plan : TracePlan
+    places : (n, 2)
+        Metres.
+
+    Returns
+    -------
+    longitude, latitude : (n,) float64
+    """
     lon, lat = to_lonlat(places[:, 0], places[:, 1], plan.crs)
     return np.round(lon, 6), np.round(lat, 6)

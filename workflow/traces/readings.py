@@ -43,7 +43,13 @@ class Readings:
 
 
 def checked_resolution(resolution: int) -> int:
-    """An H3 resolution, or `WorkflowError` for a number that is none."""
+    """An H3 resolution, 0 to 15.
+
+    Raises
+    ------
+    WorkflowError
+        For a number that is none.
+    """
     try:
         return check_resolution(resolution)
     except ValueError as error:
@@ -92,7 +98,19 @@ def check_table(table: Path) -> None:
 
 
 def check_times(readings: Readings, times: NDArray[np.float64]) -> None:
-    """Raise WorkflowError where no reading was made between the first and the last record of a trip."""
+    """Refuse readings none of which was made between the first and the last record of a trip.
+
+    Parameters
+    ----------
+    readings : Readings
+    times : (n,)
+        Of the records, seconds since 1970, ascending.
+
+    Raises
+    ------
+    WorkflowError
+        Where that is so.
+    """
     if not np.any((readings.time >= times[0]) & (readings.time <= times[-1])):
         raise WorkflowError(_NONE)
 

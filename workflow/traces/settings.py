@@ -19,7 +19,13 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 @dataclass(frozen=True)
 class Window:
-    """A span of time that is secret: seconds since 1970, UTC, both ends included."""
+    """A span of time that is secret: seconds since 1970, UTC, both ends included.
+
+    Raises
+    ------
+    WorkflowError
+        If it ends before it begins.
+    """
 
     start: float
     end: float

@@ -19,6 +19,7 @@ from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.executors import make_executor
 from workflow.search.problem.task import Scored
 from workflow.settings.model import ReleaseSettings
+from workflow.settings.words import ExecutorName
 from workflow.words import design_words
 
 BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # of the slider
@@ -75,7 +76,8 @@ def load_and_tune(
     blind = replace(project, settings=settings.with_changes(looked=False))
     several = workers()
     refuse_what_cannot_fit(blind, several)
-    name = "dask" if settings.executor == "dask" else "processes" if several > 1 else "serial"
+    name: ExecutorName = "processes" if several > 1 else "serial"
+    name = "dask" if settings.executor == "dask" else name
     with closing(make_executor(name, several, settings.dask)) as executor:
         found = tune(
             blind,
@@ -89,7 +91,10 @@ def load_and_tune(
 def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, ...]:
     """Epsilon, agreement, effective dimension, BCE, held-out IoU and its gap, as the paper reports them.
 
-    scored  the design to report on; None for the search's own. The held-out IoU is known for the latter only.
+    Parameters
+    ----------
+    scored
+        the design to report on; None for the search's own. The held-out IoU is known for the latter only.
     """
     free, chosen = tuned.result.unconstrained, scored or tuned.result.chosen
     gap = tuned.result.iou_gap if chosen is tuned.result.chosen else math.nan

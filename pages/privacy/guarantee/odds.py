@@ -17,10 +17,16 @@ STEPS = 60
 class AttackOdds:
     """Upper bounds on every attack, in words and as a curve.
 
-    factor   by how much any result can become likelier when the record is exchanged
-    guesses  how often such an attacker guesses rightly
-    rows     (false alarms, detections) as texts
-    curve    (false alarms, detections) as shares; inside the straight line lies what guessing alone gives
+    Parameters
+    ----------
+    factor
+        by how much any result can become likelier when the record is exchanged
+    guesses
+        how often such an attacker guesses rightly
+    rows
+        (false alarms, detections) as texts
+    curve
+        (false alarms, detections) as shares; inside the straight line lies what guessing alone gives
     """
 
     factor: str

@@ -29,9 +29,14 @@ MAY_BE_CHARGED = (
 def pilot_job(settings: ReleaseSettings, total: float, session: str = "") -> Job[Project]:
     """Load, charge the ledger, draw the pilot: once per call, so call it from a submitted action only.
 
-    total    budget of the dataset over all releases, set if none stands yet
-    session  as for `releasing.release`: the same pilot is paid for once in a session
     Once it has been charged a job of this kind must not be cancelled: what was paid for would be lost.
+
+    Parameters
+    ----------
+    total
+        budget of the dataset over all releases, set if none stands yet
+    session
+        as for `releasing.release`: the same pilot is paid for once in a session
     """
 
     def work(report: Report) -> Project:
@@ -44,7 +49,15 @@ def pilot_job(settings: ReleaseSettings, total: float, session: str = "") -> Job
 
 
 def pay_and_draw(report: Report, settings: ReleaseSettings, total: float, session: str) -> Project:
-    """Load, charge, draw and read a pilot, once; picklable, for a process of its own."""
+    """Load, charge, draw and read a pilot, once; picklable, for a process of its own.
+
+    Raises
+    ------
+    WorkflowError
+        For data that do not do, and a look that would show next to nothing; nothing was charged.
+    Unreleased
+        If it broke off after the charge.
+    """
     project = load_project(settings, lambda fraction, text: report(0.5 * fraction, text))
     if warning := look_warning(project):
         raise WorkflowError(warning)
@@ -64,7 +77,13 @@ def pilot_serves(piloted: Project, settings: ReleaseSettings) -> bool:
 
 
 def pilot_words(piloted: Project) -> str:
-    """What was paid, in one sentence."""
+    """What was paid, in one sentence.
+
+    Raises
+    ------
+    ValueError
+        If nothing was paid for.
+    """
     paid = piloted.pilot
     if paid is None:
         raise ValueError("no pilot was paid for.")

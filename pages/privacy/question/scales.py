@@ -26,9 +26,17 @@ def stated_scale(
 ) -> tuple[float | None, float | None]:
     """Centre and clip bound of the settings, transformed units, from a usual value and a spread.
 
-    usual   in the data's unit
-    spread  in the data's unit, or a factor above 1 where `factors`
-    Raises WorkflowError with one sentence for values that no scale can have.
+    Parameters
+    ----------
+    usual
+        in the data's unit
+    spread
+        in the data's unit, or a factor above 1 where `factors`
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for values that no scale can have.
     """
     if factors:
         if usual is not None and not usual > 0:

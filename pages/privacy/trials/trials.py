@@ -135,7 +135,13 @@ def entries_of(design: Design) -> tuple[Entry, ...]:
 
 
 def typed_design(near: Design, values: Mapping[str, float], smoothing: int) -> Design:
-    """The design that was typed; `DesignError` where it cannot exist."""
+    """The design that was typed; lengths among `values` are kilometres.
+
+    Raises
+    ------
+    DesignError
+        If it cannot exist.
+    """
     mechanism, design = mechanism_of(near), near
     for parameter in mechanism.parameters:
         value = values[parameter.name] * (1000.0 if parameter.kind == "length" else 1.0)

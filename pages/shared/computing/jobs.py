@@ -128,6 +128,7 @@ class Job(Generic[Result]):
 
     @property
     def state(self) -> JobState:
+        """Where it stands now."""
         with self._lock:
             end = self._ended if self._ended is not None else time.monotonic()
             spent = end - self._started
@@ -136,7 +137,13 @@ class Job(Generic[Result]):
             return JobState(self._state, self._fraction, self._text, spent, left)
 
     def result(self) -> Result:
-        """The result of a finished job; raises what the computation raised."""
+        """The result of a finished job, or the error that its computation ended with.
+
+        Raises
+        ------
+        RuntimeError
+            While it is still running.
+        """
         with self._lock:
             if self._state == "running":
                 raise RuntimeError("the job is still running")

@@ -27,7 +27,10 @@ def show_progress(
 ) -> None:
     """Follow a running job; the screen runs again once it has ended. `cancel` None: it cannot be stopped.
 
-    on_cancel  what else a cancel does; the screen leaves the job at once, which ends when it hears of it
+    Parameters
+    ----------
+    on_cancel
+        what else a cancel does; the screen leaves the job at once, which ends when it hears of it
     """
     state = job.state
     if state.state != "running" or (on_cancel is not None and job.cancelling):

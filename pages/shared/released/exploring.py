@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from geo.maps.painting import (
@@ -15,10 +17,14 @@ from geo.maps.painting import (
 )
 from geo.maps.shares import paint_shares
 from workflow.bundle import Products
+from workflow.bundle.products.at_threshold import Bools
 from workflow.bundle.published.view import Viewer
 
 STOPS = 96
-PRODUCTS = {
+ShownProduct = Literal[
+    "vote-set", "votes", "probability", "surely", "three-way", "vorobev", "inner", "outer", "field"
+]
+PRODUCTS: dict[ShownProduct, str] = {
     "vote-set": "Released region",
     "votes": "Share of paths",
     "probability": "Probability",
@@ -44,15 +50,13 @@ def threshold_stops(viewer: Viewer) -> tuple[float, ...]:
     return tuple(sorted({*(value for value in rounded if low <= value <= high), viewer.bundle.threshold}))
 
 
-def products_of(viewer: Viewer) -> dict[str, str]:
+def products_of(viewer: Viewer) -> dict[ShownProduct, str]:
     """The products that this number of paths supports, with their names on a screen."""
     names = dict(PRODUCTS)
-    if viewer.count == 1:
-        for name in ("votes", "vorobev"):
-            del names[name]
-    if not viewer.confidences:
-        for name in ("three-way", "inner", "outer"):
-            del names[name]
+    few: tuple[ShownProduct, ...] = ("votes", "vorobev") if viewer.count == 1 else ()
+    unsure: tuple[ShownProduct, ...] = () if viewer.confidences else ("three-way", "inner", "outer")
+    for name in (*few, *unsure):
+        del names[name]
     if viewer.bundle.field is None:
         del names["probability"]
     if viewer.bundle.published.surely is None:
@@ -60,7 +64,7 @@ def products_of(viewer: Viewer) -> dict[str, str]:
     return names
 
 
-def paint(viewer: Viewer, products: Products, name: str, threshold: float, rounds: int) -> Painting:
+def paint(viewer: Viewer, products: Products, name: ShownProduct, threshold: float, rounds: int) -> Painting:
     """One product as a painting, with the words of its unit."""
     said = format_value(threshold, viewer.unit)
     what = f"{products.direction} {said}"
@@ -79,5 +83,6 @@ def paint(viewer: Viewer, products: Products, name: str, threshold: float, round
         return paint_field(
             values, viewer.unit, title=title, breaks=field_breaks(values, threshold), threshold=threshold
         )
-    cells = products.sets().get(name, products.vote_set)
+    sets: dict[str, Bools] = dict(products.sets().items())
+    cells = sets.get(name, products.vote_set)
     return paint_set(cells, inside=what, outside=f"not {what}", title=title)

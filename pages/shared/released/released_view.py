@@ -12,12 +12,14 @@ from geo.maps.painting import LegendEntry, Painting, format_value, legend
 from pages.shared import linked_maps, maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
-from pages.shared.released.exploring import paint, products_of, threshold_stops
+from pages.shared.released.exploring import ShownProduct, paint, products_of, threshold_stops
 from workflow.bundle import Products
 from workflow.bundle.published.view import MAX_ROUNDS, Viewer
 
 
-def controls(viewer: Viewer, key: str, *, shareable: bool = False) -> tuple[str, float, int, Products]:
+def controls(
+    viewer: Viewer, key: str, *, shareable: bool = False
+) -> tuple[ShownProduct, float, int, Products]:
     """The reader's choices: product, threshold in the data's unit, smoothing rounds; and what they give.
 
     `shareable` keeps them in the address, for views that show published things only: a threshold chosen
@@ -49,12 +51,12 @@ def controls(viewer: Viewer, key: str, *, shareable: bool = False) -> tuple[str,
         **kept,
     )
     products = viewer.at(threshold=float(threshold), smoothing=int(rounds))
-    return str(product), float(threshold), int(rounds), products
+    return product, float(threshold), int(rounds), products
 
 
 def released_map(
     viewer: Viewer,
-    product: str,
+    product: ShownProduct,
     threshold: float,
     rounds: int,
     products: Products,

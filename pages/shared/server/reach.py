@@ -20,9 +20,14 @@ VARIABLE = "HEXCURSION_DATA"
 class Reach:
     """What may be read by path.
 
-    named   folders that the operator named; None: none were named
-    own     folders of the app itself: the session's uploads, public files, the example
-    open    any path may be named: only where nobody but the machine's own user reaches the app
+    Parameters
+    ----------
+    named
+        folders that the operator named; None: none were named
+    own
+        folders of the app itself: the session's uploads, public files, the example
+    open
+        any path may be named: only where nobody but the machine's own user reaches the app
     """
 
     named: tuple[Path, ...] | None
@@ -30,7 +35,13 @@ class Reach:
     open: bool
 
     def check(self, path: str) -> None:
-        """`WorkflowError` unless the file or folder, links and `..` resolved, lies in a folder allowed."""
+        """Refuse a file or folder that, links and `..` resolved, lies in no folder that is allowed.
+
+        Raises
+        ------
+        WorkflowError
+            One sentence that says where it may lie.
+        """
         if self.open:
             return
         folders = [folder.resolve() for folder in (*(self.named or ()), *self.own)]
@@ -45,7 +56,13 @@ class Reach:
         raise WorkflowError(self._refusal())
 
     def check_settings(self, settings: ReleaseSettings) -> None:
-        """The same for every file that settings name."""
+        """The same for every file that settings name.
+
+        Raises
+        ------
+        WorkflowError
+            One sentence, also for a ledger or a scheduler that settings name.
+        """
         for source in (settings.data, settings.reference):
             for path in () if source is None else files_of(source):
                 self.check(path)
@@ -89,10 +106,15 @@ def files_of(source: SourceSettings) -> tuple[str, ...]:
 def reach(listed: Sequence[str] | None, *, loopback: bool, uploads: Path) -> Reach:
     """What a session may read by path.
 
-    listed     folders from the operator's secrets, None without such a list; $HEXCURSION_DATA, folders
-               joined like a search path, adds to them
-    loopback   the app listens on this machine only; without any folder named, every path is then allowed
-    uploads    the session's own folder
+    Parameters
+    ----------
+    listed
+        folders from the operator's secrets, None without such a list; $HEXCURSION_DATA, folders joined like a
+        search path, adds to them
+    loopback
+        the app listens on this machine only; without any folder named, every path is then allowed
+    uploads
+        the session's own folder
     """
     variable = [folder for folder in os.environ.get(VARIABLE, "").split(os.pathsep) if folder.strip()]
     named = (

@@ -35,7 +35,13 @@ def domain_of(
     features: tuple[str, ...] = (),
     column: str | None = None,
 ) -> Domain:
-    """The cells of a GeoJSON file or a box; `WorkflowError` with one sentence if there are none."""
+    """The cells of a GeoJSON file or a box.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, if there are none.
+    """
     try:
         if bbox is not None:
             return domain_from_bbox(*bbox, resolution, crosses_date_line=crosses_date_line)
@@ -52,7 +58,13 @@ def domain_of_choices(asked: tuple[str | None, Box | None, int], choices: Mappin
 
 
 def layers_of(choices: Mapping[str, Any], domain: Domain) -> tuple[OwnLayer, ...]:
-    """The public layers that choices name; `WorkflowError` with one sentence where one cannot be drawn."""
+    """The public layers that choices name.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, if one cannot be drawn.
+    """
     try:
         named = ("layers", "label_columns", "layer_colours", "layer_widths")
         paths, columns, colours, widths = (choices.get(name, ()) for name in named)

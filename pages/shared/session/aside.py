@@ -37,10 +37,16 @@ class Aside:
 class Planning:
     """What this session has computed beside the main path, for one workspace.
 
-    wanted     the agreement that was asked for instead of a budget
-    piloted    the project of a pilot that was paid for
-    note       what the search panel has to say until the next search
-    simulated  simulated releases of reference data, by the design looked at
+    Parameters
+    ----------
+    wanted
+        the agreement that was asked for instead of a budget
+    piloted
+        the project of a pilot that was paid for
+    note
+        what the search panel has to say until the next search
+    simulated
+        simulated releases of reference data, by the design looked at
     """
 
     mark: int

@@ -22,11 +22,18 @@ PLACES_SHOWN = 1_500  # enough to see a pattern, small enough to send at every r
 class Preview:
     """What a curator sees of one source; private, so it prints nothing of itself.
 
-    lines      the load report in sentences
-    size       rows kept
-    rows       the first few rows as (longitude, latitude, value), degrees and the data's unit
-    places     up to PLACES_SHOWN (longitude, latitude) pairs, evenly taken
-    quantiles  QUANTILES + 1 even quantiles of the values, smallest first; of reference data only
+    Parameters
+    ----------
+    lines
+        the load report in sentences
+    size
+        rows kept
+    rows
+        the first few rows as (longitude, latitude, value), degrees and the data's unit
+    places
+        up to PLACES_SHOWN (longitude, latitude) pairs, evenly taken
+    quantiles
+        QUANTILES + 1 even quantiles of the values, smallest first; of reference data only
     """
 
     lines: tuple[str, ...]
@@ -41,9 +48,17 @@ class Preview:
 
 
 def look_at(source: SourceSettings, unit: str = "", *, spread: bool = False) -> Preview:
-    """Read a source and say what was read, kept and dropped; `WorkflowError` in one sentence if not.
+    """Read a source and say what was read, kept and dropped.
 
-    spread  also keep quantiles of the values: for reference data, never for private ones
+    Parameters
+    ----------
+    spread
+        also keep quantiles of the values: for reference data, never for private ones
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, if it cannot be read.
     """
     try:
         observations, report = load_source(source, unit)
@@ -57,7 +72,13 @@ def look_at(source: SourceSettings, unit: str = "", *, spread: bool = False) -> 
 
 
 def propose_columns(path: str, layer: str | None = None) -> ColumnGuess:
-    """Which columns of a sensor table look like coordinates and value, for a person to confirm."""
+    """Which columns of a sensor table look like coordinates and value, for a person to confirm.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, if it cannot be read.
+    """
     try:
         return guess_columns(path, layer=layer)
     except DataError as error:

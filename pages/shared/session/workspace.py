@@ -6,7 +6,7 @@ import itertools
 import threading
 import weakref
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -33,6 +33,7 @@ from workflow.settings.model import ReleaseSettings
 from workflow.settings.source import SourceSettings
 
 KEY = "workspace"
+DataKind = Literal["example", "sales", "sensors", ""]
 _MARKS = itertools.count()
 NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
 
@@ -41,7 +42,10 @@ NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
 class Found:
     """A finished search: the loaded project, what was found, and the design that is to be released.
 
-    scored  what the chosen design costs and achieves; None for the search's own
+    Parameters
+    ----------
+    scored
+        what the chosen design costs and achieves; None for the search's own
     """
 
     project: Project
@@ -76,26 +80,48 @@ def new_session() -> str:
 class Workspace:
     """Mutable state of one session, filled from left to right along the main path.
 
-    mark         a number of its own, for the keys of widgets that belong to these data
-    session      a token of its own, by which the ledger tells a second click from a second release
-    choices      settings made so far, under the names of `ReleaseSettings`
-    folder, uploads   the session's files, and which of them stands in which upload widget
-    private, reference   previews of the two sources, for the curator's eyes
-    domain       the public cells, and `asked_domain` what they were made from
-    layers       public layers of the curator's own, drawn over every map of these data
-    job          a search under way; `found` what the last one found
-    release_id   the release drawn from it, once; `explored` is filled when it is first looked at
-    budget_text  what the ledger said last about these data
-    download     public files on their way
-    lost         the page was reloaded and had held data before
-    kept         public choices of before a reload, until data are read again
-    finished     releases of this visit that were put aside
-    answers      what the curator answered to the leak check, by question
-    seen         the data whose map without privacy was shown in this visit
-    strayed      the area and the rows that were last compared, and what came of it
-    other_tab    the same browser has the app open in another tab
-    chosen_by_looking   the design was changed after that map had been shown
-    releasing    held by whoever releases: a second click waits, and finds it done
+    Parameters
+    ----------
+    mark
+        a number of its own, for the keys of widgets that belong to these data
+    session
+        a token of its own, by which the ledger tells a second click from a second release
+    choices
+        settings made so far, under the names of `ReleaseSettings`
+    folder, uploads
+        the session's files, and which of them stands in which upload widget
+    private, reference
+        previews of the two sources, for the curator's eyes
+    domain
+        the public cells, and `asked_domain` what they were made from
+    layers
+        public layers of the curator's own, drawn over every map of these data
+    job
+        a search under way; `found` what the last one found
+    release_id
+        the release drawn from it, once; `explored` is filled when it is first looked at
+    budget_text
+        what the ledger said last about these data
+    download
+        public files on their way
+    lost
+        the page was reloaded and had held data before
+    kept
+        public choices of before a reload, until data are read again
+    finished
+        releases of this visit that were put aside
+    answers
+        what the curator answered to the leak check, by question
+    seen
+        the data whose map without privacy was shown in this visit
+    strayed
+        the area and the rows that were last compared, and what came of it
+    other_tab
+        the same browser has the app open in another tab
+    chosen_by_looking
+        the design was changed after that map had been shown
+    releasing
+        held by whoever releases: a second click waits, and finds it done
     """
 
     mark: int = field(default_factory=lambda: next(_MARKS))
@@ -130,8 +156,8 @@ class Workspace:
         return self.private is not None and self.private.generated
 
     @property
-    def kind(self) -> str:
-        """What the private data are: "example", "sales" or "sensors"; "" while there are none."""
+    def kind(self) -> DataKind:
+        """What the private data are; "" while there are none."""
         source = self.choices.get("data")
         if source is None or self.private is None:
             return ""
@@ -151,7 +177,13 @@ class Workspace:
         return self.private is not None and not self.generated and self.release_id is None
 
     def settings(self) -> ReleaseSettings:
-        """All choices as one valid value; `WorkflowError` says what is missing or impossible."""
+        """All choices as one valid value.
+
+        Raises
+        ------
+        WorkflowError
+            One sentence that says what is missing or impossible.
+        """
         if "data" not in self.choices:
             raise WorkflowError(f"First finish the step {DATA.title}.")
         if self.choices.get("region") is None and self.choices.get("bbox") is None:

@@ -39,7 +39,21 @@ def label_html(
     """A self-contained HTML page: no script, no outside request; every text of the release is escaped.
 
     Made from the statement and the released paths alone, so a viewer can make it anew from any bundle.
-    `picture` is its SVG where that was drawn already, `layers` the curator's own otherwise.
+
+    Parameters
+    ----------
+    statement
+        the checked privacy statement
+    cells
+        H3 indices of the domain, length N
+    region
+        the public region as a GeoJSON geometry, WGS 84
+    products
+        the products at the published threshold
+    picture
+        its SVG where that was drawn already
+    layers
+        the curator's own, which are drawn where there is no `picture`
     """
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()

@@ -71,7 +71,7 @@ class Export:
     write
         the file's bytes
     read
-        the columns found in a stranger's file; BundleError where it is none of this format
+        N values for each name, found in a stranger's file; BundleError where it is none of this format
     """
 
     file: str

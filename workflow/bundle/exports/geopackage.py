@@ -11,8 +11,8 @@ from typing import Any
 from geo import MAX_CELLS
 from workflow.bundle.errors import BundleError
 from workflow.bundle.exports.base import DECLARED, Export, Exported
-from workflow.bundle.exports.own_tables import SHAPES, own_tables
-from workflow.bundle.exports.qgis import add_styles, own_qml
+from workflow.bundle.exports.own_tables import SHAPES, Geometry, own_tables
+from workflow.bundle.exports.qgis import ShareColumn, add_styles, own_qml
 
 NAME = "release.gpkg"
 _START = b"SQLite format 3\x00"
@@ -46,7 +46,7 @@ def write(exported: Exported) -> bytes:
         for name, content in zip([*layers, *(one.table for one in own)][1:], made[1:], strict=True):
             other.deserialize(content)
             _take_over(database, other, name)
-        share = "probability" if "probability" in exported.columns else "vote_fraction"
+        share: ShareColumn = "probability" if "probability" in exported.columns else "vote_fraction"
         add_styles(database, share, created, {one.table: own_qml(one.layer, one.kind) for one in own})
         for one in own:
             database.execute(
@@ -60,7 +60,7 @@ def write(exported: Exported) -> bytes:
     return bytes(made_of)
 
 
-def _layer(name: str, frame: Any, shape: str = "MultiPolygon") -> bytes:
+def _layer(name: str, frame: Any, shape: Geometry = "MultiPolygon") -> bytes:
     """A GeoPackage of one layer, made in memory: a trial's contents must not reach any disk."""
     stream = io.BytesIO()
     frame.to_file(
@@ -81,7 +81,13 @@ def _take_over(database: sqlite3.Connection, other: sqlite3.Connection, layer: s
 
 
 def read(content: bytes) -> Mapping[str, Sequence[Any]]:
-    """The columns of the layer `cells`, read as data: no view, trigger or function of the file is run."""
+    """The columns of the layer `cells`, read as data: no view, trigger or function of the file is run.
+
+    Raises
+    ------
+    BundleError
+        If it is no GeoPackage, is damaged, or has no layer of cells.
+    """
     if not content.startswith(_START):
         raise BundleError(f"{NAME} is no GeoPackage.")
     try:

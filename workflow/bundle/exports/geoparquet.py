@@ -29,7 +29,13 @@ def write(exported: Exported) -> bytes:
 
 
 def read(content: bytes) -> Mapping[str, Sequence[Any]]:
-    """The columns without the outlines, after size, names and types were found right."""
+    """The columns without the outlines, after size, names and types were found right.
+
+    Raises
+    ------
+    BundleError
+        If it is no GeoParquet file, is damaged, or is larger than a bundle's.
+    """
     try:
         file = checked_parquet(content, NAME, COLUMNS)
         names = file.schema_arrow.names

@@ -69,7 +69,13 @@ def _said(value: Any) -> str:
 
 
 def read(content: bytes) -> Mapping[str, Sequence[Any]]:
-    """The data of the placemarks; a document type, entities or deep nesting are refused unread."""
+    """The data of the placemarks: N values for each name.
+
+    Raises
+    ------
+    BundleError
+        For a document type, entities or deep nesting, and for what is damaged or not one row a cell.
+    """
     if _DECLARED.search(content):
         raise BundleError(f"{NAME} declares entities: it is not a bundle's.")
     found: dict[str, list[Any]] = {}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from geo.context.own_layers import Kind, OwnLayer
 
-SHAPES: Mapping[Kind, str] = {"area": "MultiPolygon", "line": "MultiLineString", "point": "MultiPoint"}
+Geometry = Literal["MultiPolygon", "MultiLineString", "MultiPoint"]
+SHAPES: Mapping[Kind, Geometry] = {"area": "MultiPolygon", "line": "MultiLineString", "point": "MultiPoint"}
 _LONGEST = 40  # letters of a table's name
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Literal
 from xml.sax.saxutils import quoteattr
 
 from geo.colours import channels, rgb, steps
 from geo.context.own_layers import Kind, OwnLayer
 
 TABLE = "layer_styles"
+ShareColumn = Literal["probability", "vote_fraction"]
+DrawnBy = Literal["SimpleFill", "SimpleLine", "SimpleMarker"]
 _GEOMETRY: Mapping[Kind, tuple[int, str]] = {"point": (0, "marker"), "line": (1, "line"), "area": (2, "fill")}
 _MILLIMETRES = 0.26  # of a pixel of the screen
 _LIMITS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -24,7 +27,7 @@ _COLUMNS = (
 
 
 def add_styles(
-    database: sqlite3.Connection, share: str, created: str, own: Mapping[str, str] | None = None
+    database: sqlite3.Connection, share: ShareColumn, created: str, own: Mapping[str, str] | None = None
 ) -> None:
     """Add the default style of each layer to a GeoPackage.
 
@@ -51,7 +54,7 @@ def add_styles(
     )
 
 
-def cells_qml(share: str) -> str:
+def cells_qml(share: ShareColumn) -> str:
     """Cells in five classes of their share, with the colours of the screen."""
     roles = steps("votes", len(_LIMITS) - 1)
     ranges = "".join(
@@ -122,7 +125,7 @@ def _outline(role: str, millimetres: float) -> str:
     return _layer({"style": "no", **line, "outline_width": f"{millimetres:g}"})
 
 
-def _layer(properties: dict[str, str], kind: str = "SimpleFill") -> str:
+def _layer(properties: dict[str, str], kind: DrawnBy = "SimpleFill") -> str:
     props = "".join(f"<prop k={quoteattr(name)} v={quoteattr(value)}/>" for name, value in properties.items())
     return f'<layer class="{kind}" enabled="1" locked="0" pass="0">{props}</layer>'
 

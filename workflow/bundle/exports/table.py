@@ -26,7 +26,13 @@ def write(exported: Exported) -> bytes:
 
 
 def read(content: bytes) -> Mapping[str, Sequence[Any]]:
-    """The columns as they were written; numbers and truth values are told by their look."""
+    """The columns as they were written; numbers and truth values are told by their look.
+
+    Raises
+    ------
+    BundleError
+        If it is damaged, its rows have different lengths, or `hex_id` is not `h3` again.
+    """
     try:
         rows = list(csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True))
     except (csv.Error, UnicodeError) as error:

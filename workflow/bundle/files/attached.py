@@ -30,7 +30,20 @@ def script_bytes() -> bytes:
 
 
 def check_script(content: bytes, version: int) -> None:
-    """BundleError unless it is a script that this program shipped: people run it."""
+    """Refuse a script that this program never shipped: people run it.
+
+    Parameters
+    ----------
+    content
+        of `redraw.py`
+    version
+        of the bundle's format
+
+    Raises
+    ------
+    BundleError
+        Unless the program put this very script into bundles of this format.
+    """
     earlier = _EARLIER_SCRIPTS if version == 2 else _SCRIPTS_OF_FORMAT_1
     known = _digest(content) in earlier or (version == 2 and content == script_bytes())
     if not known:
@@ -38,7 +51,13 @@ def check_script(content: bytes, version: int) -> None:
 
 
 def check_picture(content: bytes) -> None:
-    """BundleError unless it is one PNG picture of a sensible size and nothing besides it."""
+    """Refuse anything but one PNG picture of a sensible size with nothing besides it.
+
+    Raises
+    ------
+    BundleError
+        For other formats, damaged or unknown parts, more than `MOST_PIXELS`, and bytes after the picture.
+    """
     if not content.startswith(PNG_START):
         raise BundleError("map.png is not a PNG picture.")
     place, kinds = len(PNG_START), list[bytes]()

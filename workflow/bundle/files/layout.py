@@ -83,7 +83,13 @@ def sums_text(contents: Mapping[str, bytes]) -> str:
 
 
 def format_of(names: Collection[str]) -> int:
-    """The format of a bundle with these files, told by its schema; BundleError if one lacks or is strange."""
+    """The format of a bundle with these files, told by its schema.
+
+    Raises
+    ------
+    BundleError
+        If a file is missing, or one is there that the format does not have.
+    """
     found = [version for version, schema in SCHEMAS.items() if schema in names]
     version = found[0] if len(found) == 1 else max(SCHEMAS)
     if missing := sorted(REQUIRED[version] - set(names)):
@@ -94,7 +100,13 @@ def format_of(names: Collection[str]) -> int:
 
 
 def check_sums(contents: Mapping[str, bytes]) -> None:
-    """Compare every file with `SHA256SUMS`; BundleError names the first that differs, lacks or is extra."""
+    """Compare every file with `SHA256SUMS`.
+
+    Raises
+    ------
+    BundleError
+        Naming the first file that differs, is missing, or is not listed.
+    """
     stated: dict[str, str] = {}
     for line in contents[SUMS].decode("utf-8", "replace").splitlines():
         match = _SUM_LINE.fullmatch(line)

@@ -22,7 +22,10 @@ def cells_geojson(
 ) -> bytes:
     """One feature per cell of the domain, whether or not it is in the set; the facts stand once.
 
-    The outlines are those of the public domain: what a rehearsal has checked is not checked again.
+    Parameters
+    ----------
+    rehearsed
+        Whether these cells were written before: their outlines are public, and not checked again then.
     """
     decimals = decimals_for(domain.resolution)
     made = cells_collection(domain, cell_properties(products), facts, decimals)
@@ -43,7 +46,13 @@ def cell_properties(products: Products) -> dict[str, list[Any]]:
 def cell_columns(
     domain: Domain, products: Products, field: tuple[Floats, Floats] | None
 ) -> dict[str, Sequence[Any]]:
-    """The columns of every export: `h3`, what each cell says, and mean and deviation where there are."""
+    """The columns of every export: `h3`, what each cell says, and mean and deviation where there are.
+
+    Parameters
+    ----------
+    field
+        (N,) mean and standard deviation of the cells given the release, response units
+    """
     columns: dict[str, Sequence[Any]] = {"h3": list(domain.cells), **cell_properties(products)}
     if field is not None:
         columns |= {"mean": field[0].tolist(), "sd": field[1].tolist()}
@@ -67,6 +76,6 @@ def regions_geojson(domain: Domain, regions: Drawn, facts: Mapping[str, Any]) ->
 
 
 def boundary_geojson(domain: Domain, facts: Mapping[str, Any], *, rehearsed: bool = False) -> bytes:
-    """The public region as one feature."""
+    """The public region as one feature; `rehearsed` as for `cells_geojson`."""
     made = regions_collection([(domain.region, {"product": "boundary"})], facts)
     return collection_bytes(made, checked=rehearsed)

@@ -42,7 +42,13 @@ def layers_bytes(layers: Sequence[OwnLayer]) -> bytes:
 
 
 def read_layers(content: bytes) -> tuple[OwnLayer, ...]:
-    """The layers of a bundle that anyone may have made; BundleError for what no release writes."""
+    """The layers of a bundle that anyone may have made.
+
+    Raises
+    ------
+    BundleError
+        For what no release writes: other properties, shapes, styles or amounts.
+    """
     collection: Any = strict_json(content, layout.LAYERS)
     features = collection.get("features") if isinstance(collection, dict) else None
     if not isinstance(features, list) or not 1 <= len(features) <= MOST_FEATURES:

@@ -28,7 +28,13 @@ MAX_MAGNITUDE = 2.0**30
 
 
 def rounded(paths: Floats) -> Floats:
-    """(L, N) paths rounded to multiples of `GRID`; BundleError where a value is beyond any use."""
+    """(L, N) paths, response units, rounded to multiples of `GRID`.
+
+    Raises
+    ------
+    BundleError
+        If a value is not finite, or beyond `MAX_MAGNITUDE`.
+    """
     values = np.asarray(paths, dtype=np.float64)
     if not np.all(np.isfinite(values)) or np.abs(values).max(initial=0.0) > MAX_MAGNITUDE:
         raise BundleError("The released paths hold values too large to publish: the design is useless.")
@@ -36,7 +42,13 @@ def rounded(paths: Floats) -> Floats:
 
 
 def rounded_field(mean: Floats, sd: Floats) -> tuple[Floats, Floats]:
-    """Mean and deviation (N,) on the grid, the deviation upwards; BundleError as `rounded`."""
+    """Mean and standard deviation (N,), response units, on the grid, the deviation rounded upwards.
+
+    Raises
+    ------
+    BundleError
+        As `rounded`.
+    """
     steps = rounded(np.stack([mean, sd]))
     return steps[0], np.where(steps[1] < sd, steps[1] + GRID, steps[1])
 
@@ -44,7 +56,19 @@ def rounded_field(mean: Floats, sd: Floats) -> tuple[Floats, Floats]:
 def paths_bytes(
     cells: Sequence[str], paths: Floats, field: tuple[Floats, Floats] | None = None, kind: Kind = "path"
 ) -> bytes:
-    """Parquet with the columns `h3`, `mean` and `sd` where there are, `path_1` ... `path_L`, a row a cell."""
+    """Parquet with the columns `h3`, `mean` and `sd` where there are, `path_1` ... `path_L`, a row a cell.
+
+    Parameters
+    ----------
+    cells
+        H3 indices, length N
+    paths
+        (L, N) paths on the grid, response units; or the draws, whose columns are `draw_1`, ...
+    field
+        (N,) mean and standard deviation on the grid
+    kind
+        what the columns are named after
+    """
     columns = {"h3": pa.array(list(cells), type=pa.string())}
     if field is not None:
         columns |= {
@@ -58,7 +82,17 @@ def paths_bytes(
 
 @dataclass(frozen=True, eq=False)
 class StoredPaths:
-    """What the file holds: N cells, (L, N) paths, and mean and deviation (N,) where it has them."""
+    """What the file holds.
+
+    Parameters
+    ----------
+    cells
+        H3 indices, length N
+    paths
+        (L, N) paths or draws, response units
+    field
+        (N,) mean and standard deviation, where the file has them
+    """
 
     cells: tuple[str, ...]
     paths: Floats
@@ -66,7 +100,13 @@ class StoredPaths:
 
 
 def read_paths(content: bytes, *, field: bool = False, kind: Kind = "path") -> StoredPaths:
-    """The file's values; BundleError unless it has exactly the columns and values expected."""
+    """The file's values, checked; `field` says whether mean and deviation must be there.
+
+    Raises
+    ------
+    BundleError
+        If it is damaged, or has other columns, types or sizes, or values that are not on the grid.
+    """
     try:
         table, count = _checked_table(content, FIELD if field else (), kind)
         cells = tuple(table.column("h3").to_pylist())

@@ -35,7 +35,7 @@ def relative_block(release: Release) -> dict[str, Any]:
 
 
 def field_bytes(cells: Sequence[str], field: Floats) -> bytes:
-    """The table `h3`, `value`, a row a cell, every number as it is."""
+    """The table `h3`, `value`, a row a cell; the (N,) values as they are, in the data's own unit."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
@@ -46,7 +46,13 @@ def field_bytes(cells: Sequence[str], field: Floats) -> bytes:
 def field_of(
     contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: Sequence[str]
 ) -> Floats | None:
-    """(N,) public values of a bundle; BundleError unless they are there exactly where they are stated."""
+    """(N,) public values of a bundle, the data's own unit; None where the statement names none.
+
+    Raises
+    ------
+    BundleError
+        Unless they are there exactly where the statement names them, a usable one for each cell.
+    """
     stated = statement["subject"].get("relative")
     if (stated is None) != (layout.PUBLIC_FIELD not in contents):
         raise BundleError(f"The privacy statement and the bundle disagree about {layout.PUBLIC_FIELD}.")

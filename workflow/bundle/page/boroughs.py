@@ -68,6 +68,8 @@ def borough_table(
     ----------
     products
         at the threshold of the table
+    field
+        (N,) mean and standard deviation given the release, response units, where the mechanism has them
     draws
         (J, N) joint draws of the field, response units
     level

@@ -198,7 +198,10 @@ def _names(near: Surroundings) -> tuple[Place, ...]:
 
 
 def own_lines(near: Surroundings) -> list[list[Floats]]:
-    """Outlines and lines of each own layer, simplified to at most `OWN_LINE_CORNERS` corners of all."""
+    """The (k, 2) outlines and lines of each own layer, degrees, simplified.
+
+    All of them together have at most `OWN_LINE_CORNERS` corners, unless a tolerance of a degree leaves more.
+    """
     exact = 1e-5
     made = [[*layer.lines] for layer in near.own]
     while sum(len(line) for lines in made for line in lines) > OWN_LINE_CORNERS and exact < 1.0:

@@ -89,7 +89,10 @@ def area(square_kilometres: float) -> str:
 
 
 def belief_of(statement: Mapping[str, Any]) -> float | None:
-    """How sure of a claim with even odds anybody can become at most, 0.5 to 1; None where luck decides."""
+    """How sure of a claim with even odds anybody can become, 0.5 to 1; an upper bound.
+
+    None where n delta is at least 1: then whole records may be published, and luck decides.
+    """
     guarantee = statement["guarantee"]
     if guarantee["n"] * guarantee["delta"] >= 1.0:
         return None

@@ -62,7 +62,7 @@ def largest_regions(
 
 
 def where(domain: Domain, members: NDArray[np.bool_], places: Sequence[Place] = ()) -> str:
-    """Where a set's largest region lies, in one sentence; "" for a set that is empty or the whole map."""
+    """Where the largest region of a set (N,) lies, in one sentence; "" for an empty or a whole map."""
     regions = largest_regions(domain, members, 1, places)
     if not regions or members.all():
         return ""

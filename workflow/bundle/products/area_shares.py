@@ -67,12 +67,16 @@ def shares_of(
 
     Parameters
     ----------
+    areas
+        with the (A, N) parts of the hexagons that lie in each
     field
         (N,) mean and standard deviation, response units, where the mechanism has them
     draws
         (J, N) joint draws of the field, response units
     level
         the threshold, response units
+    confidence
+        of the intervals, in (0, 1)
 
     Raises
     ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +25,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 CONFIDENCE = 0.9
+ProductName = Literal["path", "vote-set", "vorobev", "inner", "outer"]
 
-MEANINGS: dict[str, str] = {
+MEANINGS: dict[ProductName, str] = {
     "path": "The excursion set of one released path.",
     "vote-set": "The published set: cells whose probability, or share of paths, reaches the stated cutoff.",
     "vorobev": "Vorob'ev set: the vote-fraction set whose area is the paths' mean area.",
@@ -44,6 +46,14 @@ class Products:
 
     Parameters
     ----------
+    level
+        the threshold, response units; (N,) where it varies
+    direction
+        the side of it that is the set
+    cutoff
+        share or probability from which a cell is in `vote_set`
+    confidence
+        of `inner`, `outer` and `three_way`
     votes
         share of the paths in whose excursion set a cell lies, in steps of 1/L
     probability
@@ -79,9 +89,14 @@ class Products:
     surely: Floats | None = None
     draws: int = 1
 
-    def sets(self) -> dict[str, Bools]:
-        """The sets that summarise all paths, by product name, without those that are not supported."""
-        named = {"vote-set": self.vote_set, "vorobev": self.vorobev, "inner": self.inner, "outer": self.outer}
+    def sets(self) -> dict[ProductName, Bools]:
+        """The (N,) sets that summarise all paths, by product, without those that are not supported."""
+        named: dict[ProductName, Bools | None] = {
+            "vote-set": self.vote_set,
+            "vorobev": self.vorobev,
+            "inner": self.inner,
+            "outer": self.outer,
+        }
         return {name: cells for name, cells in named.items() if cells is not None}
 
 
@@ -108,6 +123,12 @@ def products_at(
 
     Parameters
     ----------
+    level
+        the threshold, response units; one number, or (N,)
+    cutoff
+        share of the paths, or probability, from which a cell is in the published set
+    confidence
+        of the inner and outer sets, in (0, 1)
     field
         (N,) mean and standard deviation given the release, response units, where the mechanism has them
     draws

@@ -9,7 +9,7 @@ import numpy as np
 from shapely.geometry import MultiPolygon
 
 from geo import dissolve
-from workflow.bundle.products.at_threshold import Bools, Products
+from workflow.bundle.products.at_threshold import Bools, ProductName, Products
 
 # A dissolved region is written for this many paths; all paths are in the Parquet file.
 MAX_PATH_REGIONS = 50
@@ -19,7 +19,7 @@ Drawn = list[tuple[MultiPolygon, dict[str, Any]]]
 
 def region_list(products: Products) -> list[tuple[dict[str, Any], Bools]]:
     """(properties, members) of every region, in the order of the file."""
-    named: list[tuple[str, int | None, Bools]] = [
+    named: list[tuple[ProductName, int | None, Bools]] = [
         ("path", k + 1, members) for k, members in enumerate(products.paths[:MAX_PATH_REGIONS])
     ]
     named += [(name, None, members) for name, members in products.sets().items()]

@@ -53,14 +53,20 @@ def answers_from(
 def area_answers(
     viewer: Viewer, areas: Areas, *, threshold: float | None = None, confidence: float = CONFIDENCE
 ) -> list[AreaAnswer]:
-    """One answer for each of the areas; see `answers_from`."""
+    """One answer for each of the areas; parameters as of `answers_from`.
+
+    Raises
+    ------
+    BundleError
+        For a release with too few draws.
+    """
     bundle, level = viewer.bundle, viewer.level(threshold)
     draws = bundle.paths if bundle.draws is None else bundle.draws
     return shares_of(areas, bundle.field, draws, level, viewer.direction, confidence)
 
 
 def question_words(viewer: Viewer, answers: Sequence[AreaAnswer], threshold: float | None) -> str:
-    """One sentence above a table of answers."""
+    """One sentence above a table of answers; `threshold` as for `answers_from`."""
     value = viewer.bundle.threshold if threshold is None else threshold
     side = f"{viewer.direction} {words.quantity(value, viewer.unit)}"
     share = f"{answers[0].confidence * 100:.0f} %" if answers else ""

@@ -110,7 +110,13 @@ def _shelved(path: Path) -> ShelvedBundle:
 
 
 def find_bundle(name: str) -> Viewer:
-    """The bundle of a release id from the shelf; `WorkflowError` if there is none."""
+    """The bundle of a release id from the shelf.
+
+    Raises
+    ------
+    WorkflowError
+        If there is none, or it was not committed; `BundleError` if it is not to be trusted.
+    """
     archive = bundles_folder() / f"{name}.zip"
     hidden = settle()
     if not _ID.fullmatch(name) or not archive.is_file() or archive.with_suffix("").absolute() in hidden:
@@ -121,7 +127,13 @@ def find_bundle(name: str) -> Viewer:
 
 
 def open_bundle(source: str | Path | bytes | BinaryIO) -> Viewer:
-    """A checked bundle, ready to be looked at; `WorkflowError` with one sentence if it is not one."""
+    """A checked bundle, ready to be looked at.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for what cannot be read; `BundleError` for what is not to be trusted.
+    """
     try:
         return Viewer(read_bundle(source))
     except OSError as error:
@@ -137,6 +149,11 @@ def bundle_files(name: str, archive: Path | None = None) -> tuple[OfferedFile, .
         Of the bundle.
     archive
         The zip, where it is not one of the shelf.
+
+    Raises
+    ------
+    WorkflowError
+        If the bundle would not open.
     """
     # Nothing is offered that would not open.
     bundle = (find_bundle(name) if archive is None else open_bundle(archive)).bundle

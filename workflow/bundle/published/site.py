@@ -42,7 +42,10 @@ class Listed:
 def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
     """Bundles among the given files and folders, and in folders of bundles; a zip beside its folder once.
 
-    Raises BundleError where there is none.
+    Raises
+    ------
+    BundleError
+        If a folder holds none.
     """
     found: list[Path] = []
     for source in sources:
@@ -73,6 +76,13 @@ def write_site(sources: Sequence[Path], out: Path, address: str = "") -> tuple[s
         a folder that does not exist yet
     address
         where the site will stand, for the cards that are shown of links to it; "" where that is not known
+
+    Raises
+    ------
+    BundleError
+        For an address that is none, bundles that cannot be read, and a folder that cannot be written.
+    WorkflowError
+        If `out` exists already.
     """
     if address and not _ADDRESS.fullmatch(address):
         raise BundleError("Give the site's address as https://host/folder, without a query.")

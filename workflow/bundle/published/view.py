@@ -29,6 +29,7 @@ class Viewer:
 
     @property
     def domain(self) -> Domain:
+        """The cells and the public region."""
         return self.bundle.domain
 
     @property
@@ -84,7 +85,10 @@ class Viewer:
     ) -> Products:
         """All products at a threshold in the data's unit; what is not given is as published.
 
-        Raises WorkflowError with one sentence for settings that make no sense.
+        Raises
+        ------
+        WorkflowError
+            One sentence, for settings that make no sense.
         """
         published = self.bundle.statement["products"]
         rounds = published["smoothing"] if smoothing is None else smoothing
@@ -106,7 +110,13 @@ class Viewer:
         )
 
     def level(self, threshold: float | None) -> float:
-        """A threshold of the data in response units."""
+        """A threshold in the data's own unit as response units; None for the published one.
+
+        Raises
+        ------
+        WorkflowError
+            For a threshold that is not finite, or not positive on a log scale.
+        """
         if threshold is None:
             return float(self.bundle.statement["subject"]["threshold_response"])
         if not math.isfinite(threshold):
@@ -116,7 +126,13 @@ class Viewer:
         return float(self.bundle.response.forward(threshold))
 
     def smoothed(self, rounds: int) -> NDArray[np.float64]:
-        """(L, N) paths after so many rounds of neighbour averaging; each round is computed once."""
+        """(L, N) paths after so many rounds of neighbour averaging; each round is computed once.
+
+        Raises
+        ------
+        WorkflowError
+            For anything but 0 to `MAX_ROUNDS` rounds.
+        """
         if isinstance(rounds, bool) or rounds != int(rounds) or not 0 <= rounds <= MAX_ROUNDS:
             raise WorkflowError(f"Smoothing takes 0 to {MAX_ROUNDS} rounds.")
         rounds = int(rounds)
@@ -142,7 +158,7 @@ class Viewer:
             return (*self._of_one_colour(inside > 0, side), *self._told(products, total, inside))
         return self._told(products, total, inside)
 
-    def _of_one_colour(self, inside: bool, side: str) -> tuple[str, ...]:
+    def _of_one_colour(self, inside: bool, side: Direction) -> tuple[str, ...]:
         what = f"every hexagon is {side}" if inside else f"no hexagon is {side}"
         return (f"The whole map is one colour: {what} the threshold. Another threshold tells more.",)
 

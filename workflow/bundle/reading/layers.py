@@ -32,19 +32,34 @@ class Drawn(Protocol):
     """What is asked of a bundle here."""
 
     @property
-    def statement(self) -> Mapping[str, Any]: ...
+    def statement(self) -> Mapping[str, Any]:
+        """The checked privacy statement."""
+
     @property
-    def domain(self) -> Domain: ...
+    def domain(self) -> Domain:
+        """The cells and the public region."""
+
     @property
-    def field(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None: ...
+    def field(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """(N,) mean and standard deviation given the release, where the mechanism has them."""
+
     @property
-    def version(self) -> int: ...
+    def version(self) -> int:
+        """The format of its files."""
+
     @property
-    def published(self) -> Products: ...
+    def published(self) -> Products:
+        """The products at the published threshold."""
 
 
 def check_layers(contents: Mapping[str, bytes], bundle: Drawn) -> None:
-    """BundleError names the first file and property that differs from what the paths say."""
+    """Refuse layers and exports that say anything else than the paths.
+
+    Raises
+    ------
+    BundleError
+        Naming the first file and property that differs.
+    """
     check_cells(strict_json(contents[layout.CELLS], layout.CELLS), bundle)
     check_regions(strict_json(contents[layout.REGIONS], layout.REGIONS), bundle)
     boundary = strict_json(contents[layout.BOUNDARY], layout.BOUNDARY)
@@ -68,7 +83,13 @@ def properties_of(bundle: Drawn) -> dict[str, list[Any]]:
 
 
 def check_cells(collection: Any, bundle: Drawn) -> None:
-    """The layer of cells follows from the paths."""
+    """Refuse a layer of cells that does not follow from the paths.
+
+    Raises
+    ------
+    BundleError
+        Naming the property that differs.
+    """
     features = features_of(collection, layout.CELLS)
     if [_property(feature, "h3") for feature in features] != list(bundle.domain.cells):
         raise BundleError(f"{layout.CELLS} does not hold the cells of the paths.")
@@ -79,7 +100,13 @@ def check_cells(collection: Any, bundle: Drawn) -> None:
 
 
 def check_regions(collection: Any, bundle: Drawn) -> None:
-    """The layer of regions follows from the paths."""
+    """Refuse a layer of regions that does not follow from the paths.
+
+    Raises
+    ------
+    BundleError
+        If its products, numbers or facts differ.
+    """
     features = features_of(collection, layout.REGIONS)
     expected = [properties for properties, _ in region_list(bundle.published)]
     found = [
@@ -126,6 +153,13 @@ def _same(found: Sequence[Any], values: Sequence[Any]) -> bool:
 
 
 def features_of(collection: Any, name: str) -> list[dict[str, Any]]:
+    """The features of a GeoJSON collection.
+
+    Raises
+    ------
+    BundleError
+        If it is none; the sentence calls it `name`.
+    """
     features = collection.get("features") if isinstance(collection, dict) else None
     if not isinstance(features, list) or not all(isinstance(feature, dict) for feature in features):
         raise BundleError(f"{name} is not a GeoJSON feature collection.")

@@ -93,16 +93,27 @@ class Bundle:
 
 
 def read_bundle(source: str | Path | bytes | BinaryIO) -> Bundle:
-    """Open a bundle's folder or zip (path, bytes or binary stream); BundleError is one sentence.
+    """Open a bundle's folder or zip: a path, bytes or a binary stream.
 
     Checked: names, sizes, checksums, JSON and statement against the schema and against itself, the paths'
     columns and values, the cells, and that both GeoJSON files say what follows from the paths.
+
+    Raises
+    ------
+    BundleError
+        One sentence, for the first check that fails.
     """
     return bundle_from_contents(contents_of(source))
 
 
 def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
-    """The checks of `read_bundle` on files already in memory."""
+    """The checks of `read_bundle` on files already in memory.
+
+    Raises
+    ------
+    BundleError
+        As `read_bundle`.
+    """
     version = layout.format_of(contents)
     layout.check_sums(contents)
     statement = _statement(strict_json(contents[layout.STATEMENT], layout.STATEMENT))
@@ -138,7 +149,17 @@ def published_products(
     field: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     draws: NDArray[np.float64] | None = None,
 ) -> Products:
-    """Products at the statement's own threshold, smoothing, cutoff and confidence."""
+    """Products at the statement's own threshold, smoothing, cutoff and confidence.
+
+    Parameters
+    ----------
+    paths
+        (L, N) released paths, response units, before smoothing
+    field
+        (N,) mean and standard deviation given the release, response units, where there are
+    draws
+        (J, N) joint draws of the field, response units, where the paths are none
+    """
     published = statement["products"]
     return products_at(
         smooth(domain.adjacency, paths, published["smoothing"]),

@@ -37,7 +37,12 @@ DRAWS_NOTE = (
 def build_statement(release: Release) -> dict[str, Any]:
     """The statement of a release. It holds public facts only, because a `Release` holds nothing else.
 
-    Text is cleaned of control and direction characters. Raises BundleError for text that is too long.
+    Text is cleaned of control and direction characters.
+
+    Raises
+    ------
+    BundleError
+        For text that is too long, and a guarantee that is not proved.
     """
     count = None if release.draws is None else int(release.draws.shape[0])
     statement = {

@@ -32,7 +32,13 @@ def plain_design(design: Design) -> dict[str, Any]:
 
 
 def design_from(values: Mapping[str, Any]) -> Design:
-    """The design that `plain_design` wrote; BundleError for an unknown mechanism or impossible values."""
+    """The design that `plain_design` wrote.
+
+    Raises
+    ------
+    BundleError
+        For an unknown mechanism or impossible values.
+    """
     try:
         kind = mechanism_named(str(values.get("mechanism"))).design_type
         hints = get_type_hints(kind)
@@ -45,7 +51,13 @@ def design_from(values: Mapping[str, Any]) -> Design:
 
 
 def design_line(values: Mapping[str, Any]) -> str:
-    """A statement's design in one line: its mechanism's words, and what every design has."""
+    """A statement's design in one line: its mechanism's words, and what every design has.
+
+    Raises
+    ------
+    BundleError
+        As `design_from`.
+    """
     design = design_from(values)
     parts = [
         mechanism_named(design.mechanism).describe(design),

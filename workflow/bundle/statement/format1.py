@@ -31,10 +31,15 @@ _PADDED = ("noise_scale", "statistic_noise", "bound")
 
 
 def upgraded(statement: Any) -> dict[str, Any]:
-    """A checked statement of version 1 as one of version 2; BundleError where it promises too much.
+    """A checked statement of version 1 as one of version 2.
 
     Nothing is added that it did not say: the expected agreement is null, the cost beside the curve is mu
     where that follows from the curve of a Gaussian mechanism. Texts that follow from facts are made anew.
+
+    Raises
+    ------
+    BundleError
+        If it is not valid, or promises more than follows from what it states.
     """
     check_schema(statement, 1)
     protection = statement["protection"]

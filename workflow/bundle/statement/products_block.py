@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpgp_core.mechanisms.base import Design
-from workflow.bundle.products.at_threshold import CONFIDENCE, MEANINGS, SURE, supports
+from workflow.bundle.products.at_threshold import CONFIDENCE, MEANINGS, SURE, ProductName, supports
 from workflow.bundle.products.regions import MAX_PATH_REGIONS
 
 
@@ -44,7 +44,7 @@ def products_block(design: Design, draws: int | None = None, *, ranked: bool = F
     } | ({"excursion_function": joint} if ranked else {})
 
 
-def _said(name: str, meaning: str, draws: int | None) -> str:
+def _said(name: ProductName, meaning: str, draws: int | None) -> str:
     """Joint statements rest on the draws of the field where there are such draws beside the paths."""
     if draws is None or name not in ("inner", "outer"):
         return meaning

@@ -25,7 +25,13 @@ ORDER_SLACK = 1e-12
 
 
 def stated_cost(guarantee: Mapping[str, Any]) -> Cost:
-    """The cost that a guarantee states; BundleError where its parts do not fit together."""
+    """The cost that a guarantee states, composed anew where it states parts.
+
+    Raises
+    ------
+    BundleError
+        If its parts contradict each other, or the curve is damaged.
+    """
     whole = _one_cost(guarantee["curve"], guarantee["cost"])
     parts = guarantee["cost"].get("parts")
     if parts is None:
@@ -70,9 +76,14 @@ def _one_cost(stated_curve: Mapping[str, Any] | None, cost: Mapping[str, Any]) -
 
 
 def check_noise(guarantee: Mapping[str, Any], least: Cost | None) -> None:
-    """BundleError if the stated cost is below what the design's own noise costs, where that is known.
+    """Refuse a stated cost below `least`, what the design's own noise costs, where that is known.
 
     A pilot or anything else beside the release makes the stated cost larger, never smaller.
+
+    Raises
+    ------
+    BundleError
+        If the stated cost is smaller.
     """
     if least is None:
         return
@@ -88,7 +99,13 @@ def check_noise(guarantee: Mapping[str, Any], least: Cost | None) -> None:
 
 
 def check_guarantee(guarantee: Mapping[str, Any]) -> None:
-    """BundleError if a guarantee promises, or says, more than follows from the cost that it states."""
+    """Refuse a guarantee that promises, or says, more than follows from the cost that it states.
+
+    Raises
+    ------
+    BundleError
+        Naming the first promise or sentence that does not follow.
+    """
     if guarantee["unit"] not in get_args(Unit):
         raise BundleError("The privacy statement names a unit of protection that this program does not know.")
     if guarantee["n_is_public"] != (guarantee["relation"] == "replace-one"):

@@ -24,10 +24,15 @@ from workflow.version import VERSION
 
 
 def check_statement(statement: Any) -> dict[str, Any]:
-    """The statement of version 2 itself if it is valid; otherwise BundleError says what is wrong first.
+    """The statement of version 2 itself, if it is valid.
 
     Beyond the schema: the design is valid, the threshold maps to the stated response, the cutoff and the
     numbers of paths agree, and the guarantee promises nothing that does not follow from the cost it states.
+
+    Raises
+    ------
+    BundleError
+        Saying what is wrong first.
     """
     check_schema(statement, 2)
     checked: dict[str, Any] = statement
@@ -45,7 +50,13 @@ def check_statement(statement: Any) -> dict[str, Any]:
 
 
 def check_design(statement: dict[str, Any]) -> None:
-    """The design is possible and agrees with the products and the guarantee."""
+    """Refuse a design that is impossible or disagrees with the products and the guarantee.
+
+    Raises
+    ------
+    BundleError
+        If it is impossible or contradicts them.
+    """
     design = design_from(statement["design"])
     if statement["paths"]["count"] != design.paths or statement["products"]["cutoff"] != design.cutoff:
         raise BundleError("The privacy statement contradicts itself about its paths or its cutoff.")
@@ -56,13 +67,19 @@ def check_design(statement: dict[str, Any]) -> None:
 
 
 def least_cost(values: Mapping[str, Any]) -> Cost | None:
-    """What a release of a stated design costs at least, by its noise alone; None where that is not known."""
+    """Lower bound on what a release of a stated design costs, by its noise; None where none is known."""
     design = design_from(values)
     return mechanism_of(design).least_cost(design)
 
 
 def check_threshold(statement: dict[str, Any]) -> None:
-    """The threshold in the data's unit is the one in response units."""
+    """Refuse a threshold in the data's unit that is not the one in response units.
+
+    Raises
+    ------
+    BundleError
+        If they differ, or the scale cannot hold the threshold.
+    """
     response, subject = statement["response"], statement["subject"]
     try:
         scale = ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"])

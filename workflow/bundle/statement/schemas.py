@@ -59,7 +59,13 @@ def earlier_schema(rest: Any) -> bool:
 
 
 def check_schema(statement: Any, version: Version) -> None:
-    """BundleError says the first place at which a statement does not fit its schema."""
+    """Refuse a statement that does not fit the schema of its version.
+
+    Raises
+    ------
+    BundleError
+        Saying the first place at which it does not fit.
+    """
     names = tuple(MECHANISMS) if version == 2 else ()
     errors = _validator(version, names).iter_errors(statement)
     problem = next(iter(sorted(errors, key=lambda error: list(map(str, error.path)))), None)

@@ -10,7 +10,13 @@ from workflow.bundle.errors import BundleError
 
 
 def strict_json(content: bytes, name: str) -> Any:
-    """Parse JSON without NaN, infinities, repeated keys or deep nesting; BundleError with one sentence."""
+    """Parse JSON without NaN, infinities, repeated keys or deep nesting.
+
+    Raises
+    ------
+    BundleError
+        One sentence, which calls the file `name`.
+    """
 
     def constant(text: str) -> Any:
         raise BundleError(f"{name} holds {text}, which is not JSON.")

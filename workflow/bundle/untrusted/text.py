@@ -11,9 +11,14 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def clean(text: str, limit: int, what: str) -> str:
-    """The text as one line without control, formatting and direction characters; at most `limit` long.
+    """The text as one line without control, formatting and direction characters.
 
-    Such characters can hide or reorder what a label shows. Raises BundleError when the text is too long.
+    Such characters can hide or reorder what a label shows.
+
+    Raises
+    ------
+    BundleError
+        If it is longer than `limit`; the sentence calls it `what`.
     """
     spaced = "".join(" " if character in "\t\r\n\v\f\u2028\u2029" else character for character in str(text))
     kept = "".join(c for c in unicodedata.normalize("NFC", spaced) if unicodedata.category(c)[0] != "C")

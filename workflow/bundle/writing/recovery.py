@@ -21,6 +21,10 @@ class Pending:
 
     Parameters
     ----------
+    name
+        of the bundle's folder
+    digest
+        SHA-256 of its SHA256SUMS, hex
     ledger
         the public identity of the ledger's key
     """
@@ -33,8 +37,17 @@ class Pending:
 
 @dataclass(frozen=True)
 class Recovered:
-    """Release ids that were put in their place, and those that wait because their place is taken; how many
-    work folders of dead processes were deleted."""
+    """What was finished and what was not.
+
+    Parameters
+    ----------
+    placed
+        release ids that were put in their place
+    waiting
+        release ids that wait because their place is taken
+    deleted
+        how many work folders of dead processes were deleted
+    """
 
     placed: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()

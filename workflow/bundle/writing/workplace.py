@@ -25,7 +25,12 @@ _LONGEST_WORK = 86_400.0  # seconds
 class Workplace:
     """A work folder of this process. Its lock ends with the process, however that ends.
 
-    folder : where to work, on the file system of the bundle's place, so that a rename puts it there.
+    Parameters
+    ----------
+    folder
+        where to work, on the file system of the bundle's place, so that a rename puts it there
+    lock
+        descriptor of the open file that holds the folder's lock
     """
 
     def __init__(self, folder: Path, lock: int) -> None:
@@ -34,7 +39,13 @@ class Workplace:
 
     @classmethod
     def make(cls, target: Path) -> Workplace:
-        """A new work folder beside `target`; BundleError where none can be made."""
+        """A new work folder beside `target`.
+
+        Raises
+        ------
+        BundleError
+            If none can be made.
+        """
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             while True:

@@ -63,9 +63,14 @@ class Staged:
     digest: str
 
     def place(self) -> BundlePaths:
-        """Put folder and zip in their place; BundleError if another bundle lies there by now.
+        """Put folder and zip in their place.
 
         May be repeated after a crash: what is in place already stays.
+
+        Raises
+        ------
+        BundleError
+            If another bundle lies there by now, or the disk refuses.
         """
         made, made_zip = self.work / self.target.name, self.work / f"{self.target.name}.zip"
         archive = self.target.with_name(made_zip.name)
@@ -84,9 +89,14 @@ class Staged:
 
 
 def write_bundle(release: Release, directory: str | Path) -> BundlePaths:
-    """Write the bundle to a new folder and to `<folder>.zip`; BundleError if either exists or cannot be made.
+    """Write the bundle to a new folder and to `<folder>.zip`.
 
     Everything is written beside its place first and renamed, so that nobody ever meets half a bundle.
+
+    Raises
+    ------
+    BundleError
+        If either exists or cannot be made, or the release cannot be written as a bundle.
     """
     folder, archive = targets(directory)
     with Workplace.make(folder) as work:
@@ -103,7 +113,15 @@ def write_bundle(release: Release, directory: str | Path) -> BundlePaths:
 
 
 def stage_bundle(release: Release, folder: Path, work: Path, *, rehearsed: bool = False) -> Staged:
-    """Write the whole bundle into a work folder and flush it to disk; its place stays empty."""
+    """Write the whole bundle into a work folder and flush it to disk; its place stays empty.
+
+    `rehearsed` as for `bundle_contents`.
+
+    Raises
+    ------
+    BundleError
+        If it cannot be written.
+    """
     contents = bundle_contents(release, rehearsed=rehearsed)
     try:
         _write_folder(work / folder.name, contents)
@@ -124,6 +142,11 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
     ----------
     rehearsed
         Whether a bundle of the same domain was made before: what is public in its layers was checked then.
+
+    Raises
+    ------
+    BundleError
+        For too many values, and for whatever a reader would refuse.
     """
     if max(release.paths.size, 0 if release.draws is None else release.draws.size) > MAX_VALUES:
         raise BundleError(
@@ -187,7 +210,13 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
 
 
 def targets(directory: str | Path) -> tuple[Path, Path]:
-    """The folder and the zip, neither of which may exist, in a place where one can write."""
+    """The folder and the zip of a new bundle, in a place where one can write.
+
+    Raises
+    ------
+    BundleError
+        If one of them exists, or nothing can be written there.
+    """
     folder = Path(directory)
     if folder.name in ("", ".."):
         raise BundleError("Name a new folder for the bundle.")

@@ -30,7 +30,13 @@ def epsilon(costs: Cost | Iterable[Cost], delta: float) -> float:
 
 @dataclass(frozen=True)
 class Budget:
-    """Total epsilon > 0 at delta in (0, 1) that all releases of a dataset may cost together."""
+    """Total epsilon > 0 at delta in (0, 1) that all releases of a dataset may cost together.
+
+    Raises
+    ------
+    LedgerError
+        For numbers outside of these.
+    """
 
     epsilon: float
     delta: float
@@ -106,7 +112,13 @@ class Account:
         return 0.0 if self.budget is None else max(0.0, self.budget.epsilon - self.spent)
 
     def preview(self, cost: Cost, delta: float | None = None) -> Preview:
-        """What a release of this cost would do here; `delta` is used where no budget is set."""
+        """What a release of this cost would do here; `delta` is used where no budget is set.
+
+        Raises
+        ------
+        NoBudget
+            Without a budget and without `delta`.
+        """
         if self.budget is not None:
             delta = self.budget.delta
         if delta is None:
@@ -121,12 +133,19 @@ class Account:
         )
 
     def admit(self, cost: Cost, *, sharing: bool = False) -> Preview:
-        """The preview, if the release fits; raises NoBudget or BudgetExceeded if it does not.
+        """The preview, if the release fits.
 
         Parameters
         ----------
         sharing
             the release is of another dataset, which holds some of this one's records.
+
+        Raises
+        ------
+        NoBudget
+            If none was ever set.
+        BudgetExceeded
+            If the release would pass the budget.
         """
         if self.budget is None:
             raise self._no_budget()
@@ -151,11 +170,22 @@ class Account:
 
 @dataclass(frozen=True)
 class Preview:
-    """Epsilons at `delta` around one release: on its own, all before it, all after it.
+    """Epsilons at `delta` around one release; each an upper bound.
 
-    All are composed over every release that could have contained one of the same records. `refused` says
-    whose budget does not allow for it where it is that of another dataset; `standing` is what there is to say
-    about earlier releases, where the charge came with its records.
+    All are composed over every release that could have contained one of the same records.
+
+    Parameters
+    ----------
+    asked, before, after
+        of the release on its own, of all before it, and of all with it
+    budget
+        None where none is set
+    note
+        what the account does not say, or ""
+    refused
+        why the budget of another dataset, which shares records, does not allow for it; "" where all do
+    standing
+        what there is to say about earlier releases, where the charge came with its records
     """
 
     delta: float

@@ -17,7 +17,15 @@ from workflow.ledger.overlap.standing import OtherUnit, Standing
 
 @dataclass(frozen=True)
 class Meeting:
-    """A dataset's records against those of every other one: each overlap, and all of them together."""
+    """A dataset's records against those of every other one.
+
+    Parameters
+    ----------
+    each
+        what every other dataset shares, by its fingerprint
+    keys, sketches
+        what was compared, None where a charge brings no records
+    """
 
     each: Mapping[str, Shared]
     keys: RecordKeys | None = None
@@ -38,7 +46,10 @@ class Meeting:
 def meet(book: Book, dataset: str, keys: RecordKeys | None, kept: Mapping[str, bytes]) -> Meeting:
     """Compare records with those of every registered dataset but `dataset` itself.
 
-    Raises LedgerDamaged where the kept hashes are not those that the chain tells of.
+    Raises
+    ------
+    LedgerDamaged
+        If the kept hashes are not those that the chain tells of.
     """
     if keys is None:
         return Meeting({})
@@ -65,7 +76,13 @@ def overlaps(book: Book, meeting: Meeting, dataset: str) -> tuple[Overlap, ...]:
 
 
 def preview(book: Book, charge: Charge, meeting: Meeting, delta: float | None) -> Preview:
-    """What the charge would do to its own account and to those that share its records."""
+    """What the charge would do to its own account and to those that share its records.
+
+    Raises
+    ------
+    NoBudget
+        Without a budget and without `delta`.
+    """
     account = charged_account(book, charge, meeting)
     own = account.preview(charge.cost, delta)
     refused = ""
@@ -84,7 +101,10 @@ def preview(book: Book, charge: Charge, meeting: Meeting, delta: float | None) -
 def admit(book: Book, charge: Charge, meeting: Meeting) -> Preview:
     """The preview, if the release fits its own budget and that of every account that shares its records.
 
-    Raises NoBudget or BudgetExceeded otherwise.
+    Raises
+    ------
+    NoBudget, BudgetExceeded
+        If it does not fit one of them.
     """
     account = charged_account(book, charge, meeting)
     account.admit(charge.cost)

@@ -32,6 +32,7 @@ from workflow.ledger.storage.entry import (
     UNUSED,
     VOID,
     Entry,
+    EntryKind,
 )
 
 Outcome = Literal["open", "released", "given back"]
@@ -64,13 +65,19 @@ class Book:
         self.requests: dict[str, int] = {}  # request -> its reserve entry
         self.places: dict[int, str] = {}  # reserve entry -> where its bundle was to be put
         self._reserves: dict[int, Entry] = {}
-        self._last: dict[int, str] = {}  # reserve entry -> kind of the last entry about it
+        self._last: dict[int, EntryKind] = {}  # reserve entry -> kind of the last entry about it
         self._accounts: dict[tuple[str, str], _Running] = {}
         for entry in entries:
             self.accept(entry)
 
     def accept(self, entry: Entry) -> None:
-        """Take one more entry in; raises LedgerError for one that may not follow, and changes nothing."""
+        """Take one more entry in.
+
+        Raises
+        ------
+        LedgerError
+            For one that may not follow; nothing is changed then.
+        """
         if (entry.kind == GENESIS) != (entry.number == 0):
             raise LedgerError("A ledger begins with its genesis entry and has one of them.")
         if entry.kind in (GENESIS, ORDERS):
@@ -126,7 +133,13 @@ class Book:
         return tuple(self.account(name, check_account(name, unit)) for name, unit in self._accounts)
 
     def reserve_entry(self, number: int) -> Entry:
-        """The charge with this number; raises LedgerError if it is none."""
+        """The charge with this number.
+
+        Raises
+        ------
+        LedgerError
+            If it is none.
+        """
         if number not in self._reserves:
             raise LedgerError(f"Entry {number} is not a charge: `ledger show` lists the charges.")
         return self._reserves[number]
@@ -241,7 +254,7 @@ class Book:
         if entry.kind in (UNUSED, VOID):
             del self._accounts[entry.dataset, entry.unit].costs[number]
 
-    def _commit(self, number: int, last: str, release_id: str, digest: str) -> None:
+    def _commit(self, number: int, last: EntryKind, release_id: str, digest: str) -> None:
         if last != DRAW:
             raise LedgerError(f"Entry {number} has drawn nothing: declare the draw before it is made.")
         if not release_id.strip() or release_id in self.releases:

@@ -40,6 +40,12 @@ class Charge:
     records
         keyed hashes of all its records, so that releases of overlapping data are charged together; without
         them nothing is known of overlaps, so whatever draws has to bring them
+
+    Raises
+    ------
+    LedgerError
+        For a dataset or unit that is none, a cost that `check_cost` refuses, or facts that are too long or no
+        plain JSON.
     """
 
     dataset: str
@@ -86,9 +92,14 @@ def written_cost(cost: Cost) -> dict[str, Any]:
 
 
 def read_cost(values: Floats, facts: Mapping[str, Any]) -> Cost:
-    """The cost of a stored charge, from its curve on `ORDERS` and the body of its entry.
+    """The cost of a stored charge, from its curve (one value an order of `ORDERS`) and its entry's body.
 
     Until version 2 a body had `gaussian_mu` alone: such a release is known by it, or else by its curve.
+
+    Raises
+    ------
+    LedgerError
+        If it cannot be read, or is no cost of a release.
     """
     written = facts["cost"] if "cost" in facts else {"gaussian_mu": facts["gaussian_mu"]}
     pairs, distance = written.get("pairs"), written.get("distance")
@@ -115,7 +126,13 @@ def _float(text: str | None) -> float | None:
 
 
 def check_account(dataset: str, unit: str) -> Unit:
-    """The unit; raises LedgerError unless `dataset` is a fingerprint and `unit` a unit of protection."""
+    """The unit of protection, after both were found right.
+
+    Raises
+    ------
+    LedgerError
+        Unless `dataset` is a fingerprint and `unit` a unit of protection.
+    """
     if not (isinstance(dataset, str) and len(dataset) == 64 and set(dataset) <= set("0123456789abcdef")):
         raise LedgerError("A dataset is named by its fingerprint of 64 hex digits: see Ledger.fingerprint.")
     for known in UNITS:
@@ -125,12 +142,12 @@ def check_account(dataset: str, unit: str) -> Unit:
 
 
 def encode(values: Floats) -> str:
-    """Exact float64 values as hex, big-endian, 16 digits each."""
+    """Float64 values (K,) as hex without loss, big-endian, 16 digits each."""
     return np.ascontiguousarray(values, dtype=">f8").tobytes().hex()
 
 
 def decode(text: str) -> Floats:
-    """The values of `encode`."""
+    """The (K,) values that `encode` wrote."""
     return np.frombuffer(bytes.fromhex(text), dtype=">f8").astype(np.float64)
 
 
@@ -139,6 +156,16 @@ def on_current_grid(orders: Floats, values: Floats) -> Floats:
 
     Renyi divergence grows with its order (van Erven and Harremoes 2014, Theorem 3), so the value at an order
     is at most the value at the next higher order that was stored; beyond the last one it is `inf`.
+
+    Parameters
+    ----------
+    orders, values
+        (K,) the stored grid, increasing, and the curve on it
+
+    Returns
+    -------
+    array
+        one value an order of `ORDERS`
     """
     if np.array_equal(orders, ORDERS):
         return values

@@ -32,7 +32,13 @@ class TraceBook:
         self._requests: dict[str, int] = {}
 
     def accept(self, entry: Entry) -> None:
-        """Take one entry in; raises LedgerError for one that may not stand."""
+        """Take one entry in.
+
+        Raises
+        ------
+        LedgerError
+            If some of its records were released before.
+        """
         facts = entry.facts
         before = self.released(TraceMarks(tuple(facts["marks"])))
         if before is not None:

@@ -36,7 +36,13 @@ class Links:
         self._decided: dict[frozenset[str], Decision] = {}
 
     def register(self, dataset: str, facts: Mapping[str, Any]) -> None:
-        """Take in what was counted when a dataset's records were first seen."""
+        """Take in what was counted when a dataset's records were first seen.
+
+        Raises
+        ------
+        LedgerError
+            If they were seen before, or share records with a dataset that was not.
+        """
         if dataset in self._records:
             raise LedgerError("The records of a dataset are written down once.")
         for other, count in facts["shares"].items():
@@ -47,7 +53,13 @@ class Links:
         self._records[dataset] = facts
 
     def decide(self, dataset: str, other: str, decision: Decision) -> None:
-        """Take in a person's decision on a pair."""
+        """Take in a person's decision on a pair.
+
+        Raises
+        ------
+        LedgerError
+            If the datasets are one, or a reason or a person is missing.
+        """
         if dataset == other:
             raise LedgerError("A decision is about two different datasets.")
         if not (decision.reason.strip() and decision.person.strip()):

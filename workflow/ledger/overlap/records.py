@@ -87,6 +87,15 @@ class Sketch:
     """The hashes that are kept of a dataset: each of its n records' with probability 2^-shift.
 
     Because a hash is kept by its own value, two sketches keep the same records where they share any.
+
+    Parameters
+    ----------
+    n
+        records of the dataset
+    shift
+        zero bits with which a kept hash begins
+    kept : mapping of kind to (k,) uint64
+        Ascending, each once.
     """
 
     n: int
@@ -109,7 +118,13 @@ class Sketch:
 
     @classmethod
     def from_bytes(cls, data: bytes, digest: str) -> Sketch:
-        """Read the stored form; LedgerDamaged unless its SHA-256 is `digest`."""
+        """Read the stored form.
+
+        Raises
+        ------
+        LedgerDamaged
+            Unless the SHA-256 of `data` is `digest`.
+        """
         if hashlib.sha256(data).hexdigest() != digest or not data.startswith(_MAGIC):
             raise LedgerDamaged(
                 "The record hashes of an account were changed: restore the ledger from a backup."

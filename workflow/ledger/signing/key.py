@@ -22,7 +22,17 @@ _USED = "\n# A ledger was begun with this key.\n"  # on a line of its own, whate
 
 @dataclass(frozen=True)
 class LedgerKey:
-    """32 secret bytes and the file they came from, never printed; whether a ledger was begun with it."""
+    """The curator's secret.
+
+    Parameters
+    ----------
+    path
+        the file it came from
+    secret
+        32 bytes, never printed
+    used
+        whether a ledger was begun with it
+    """
 
     path: Path
     secret: bytes = field(repr=False)
@@ -47,10 +57,15 @@ class LedgerKey:
     def fingerprint(self, *columns: ArrayLike) -> str:
         """Keyed hash of a dataset, 64 hex digits: the same records in any order give the same name.
 
-        Columns are equally long numeric arrays, one entry per record: x, y and value as loaded, before any
-        choice of domain, resolution or clip, so that such choices cannot make a new dataset of an old one.
+        Columns are numeric arrays (n,), one entry per record: x, y and value as loaded, before any choice of
+        domain, resolution or clip, so that such choices cannot make a new dataset of an old one.
         Without the key the name tells nothing about the records, not even by guessing them. It is exact:
         one changed record is another name (and another budget), which is the curator's to prevent.
+
+        Raises
+        ------
+        LedgerError
+            If there are no records.
         """
         table = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
         if table.size == 0:
@@ -62,7 +77,13 @@ class LedgerKey:
 
 
 def create_key(path: Path) -> None:
-    """Write a new key readable by its owner only; a key that is already there is left alone."""
+    """Write a new key readable by its owner only; a key that is already there is left alone.
+
+    Raises
+    ------
+    LedgerError
+        If it cannot be written.
+    """
     private_directory(path.parent)
     draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
@@ -83,7 +104,13 @@ def create_key(path: Path) -> None:
 
 
 def read_key(path: Path) -> LedgerKey:
-    """The key in `path`; refuses one that others can read, and anything that is not a key."""
+    """The key in `path`.
+
+    Raises
+    ------
+    LedgerError
+        If it is missing, cannot be read, is open to others, or is no key.
+    """
     used = False
     try:
         mode = path.stat().st_mode
@@ -118,7 +145,13 @@ def mark_used(key: LedgerKey) -> None:
 
 
 def private_directory(directory: Path) -> None:
-    """Make a folder that only its owner can look into, where there is none yet."""
+    """Make a folder that only its owner can look into, where there is none yet.
+
+    Raises
+    ------
+    LedgerError
+        If it cannot be made.
+    """
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:

@@ -33,9 +33,16 @@ def witness_path(key: LedgerKey) -> Path:
 
 
 def read_witness(key: LedgerKey) -> Witness | None:
-    """The witness, or None where there is none yet; LedgerDamaged if its signature does not hold.
+    """The witness, or None where there is none yet.
 
     Version 1 kept it beside the key: one that is still there counts too, and the longer memory wins.
+
+    Raises
+    ------
+    LedgerDamaged
+        If its signature does not hold.
+    LedgerError
+        If its file cannot be read.
     """
     found = [
         witness
@@ -50,6 +57,11 @@ def advance_witness(key: LedgerKey, witness: Witness) -> None:
 
     Called after the database has committed, never before: a crash in between leaves a witness that is one
     entry behind, which is harmless, where one that is ahead would look like a deleted entry.
+
+    Raises
+    ------
+    LedgerError
+        If it cannot be kept; LedgerDamaged if the one that is there was changed.
     """
     path = witness_path(key)
     with _locked(path):

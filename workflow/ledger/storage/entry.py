@@ -7,26 +7,33 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final, Literal
 
+from dpgp_core.mechanisms.base import Unit
 from workflow.ledger.errors import LedgerError
 
 SCHEMA_VERSION = 3
 """1: releases alone; 2: also record hashes, decisions on shared records, and requests; 3: whole costs."""
 TABLES_SINCE, COSTS_SINCE = 2, 3
-GENESIS = "genesis"  # the first row: ledger id, key identity, schema version, grid of orders
-SCHEMA = "schema"  # a later form of the ledger, from which its new kinds of rows may follow
-ORDERS = "orders"  # a new grid of orders, from which later charges count
-RECORDS = "records"  # a dataset's record hashes are kept, with the number of records it shares with others
-LINK = "link"  # a person's decision that two datasets hold the same records, or do not
-BUDGET = "budget"
-RESERVE = "reserve"  # the charge; everything below refers to one
-DRAW = "draw"  # private randomness is about to be drawn
-COMMIT = "commit"  # stored and published as release_id with this digest
-UNUSED = "unused"  # given back by the program: nothing was drawn
-VOID = "void"  # given back by a person, with a reason
-TRACE = "trace"  # a location trace is about to be released: a protection of its own, in no sum with epsilon
-KINDS = (GENESIS, SCHEMA, ORDERS, RECORDS, LINK, BUDGET, RESERVE, DRAW, COMMIT, UNUSED, VOID, TRACE)
+GENESIS: Final = "genesis"  # the first row: ledger id, key identity, schema version, grid of orders
+SCHEMA: Final = "schema"  # a later form of the ledger, from which its new kinds of rows may follow
+ORDERS: Final = "orders"  # a new grid of orders, from which later charges count
+RECORDS: Final = "records"  # a dataset's record hashes are kept, and how many records it shares with others
+LINK: Final = "link"  # a person's decision that two datasets hold the same records, or do not
+BUDGET: Final = "budget"
+RESERVE: Final = "reserve"  # the charge; everything below refers to one
+DRAW: Final = "draw"  # private randomness is about to be drawn
+COMMIT: Final = "commit"  # stored and published as release_id with this digest
+UNUSED: Final = "unused"  # given back by the program: nothing was drawn
+VOID: Final = "void"  # given back by a person, with a reason
+TRACE: Final = (
+    "trace"  # a location trace is about to be released: a protection of its own, added to no epsilon
+)
+EntryKind = Literal[
+    "genesis", "schema", "orders", "records", "link", "budget", "reserve", "draw", "commit", "unused", "void",
+    "trace",
+]  # fmt: skip
+"""What a row says; the constants above are its words."""
 
 NO_HASH = "0" * 64  # what the first row follows
 
@@ -40,7 +47,7 @@ class Entry:
     number
         0, 1, 2, ... without gaps
     kind
-        one of KINDS
+        what the row says
     created
         UTC, ISO 8601
     dataset
@@ -60,10 +67,10 @@ class Entry:
     """
 
     number: int
-    kind: str
+    kind: EntryKind
     created: str
     dataset: str
-    unit: str
+    unit: Unit | Literal[""]
     refers_to: int | None
     curve: str
     body: str
@@ -97,12 +104,12 @@ HASHED_COLUMNS = tuple(name for name in COLUMNS if name != "hash")
 
 @dataclass(frozen=True)
 class Draft:
-    """An entry before it has a place in the chain."""
+    """An entry before it has a place in the chain; its fields are those of `Entry`, `facts` its body."""
 
-    kind: str
+    kind: EntryKind
     facts: Mapping[str, Any]
     dataset: str = ""
-    unit: str = ""
+    unit: Unit | Literal[""] = ""
     refers_to: int | None = None
     curve: str = ""
 
@@ -124,7 +131,10 @@ class Draft:
 def canonical_json(value: Mapping[str, Any]) -> str:
     """The one JSON text of `value`: sorted keys, no spaces, ASCII, exact floats, no inf or NaN.
 
-    Raises LedgerError where JSON would not give the same value back.
+    Raises
+    ------
+    LedgerError
+        If JSON would not give the same value back.
     """
     try:
         text = json.dumps(

@@ -26,6 +26,11 @@ def witness_folder() -> Path:
 
     By default that is ~/.local/state/hexcursion (or in $XDG_STATE_HOME): outside the folder of the ledger, so
     that a copy or a backup of that folder does not take the memory of the chain along with the chain.
+
+    Raises
+    ------
+    LedgerError
+        If the user has no home folder, and none is named.
     """
     if named := os.environ.get(WITNESS_VARIABLE):
         return Path(named)
@@ -45,7 +50,10 @@ def bundles_folder() -> Path:
 def ledger_url(place: str | Path | None = None) -> URL:
     """A database URL for `place`: a URL, a SQLite file, or None for $HEXCURSION_LEDGER, else home().
 
-    Raises LedgerError for a malformed URL or a database that is neither SQLite in a file nor PostgreSQL.
+    Raises
+    ------
+    LedgerError
+        For a malformed URL or a database that is neither SQLite in a file nor PostgreSQL.
     """
     if place is None:
         place = os.environ.get(LEDGER_VARIABLE) or home() / "ledger.sqlite"

@@ -81,7 +81,13 @@ class Writing:
         self._connection.execute(REQUESTS.insert().values(request=request, entry=entry))
 
     def upgrade(self) -> None:
-        """Make the tables of version 2 in a ledger of version 1; LedgerError for a role that may not."""
+        """Make the tables of version 2 in a ledger of version 1.
+
+        Raises
+        ------
+        LedgerError
+            For a role that may not.
+        """
         try:
             _make_tables(self._connection, 2)
         except DBAPIError as error:
@@ -94,8 +100,13 @@ class Writing:
 class Store:
     """A SQLite file or a PostgreSQL database. Every method is one transaction on its own connection.
 
-    Raises LedgerBusy after WAIT_SECONDS of waiting for another writer, LedgerError for whatever else the
-    database refuses.
+    Methods raise LedgerBusy after WAIT_SECONDS of waiting for another writer, and LedgerError for whatever
+    else the database refuses.
+
+    Parameters
+    ----------
+    url
+        of the database, from `places.ledger_url`
     """
 
     def __init__(self, url: URL) -> None:

@@ -20,7 +20,23 @@ from workflow.settings.words import TuningKind
 
 @dataclass(frozen=True)
 class Choice:
-    """All that is fixed before the private records are touched, and how it was chosen."""
+    """All that is fixed before the private records are touched, and how it was chosen.
+
+    Parameters
+    ----------
+    design
+        what will be drawn
+    response
+        the public map between values and responses
+    tuning
+        how the design was chosen, as the statement says it
+    public_map
+        the prior mean, where there is one
+    expected
+        how right the map is expected to be; None for a design given by hand
+    yardsticks
+        what maps without any private record would reach
+    """
 
     design: Design
     response: ResponseScale
@@ -45,6 +61,11 @@ def given_choice(project: Project) -> Choice:
     """The design given by hand: lengthscale and ridge from the settings, the noise solved.
 
     The first of the asked mechanisms that these two numbers describe is meant.
+
+    Raises
+    ------
+    WorkflowError
+        If one of the two is missing, they describe no asked mechanism, or no noise meets the budget.
     """
     settings = project.settings
     if settings.lengthscale is None or settings.ridge is None:
@@ -75,7 +96,10 @@ def given_choice(project: Project) -> Choice:
 def typed_choice(project: Project, result: SearchResult, scored: Scored) -> Choice:
     """A design typed in and judged on the reference data, with the public map of the search if it had one.
 
-    Raises `WorkflowError` where it costs more than the settings' epsilon, the pilot included.
+    Raises
+    ------
+    WorkflowError
+        If it costs more than the settings' epsilon, the pilot included.
     """
     if not scored.epsilon <= project.settings.epsilon:
         raise WorkflowError(

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, fields
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from workflow.errors import WorkflowError
 from workflow.project.load import Project
 from workflow.project.response import ResponseScale
 from workflow.search.decision.tuning import Tuned, concluded
-from workflow.search.problem.task import FrontierPoint, Scored, SearchResult, Utility
+from workflow.search.problem.task import Edge, FrontierPoint, Scored, SearchResult, Utility
 
 FORMAT = 1
 _PLACES = ("data", "reference", "region", "layers")  # settings that name files
@@ -94,7 +94,7 @@ def _result(told: Mapping[str, Any]) -> SearchResult:
         baseline=np.array([letter == "1" for letter in told["baseline"]]),
         evaluated=int(told["evaluated"]),
         objective=told["objective"],
-        on_edge=tuple((str(what), str(end)) for what, end in told["on_edge"]),
+        on_edge=tuple((str(what), cast("Edge", str(end))) for what, end in told["on_edge"]),
         public_mean=bool(told["public_mean"]),
         cutoffs=tuple(_read(each) for each in told["cutoffs"]),
     )

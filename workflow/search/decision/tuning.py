@@ -60,6 +60,10 @@ class Tuned:
 
     Parameters
     ----------
+    result
+        what the search found
+    choice
+        what is released of it, unless a person chooses otherwise
     free_agreement
         IoU that public knowledge alone would reach, estimated from two parts of the reference data; None
         where the reference is simulated
@@ -124,6 +128,11 @@ def tune(
         Further epsilons for a frontier, where it is shown; the choice does not depend on them.
     walked
         Epsilons beyond these for mechanisms with quick simulations.
+
+    Raises
+    ------
+    WorkflowError
+        If lengthscale and ridge are given, no design meets the budget, or the reference data are too few.
     """
     settings = project.settings
     if settings.lengthscale is not None and settings.ridge is not None:
@@ -209,6 +218,11 @@ def search_task(
         The baseline's design, where an earlier search of the same reference data has found it.
     facts
         The project's public facts with the work that earlier searches did on them; None makes them anew.
+
+    Raises
+    ------
+    WorkflowError
+        If the reference data are too few to split.
     """
     settings, facts = project.settings, facts or public_facts(project)
     narrower = _focused(project) if settings.focus == "threshold" else _narrower(project)

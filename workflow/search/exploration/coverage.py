@@ -42,8 +42,13 @@ def coverage_of(
     """Release the reference data again and again in simulation, and compare with their map without privacy.
 
     What is repeated is the mechanism's randomness; the truth is the reference baseline, which has errors of
-    its own that no private release can show. Raises `WorkflowError` for a design with a single path.
+    its own that no private release can show.
     `report(fraction, text)` may raise to cancel.
+
+    Raises
+    ------
+    WorkflowError
+        For a design with a single path.
     """
     tell = report or (lambda fraction, text: None)
     design = scored.design

@@ -60,6 +60,11 @@ def solve(
     epsilons share, rises with epsilon but for small wiggles, so bisection finds a step at which the design
     reaches the wanted one while it does not one step below. A design that is nowhere the best at the
     frontier's own epsilons might reach it a little earlier.
+
+    Raises
+    ------
+    WorkflowError
+        For a wanted IoU outside (0, 1].
     """
     if not 0.0 < wanted <= 1.0:
         raise WorkflowError(f"A wanted IoU lies above 0 and at most at 1, not {wanted!r}: try 0.8.")

@@ -26,7 +26,13 @@ class Bench:
         self._task = search_task(project, None, result.unconstrained).aiming_at(result.baseline)
 
     def scene(self, response: ResponseScale) -> Scene:
-        """The world of a response scale; `WorkflowError` for one that the search did not try."""
+        """The world of a response scale.
+
+        Raises
+        ------
+        WorkflowError
+            For one that the search did not try.
+        """
         return self._task.scene_of(response)
 
     def price(self, design: Design) -> tuple[Design, float]:
@@ -43,7 +49,10 @@ class Bench:
     def score(self, design: Design, response: ResponseScale) -> Scored:
         """Price and utility of a design, held-out figures included.
 
-        Raises `ValueError` where the prior does not exist for the design's lengthscale.
+        Raises
+        ------
+        ValueError
+            If the prior does not exist for the design's lengthscale.
         """
         best, epsilon = self.price(design)
         scene = self.scene(response)

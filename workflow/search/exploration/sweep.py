@@ -18,12 +18,14 @@ MOST_PATHS = 1000  # as many as settings allow
 
 @dataclass(frozen=True)
 class Varied:
-    """One value of a parameter: epsilon is an upper bound, `inf` where no finite one exists.
+    """One value of a parameter.
 
     Parameters
     ----------
     value
         Metres, a positive number, or a number of paths, by the parameter's kind.
+    epsilon
+        Upper bound, `inf` where no finite one exists.
     agreement, spread
         Expected IoU with the reference baseline, and its deviation over simulated releases.
     """

@@ -9,7 +9,15 @@ from workflow.search.looks.range_choice import choice_warning, run_range_choice
 
 
 def paid_look(project: Project, ledger: Ledger, session: str = "") -> Project:
-    """The project after the look that its settings ask for, charged and drawn once."""
+    """The project after the look that its settings ask for, charged and drawn once.
+
+    Raises
+    ------
+    WorkflowError
+        Before anything is charged, for what `run_pilot` and `run_range_choice` refuse.
+    Unreleased
+        If it broke off after the charge.
+    """
     if project.settings.range_choice is not None:
         return run_range_choice(project, ledger, session)
     return run_pilot(project, ledger, session)

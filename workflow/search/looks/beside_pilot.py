@@ -19,7 +19,7 @@ SLACK = 1.25  # calibration charges a release up to so much more than it is prov
 
 
 def left_for_release(total: float, pilot: Pilot | None) -> float:
-    """About what a release may cost beside a pilot: costs of Gaussian-like releases add in squares."""
+    """About the epsilon left for a release beside a pilot: costs of Gaussian-like releases add in squares."""
     return total if pilot is None else math.sqrt(total**2 - pilot.epsilon**2)
 
 
@@ -38,6 +38,11 @@ def beside_pilot(project: Project, chosen: Scored, pilot: Pilot) -> Scored:
 
     Its utility stays that of the search, whose noise differed by the little that composition leaves.
     Bisection on the release's own epsilon; the total is a proved bound.
+
+    Raises
+    ------
+    WorkflowError
+        If the pilot leaves too little for any release.
     """
     settings, facts = project.settings, public_facts(project)
     mechanism = mechanism_of(chosen.design)

@@ -54,8 +54,6 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
     (docs/mathematics.md, section 11), charged to the ledger before it is drawn. Everything after it, the
     model choice by marginal likelihood and the whole search, is post-processing and free.
 
-    `Unreleased` if it broke off after the charge.
-
     Parameters
     ----------
     session
@@ -66,7 +64,11 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
     Raises
     ------
     WorkflowError
-        With that warning, `BudgetExceeded` or `RequestTaken` before anything is charged.
+        With that warning, and for settings or records that do not allow for it; nothing was charged.
+    BudgetExceeded, RequestTaken
+        Before anything is charged.
+    Unreleased
+        If it broke off after the charge.
     """
     settings = project.settings
     if settings.pilot is None or settings.reference is not None:

@@ -36,8 +36,6 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, ins
     by their cross-validated squared errors (docs/peers.md), charged to the ledger before it is drawn. The
     search afterwards is post-processing and free.
 
-    `Unreleased` if it broke off after the charge.
-
     Parameters
     ----------
     session
@@ -48,7 +46,11 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, ins
     Raises
     ------
     WorkflowError
-        With that warning, `BudgetExceeded` or `RequestTaken` before anything is charged.
+        With that warning, and for settings or records that do not allow for it; nothing was charged.
+    BudgetExceeded, RequestTaken
+        Before anything is charged.
+    Unreleased
+        If it broke off after the charge.
     """
     settings = project.settings
     if settings.range_choice is None:
@@ -105,7 +107,13 @@ def choice_warning(project: Project) -> str:
 
 
 def planned_choice(project: Project, records: CollapsedRecords) -> RangeChoice:
-    """Candidates and folds: of the records their public places alone enter."""
+    """Candidates and folds: of the records their public places alone enter.
+
+    Raises
+    ------
+    WorkflowError
+        If no range can be chosen on these places.
+    """
     facts = public_facts(project)
 
     def made(lengthscale: float) -> PublicPlaces:

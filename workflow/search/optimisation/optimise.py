@@ -22,6 +22,7 @@ from workflow.search.optimisation.score import (
 from workflow.search.optimisation.sharpen import sharpened
 from workflow.search.optimisation.unconstrained import baseline_set, free_held_out_iou, unconstrained_design
 from workflow.search.problem.task import (
+    Edge,
     FrontierPoint,
     LeftEarly,
     Scored,
@@ -302,7 +303,7 @@ def _closer(name: str) -> int:
     return REFINED if mechanism_named(name).quick else 1
 
 
-def _on_edge(chosen: Scored, eligible: Iterable[Scored], place: Place) -> tuple[tuple[str, str], ...]:
+def _on_edge(chosen: Scored, eligible: Iterable[Scored], place: Place) -> tuple[tuple[str, Edge], ...]:
     """What of the chosen design is the least or the most that was tried by its mechanism at this budget."""
     mechanism = mechanism_of(chosen.design)
     rivals = [item for item in eligible if item.design.mechanism == chosen.design.mechanism]

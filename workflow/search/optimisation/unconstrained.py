@@ -71,13 +71,13 @@ def _best_of_family(task: SearchTask, family: _Family) -> tuple[float, Posterior
 
 
 def held_out_moments(world: World, prior: str, lengthscale: float, ridge: float) -> tuple[Floats, Floats]:
-    """Mean and unit-scale standard deviation at the held-out cells, fitted on the training cells."""
+    """Mean and unit-scale standard deviation (k,) at the k held-out cells, fitted on the training cells."""
     state = world.family(prior, lengthscale, training=True).at(ridge)
     return state.mean[world.held_out], np.sqrt(state.variance[world.held_out])
 
 
 def baseline_set(world: World, design: PosteriorSamplingDesign) -> Bools:
-    """Non-private excursion set on the reference data: posterior probability above one half."""
+    """(N,) non-private excursion set on the reference data: posterior probability above one half."""
     return world.inside(world.family(design.prior, design.lengthscale).at(design.ridge).mean)
 
 

@@ -29,7 +29,15 @@ MORE = 1.25  # times as many reference records as private ones are no more than 
 
 @dataclass(frozen=True)
 class PublicMap:
-    """A public prior mean: (N,) in response units of `response`, and where it comes from."""
+    """A public prior mean.
+
+    Parameters
+    ----------
+    mean
+        (N,) in units of the response scale under which it was asked for
+    origin
+        where it comes from, in words
+    """
 
     mean: Floats
     origin: str
@@ -67,6 +75,11 @@ def two_parts(placed: PlacedObservations) -> tuple[PlacedObservations, PlacedObs
 
     The years before the last and the last one, where they span two years: what changes from year to year is
     then seen. Otherwise two random halves, which are blind to it.
+
+    Raises
+    ------
+    WorkflowError
+        If there are too few of them to split.
     """
     last = last_year(placed)
     first = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from workflow.project.response import ResponseScale
 from workflow.settings.words import Objective
 
 Bools = NDArray[np.bool_]
+Edge = Literal["smallest", "largest"]
 
 
 @dataclass(frozen=True)
@@ -184,13 +186,19 @@ class SearchTask:
         return utility.bce if self.objective == "bce" else -utility.known_agreement
 
     def aiming_at(self, baseline: Bools) -> SearchTask:
-        """The same task with the map to be reached."""
+        """The same task with the map (N,) to be reached."""
         scenes = tuple(replace(scene, world=scene.world.aiming_at(baseline)) for scene in self.scenes)
         plain = Scene(self.baseline_scene.response, self.baseline_scene.world.aiming_at(baseline))
         return replace(self, scenes=scenes, baseline_scene=plain)
 
     def scene_of(self, response: ResponseScale) -> Scene:
-        """The scene of a response scale; `WorkflowError` for one that the search did not try."""
+        """The scene of a response scale.
+
+        Raises
+        ------
+        WorkflowError
+            For one that the search did not try.
+        """
         for scene in self.scenes:
             if scene.response == response:
                 return scene
@@ -250,7 +258,7 @@ class SearchResult:
     baseline: Bools
     evaluated: int
     objective: Objective
-    on_edge: tuple[tuple[str, str], ...] = ()
+    on_edge: tuple[tuple[str, Edge], ...] = ()
     public_mean: bool = False
     cutoffs: tuple[Scored, ...] = ()
     left_early: tuple[LeftEarly, ...] = ()

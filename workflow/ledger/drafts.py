@@ -1,0 +1,31 @@
+"""The rows that a first charge of a dataset brings along: its record hashes, and a budget from its kin."""
+
+from __future__ import annotations
+
+import hashlib
+
+from workflow.ledger.accounts.account import Budget
+from workflow.ledger.accounts.assess import Meeting
+from workflow.ledger.accounts.charge import Charge
+from workflow.ledger.overlap.records import RecordKeys
+from workflow.ledger.storage.entry import BUDGET, RECORDS, Draft
+from workflow.ledger.storage.store import Writing
+
+
+def registration(dataset: str, records: RecordKeys, meeting: Meeting, writing: Writing) -> Draft:
+    """Keep the record hashes of a dataset; the row that tells of them."""
+    hashes = records.sketch().to_bytes()
+    writing.keep_records(dataset, hashes)
+    facts = {
+        "n": records.n,
+        "digest": hashlib.sha256(hashes).hexdigest(),
+        "shares": {name: meeting.each[name].count for name in meeting.found},
+    }
+    return Draft(RECORDS, facts, dataset)
+
+
+def inherited(charge: Charge, budget: Budget) -> Draft:
+    """The first budget of a dataset that shares records with others: the smallest of theirs."""
+    reason = "the smallest budget of the datasets that hold some of the same records"
+    facts = {"epsilon": budget.epsilon, "delta": budget.delta, "reason": reason, "person": ""}
+    return Draft(BUDGET, facts, charge.dataset, charge.unit)
