@@ -13,6 +13,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collections.abc import Iterator
+from typing import Literal
 
 import numpy as np
 
@@ -27,10 +28,11 @@ from dpgp_core.linalg.numerics import Floats
 DELTA, EPSILONS = 1e-5, (0.5, 1.0, 3.0)
 RECORDS, SPREAD, RIDGE = 4_000, 0.4, 1.0
 RANGE = 0.3  # window units
-KINDS = ("smooth (Gaussian kernel)", "rough (exponential)")
+Kind = Literal["smooth (Gaussian kernel)", "rough (exponential)"]
+KINDS: tuple[Kind, ...] = ("smooth (Gaussian kernel)", "rough (exponential)")
 
 
-def covariance(kind: str, places: Floats) -> Floats:
+def covariance(kind: Kind, places: Floats) -> Floats:
     """(M, M) prior correlation between places (M, 2)."""
     apart = np.sqrt(np.square(places[:, None, :] - places[None, :, :]).sum(axis=2)) / RANGE
     return np.asarray(np.exp(-np.square(apart) / 2.0) if kind == KINDS[0] else np.exp(-apart))

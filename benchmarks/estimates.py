@@ -23,7 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 from benchmarks.cells import RECORDS, SEED, settings_of
 from benchmarks.rows import Held, write_postcodes, write_sales
@@ -44,12 +44,19 @@ FULL_AT = 1_000
 DENSE = 300, 600, 1_400  # of quick searches with a dense prior and without
 PLAIN_PRIOR, DENSE_PRIOR = "car", "car,exponential"
 READ = 200_000, 2_000_000  # sales
-REFERENCE, ALONE = "reference", "alone"  # full searches on reference data, and of one budget
+Measured = Literal["quick", "full", "dense", "reference", "alone"]
+REFERENCE: Final = "reference"  # a full search on reference data
+ALONE: Final = "alone"  # a full search of one budget
 SHARES_AT = 1_000, 3_000
-CHECKED = (("quick", 600, ""), ("quick", 1_800, ""), ("quick", 5_000, ""), ("full", 600, ""))
+CHECKED: tuple[tuple[Measured, int, str], ...] = (
+    ("quick", 600, ""),
+    ("quick", 1_800, ""),
+    ("quick", 5_000, ""),
+    ("full", 600, ""),
+)
 
 
-def _measure(kind: str, cells: int, priors: str) -> None:
+def _measure(kind: Measured, cells: int, priors: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ |= {"HEXCURSION_HOME": str(folder / "home"), "HEXCURSION_WITNESS": str(folder / "witness")}
@@ -97,7 +104,7 @@ def _peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def _run(kind: str, cells: int, priors: str = "") -> dict[str, Any]:
+def _run(kind: Measured, cells: int, priors: str = "") -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.estimates", "--measure", kind, str(cells), priors]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -250,7 +257,7 @@ def _read(sales: str, postcodes: str) -> None:
     print(json.dumps({"seconds": spent, "peak": held.most, "speed": min(before, speed())}))
 
 
-def _said(kind: str, run: dict[str, Any]) -> dict[str, Any]:
+def _said(kind: Measured, run: dict[str, Any]) -> dict[str, Any]:
     parts = " ".join(f"{part} {seconds:.1f}" for part, seconds in run["parts"].items())
     print(
         f"{kind:>6} {run['cells']:>7,} {sum(run['parts'].values()):8.1f} s {run['peak']:7.0f} MB; release "

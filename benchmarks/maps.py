@@ -24,7 +24,7 @@ import tempfile
 import time
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -34,7 +34,8 @@ from tests.browser.harness import CHROMIUM, FLAGS, LINKED, frames, running_scrip
 
 Opening = Generator[tuple[int, float, float], None, None]
 SEED = 3
-SHOWN = ("field", "set", "page", "graded")
+Shown = Literal["field", "set", "page", "graded"]
+SHOWN: tuple[Shown, ...] = get_args(Shown)
 BOARD = "#board"  # the map of a page
 LONGEST = 600.0  # seconds until a map is given up
 MOVES = 6
@@ -164,7 +165,7 @@ def _dragged(page: Page, chart: str, moved: int) -> float:
     return float(found)
 
 
-def _from_server(page: Page, cells: int, shown: str) -> Opening:
+def _from_server(page: Page, cells: int, shown: Shown) -> Opening:
     """Show a scene; how many hexagons, seconds of making it, MB that travelled."""
     sent = [0]
 
@@ -184,7 +185,7 @@ def _from_server(page: Page, cells: int, shown: str) -> Opening:
         yield int(said[0]), float(said[3]), sent[0] / 1e6
 
 
-def _from_disk(page: Page, cells: int, shown: str) -> Opening:
+def _from_disk(page: Page, cells: int, shown: Shown) -> Opening:
     """The same of a page."""
     with tempfile.TemporaryDirectory() as name:
         path, size, taken = _page(cells, Path(name))
@@ -197,7 +198,7 @@ def _from_disk(page: Page, cells: int, shown: str) -> Opening:
         yield size, taken, path.stat().st_size / 1e6
 
 
-def _drawn(browser: Browser, cells: int, shown: str, dragging: bool) -> list[str]:
+def _drawn(browser: Browser, cells: int, shown: Shown, dragging: bool) -> list[str]:
     """One line of the table: a map from the first request to its first picture, and moves after it."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
     page.set_default_timeout(LONGEST * 1000)

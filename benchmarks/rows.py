@@ -26,9 +26,11 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
+Table = Literal["sales", "readings"]
 POSTCODES, SENSORS = 1_000_000, 2_000
 SEED = 11
 CHUNK = 200_000
@@ -151,7 +153,7 @@ class Held:
             time.sleep(0.02)
 
 
-def _measure(what: str, path: str, postcodes: str) -> None:
+def _measure(what: Table, path: str, postcodes: str) -> None:
     from data_loaders import one_record_per_owner
     from geo import domain_from_bbox
     from workflow.project.load import load_source
@@ -204,7 +206,7 @@ def _compared(folder: Path, rows: int) -> tuple[list[str], float]:
     return cells, first["cpu"]
 
 
-def _ours(what: str, folder: Path, path: str, postcodes: str = "") -> dict[str, float]:
+def _ours(what: Table, folder: Path, path: str, postcodes: str = "") -> dict[str, float]:
     return _run([sys.executable, "-m", "benchmarks.rows", "--measure", what, path, postcodes], folder)
 
 

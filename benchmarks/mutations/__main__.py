@@ -23,12 +23,12 @@ from pathlib import Path
 
 from benchmarks.mutations.mutants import Mutant, change_of, function_around, mutants_of, sampled, sampled_each
 from benchmarks.mutations.reach import Reach
-from benchmarks.mutations.record import Part, Survivor, score, store, stored, unexplained
+from benchmarks.mutations.record import Outcome, Part, Survivor, score, store, stored, unexplained
 from benchmarks.mutations.rooms import TESTS, covering_tests, modules_of
 from benchmarks.mutations.trial import Verdict, copy_checkout, judge, learn, preload
 
 ROOT = Path(__file__).resolve().parents[2]
-Found = tuple[str, float, Survivor | None]
+Found = tuple[Outcome, float, Survivor | None]
 _copy, _reach = Path(), Reach({}, {})  # of this worker
 _killers: dict[str, list[str]] = {}  # file -> tests that have killed mutants of it, the latest first
 

@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 FOLDER = Path(__file__).resolve().parents[1]
 RESULTS = FOLDER / "results" / "mutations.json"
 EXPLAINED = FOLDER / "mutations_explained.toml"
-OUTCOMES = ("killed", "stopped", "broken", "survived")
+Outcome = Literal["killed", "stopped", "broken", "survived"]
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,14 @@ class Part:
     seed: int | None
     mutants: int
     tried: int
-    outcomes: Mapping[str, int]
+    outcomes: Mapping[Outcome, int]
     cpu_seconds: float
     survivors: tuple[Survivor, ...]
 
     @classmethod
     def of(
         cls, package: str, commit: str, seed: int | None, mutants: int,
-        found: Sequence[tuple[str, float, Survivor | None]],
+        found: Sequence[tuple[Outcome, float, Survivor | None]],
     ) -> Part:  # fmt: skip
         """From each trial's outcome, CPU seconds and survivor."""
         counted = Counter(outcome for outcome, _, _ in found)
@@ -80,7 +81,7 @@ class Part:
             round(sum(seconds for _, seconds, _ in found), 1), tuple(alive),
         )  # fmt: skip
 
-    def retried(self, commit: str, alive: Sequence[Survivor], outcomes: Sequence[str]) -> Part:
+    def retried(self, commit: str, alive: Sequence[Survivor], outcomes: Sequence[Outcome]) -> Part:
         """The part after its survivors were tried again.
 
         Parameters
@@ -92,7 +93,7 @@ class Part:
         outcomes
             outcome of every survivor whose line still exists; the others are no longer counted as tried
         """
-        counted = Counter({**self.outcomes, "survived": 0}) + Counter(outcomes)
+        counted: Counter[Outcome] = Counter({**self.outcomes, "survived": 0}) + Counter(outcomes)
         gone = len(self.survivors) - len(outcomes)
         return replace(
             self,

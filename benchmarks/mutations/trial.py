@@ -14,13 +14,12 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
 from benchmarks.mutations.reach import Reach, Recorder
+from benchmarks.mutations.record import Outcome
 
-Outcome = Literal["killed", "stopped", "broken", "survived"]
 # Imported once, before a process is split off for every trial: what the tests of all packages need of others.
 PRELOADED = (
     "numpy", "scipy.sparse.linalg", "scipy.optimize", "scipy.special", "scipy.stats", "pandas", "pyproj",
