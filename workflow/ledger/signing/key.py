@@ -84,7 +84,7 @@ def create_key(path: Path) -> None:
 
 def read_key(path: Path) -> LedgerKey:
     """The key in `path`; refuses one that others can read, and anything that is not a key."""
-    used = False
+    used, mode = False, 0
     try:
         mode = path.stat().st_mode
         lines = [line.strip() for line in path.read_text(encoding="ascii").splitlines() if line.strip()]
