@@ -14,6 +14,7 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import argparse
 import contextlib
 import importlib.util
 import io
@@ -83,8 +84,8 @@ def peer_seconds(folder: Path, project: Project) -> float:
     """CPU seconds of the published private search on the medians of the project's reference cells."""
     sys.path.insert(0, str(folder))
     spec = importlib.util.spec_from_file_location(PEER, folder / f"{PEER}.py")
-    if spec is None or spec.loader is None:
-        raise SystemExit(f"{folder} does not hold {PEER}.py: name a checkout of the published code.")
+    assert spec is not None  # `arguments` has seen the file
+    assert spec.loader is not None
     peer = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(peer)
     records = bin_records(project.reference, project.response, "cell").records
@@ -118,16 +119,24 @@ def beside_peer(folder: Path, settings: ReleaseSettings, resolution: int) -> str
     )
 
 
-def main() -> None:
+def arguments(given: list[str] | None = None) -> argparse.Namespace:
+    """What the command line asks for; an empty PEER names no folder."""
     parser = real_files_parser(__doc__)
     parser.add_argument(
         "--peer",
         type=Path,
         metavar="FOLDER",
-        default=os.environ.get("PEER"),
+        default=os.environ.get("PEER") or None,
         help="checkout of the published code",
     )
-    asked = parser.parse_args()
+    asked = parser.parse_args(given)
+    if asked.peer is not None and not (asked.peer / f"{PEER}.py").is_file():
+        parser.error(f"{asked.peer} does not hold {PEER}.py: name a checkout of the published code.")
+    return asked
+
+
+def main() -> None:
+    asked = arguments()
     try:
         settings = real_settings(asked.folder)
         print("Real London sales, 2018 with 2017 as public reference")

@@ -91,7 +91,7 @@ def read_basemap(path: str | Path) -> Basemap:
     place = Path(path)
     try:
         facts = place.stat()
-    except OSError:
+    except (OSError, ValueError):  # the latter for a name that no file can have
         raise DomainError(f"the basemap {place.name[:60]} cannot be found: name its file again.") from None
     return _read(place, facts.st_size, facts.st_mtime_ns)
 

@@ -27,6 +27,8 @@ def new_place(place: str | Path, kind: PlaceKind = "folder") -> Path:
         Where it has no name, exists, or lies where one cannot write: before anything is computed.
     """
     path = Path(place)
+    if "\0" in str(path):
+        raise WorkflowError(f"Name a new {kind} without NUL characters: {str(path)!r} has one.")
     if path.name in ("", ".."):
         raise WorkflowError(f"Name a new {kind}: {path} is none.")
     if os.path.lexists(path):

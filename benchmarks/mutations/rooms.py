@@ -20,6 +20,13 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/dpgp_core/noise",
         "tests/dpgp_core/accounting/test_guarantee.py",
     ),
+    "dpgp_core/release": (
+        FROZEN,
+        "tests/dpgp_core/release",
+        "tests/dpgp_core/mechanisms",
+        "tests/dpgp_core/accounting/test_guarantee.py",
+        "tests/workflow/release/test_release.py",
+    ),
     "dpgp_core/accounting": (FROZEN, "tests/dpgp_core/accounting", "tests/dpgp_core/test_*.py"),
 }
 """Package -> folders and files (globs) of its tests, from the root of the checkout. What does not exist is

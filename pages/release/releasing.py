@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpgp_core.excursion.sets import excursion
 from dpgp_core.numbers import significant, upper
 from pages.shared.computing.apart import apart
-from workflow.ledger import open_ledger
+from workflow.ledger import ledger_to_plan, open_ledger
 from workflow.progress import Report
 from workflow.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline
 from workflow.project.load import Project
@@ -46,7 +46,7 @@ class BudgetState:
 def plan(project: Project, choice: Choice) -> Plan:
     """What a release would say and cost; nothing is drawn and nothing charged."""
     return plan_release(
-        _without_budget(project), stated(project, choice), open_ledger(project.settings.ledger)
+        _without_budget(project), stated(project, choice), ledger_to_plan(project.settings.ledger)
     )
 
 

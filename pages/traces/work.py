@@ -11,7 +11,7 @@ from dpgp_core.noise.entropy import random_name
 from pages.shared.computing.jobs import Job
 from pages.shared.uploads import PrivateFolder
 from workflow.errors import WorkflowError
-from workflow.ledger import RequestTaken, open_ledger
+from workflow.ledger import RequestTaken, ledger_to_plan, open_ledger
 from workflow.traces.adversaries import Known, known_by
 from workflow.traces.plan import TracePlan, plan_trace
 from workflow.traces.release import PublishedTrace, check_release, release_trace
@@ -80,7 +80,7 @@ class TraceWork:
             return
         try:
             self.plan = job.result()
-            check_release(self.plan, open_ledger())
+            check_release(self.plan, ledger_to_plan())
         except WorkflowError as error:
             self.note = str(error)
 

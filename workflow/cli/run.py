@@ -15,7 +15,7 @@ from workflow.bundle.published.view import Viewer
 from workflow.cli.options import settings_from_options
 from workflow.errors import WorkflowError
 from workflow.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit
-from workflow.ledger import open_ledger
+from workflow.ledger import begin, ledger_to_plan
 from workflow.new_place import new_place
 from workflow.project.baseline import compare, fit_baseline, free_map
 from workflow.project.consent import refuse_large_delta
@@ -62,7 +62,7 @@ def run_demo(options: argparse.Namespace) -> int:
     """
     out, epsilon = new_place(options.out), field("epsilon").check(options.epsilon)
     if options.ledger:
-        open_ledger(options.ledger)  # said before the data are made
+        ledger_to_plan(options.ledger)  # said before the data are made
     try:
         settings = example_settings(out).with_changes(epsilon=epsilon)
     except OSError as error:
@@ -88,12 +88,13 @@ def _release(
         print(expected_of(project, processes, alone=wanted is None), file=sys.stderr)
     elif (said := expected_release(project)) is not None:
         print(said, file=sys.stderr)
-    ledger = open_ledger(place)
+    ledger = ledger_to_plan(place)
     if settings.pays_for_a_look:
         if dry:
             look = "A pilot" if settings.pilot is not None else "A private choice of the range"
             flag = "--pilot" if settings.pilot is not None else "--range-choice"
             raise WorkflowError(f"{look} spends budget, so it has no dry run: leave --dry-run or {flag} out.")
+        ledger = begin(ledger)
         project = paid_look(project, ledger)
     tuned = None
     if settings.lengthscale is None:
@@ -111,6 +112,9 @@ def _release(
     if dry:
         print("\nDry run: nothing was drawn or charged.")
         return 0
+    planned_with, ledger = ledger.identity, begin(ledger)
+    if ledger.identity != planned_with:  # another process has begun it in the meantime, with its own key
+        plan = plan_release(project, choice, ledger)
     published = publish(plan, ledger, out)
     print(
         f"\nReleased as {published.release.release_id}; bundle in {published.folder} and {published.archive}."

@@ -13,7 +13,7 @@ from dpgp_core.errors import CoreError
 from dpgp_core.traces.fitting import fitted_prior
 from dpgp_core.traces.secret import MOVES
 from workflow.errors import WorkflowError
-from workflow.ledger import open_ledger
+from workflow.ledger import begin, ledger_to_plan
 from workflow.new_place import new_place
 from workflow.traces.plan import TracePlan, compare, on_a_plane, plan_trace
 from workflow.traces.readings import (
@@ -164,12 +164,12 @@ def run_trace(options: argparse.Namespace) -> int:
             f"{one.concentrated:,.0f} m "
             "with concentrated noise of the same size."
         )
-    ledger = open_ledger(options.ledger)
+    ledger = ledger_to_plan(options.ledger)
     check_release(plan, ledger)
     if options.dry_run:
         print("Nothing was charged or drawn.")
         return 0
-    published = release_trace(plan, ledger, out=out)
+    published = release_trace(plan, begin(ledger), out=out)
     print(f"Released as {published.released.release_id}, in {out}.")
     if readings is not None:
         table, said = joined_table(published.files["places.csv"], readings, level)

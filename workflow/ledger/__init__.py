@@ -19,6 +19,7 @@ from workflow.ledger.ledger import Ledger, Reservation
 from workflow.ledger.opening import open_ledger
 from workflow.ledger.overlap.records import RecordKeys
 from workflow.ledger.overlap.standing import OtherUnit, Standing
+from workflow.ledger.planning import begin, ledger_to_plan
 from workflow.ledger.storage.entry import Entry
 
 __all__ = [
@@ -42,5 +43,7 @@ __all__ = [
     "RequestTaken",
     "Reservation",
     "Standing",
+    "begin",
+    "ledger_to_plan",
     "open_ledger",
 ]

@@ -95,12 +95,17 @@ def _lost(store: Store, remembered: str) -> LedgerError:
     )
 
 
+def first_entry(key: LedgerKey) -> Entry:
+    """The first entry of a new ledger."""
+    facts = {"schema": SCHEMA_VERSION, "ledger": secrets.token_hex(8), "key": key.identity}
+    return Draft(GENESIS, facts, curve=encode(GRID)).after(None)
+
+
 def _genesis(key: LedgerKey, store: Store) -> tuple[Entry, Head]:
     remembered = _remembered(key, store)
     if remembered:
         raise _lost(store, remembered)
-    facts = {"schema": SCHEMA_VERSION, "ledger": secrets.token_hex(8), "key": key.identity}
-    entry = Draft(GENESIS, facts, curve=encode(GRID)).after(None)
+    entry = first_entry(key)
     return entry, sign_head(key, entry)
 
 

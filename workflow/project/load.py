@@ -24,7 +24,7 @@ from workflow.project.overlap import refuse_overlap
 from workflow.project.read_before import read_or_remembered
 from workflow.project.records import PlacedObservations, cell_medians, located, place, public_n
 from workflow.project.relative import Relative, relative_field
-from workflow.project.response import ResponseScale
+from workflow.project.response import ResponseScale, tidy
 from workflow.project.simulated import simulate_reference
 from workflow.project.trip import TripProtection, trip_protection
 from workflow.settings.defaults import default_priors, usual_delta
@@ -381,10 +381,12 @@ def choose_response(settings: ReleaseSettings, reference: PlacedObservations | N
     unscaled = ResponseScale(transform, 0.0, 1.0, "")
     value = unscaled.forward(reference.value)
     middle = float(np.median(unscaled.forward(cell_medians(reference)[1])))
-    centre = settings.centre if settings.centre is not None else round(middle, 4)
+    centre = settings.centre if settings.centre is not None else tidy(middle)
     level = float(unscaled.forward(settings.threshold))
     spread = float(np.quantile(np.abs(value - centre), CLIP_QUANTILE))
-    clip = settings.clip if settings.clip is not None else round(max(spread, 1.25 * abs(level - centre)), 4)
-    if clip <= 0:
+    reach = max(spread, 1.25 * abs(level - centre))
+    lost = 0.0 if settings.centre is not None else 2.0 * abs(centre - middle)  # by rounding the centre
+    clip = settings.clip if settings.clip is not None else tidy(reach)
+    if settings.clip is None and reach <= lost:
         raise WorkflowError("The reference values do not vary: give a public `clip` bound.")
     return ResponseScale(transform, centre, clip, "from the reference data")

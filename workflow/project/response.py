@@ -11,6 +11,13 @@ from dpgp_core.errors import InvalidValue
 from workflow.settings.words import Transform
 
 
+def tidy(number: float, places: int = 4) -> float:
+    """A scale's number with so many decimals, or with so many digits where it is too small for those."""
+    if abs(number) >= 10.0 ** (1 - places):
+        return round(number, places)
+    return float(f"{number:.{places}g}")
+
+
 @dataclass(frozen=True)
 class ResponseScale:
     """Public map between the data's own unit and responses in [-1, 1].

@@ -191,7 +191,7 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
         )
         settings = plan.project.settings
         if settings.budget is not None or plan.preview.budget is None:
-            total = settings.budget if settings.budget is not None else plan.preview.asked
+            total = _first_budget(plan.project, plan.preview)
             ledger.set_budget(plan.charge.dataset, plan.charge.unit, total, plan.project.delta)
 
         def draw(reservation: Reservation) -> Release:
@@ -267,8 +267,8 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
 
 
 def _receipt(project: Project, choice: Choice, privacy: Guarded, preview: Preview) -> tuple[ReceiptLine, ...]:
-    standing = preview.asked if preview.budget is None else preview.budget.epsilon
-    budget = standing if project.settings.budget is None else project.settings.budget
+    standing = None if project.settings.budget is not None else preview.budget
+    budget = _first_budget(project, preview) if standing is None else standing.epsilon
     made = build_receipt(
         privacy,
         choice.design,
@@ -286,6 +286,12 @@ def _receipt(project: Project, choice: Choice, privacy: Guarded, preview: Previe
     )
     relative = project.relative
     return made if relative is None else (*made, ReceiptLine("Question", relative.sentence))
+
+
+def _first_budget(project: Project, preview: Preview) -> float:
+    """The budget that is named, else what this release costs, or may cost where its delta covers it all."""
+    named = project.settings.budget
+    return named if named is not None else preview.asked or project.settings.epsilon
 
 
 def _owner_line(project: Project, privacy: Guarded) -> tuple[ReceiptLine, ...]:

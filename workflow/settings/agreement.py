@@ -9,6 +9,9 @@ from workflow.settings.choices import Choices
 from workflow.settings.serving import that_can_serve
 from workflow.settings.words import Relation, Unit, mechanism_names
 
+MOST_LOG = 300.0
+"""Largest logarithm on the response scale: beyond all data, and far within what `exp` can hold."""
+
 
 def agree_on_question(settings: Choices) -> None:
     """Raise `WorkflowError` unless there is one area, and a threshold that its scale can hold."""
@@ -24,6 +27,11 @@ def agree_on_question(settings: Choices) -> None:
         )
     if settings.uses_log and not settings.threshold > 0:
         raise WorkflowError("The log transform needs a positive threshold in the data's own unit.")
+    if settings.uses_log and abs(settings.centre or 0.0) + (settings.clip or 0.0) > MOST_LOG:
+        raise WorkflowError(
+            f"On the log scale `centre` and `clip` are natural logarithms, such as 13 for 442,413: choose a "
+            f"smaller one, so that both together reach at most {MOST_LOG:g}."
+        )
 
 
 def agree_on_layers(settings: Choices) -> None:

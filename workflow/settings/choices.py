@@ -184,6 +184,7 @@ class Choices(PromiseSettings, MaterialSettings):
         Setting(
             "Title of the release.",
             "statement",
+            one_line=True,
             longest=200,
             metavar="TEXT",
             otherwise="what is measured and the threshold",

@@ -8,6 +8,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from unicodedata import category
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic import Field as Limits
@@ -19,6 +20,8 @@ Kind = Literal["number", "whole number", "text", "switch", "word", "pairs", "tab
 _KINDS: dict[Any, Kind] = {float: "number", int: "whole number", str: "text", bool: "switch"}
 QUOTED = " in quotation marks"
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
+SMALLEST, LARGEST = 1e-50, 1e50
+"""Sizes of a number other than 0, included: products of several are still numbers of the machine."""
 
 
 class Required:
@@ -41,6 +44,8 @@ class Setting:
         Limits of a number (of each number in a list), included.
     above, below
         Limits of a number, excluded.
+    one_line
+        Whether a text is shown on one line, so that line breaks and control characters are refused.
     shortest, longest
         Number of characters of a text, or number of entries of a list.
     names
@@ -65,6 +70,7 @@ class Setting:
     maximum: float | None = None
     above: float | None = None
     below: float | None = None
+    one_line: bool = False
     shortest: int = 0
     longest: int | None = None
     names: Callable[[], tuple[str, ...]] | None = None
@@ -247,6 +253,16 @@ class Field:
             found = self._adapter.validate_python(_plain(value, self.kind))
         except ValidationError as error:
             raise self._refusal(error.errors(include_url=False)[0]["input"], subject) from error
+        if self.kind == "number":
+            for number in found if self.many else (found,):
+                if number and not SMALLEST <= abs(number) <= LARGEST:
+                    raise WorkflowError(
+                        f"{subject or self.name} must be of a size from {SMALLEST:g} to {LARGEST:g}, not "
+                        f"{number:g}: choose a less extreme number."
+                    )
+        if self.kind == "text":
+            for text in found if self.many else (found,):
+                self._check_characters(text, subject)
         if self.setting.names is not None:
             known = self.setting.names()
             for name in found if self.many else (found,):
@@ -254,6 +270,12 @@ class Field:
                     raise self._refusal(name, subject)
             return tuple(dict.fromkeys(found)) if self.many else found
         return found
+
+    def _check_characters(self, text: str, subject: str) -> None:
+        unseen = any(category(letter) in ("Cc", "Zl", "Zp") for letter in text) and self.setting.one_line
+        if unseen or "\0" in text:
+            what = "one line without control characters" if unseen else "a text without NUL characters"
+            raise WorkflowError(f"{subject or self.name} must be {what}, not {_shown(text)}: leave them out.")
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:

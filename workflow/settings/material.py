@@ -28,6 +28,7 @@ class MaterialSettings(Checked):
         Setting(
             "What is measured, for example price or NO2.",
             "data",
+            one_line=True,
             longest=100,
             otherwise="price for sales, value otherwise",
         ),
@@ -37,6 +38,7 @@ class MaterialSettings(Checked):
         Setting(
             "The measured value's unit, for example GBP or ug/m3.",
             "data",
+            one_line=True,
             longest=60,
             otherwise="as the data say",
         ),

@@ -64,6 +64,9 @@ def read_settings_mapping(path: str | Path) -> dict[str, Any]:
         One sentence, for a file that cannot be read or is not TOML.
     """
     name = Path(path).name
+    unreadable = WorkflowError(f"The settings file {name!r} cannot be read: name a TOML file.")
+    if "\0" in name:
+        raise unreadable
     try:
         with open(path, "rb") as stream:
             content = stream.read(MOST_BYTES + 1)
@@ -71,7 +74,7 @@ def read_settings_mapping(path: str | Path) -> dict[str, Any]:
             raise WorkflowError(f"The settings file {name!r} is too large to be one: name a TOML file.")
         return _parsed(content.decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise WorkflowError(f"The settings file {name!r} cannot be read: name a TOML file.") from error
+        raise unreadable from error
 
 
 def settings_from_mapping(raw: Mapping[str, Any]) -> ReleaseSettings:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.town import BOX, Town
 from workflow.cli import main
+from workflow.ledger import open_ledger
 from workflow.settings import settings_to_toml
 
 
@@ -91,11 +92,38 @@ def test_a_place_that_cannot_be_new_is_refused_before_anything_is_read(
         (".", f"Name a new {kind}: . is none."),
         ("..", f"Name a new {kind}: .. is none."),
         (str(file), f"{file} exists already: name a new {kind}, nothing is overwritten."),
+        (f"{file}\0", f"Name a new {kind} without NUL characters: '{file}\\x00' has one."),
         (f"{file}/out", f"Nothing can be written in {file}: name a new {kind} in another place."),
     ):
         assert main([*words, "--out", place]) == 2
         assert capsys.readouterr().err == f"error: {sentence}\n"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["view", "a\0b"], "No bundle can be read at 'a\\x00b': name a bundle's folder or zip file."),
+        (["lint", "a\0b"], "No bundle can be read at 'a\\x00b': name a bundle's folder or zip file."),
+        (["release", "--config", "a\0b", "--out", "new"],
+         "The settings file 'a\\x00b' cannot be read: name a TOML file."),
+        (["ledger", "verify", "--ledger", "a\0b"],
+         "No ledger is called 'a\\x00b': name one without NUL characters."),
+        (["demo", "--out", "new", "--ledger", "a\0b"],
+         "No ledger is called 'a\\x00b': name one without NUL characters."),
+        (["ledger", "verify", "--key", "a\0b"],
+         "a\0b is not a ledger key: restore the key from its backup."),
+    ],
+)  # fmt: skip
+def test_no_file_has_a_name_with_a_zero_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    words: list[str], sentence: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    if "--key" in words:
+        open_ledger(create=True)
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"error: {sentence}\n"
 
 
 def test_a_demo_with_an_impossible_ledger_leaves_nothing(

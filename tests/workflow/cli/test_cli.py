@@ -10,6 +10,7 @@ from tests.town import BOX, THRESHOLD, Town
 from workflow.bundle import read_bundle
 from workflow.cli import main
 from workflow.ledger import open_ledger
+from workflow.ledger.storage.places import home, witness_folder
 from workflow.settings import settings_to_toml
 
 
@@ -58,7 +59,7 @@ def test_a_map_that_public_data_draw_better_is_stopped_until_somebody_accepts_it
     assert main([word for word in asked if word != "--accept-low-agreement"]) == 2
     assert "This release is stopped, and nothing was charged" in capsys.readouterr().err
     assert not out.exists()
-    assert open_ledger(create=False).accounts() == ()
+    assert not list(home().glob("ledger*"))
     assert main(asked) == 0
     assert "! Low agreement" in capsys.readouterr().out
     said = {line["topic"]: line["text"] for line in read_bundle(out).statement["receipt"]}
@@ -84,6 +85,10 @@ def test_a_range_chosen_privately_is_part_of_the_release_and_has_no_dry_run(
 def test_a_dry_run_leaves_no_trace(town: Town, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*arguments(town, out), "--dry-run"]) == 0
     assert "nothing was drawn" in capsys.readouterr().out
+    assert not out.exists()
+    assert not list(home().glob("ledger*"))
+    assert list(witness_folder().iterdir()) == []
+    assert main([*arguments(town, out), "--dry-run", "--ledger", str(out / "own.sqlite")]) == 0
     assert not out.exists()
 
 

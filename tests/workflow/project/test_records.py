@@ -21,7 +21,7 @@ from workflow.project.load import (
     load_project,
 )
 from workflow.project.records import PlacedObservations, bin_records, cell_medians, place, public_n
-from workflow.project.response import ResponseScale
+from workflow.project.response import ResponseScale, tidy
 from workflow.project.simulated import simulate_field, simulate_reference
 
 SCALE = ResponseScale("identity", 10.0, 4.0, "test")
@@ -146,6 +146,24 @@ def test_without_reference_data_centre_and_clip_must_be_given(town: Town) -> Non
         choose_response(settings, None)
     given = choose_response(settings.with_changes(centre=30.0, clip=15.0), None)
     assert (given.centre, given.clip) == (30.0, 15.0)
+
+
+def test_centre_and_clip_keep_four_decimals_or_as_many_digits() -> None:
+    assert [tidy(number) for number in (12.345678, 0.0012345, -0.0009876543, 3.14159e-7, 0.0)] == [
+        12.3457, 0.0012, -0.0009877, 3.142e-7, 0.0,
+    ]  # fmt: skip
+    assert tidy(1.23456789e-6, 6) == 1.23457e-6
+
+
+def test_values_in_a_small_unit_have_a_scale_of_their_own(town: Town) -> None:
+    """Kilograms for what is usually given in micrograms: nothing is rounded away."""
+    settings = town.settings(threshold=30e-9)
+    steps = np.array([0.0, 1.0, 2.0, 3.0])
+    small = choose_response(settings, PlacedObservations(np.arange(4), 20e-9 + 4e-9 * steps, 4, 0))
+    assert (small.centre, small.clip) == (2.6e-8, 6e-9)
+    settings = town.settings(threshold=5.123456)
+    with pytest.raises(WorkflowError, match="do not vary: give a public"):
+        choose_response(settings, PlacedObservations(np.arange(4), np.full(4, 5.123456), 4, 0))
 
 
 @pytest.mark.parametrize("transform", ["log", "identity"])

@@ -34,6 +34,19 @@ def test_an_order_at_the_edge_is_said_and_one_inside_is_not(hamlet: Project, ham
     assert said["Orders"].startswith("The best Renyi order lies at the edge")
 
 
+def test_a_release_that_its_delta_pays_for_begins_the_budget_that_was_asked_for(
+    hamlet: Project, hamlet_tuned: Tuned, tmp_path: Path
+) -> None:
+    """A budget of 0 is none: publishing ended with that sentence."""
+    ledger, quiet = open_ledger(), replace(hamlet_tuned.choice.design, ridge=1e3, scale=1e3)
+    plan = plan_release(hamlet, replace(hamlet_tuned.choice, design=quiet), ledger)
+    assert (plan.preview.asked, hamlet.settings.epsilon) == (0.0, 2.0)
+    publish(plan, ledger, tmp_path / "out")
+    account = ledger.account(plan.charge.dataset, plan.charge.unit)
+    assert account.budget is not None
+    assert account.budget.epsilon == 2.0
+
+
 def test_the_unit_of_the_values_is_the_settings_or_else_the_datas(
     hamlet: Project, hamlet_tuned: Tuned
 ) -> None:

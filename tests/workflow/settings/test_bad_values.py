@@ -54,6 +54,48 @@ def refusal(**changes: object) -> str:
         ({"pilot": 1.0}, "pilot must be a number strictly between 0 and 1, not 1.0: try 0.3."),
         ({"cutoff": 0}, "cutoff must be a number above 0 and at most 1, not 0.0: try 0.5."),
         ({"cutoff": 1.5}, "cutoff must be a number above 0 and at most 1, not 1.5: try 0.5."),
+        (
+            {"clip": 1e-320},
+            "clip must be of a size from 1e-50 to 1e+50, not 9.99989e-321: choose a less extreme number.",
+        ),
+        (
+            {"centre": -1e308},
+            "centre must be of a size from 1e-50 to 1e+50, not -1e+308: choose a less extreme number.",
+        ),
+        (
+            {"bbox": (0.0, 51.0, 5e-324, 52.0)},
+            "bbox must be of a size from 1e-50 to 1e+50, not 4.94066e-324: choose a less extreme number.",
+        ),
+        (
+            {"transform": "log", "centre": 442413.0},
+            "On the log scale `centre` and `clip` are natural logarithms, such as 13 for 442,413: choose a "
+            "smaller one, so that both together reach at most 300.",
+        ),
+        (
+            {"transform": "log", "centre": -13.0, "clip": 288.0},
+            "On the log scale `centre` and `clip` are natural logarithms, such as 13 for 442,413: choose a "
+            "smaller one, so that both together reach at most 300.",
+        ),
+        (
+            {"value_unit": "ug\nm3"},
+            "value_unit must be one line without control characters, not 'ug\\nm3': leave them out.",
+        ),
+        (
+            {"value_name": "a\x1b[1m"},
+            "value_name must be one line without control characters, not 'a\\x1b[1m': leave them out.",
+        ),
+        (
+            {"title": "first\u2028second"},
+            "title must be one line without control characters, not 'first\\u2028second': leave them out.",
+        ),
+        (
+            {"region": "a\0b", "bbox": None},
+            "region must be a text without NUL characters, not 'a\\x00b': leave them out.",
+        ),
+        (
+            {"layers": ("a.geojson", "a\0b")},
+            "layers must be a text without NUL characters, not 'a\\x00b': leave them out.",
+        ),
         ({"budget": 0.0}, "budget must be a positive finite number, not 0.0: try 3."),
         (
             {"priors": ("car", "cubic")},
@@ -186,10 +228,15 @@ def test_a_source_is_held_to_its_fields(changes: dict[str, object], sentence: st
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("paths", 1), ("paths", 1000), ("resolution", 0), ("resolution", 15), ("cutoff", 1.0), ("delta", 0.5)],
-)
-def test_a_limit_that_is_allowed_may_be_reached(name: str, value: float) -> None:
+    [("clip", 1e-50), ("clip", 1e50), ("centre", -1e50), ("centre", -0.0), ("notes", ("two\nlines",)),
+     ("paths", 1), ("paths", 1000), ("resolution", 0), ("resolution", 15), ("cutoff", 1.0), ("delta", 0.5)],
+)  # fmt: skip
+def test_a_limit_that_is_allowed_may_be_reached(name: str, value: object) -> None:
     assert getattr(settings(**{name: value}), name) == value
+
+
+def test_centre_and_clip_may_fill_the_log_scale() -> None:
+    assert settings(transform="log", centre=-13.0, clip=287.0).clip == 287.0
 
 
 def test_sales_have_no_owner() -> None:

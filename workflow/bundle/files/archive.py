@@ -50,15 +50,16 @@ def contents_of(source: str | Path | bytes | BinaryIO) -> dict[str, bytes]:
     if not isinstance(source, str | Path):
         return _from_zip(source)
     path = Path(source)
+    unreadable = BundleError(f"No bundle can be read at {path.name!r}: name a bundle's folder or zip file.")
     if path.is_dir():
         return _from_folder(path)
+    if "\0" in str(path):
+        raise unreadable
     try:
         with path.open("rb") as stream:
             return _from_zip(stream)
     except OSError as error:
-        raise BundleError(
-            f"No bundle can be read at {path.name!r}: name a bundle's folder or zip file."
-        ) from error
+        raise unreadable from error
 
 
 def _from_folder(folder: Path) -> dict[str, bytes]:

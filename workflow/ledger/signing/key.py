@@ -76,8 +76,8 @@ class LedgerKey:
         return self.mac("dataset", shape + table.astype(">f8").tobytes())
 
 
-def create_key(path: Path) -> None:
-    """Write a new key readable by its owner only; a key that is already there is left alone.
+def create_key(path: Path, secret: bytes | None = None) -> None:
+    """Write a key, a new one unless given, readable by its owner only; one that is there is left alone.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def create_key(path: Path) -> None:
     try:
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "w") as file:
-            file.write(secrets.token_hex(KEY_BYTES) + "\n")
+            file.write((secret or secrets.token_bytes(KEY_BYTES)).hex() + "\n")
             file.flush()
             os.fsync(file.fileno())
         with suppress(FileExistsError):
@@ -111,7 +111,7 @@ def read_key(path: Path) -> LedgerKey:
     LedgerError
         If it is missing, cannot be read, is open to others, or is no key.
     """
-    used = False
+    used, mode = False, 0
     try:
         mode = path.stat().st_mode
         lines = [line.strip() for line in path.read_text(encoding="ascii").splitlines() if line.strip()]

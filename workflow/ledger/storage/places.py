@@ -53,10 +53,13 @@ def ledger_url(place: str | Path | None = None) -> URL:
     Raises
     ------
     LedgerError
-        For a malformed URL or a database that is neither SQLite in a file nor PostgreSQL.
+        For a malformed URL, a name that no file has, or a database that is neither SQLite in a file nor
+        PostgreSQL.
     """
     if place is None:
         place = os.environ.get(LEDGER_VARIABLE) or home() / "ledger.sqlite"
+    if "\0" in str(place):
+        raise LedgerError(f"No ledger is called {str(place)!r}: name one without NUL characters.")
     if isinstance(place, Path) or "://" not in place:
         return URL.create("sqlite", database=str(Path(place).absolute()))
     try:

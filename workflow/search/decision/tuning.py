@@ -18,7 +18,7 @@ from workflow.errors import WorkflowError
 from workflow.progress import Report
 from workflow.project.load import CLIP_QUANTILE, Project
 from workflow.project.records import PlacedObservations
-from workflow.project.response import ResponseScale
+from workflow.project.response import ResponseScale, tidy
 from workflow.project.simulated import SIMULATED_SPREAD, simulate_field
 from workflow.record import Yardsticks
 from workflow.search.decision.choice import Choice, expected_of, tuning_of
@@ -303,7 +303,7 @@ def _narrower(project: Project) -> list[ResponseScale]:
     scale = project.response
     reach = 1.25 * abs(project.level) * scale.clip
     return [
-        replace(scale, clip=round(factor * scale.clip, 4))
+        replace(scale, clip=tidy(factor * scale.clip))
         for factor in CLIP_FACTORS[1 : 2 if project.settings.quick else None]
         if factor * scale.clip >= reach
     ]
@@ -313,9 +313,9 @@ def _focused(project: Project) -> list[ResponseScale]:
     """Response scales centred at the threshold, with clip bounds so narrow that every value speaks of it."""
     settings, scale = project.settings, project.response
     middle = float(scale.centre + scale.clip * project.level)
-    clips = [round(factor * scale.clip, 4) for factor in FOCUSED_FACTORS[: 3 if settings.quick else None]]
+    clips = [tidy(factor * scale.clip) for factor in FOCUSED_FACTORS[: 3 if settings.quick else None]]
     origin = "centred at the threshold, the clip bound by the search"
-    return [replace(scale, centre=round(middle, 6), clip=clip, origin=origin) for clip in clips if clip > 0]
+    return [replace(scale, centre=tidy(middle, 6), clip=clip, origin=origin) for clip in clips]
 
 
 def _residual_scenes(
@@ -332,11 +332,11 @@ def _residual_scenes(
     settings = project.settings
     mean = reference_mean(project, first, free, project.response)
     residual = np.abs(project.response.forward(second.value) - mean[second.index])
-    base = settings.clip or round(float(np.quantile(residual, CLIP_QUANTILE)) * project.response.clip, 4)
+    base = settings.clip or tidy(float(np.quantile(residual, CLIP_QUANTILE)) * project.response.clip)
     factors = CLIP_FACTORS if settings.clip is None else (1.0,)
     scenes = []
     for factor in factors[: 2 if settings.quick else None]:
-        scale = replace(project.response, clip=round(factor * base, 4))
+        scale = replace(project.response, clip=tidy(factor * base))
         offset = reference_mean(project, first, free, scale)
         scenes.append(_scene(project, facts, second, scale, offset, records_each(project)))
     return tuple(scenes)

@@ -1,0 +1,81 @@
+"""The ledger that a plan asks: the one that is there, or an empty one that stands in no file."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from workflow.ledger.chain import sign_head
+from workflow.ledger.errors import LedgerError, NoLedger
+from workflow.ledger.ledger import Ledger
+from workflow.ledger.opening import first_entry, open_ledger
+from workflow.ledger.signing.key import KEY_BYTES, LedgerKey, create_key, read_key
+from workflow.ledger.storage.places import default_key_path, ledger_url
+from workflow.ledger.storage.store import Snapshot, Store, Writing
+
+
+class Unbegun(Store):
+    """What would be read of a SQLite ledger that was just begun; nothing is written, and nothing can be."""
+
+    def begin_with(self, key: LedgerKey) -> None:
+        """Take a first entry in, in memory."""
+        entry = first_entry(key)
+        self._snapshot = Snapshot((entry,), sign_head(key, entry))
+
+    def read(self) -> Snapshot:
+        """The first entry alone."""
+        return self._snapshot
+
+    def records(self) -> dict[str, bytes]:
+        """None yet."""
+        return {}
+
+    @contextmanager
+    def writing(self) -> Iterator[Writing]:
+        """Refused."""
+        raise LedgerError(f"The ledger {self.shown} is not begun: open it before anything is charged.")
+        yield
+
+
+def ledger_to_plan(place: str | Path | None = None) -> Ledger:
+    """A ledger that is there as `open_ledger` opens it, else an empty one that leaves no file behind.
+
+    A plan asks it what a release would say and cost; before a charge comes `begin`. A database on a server
+    is opened, and begun, as always.
+
+    Raises
+    ------
+    LedgerError
+        As `open_ledger`; also where a ledger could not be begun.
+    """
+    store = Unbegun(ledger_url(place))
+    if not store.sqlite:
+        return open_ledger(place)
+    try:
+        return open_ledger(place, create=False)
+    except NoLedger:
+        pass
+    path = Path(store.shown)
+    nearest = next(parent for parent in path.parents if parent.exists())
+    if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
+        raise LedgerError(f"The ledger {path} cannot be created: nothing can be written in {nearest}.")
+    kept = default_key_path(store.url)
+    key = read_key(kept) if kept.exists() else LedgerKey(kept, secrets.token_bytes(KEY_BYTES))
+    store.begin_with(key)
+    return Ledger(store, key)
+
+
+def begin(ledger: Ledger) -> Ledger:
+    """The ledger itself; one from `ledger_to_plan` that stands in no file is begun, with the key it has.
+
+    Where another process has begun it in the meantime, that ledger's identity is another, and whatever was
+    planned is to be planned again.
+    """
+    store = ledger._store
+    if not isinstance(store, Unbegun):
+        return ledger
+    create_key(ledger._key.path, ledger._key.secret)
+    return open_ledger(Path(store.shown))
