@@ -35,7 +35,7 @@ class Unbegun(Store):
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
-        """Refused."""
+        """Raise LedgerError: what stands in no file is not written to."""
         raise LedgerError(f"The ledger {self.shown} is not begun: open it before anything is charged.")
         yield
 
@@ -45,6 +45,11 @@ def ledger_to_plan(place: str | Path | None = None) -> Ledger:
 
     A plan asks it what a release would say and cost; before a charge comes `begin`. A database on a server
     is opened, and begun, as always.
+
+    Parameters
+    ----------
+    place
+        as for `open_ledger`
 
     Raises
     ------
@@ -73,6 +78,11 @@ def begin(ledger: Ledger) -> Ledger:
 
     Where another process has begun it in the meantime, that ledger's identity is another, and whatever was
     planned is to be planned again.
+
+    Raises
+    ------
+    LedgerError
+        As `open_ledger`.
     """
     store = ledger._store
     if not isinstance(store, Unbegun):

@@ -79,6 +79,11 @@ class LedgerKey:
 def create_key(path: Path, secret: bytes | None = None) -> None:
     """Write a key, a new one unless given, readable by its owner only; one that is there is left alone.
 
+    Parameters
+    ----------
+    secret
+        32 bytes; new ones from the operating system unless given
+
     Raises
     ------
     LedgerError
