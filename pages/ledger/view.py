@@ -20,12 +20,13 @@ from workflow.ledger.storage.entry import (
     TRACE,
     UNUSED,
     VOID,
+    EntryKind,
 )
 from workflow.words import plural, remaining
 
 NAMED = 3  # of the names of a dataset
 SHOWN_DIGITS = 10  # of a fingerprint or hash on a screen
-KINDS = {
+KINDS: dict[EntryKind, str] = {
     GENESIS: "ledger begun",
     SCHEMA: "new form of the ledger",
     ORDERS: "new grid of orders",

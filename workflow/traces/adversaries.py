@@ -58,7 +58,9 @@ class Known:
 
 
 def known_by(plan: TracePlan, number: int) -> tuple[Known, ...]:
-    """Intervals for adversaries with shorter and longer lengthscales: the paper's figure 2 d, for this trip.
+    """Intervals for adversaries with shorter and longer lengthscales, for this trip.
+
+    After figure 2 d of Meehan and Chaudhuri (2021).
 
     Parameters
     ----------
