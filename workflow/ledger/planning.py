@@ -35,7 +35,13 @@ class Unbegun(Store):
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
-        """Raise LedgerError: what stands in no file is not written to."""
+        """Refused.
+
+        Raises
+        ------
+        LedgerError
+            Always: nothing is charged before `begin`.
+        """
         raise LedgerError(f"The ledger {self.shown} is not begun: open it before anything is charged.")
         yield
 

@@ -75,7 +75,9 @@ class Desk:
     def store(self, reservation: Reservation) -> tuple[Path, str]:
         text = json.dumps({"seal": reservation.seal, "path": [0.1, 0.2]}).encode()
         stored = self.folder / f"stored-{reservation.number}.json"
-        stored.write_bytes(text)
+        draft = self.folder.with_name(stored.name)  # a file that is half written is no bundle
+        draft.write_bytes(text)
+        draft.rename(stored)
         return stored, hashlib.sha256(text).hexdigest()
 
     def check(self) -> Ledger:
