@@ -4,6 +4,7 @@ Searches the generated city whose last year differs from its public year, charge
 with a ledger that is thrown away, and writes the city's files, the search, the bundle and the measurements
 into static/tour. The release is drawn from the operating system's entropy: it differs each time, and its
 figures with it. `--keep` measures the release again that is shipped, where only the rest has changed.
+`--pages` only makes the pages of its bundle anew, with today's program, and draws and measures nothing.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from pages.privacy.designs.designs import BUDGETS
 from studies.london.study import released_sets
 from workflow.bundle import read_bundle
+from workflow.bundle.files.archive import contents_of
+from workflow.bundle.published.site import zip_anew
+from workflow.bundle.reading.read import bundle_from_contents
 from workflow.ledger import open_ledger
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.example import changed_settings, example_folder
@@ -83,13 +87,23 @@ def frontier(project: Project, tuned: Tuned, truth: np.ndarray, draws: int) -> l
     return rows
 
 
+def pages_anew(place: Path) -> None:
+    """Write a bundle's zip again with the pages that are made of it today; nothing else in it changes."""
+    contents = contents_of(place)
+    place.write_bytes(zip_anew("bundle", contents, bundle_from_contents(contents)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "--draws", type=int, default=40, help="simulated releases of each design (default 40)"
     )
     parser.add_argument("--keep", action="store_true", help="measure the shipped release, draw none")
+    parser.add_argument("--pages", action="store_true", help="make the shipped bundle's pages anew, no more")
     options = parser.parse_args()
+    if options.pages:
+        pages_anew(TOUR / "bundle.zip")
+        return
     draws, start = options.draws, time.process_time()
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)

@@ -20,7 +20,7 @@ from workflow.project.load import Project, load_project
 from workflow.search.decision.tuning import search_task
 from workflow.search.executors import SerialExecutor
 from workflow.search.optimisation.unconstrained import unconstrained_design
-from workflow.search.problem.task import Scored, model_of
+from workflow.search.problem.task import Unconstrained
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.source import SourceSettings
 
@@ -51,7 +51,7 @@ class Contest:
     project: Project
     truth: Bools
     aim: str
-    free: Scored | None = None
+    free: Unconstrained | None = None
 
 
 @dataclass(frozen=True)
@@ -131,13 +131,13 @@ def city(settings: ReleaseSettings, title: str, further: tuple[float, ...]) -> l
     for threshold in (settings.threshold, *further):
         project = replace(plain, settings=plain.settings.with_changes(threshold=threshold))
         free = baseline_design(project)
-        truth = fit_baseline(project, model_of(free)).inside
+        truth = fit_baseline(project, free.design).inside
         name = f"{title}, {threshold:,.0f} GBP"
         found.append(Contest(name, project, truth, "map without privacy of the later year", free))
     return found
 
 
-def baseline_design(project: Project) -> Scored:
+def baseline_design(project: Project) -> Unconstrained:
     """The Gaussian process without privacy that does best on the reference data."""
     return unconstrained_design(search_task(project), SerialExecutor(), lambda share, text: None)
 

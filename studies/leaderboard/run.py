@@ -30,7 +30,7 @@ from workflow.search.decision.choice import Choice, tuning_of
 from workflow.search.decision.tuning import search_task
 from workflow.search.optimisation.optimise import search
 from workflow.search.problem.facts import protects
-from workflow.search.problem.task import Scored
+from workflow.search.problem.task import Unconstrained
 
 HIDING_PLACES = (
     "posterior-sampling", "noisy-cell-statistics", "spectral-statistics", "sparse-gp", "convcnp",
@@ -250,8 +250,8 @@ def _contested(
 
 def _row(
     settings: LeaderboardSettings, project: Project, title: str, truth: Bools, name: str, epsilon: float,
-    free: Scored | None,
-) -> tuple[dict[str, Cell], Scored | None]:  # fmt: skip
+    free: Unconstrained | None,
+) -> tuple[dict[str, Cell], Unconstrained | None]:  # fmt: skip
     """One mechanism at one budget; the baseline's design is handed on."""
     slow = (name in settings.coarse and title.startswith(settings.coarse_maps)) or (
         name in settings.coarse_simulated and project.reference_kind == "simulated"

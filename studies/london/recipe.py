@@ -23,7 +23,7 @@ from workflow.project.records import bin_records
 from workflow.search.executors import SerialExecutor
 from workflow.search.optimisation.unconstrained import held_out_moments, unconstrained_design
 from workflow.search.problem.facts import private_n, public_facts
-from workflow.search.problem.task import Scene, SearchTask, model_of
+from workflow.search.problem.task import Scene, SearchTask
 from workflow.search.problem.worlds import make_scene
 
 
@@ -77,7 +77,7 @@ def free_design(project: Project) -> PosteriorSamplingDesign:
         Ask(project.priors, 1, settings.quick),
         (),
     )
-    return model_of(unconstrained_design(task, SerialExecutor(), quiet))
+    return unconstrained_design(task, SerialExecutor(), quiet).design
 
 
 def _scene(project: Project) -> Scene:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import configparser
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
 
-from pages.shared.server.access_rules import HOSTS, IDLE, MODE, Locked, Secrets, decide, parse_secrets
+from pages.shared.server.access_rules import HOSTS, IDLE, MODE, Locked, Secrets, decide
 from tests.browser.harness import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -18,9 +19,9 @@ DEPLOY = ROOT / "deploy"
 def test_the_example_secrets_do_not_start_until_they_are_filled_in() -> None:
     text = (DEPLOY / "secrets.example.toml").read_text()
     with pytest.raises(Locked, match="cookie_secret"):
-        decide({}, (), parse_secrets({"secrets.toml": text}), "127.0.0.1")
+        decide({}, (), Secrets(tomllib.loads(text)), "127.0.0.1")
     filled = text.replace("replace me", "0123456789abcdef" * 2)
-    access = decide({}, (), parse_secrets({"secrets.toml": filled}), "127.0.0.1")
+    access = decide({}, (), Secrets(tomllib.loads(filled)), "127.0.0.1")
     assert (access.sign_in, access.hosts) == (True, ("maps.example.org",))
     assert access.curators == {"ada@example.org"}
 

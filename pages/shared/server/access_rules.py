@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import ipaddress
 import re
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -175,20 +174,6 @@ def unloosened(started: Access | None, now: Access) -> Access:
     ):
         raise Locked("Since the start somebody took out the sign-in or its list: restart the app to mean it.")
     return now
-
-
-def parse_secrets(texts: Mapping[str, str]) -> Secrets:
-    """Secrets from the texts of their files, by a name to call each; later files win.
-
-    What does not parse becomes `Secrets.fault`, never an absence.
-    """
-    sections: dict[str, Any] = {}
-    for name, text in texts.items():
-        try:
-            sections.update(tomllib.loads(text))
-        except tomllib.TOMLDecodeError as error:
-            return Secrets(fault=f"{name} is not valid TOML: {error}")
-    return Secrets(sections)
 
 
 def is_loopback(address: str | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,6 @@ from pages.shared.server.access_rules import (
     Secrets,
     decide,
     is_loopback,
-    parse_secrets,
     unloosened,
 )
 
@@ -35,7 +35,10 @@ def decided(
     named: tuple[str, ...] = (),
     **environment: str,
 ) -> Access:
-    secrets = parse_secrets({"secrets.toml": text}) if text else Secrets()
+    try:
+        secrets = Secrets(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:  # as `access` says what Streamlit could not read
+        secrets = Secrets(fault=f"secrets.toml: {error}")
     return decide(environment, arguments, secrets, address, named)
 
 

@@ -110,6 +110,9 @@ def test_a_search_of_another_question_is_refused(opened: Finished) -> None:
         tuned_from(opened.project, json.dumps(told | {"question": "0" * 64}))
     with pytest.raises(WorkflowError, match="damaged: search for the design anew"):
         tuned_from(opened.project, json.dumps(told | {"chosen": {}}))
+    other = {**told["unconstrained"], "design": {"mechanism": "functional", "noise": 1.0}}
+    with pytest.raises(WorkflowError, match="damaged: search for the design anew"):
+        tuned_from(opened.project, json.dumps(told | {"unconstrained": other}))
 
 
 def test_what_is_shipped_is_small() -> None:

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,3 +142,11 @@ def test_geojson_that_is_not_rfc_7946_is_noted(contents: Contents) -> None:
         collection["features"][0]["geometry"]["coordinates"][0].reverse()
 
     assert "geojson-not-rfc7946" in codes(with_json(contents, "cells.geojson", reverse))
+
+
+def test_the_shipped_example_has_the_pages_that_are_made_of_it_today() -> None:
+    """After a change to the page or the label: `python -m benchmarks.tour --pages`."""
+    shipped = Path(__file__).resolve().parents[3] / "static" / "tour" / "bundle.zip"
+    assert {finding.code for finding in lint_bundle(shipped)} == {
+        "n-taken-as-public", "delta-close-to-1/n", "cannot-be-seen",
+    }  # fmt: skip

@@ -118,14 +118,14 @@ def _write_release(path: Path, work: Path, taken: set[str], address: str) -> Lis
     made = {offer.file: (offer.title, offer.make()) for offer in offers(bundle)}
     made[layout.PAGE] = (made[layout.PAGE][0], page_of(bundle, where))
     made[layout.LABEL] = ("Label (HTML)", bundle.label_html.encode())
-    made[f"{name}.zip"] = ("Whole bundle (ZIP)", _zip(name, contents, bundle))
+    made[f"{name}.zip"] = ("Whole bundle (ZIP)", zip_anew(name, contents, bundle))
     (work / name).mkdir()
     for file, (_, content) in made.items():
         (work / name / file).write_bytes(content)
     return Listed(name, bundle, {file: (title, len(content)) for file, (title, content) in made.items()})
 
 
-def _zip(name: str, contents: Mapping[str, bytes], bundle: Bundle) -> bytes:
+def zip_anew(name: str, contents: Mapping[str, bytes], bundle: Bundle) -> bytes:
     """The bundle, its pages made anew: what a stranger's bundle would run in a browser is not passed on."""
     pages = {layout.LABEL: bundle.label_html.encode()}
     if layout.PAGE in contents:

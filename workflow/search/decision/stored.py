@@ -11,12 +11,20 @@ from typing import Any, cast
 import numpy as np
 
 from dpgp_core.errors import CoreError
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import design_from_mapping
 from workflow.errors import WorkflowError
 from workflow.project.load import Project
 from workflow.project.response import ResponseScale
 from workflow.search.decision.tuning import Tuned, concluded
-from workflow.search.problem.task import Edge, FrontierPoint, Scored, SearchResult, Utility
+from workflow.search.problem.task import (
+    Edge,
+    FrontierPoint,
+    Scored,
+    SearchResult,
+    Unconstrained,
+    Utility,
+)
 
 FORMAT = 1
 _PLACES = ("data", "reference", "region", "layers")  # settings that name files
@@ -86,7 +94,7 @@ def tuned_from(project: Project, text: str) -> Tuned:
 
 def _result(told: Mapping[str, Any]) -> SearchResult:
     return SearchResult(
-        unconstrained=_read(told["unconstrained"]),
+        unconstrained=_read_unconstrained(told["unconstrained"]),
         chosen=_read(told["chosen"]),
         frontier=tuple(
             FrontierPoint(float(point["epsilon"]), _read(point["scored"])) for point in told["frontier"]
@@ -110,9 +118,12 @@ def _scored(scored: Scored) -> dict[str, Any]:
 
 
 def _read(told: Mapping[str, Any]) -> Scored:
-    return Scored(
-        design_from_mapping(told["design"]),
-        ResponseScale(**told["response"]),
-        float(told["epsilon"]),
-        Utility(**told["utility"]),
-    )
+    return Scored(design_from_mapping(told["design"]), *_judged(told))
+
+
+def _read_unconstrained(told: Mapping[str, Any]) -> Unconstrained:
+    return Unconstrained(PosteriorSamplingDesign.from_mapping(told["design"]), *_judged(told))
+
+
+def _judged(told: Mapping[str, Any]) -> tuple[ResponseScale, float, Utility]:
+    return ResponseScale(**told["response"]), float(told["epsilon"]), Utility(**told["utility"])

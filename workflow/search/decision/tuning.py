@@ -45,7 +45,7 @@ from workflow.search.problem.public_map import (
     records_each,
     reference_mean,
 )
-from workflow.search.problem.task import Scene, Scored, SearchResult, SearchTask, model_of
+from workflow.search.problem.task import Scene, SearchResult, SearchTask, Unconstrained
 from workflow.search.problem.worlds import make_scene
 
 Floats = NDArray[np.float64]
@@ -169,7 +169,7 @@ def _tuned(
     executor: Executor | None,
     budgets: tuple[tuple[float, ...], tuple[float, ...]],
     facts: PublicFacts,
-    unconstrained: Scored | None = None,
+    unconstrained: Unconstrained | None = None,
 ) -> Tuned:
     """One search, with or without the public map as the settings say."""
     beside, walked = budgets
@@ -202,7 +202,7 @@ def concluded(
 def search_task(
     project: Project,
     report: Report | None = None,
-    unconstrained: Scored | None = None,
+    unconstrained: Unconstrained | None = None,
     executor: Executor | None = None,
     facts: PublicFacts | None = None,
 ) -> SearchTask:
@@ -252,7 +252,7 @@ def search_task(
         task,
         public_mean=True,
         unconstrained=free,
-        scenes=_residual_scenes(project, facts, first, second, model_of(free)),
+        scenes=_residual_scenes(project, facts, first, second, free.design),
         baseline_scene=_scene(project, facts, second, project.response),
     )
 

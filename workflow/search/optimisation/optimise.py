@@ -29,7 +29,6 @@ from workflow.search.problem.task import (
     SearchResult,
     SearchTask,
     family_of,
-    model_of,
 )
 from workflow.words import plural
 
@@ -54,7 +53,7 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
     """
     tell, where = report or (lambda fraction, text: None), executor or SerialExecutor()
     free = task.unconstrained or unconstrained_design(task, where, _part(tell, 0.0, 0.2))
-    model = model_of(free)
+    model = free.design
     shown = task.baseline_scene.world.baseline  # a simulated field comes with the map that its records show
     baseline = baseline_set(task.baseline_scene.world, model) if shown is None else shown
     task = task.aiming_at(baseline)

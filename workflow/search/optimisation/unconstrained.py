@@ -11,11 +11,11 @@ from dpgp_core.errors import BoundRefused
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
-from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.simulation.world import World
 from workflow.progress import Report
 from workflow.search.executors import Executor
-from workflow.search.problem.task import Bools, Scored, SearchTask, Utility
+from workflow.search.problem.task import Bools, SearchTask, Unconstrained, Utility
 
 SCALES = tuple(float(s) for s in np.geomspace(0.05, 2.0, 14))  # unconstrained scales, response units
 BASELINE_RIDGE = 8.0  # an unconstrained fit beyond this ridge has forgotten its data
@@ -33,7 +33,7 @@ class _Family:
     ridges: tuple[float, ...]
 
 
-def unconstrained_design(task: SearchTask, executor: Executor, tell: Report) -> Scored:
+def unconstrained_design(task: SearchTask, executor: Executor, tell: Report) -> Unconstrained:
     """Smallest held-out BCE over (prior, lengthscale, ridge, scale), with what releasing it would cost."""
     known = task.baseline_scene.world.baseline is not None
     quick = task.ask.quick or (known and task.facts.lattice.size > FINE_CELLS)
@@ -48,14 +48,14 @@ def unconstrained_design(task: SearchTask, executor: Executor, tell: Report) -> 
         if loss < best:
             best, design = loss, offer
     design = replace(design, paths=task.ask.paths)
-    mechanism, world = mechanism_of(design), task.baseline_scene.world
+    mechanism, world = PosteriorSampling(), task.baseline_scene.world
     try:
         priced, epsilon = mechanism.priced(design, task.facts, task.budget.delta, task.budget.bound)
     except BoundRefused:  # not proved for these neighbours: the baseline is never released anyway
         priced, epsilon = design, math.inf
     dimension = mechanism.held_out(design, world).effective_dimension
     utility = Utility(1.0, 0.0, bce=best, effective_dimension=dimension, area_error=0.0, right=1.0)
-    return Scored(priced, task.baseline_scene.response, epsilon, utility)
+    return Unconstrained(priced, task.baseline_scene.response, epsilon, utility)
 
 
 def _best_of_family(task: SearchTask, family: _Family) -> tuple[float, PosteriorSamplingDesign]:

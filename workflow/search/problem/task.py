@@ -79,6 +79,13 @@ class Scored:
 
 
 @dataclass(frozen=True)
+class Unconstrained(Scored):
+    """The baseline's design: a Gaussian process without privacy, with what releasing it would cost."""
+
+    design: PosteriorSamplingDesign
+
+
+@dataclass(frozen=True)
 class FrontierPoint:
     """The best design found for one mechanism and prior at one epsilon."""
 
@@ -168,7 +175,7 @@ class SearchTask:
     objective: Objective = "iou"
     frontier: tuple[float, ...] = FRONTIER_EPSILONS
     walked: tuple[float, ...] = ()
-    unconstrained: Scored | None = None
+    unconstrained: Unconstrained | None = None
     public_mean: bool = False
 
     @property
@@ -252,7 +259,7 @@ class SearchResult:
         Shares inside of the maps of further simulated fields, over which agreements are averages.
     """
 
-    unconstrained: Scored
+    unconstrained: Unconstrained
     chosen: Scored
     frontier: tuple[FrontierPoint, ...]
     baseline: Bools
@@ -273,7 +280,7 @@ class SearchResult:
     @property
     def model(self) -> PosteriorSamplingDesign:
         """The Gaussian process behind the non-private baseline."""
-        return model_of(self.unconstrained)
+        return self.unconstrained.design
 
     @property
     def loss(self) -> float:
@@ -294,13 +301,6 @@ class SearchResult:
         """Relative loss of held-out IoU under the constraint."""
         free = self.unconstrained.utility.holdout_iou
         return (free - self.chosen.utility.holdout_iou) / free if free > 0 else math.nan
-
-
-def model_of(unconstrained: Scored) -> PosteriorSamplingDesign:
-    """The Gaussian process of an unconstrained design."""
-    if not isinstance(unconstrained.design, PosteriorSamplingDesign):
-        raise TypeError("the baseline is a Gaussian process without privacy.")
-    return unconstrained.design
 
 
 def family_of(design: Design) -> tuple[str, str]:
