@@ -208,6 +208,11 @@ def steps(family: Literal["votes", "field"], count: int) -> tuple[str, ...]:
     -------
     tuple of str
         Spread evenly over the family, its ends included.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer or more steps than the family has colours.
     """
     roles = CLASSES[family]
     if not 1 <= count <= len(roles):

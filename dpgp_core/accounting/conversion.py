@@ -81,6 +81,12 @@ def epsilon_from_rdp(orders: ArrayLike, rdp: ArrayLike, delta: float) -> Epsilon
         (K,) RDP upper bounds, >= 0, `inf` where nothing is proved
     delta
         in (0, 1)
+
+    Raises
+    ------
+    InvalidValue
+        For arrays of different length, orders of at most 1, negative RDP values, or a delta outside (0,
+        1).
     """
     grid = renyi_orders(orders)
     values = _checked_rdp(grid, rdp)
@@ -115,7 +121,13 @@ def group_privacy(epsilon: float, delta: float, q: int) -> tuple[float, float]:
 
 
 def odds_factor(epsilon: float) -> float:
-    """e^epsilon, rounded upwards: how much a release can change odds about one record, but for delta."""
+    """e^epsilon, rounded upwards: how much a release can change odds about one record, but for delta.
+
+    Raises
+    ------
+    InvalidValue
+        If epsilon is negative or no number.
+    """
     epsilon = float(epsilon)
     if not epsilon >= 0.0:
         raise InvalidValue(f"epsilon must be >= 0, got {epsilon!r}.")

@@ -73,6 +73,11 @@ def gaussian_mu(epsilon: float, delta: float) -> float:
 
     epsilon >= 0, delta in (0, 1). A Gaussian mechanism of L2 sensitivity D may then use noise D / mu.
 
+    Raises
+    ------
+    InvalidValue
+        If epsilon or delta is out of range, or no positive mu reaches them.
+
     Examples
     --------
     >>> round(2.0 / gaussian_mu(1.0, 1e-5), 3)  # noise for a sum of values in [-1, 1]

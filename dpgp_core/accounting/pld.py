@@ -64,6 +64,11 @@ class PrivacyLoss:
         deltas : ndarray, shape (K+1,)
             Upper bounds on delta(k step), in [0, 1].
 
+        Raises
+        ------
+        InvalidValue
+            If the profile reaches beyond the losses that are discretised.
+
         Notes
         -----
         delta is a decreasing convex function of gamma = e^epsilon, and delta(-epsilon) follows from
@@ -100,6 +105,11 @@ class PrivacyLoss:
         """The sum of two independent losses: it dominates adaptive composition.
 
         Every product and sum is of numbers >= 0, so the rounding error is relative and is added.
+
+        Raises
+        ------
+        InvalidValue
+            If the two were discretised with different steps.
         """
         if self.step != other.step:
             raise InvalidValue("privacy losses compose on one grid: discretise both with the same step.")

@@ -30,6 +30,11 @@ def largest_power(epsilon: float, delta: float, false_alarms: ArrayLike) -> Floa
         in (0, 1)
     false_alarms
         rates of false alarms in [0, 1], any shape; the answer has the same shape
+
+    Raises
+    ------
+    InvalidValue
+        If a number is out of its range.
     """
     epsilon, delta = _guarantee(epsilon, delta)
     rates = np.asarray(false_alarms, dtype=np.float64)

@@ -22,6 +22,11 @@ def leverage(ridge: ArrayLike, variance: ArrayLike, noise_share: ArrayLike = 0.0
     ----------
     noise_share
         eta^2/(sigma^2 + eta^2) in [0, 1], the share of extra prior noise in the released variance.
+
+    Raises
+    ------
+    InvalidValue
+        If the ridge is not positive, the variance not in [0, 1], or the share not in [0, 1].
     """
     r2 = ridge_array(ridge) ** 2
     v = variance_array(variance)
@@ -88,6 +93,11 @@ def amplitude(scale: float, noise_scale: float) -> tuple[float, float]:
 
     The share is rounded downwards, which costs more, and is 1 exactly for sigma = 0. An infinite scale is a
     limit worth asking for: it leaves exactly the covariance term.
+
+    Raises
+    ------
+    InvalidValue
+        If one is negative or no number.
     """
     for name, value in (("scale", scale), ("noise_scale", noise_scale)):
         if not value >= 0.0:

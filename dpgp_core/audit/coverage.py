@@ -89,7 +89,13 @@ def simulated_coverage(
     cutoff: float = 0.5,
     direction: Direction = "above",
 ) -> Coverage:
-    """Coverage of the excursion products on one side of a level over `simulations` independent worlds."""
+    """Coverage of the excursion products on one side of a level over `simulations` independent worlds.
+
+    Raises
+    ------
+    InvalidValue
+        If no simulation is asked for.
+    """
     if simulations < 1:
         raise InvalidValue(f"at least one simulation is needed, got {simulations}.")
     hits = np.zeros((simulations, 2), dtype=bool)

@@ -101,6 +101,11 @@ def audit_design(
         what draws releases; by default the program's own mechanism
     report
         told (fraction, text) between portions of releases; may raise to cancel
+
+    Raises
+    ------
+    InvalidValue
+        If there are too few trials or records.
     """
     delta, trials = open_unit("delta", delta), whole("trials", trials)
     if trials < LEAST_TRIALS:

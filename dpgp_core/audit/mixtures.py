@@ -77,6 +77,11 @@ class LatentMixture:
 
         The likelihood is evaluated on a grid of values and interpolated linearly to the samples, which is
         exact to the square of the grid's step.
+
+        Raises
+        ------
+        InvalidValue
+            If no fit is finite, as for statistics that are not.
         """
         samples = np.asarray(samples, dtype=np.float64)
         if not noisy:

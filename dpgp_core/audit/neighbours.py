@@ -47,6 +47,11 @@ def worst_pair(design: Design, prior: Prior, n: int, order: float = 2.0) -> Pair
 
     Without prior noise a path's values at the two replaced records' cells are sufficient: given them, the
     rest of the path has the same law under both datasets. So the attack loses nothing by looking there only.
+
+    Raises
+    ------
+    InvalidValue
+        If there are fewer than two records.
     """
     if n < 2:
         raise InvalidValue("an audit needs at least two records: one is replaced, one stays.")

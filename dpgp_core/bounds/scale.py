@@ -100,6 +100,11 @@ def smallest_scale_for(
         name in `BOUNDS` (or a Bound); responses are clipped to [-1, 1]
     noise_share
         eta^2/(sigma^2 + eta^2) in [0, 1): the share of extra prior noise in the released variance
+
+    Raises
+    ------
+    InvalidValue
+        If an argument is out of range; for a share of 1 use `smallest_noise`.
     """
     epsilon, delta, paths = positive("epsilon", epsilon), open_unit("delta", delta), whole("paths", paths)
     if not 0.0 <= noise_share < 1.0:

@@ -52,7 +52,13 @@ class Window:
 
     @classmethod
     def of(cls, centres: Floats, spacing: float) -> Window:
-        """The window of cells with the given centres (N, 2) and distance between neighbours, metres."""
+        """The window of cells with the given centres (N, 2) and distance between neighbours, metres.
+
+        Raises
+        ------
+        InvalidValue
+            If the centres are not finite pairs, or the spacing is not positive.
+        """
         if centres.ndim != 2 or centres.shape[1] != 2 or not np.all(np.isfinite(centres)):
             raise InvalidValue("a window needs finite cell centres, two numbers each, in metres.")
         low, high = centres.min(axis=0), centres.max(axis=0)

@@ -32,7 +32,13 @@ _UP = 1.0 + 2.0**-48
 
 
 def composed_mu(products: InnerProducts, noise: SpectralNoise) -> float:
-    """The paper's price, each channel by itself: `mu^2 = 4 k/sums^2 + D/counts^2`, rounded upwards."""
+    """The paper's price, each channel by itself: `mu^2 = 4 k/sums^2 + D/counts^2`, rounded upwards.
+
+    Raises
+    ------
+    InvalidValue
+        If the noise is that of one channel.
+    """
     if noise.counts is None:
         raise InvalidValue("the paper prices two channels: give the noise of both.")
     square = 4.0 * products.largest_square / noise.sums**2 + products.widest_square / noise.counts**2
@@ -86,7 +92,7 @@ class EncoderPlan:
 
     @classmethod
     def of(cls, lattice: Lattice, window: Window, nodes: Nodes, width: float) -> EncoderPlan:
-        """For a width in metres; `InvalidValue` where the network was not trained for it.
+        """For a width in metres.
 
         Parameters
         ----------
@@ -98,6 +104,11 @@ class EncoderPlan:
             Of the same domain.
         width : float
             Length scale of the encoder, metres.
+
+        Raises
+        ------
+        InvalidValue
+            For a width that the network was not trained for.
         """
         share = width / window.half
         if not NARROWEST <= share <= WIDEST:

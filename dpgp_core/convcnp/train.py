@@ -142,7 +142,13 @@ class CorrectionCourse:
 
 
 def course_of(subject: Subject, torch: Any, seed: int, pool: Path | None = None) -> Course:
-    """The course of a subject, its tasks drawn from a seed, or from a file of simulated releases."""
+    """The course of a subject, its tasks drawn from a seed, or from a file of simulated releases.
+
+    Raises
+    ------
+    InvalidValue
+        If a subject that needs simulated releases is given none.
+    """
     if subject == "correction":
         if pool is None:
             raise InvalidValue(

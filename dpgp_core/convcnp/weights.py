@@ -24,7 +24,13 @@ STORED_CORRECTION = Path(__file__).with_name("correction.safetensors")
 
 @lru_cache(maxsize=4)
 def network(path: Path = STORED, layout: Layout = MAP) -> Network:
-    """The network of a file of weights; nothing is ever downloaded."""
+    """The network of a file of weights; nothing is ever downloaded.
+
+    Raises
+    ------
+    InvalidValue
+        If the file cannot be read.
+    """
     try:
         found = load_file(path)
     except (OSError, SafetensorError) as error:

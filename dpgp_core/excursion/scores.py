@@ -24,6 +24,11 @@ PROBABILITY_FLOOR = 1e-6
 def iou(one: Bools, other: Bools) -> float:
     """Intersection over union of two sets of cells, (N,) each; NaN, undefined, for two empty sets.
 
+    Raises
+    ------
+    InvalidValue
+        If the sets are of different size.
+
     Examples
     --------
     >>> float(iou(np.array([True, True, False]), np.array([True, False, False])))
@@ -37,7 +42,13 @@ def iou(one: Bools, other: Bools) -> float:
 
 
 def ious(sets: Bools, truth: Bools) -> Floats:
-    """IoU of each of S sets, (S, N), with the one set `truth`, (N,): shape (S,); NaN as for `iou`."""
+    """IoU of each of S sets, (S, N), with the one set `truth`, (N,): shape (S,); NaN as for `iou`.
+
+    Raises
+    ------
+    InvalidValue
+        If the sets are over another number of cells than the truth.
+    """
     sets, truth = np.atleast_2d(np.asarray(sets, dtype=bool)), np.asarray(truth, dtype=bool)
     if sets.shape[1] != truth.size:
         raise InvalidValue("two sets of cells must be over the same domain.")
@@ -61,7 +72,13 @@ def expected_iou(sets: Bools, truth: Bools) -> float:
 
 
 def bce(probability: Floats, label: Bools) -> float:
-    """Mean binary cross-entropy, nats per cell, of exceedance probabilities (N,) against labels (N,)."""
+    """Mean binary cross-entropy, nats per cell, of exceedance probabilities (N,) against labels (N,).
+
+    Raises
+    ------
+    InvalidValue
+        If the two are of different shape.
+    """
     p = np.clip(np.asarray(probability, dtype=np.float64), PROBABILITY_FLOOR, 1.0 - PROBABILITY_FLOOR)
     inside = np.asarray(label, dtype=bool)
     if p.shape != inside.shape:

@@ -45,6 +45,11 @@ def excess_mass(candidates: Any, records: CollapsedRecords, level: float) -> Flo
     ----------
     candidates
         (J, N) sets of cells said to exceed the level
+
+    Raises
+    ------
+    InvalidValue
+        If a record lies outside the candidates' domain.
     """
     sets = np.atleast_2d(np.asarray(candidates, dtype=bool))
     if sets.shape[1] <= records.index[-1]:
@@ -89,6 +94,12 @@ def select(
         (J, N) public sets; the list is fixed before the private records are touched
     level
         response units, public
+
+    Raises
+    ------
+    InvalidValue
+        If the entropy is another and this is no simulation, epsilon is not positive, the level is not
+        finite, or the records lie outside the candidates' domain.
     """
     if type(entropy) is not SystemEntropy and not simulation:
         raise InvalidValue(

@@ -22,6 +22,11 @@ def excursion(paths: Floats, level: Floats | float, direction: Direction = "abov
 
     The level is one number, or one a cell: (N,).
 
+    Raises
+    ------
+    InvalidValue
+        If the direction is another word, or a number is not finite.
+
     Examples
     --------
     >>> excursion(np.array([0.1, 0.2, 0.3]), 0.2)
@@ -63,6 +68,11 @@ def agreed(share: Floats, cutoff: float) -> Bools:
     """Where a vote fraction or an exceedance probability is at least `cutoff` in (0, 1]; ties are inside.
 
     The one rule by which every map of this program is cut.
+
+    Raises
+    ------
+    InvalidValue
+        If the cutoff is not in (0, 1].
     """
     if not 0 < cutoff <= 1:
         raise InvalidValue(f"the cutoff must be in (0, 1], got {cutoff!r}.")
@@ -105,6 +115,11 @@ def inner_set(
     one-parameter family of Bolin and Lindgren (2015, doi 10.1111/rssb.12055), with simulated paths. L paths
     support confidences in steps of 1/L, and a confidence above 1 - 1/L means "in every path". The set is
     chosen and judged on the same paths; `coverage.py` simulates how often it is right.
+
+    Raises
+    ------
+    InvalidValue
+        If the confidence is not in (0, 1].
     """
     inside = excursion(np.atleast_2d(paths), level, direction)
     if not 0 < confidence <= 1:

@@ -30,6 +30,11 @@ def smooth(on: Lattice | sparse.csr_matrix, paths: Floats, rounds: int) -> Float
     -------
     Floats
         An array of the shape of `paths`.
+
+    Raises
+    ------
+    InvalidValue
+        If the number of rounds is negative, or paths and lattice differ in their number of cells.
     """
     if rounds < 0:
         raise InvalidValue(f"the number of smoothing rounds must be 0 or more, got {rounds}.")

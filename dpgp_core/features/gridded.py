@@ -58,6 +58,11 @@ class Features:
             Name of what made them.
         rows : ndarray, shape (M, p)
             Finite. A row of zeros stays zero: records of that node would not be seen at all.
+
+        Raises
+        ------
+        InvalidValue
+            If a feature is not finite.
         """
         rows = np.asarray(rows, dtype=np.float64)
         if not np.all(np.isfinite(rows)):

@@ -33,6 +33,11 @@ def water_filling(signal: Floats, record_noise: float, noise: float, total: floa
     -------
     ndarray, shape (Q,)
         Zero for directions that are not worth releasing.
+
+    Raises
+    ------
+    InvalidValue
+        If a variance or the power is out of its range, or no direction has a signal.
     """
     strength = np.asarray(signal, dtype=np.float64)
     d, s, total = (

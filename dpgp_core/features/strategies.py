@@ -78,7 +78,13 @@ STRATEGIES: dict[str, Strategy] = {
 
 
 def make_features(strategy: str, facts: PublicFacts) -> Features:
-    """The features of the strategy of this name; refuses an unknown name or a missing hierarchy."""
+    """The features of the strategy of this name.
+
+    Raises
+    ------
+    InvalidValue
+        For an unknown name, or a strategy whose hierarchy is missing.
+    """
     if strategy not in STRATEGIES:
         raise InvalidValue(f"unknown strategy {strategy!r}: choose one of {', '.join(STRATEGIES)}.")
     chosen = STRATEGIES[strategy]

@@ -117,7 +117,13 @@ class GriddedFeatures:
 
     @classmethod
     def of(cls, features: Floats) -> GriddedFeatures:
-        """Rounded towards zero, so that no vector grows longer."""
+        """Rounded towards zero, so that no vector grows longer.
+
+        Raises
+        ------
+        InvalidValue
+            If the features are not a matrix of values in [-1, 1].
+        """
         if features.ndim != 2 or not np.all(np.abs(features) <= 1.0 + 1e-9):
             raise InvalidValue("kernels between cells and inducing points must lie in [-1, 1].")
         return cls(np.trunc(np.clip(features, -1.0, 1.0) * 2.0**BITS).astype(np.int64))
@@ -133,7 +139,13 @@ class GriddedFeatures:
         return float(np.einsum("ij,ij->i", self.whole, self.whole).max()) * 4.0**-BITS * _UP
 
     def exact(self, records: CollapsedRecords) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """First moment in units of 2^-25 and second moment in units of 2^-30, whole numbers. PRIVATE."""
+        """First moment in units of 2^-25 and second moment in units of 2^-30, whole numbers. PRIVATE.
+
+        Raises
+        ------
+        InvalidValue
+            If a record lies outside the domain, or there are too many for sums of 62 bits.
+        """
         if records.index[-1] >= self.whole.shape[0]:
             raise InvalidValue("a record lies outside the domain.")
         if records.n >= _MOST_RECORDS:

@@ -58,6 +58,11 @@ def grid_norm(axes: Sequence[ArrayLike], lengthscales: Sequence[float]) -> float
         `max_x sum_z k(x, z)^2`, rounded upwards. The squared kernel factorises, so the maximum is a product
         of maxima along the axes. On each axis it lies between the outermost points; a fine search may miss it
         by at most `h^2/8 max |f''|`, with `|f''| <= 2 m/l^2`, which is added.
+
+    Raises
+    ------
+    InvalidValue
+        If there is not one positive lengthscale for each axis.
     """
     if len(axes) != len(lengthscales) or not axes:
         raise InvalidValue("a grid needs one lengthscale for each axis.")

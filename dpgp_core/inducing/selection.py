@@ -46,6 +46,11 @@ class SelectionBudget:
     def of(cls, epsilon: float, delta: float, stop: float = 0.01) -> SelectionBudget:
         """From the whole cost (epsilon, delta).
 
+        Raises
+        ------
+        InvalidValue
+            If the cost is out of range, or too small for a selection.
+
         Notes
         -----
         Liu and Talwar 2019, Theorem 3.4, for draws that are (e, d)-DP: the whole is
@@ -102,6 +107,11 @@ def private_mean(
         Public.
     rho : float
         Cost, shared by all rounds.
+
+    Raises
+    ------
+    InvalidValue
+        If the entropy is another and this is no simulation, or a number is out of range.
 
     Notes
     -----
@@ -169,6 +179,11 @@ def select_privately(
         draw, and scores on the other half at the same cost; the halves were split without looking at values.
     budget : SelectionBudget or RepetitionBudget
     entropy : Entropy
+
+    Raises
+    ------
+    InvalidValue
+        If the entropy is another and this is no simulation, or there is no candidate.
 
     Notes
     -----

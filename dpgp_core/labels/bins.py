@@ -30,6 +30,11 @@ def bin_of(places: ArrayLike, edges: ArrayLike) -> Ints:
     ndarray of int64, shape (n,)
         0 to b - 1, and -1 outside; a place on an edge is in one bin only, so that bins are disjoint data and
         one value moves one bin (with both ends closed it could be counted twice).
+
+    Raises
+    ------
+    InvalidValue
+        If a place is not finite, or the edges do not increase.
     """
     at, cut = np.asarray(places, dtype=np.float64), np.asarray(edges, dtype=np.float64)
     if cut.ndim != 1 or cut.size < 2 or not np.all(np.isfinite(cut)) or np.any(np.diff(cut) <= 0):

@@ -102,6 +102,11 @@ def make_cloak(
     sweeps : int
         Most updates.
 
+    Raises
+    ------
+    InvalidValue
+        If the matrix is empty, not finite, or zero.
+
     Notes
     -----
     "volume" is the D-optimal design on the columns, `M = sum lambda_j c_j c_j^T` with `sum lambda = r`; the

@@ -42,6 +42,11 @@ def discrete_laplace(scale: float, size: int, source: WordSource) -> NDArray[np.
     ndarray of int64, shape (size,)
         Exact in law: added to whole numbers that change by at most D, the sum is (D/scale)-DP.
 
+    Raises
+    ------
+    InvalidValue
+        If the scale is not positive, or does not fit the grid.
+
     Notes
     -----
     Canonne, Kamath and Steinke 2020, Algorithm 2: a fraction accepted by coins of probability exp(-u), whole

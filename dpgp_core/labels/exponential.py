@@ -29,6 +29,11 @@ def exponential_choice(errors: Sequence[int], sensitivity: int, epsilon: float, 
     int
         (epsilon, 0)-DP, and of bounded range epsilon: nothing is rounded between errors and choice.
 
+    Raises
+    ------
+    InvalidValue
+        If there is no candidate, or the sensitivity or epsilon is not positive.
+
     Notes
     -----
     McSherry and Talwar 2007. A candidate is proposed at random and kept by a coin of probability

@@ -89,7 +89,13 @@ class LabelPlan:
 
     @classmethod
     def of(cls, places: PublicPlaces, rows: Floats, name: str) -> LabelPlan:
-        """From rows of any scale: divided by the longest, then rounded towards zero to multiples of 2^-20."""
+        """From rows of any scale: divided by the longest, then rounded towards zero to multiples of 2^-20.
+
+        Raises
+        ------
+        InvalidValue
+            If all rows are zero or one is not finite.
+        """
         longest = math.sqrt(float(np.einsum("ij,ij->i", rows, rows).max()))
         if not (math.isfinite(longest) and longest > 0.0):
             raise InvalidValue("no value moves what would be released: use a smaller ridge.")
@@ -108,7 +114,13 @@ class LabelPlan:
         return 2.0 * math.sqrt(self.features.largest_square * _UP) * _UP**3 / positive("mu", mu)
 
     def exact(self, records: CollapsedRecords) -> NDArray[np.int64]:
-        """(p,) sums in units of 2^-30, exact in whole numbers. PRIVATE."""
+        """(p,) sums in units of 2^-30, exact in whole numbers. PRIVATE.
+
+        Raises
+        ------
+        InvalidValue
+            If the records are at other places than the plan's.
+        """
         if not np.array_equal(records.index, self.places.index):
             raise InvalidValue("the plan was made for other places than the records'.")
         return np.asarray(records.units @ self.features.whole)

@@ -48,6 +48,11 @@ def place_folds(places: PublicPlaces, ridge: float) -> tuple[Fold, ...]:
 
     The posterior mean at cells f given all others is `y_f - B_ff^-1 (B y)_f` with B the inverse of the
     covariance of all cells' means: one factorisation for all folds.
+
+    Raises
+    ------
+    InvalidValue
+        If fewer cells are occupied than there are folds.
     """
     covariance = places.cross[places.index] + np.diag(places.noise(ridge))
     if covariance.shape[0] < FOLDS:

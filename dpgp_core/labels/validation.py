@@ -57,7 +57,13 @@ class Fold:
 
     @cached_property
     def whole(self) -> Whole:
-        """The weights in units of 2^-40."""
+        """The weights in units of 2^-40.
+
+        Raises
+        ------
+        InvalidValue
+            If a weight is not finite, or 2^20 or more.
+        """
         if not np.all(np.abs(self.weights) < 2.0**20):
             raise InvalidValue("the weights of a prediction must be finite numbers below 2^20.")
         return np.rint(self.weights * 2.0**_FINE).astype(np.int64)
@@ -84,7 +90,13 @@ class ValueSums:
 
     @classmethod
     def of(cls, values: Floats, width: float) -> ValueSums:
-        """Single values, less the lower end of a public interval of this width, and clipped to it."""
+        """Single values, less the lower end of a public interval of this width, and clipped to it.
+
+        Raises
+        ------
+        InvalidValue
+            If a value is not finite.
+        """
         if not np.all(np.isfinite(values)):
             raise InvalidValue("a choice needs finite values.")
         steps = np.rint(np.clip(values / positive("width", width), 0.0, 1.0) * STEPS).astype(np.int64)
@@ -100,6 +112,11 @@ def squared_error(folds: Sequence[Fold], sums: ValueSums) -> int:
         `sum n_t p_t^2 - 2 p_t S_t` plus the noise, in units of 2^-80 squared steps; p_t is the prediction at
         a tested place, clipped to the interval, S_t the total there. What is left out is the same for all
         candidates that are tested on the same places, so no choice among them depends on it.
+
+    Raises
+    ------
+    InvalidValue
+        If the weights are too large for whole numbers.
     """
     total = 0
     for fold in folds:
@@ -166,7 +183,13 @@ def choice_cost(epsilon: float) -> Cost:
 
 
 def largest_sensitivity(candidates: Sequence[Sequence[Fold]], sums: ValueSums) -> int:
-    """The largest `error_sensitivity` of any candidate, all of them tested on the same places."""
+    """The largest `error_sensitivity` of any candidate, all of them tested on the same places.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no candidate, or they are tested on different places.
+    """
     if not candidates:
         raise InvalidValue("a choice needs at least one candidate.")
     tested = [np.sort(np.concatenate([fold.test for fold in folds])) for folds in candidates]
@@ -195,6 +218,12 @@ def choose_candidate(
         What the choice may cost.
     entropy : Entropy
         `SystemEntropy`, or any source with `simulation=True`.
+
+    Raises
+    ------
+    InvalidValue
+        If the entropy is another and this is no simulation, there is no candidate, or they are tested on
+        different places.
 
     Notes
     -----

@@ -64,7 +64,10 @@ class BandedCholesky:
     ) -> BandedCholesky:
         """Factor `precision + diag(extra)`; `extra` (P,) is added in the caller's order.
 
-        Raises NumericalFailure when the sum is not positive definite to working precision.
+        Raises
+        ------
+        NumericalFailure
+            If the sum is not positive definite to working precision.
         """
         size = ordering.order.size
         entries = sparse.coo_array(precision)
@@ -109,6 +112,11 @@ class BandedCholesky:
         """Exact diagonal of `Q^-1`, (P,): the selected inverse of Takahashi et al. (1973), in blocks.
 
         With U = L21 L11^-1 the backward recursion is S11 = L11^-T L11^-1 + U^T S22 U.
+
+        Raises
+        ------
+        NumericalFailure
+            If the factor is singular.
         """
         size = self.ordering.order.size
         width = min(size, max(self.ordering.bandwidth, SMALLEST_BLOCK))

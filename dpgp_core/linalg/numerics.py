@@ -14,7 +14,10 @@ Floats = NDArray[np.float64]
 def cholesky(matrix: Floats, what: str, remedy: str) -> Floats:
     """Lower Cholesky factor of a symmetric positive definite (m, m) matrix, strict upper part zero.
 
-    Raises NumericalFailure naming `what` failed and the `remedy`.
+    Raises
+    ------
+    NumericalFailure
+        If the matrix is not positive definite to working precision: says `what` failed and the `remedy`.
     """
     factor, info = lapack.dpotrf(matrix, lower=1, clean=1)
     if info != 0 or not np.all(np.isfinite(factor.diagonal())):
@@ -23,7 +26,13 @@ def cholesky(matrix: Floats, what: str, remedy: str) -> Floats:
 
 
 def solve_lower(factor: Floats, right: Floats, transposed: bool = False) -> Floats:
-    """Solution of `L x = right`, or of `L^T x = right`, for a lower factor of `cholesky`."""
+    """Solution of `L x = right`, or of `L^T x = right`, for a lower factor of `cholesky`.
+
+    Raises
+    ------
+    NumericalFailure
+        If the factor is singular.
+    """
     if factor.size == 0:
         return right.copy()
     solution, info = lapack.dtrtrs(factor, right, lower=1, trans=1 if transposed else 0)

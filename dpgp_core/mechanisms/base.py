@@ -23,10 +23,9 @@ from dpgp_core.release.facts import PublicFacts, Relation
 from dpgp_core.release.released import Prepared, Released, draw_release
 from dpgp_core.simulation.world import SEED, HeldOut, World
 
+Protects = Literal["values and places", "values"]
 Unit = Literal["point", "cell"]
 """Whose exchange is hidden: one observation, or one hexagon's median."""
-
-Protects = Literal["values and places", "values"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,13 +86,17 @@ class Design:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> Self:
-        """The design that `to_mapping` wrote; `DesignError` for unknown, missing or impossible values."""
+        """The design that `to_mapping` wrote.
+
+        Raises
+        ------
+        DesignError
+            For unknown, missing or impossible values.
+        """
         given = {name: value for name, value in values.items() if name != "mechanism"}
-        known = {item.name for item in fields(cls)}
-        unknown = sorted(set(given) - known)
-        if unknown:
-            offered = ", ".join(sorted(known))
-            raise DesignError(f"{cls.mechanism} has no parameter {unknown[0]!r}: it has {offered}.")
+        known = sorted(item.name for item in fields(cls))
+        if unknown := sorted(set(given).difference(known)):
+            raise DesignError(f"{cls.mechanism} has no parameter {unknown[0]!r}: it has {', '.join(known)}.")
         try:
             return cls(**given)
         except TypeError as error:
@@ -294,8 +297,7 @@ class Mechanism(ABC):
     def varied(self, design: Any, name: str, value: float) -> Design:
         """The design with one of its `parameters` changed."""
         kinds = {parameter.name: parameter.kind for parameter in self.parameters}
-        changed: Design = replace(design, **{name: int(value) if kinds[name] == "count" else value})
-        return changed
+        return cast(Design, replace(design, **{name: int(value) if kinds[name] == "count" else value}))
 
     # How it releases.
 

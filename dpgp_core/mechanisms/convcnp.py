@@ -170,7 +170,13 @@ class ConvCnp(Mechanism):
     exact_on_a_computer = True
 
     def guarantee(self, design: ConvCnpDesign, facts: PublicFacts) -> Guarantee:
-        """Exact mu of the Gaussian mechanism, from the extremes of the rounded features themselves."""
+        """Exact mu of the Gaussian mechanism, from the extremes of the rounded features themselves.
+
+        Raises
+        ------
+        BoundRefused
+            For neighbours that it is not proved for.
+        """
         if not self.protection.holds(facts):
             raise BoundRefused("The neural process is proved for exchanged records: choose 'replace-one'.")
         plan = self.plan(design, facts)

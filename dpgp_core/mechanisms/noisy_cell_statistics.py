@@ -95,6 +95,11 @@ def noise_aware_posterior(statistics: NoisyStatistics, prior: Prior, ridge: floa
         prior standard deviation of the field, response units; draw the posterior's paths with it
     ridge
         standard deviation of one record around its cell's value, in units of scale
+
+    Raises
+    ------
+    InvalidValue
+        If statistics and prior are over different cells, or a number is not positive.
     """
     if statistics.sums.size != prior.size:
         raise InvalidValue("the statistics and the prior must be over the same cells.")
@@ -117,6 +122,11 @@ def reference_records(
     """Public stand-ins for the records, to tune a design on: estimated counts, noise-aware posterior means.
 
     For an analyst without reference data: pay for pilot statistics once, then search on these for free.
+
+    Raises
+    ------
+    InvalidValue
+        If the noise hides every record.
     """
     count = np.rint(estimated_counts(statistics, prior.lattice)[0]).astype(np.int64)
     mean = noise_aware_posterior(statistics, prior, ridge, scale).mean
@@ -205,7 +215,13 @@ class NoisyCellStatistics(Mechanism):
     exact_on_a_computer = True
 
     def guarantee(self, design: NoisyCellStatisticsDesign, facts: PublicFacts) -> Guarantee:
-        """A Gaussian mechanism: sums and counts of weight 1 have squared L2 sensitivity max(4, 2 + 2) = 4."""
+        """A Gaussian mechanism: sums and counts of weight 1 have squared L2 sensitivity max(4, 2 + 2) = 4.
+
+        Raises
+        ------
+        BoundRefused
+            For neighbours that it is not proved for.
+        """
         if not self.protection.holds(facts):
             raise BoundRefused(
                 "Noisy cell statistics are proved for exchanged records: choose 'replace-one'."

@@ -37,14 +37,26 @@ def mechanism_of(design: Design) -> Mechanism:
 
 
 def mechanism_named(name: str) -> Mechanism:
-    """The mechanism of a name; `DesignError` names the known ones."""
+    """The mechanism of a name.
+
+    Raises
+    ------
+    DesignError
+        For a name that is not known; the message names the known ones.
+    """
     if name not in MECHANISMS:
         raise DesignError(f"unknown mechanism {name!r}: choose one of {', '.join(sorted(MECHANISMS))}.")
     return MECHANISMS[name]
 
 
 def design_from_mapping(values: Mapping[str, Any]) -> Design:
-    """The design of a tagged mapping, as settings files and statements hold it."""
+    """The design of a tagged mapping, as settings files and statements hold it.
+
+    Raises
+    ------
+    DesignError
+        If no mechanism is named, or its parameters are unknown, missing or impossible.
+    """
     name = values.get("mechanism")
     if not isinstance(name, str):
         raise DesignError("A design names its mechanism.")

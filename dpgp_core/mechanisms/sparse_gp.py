@@ -138,7 +138,13 @@ class InducingPlan:
 
     @classmethod
     def of(cls, facts: PublicFacts, design: SparseGpDesign) -> InducingPlan:
-        """For a design on a public domain; `InvalidValue` where it is too large for dense matrices."""
+        """For a design on a public domain.
+
+        Raises
+        ------
+        InvalidValue
+            If the domain or the number of inducing points is too large for dense matrices.
+        """
         lattice: Lattice = facts.lattice
         if lattice.size > MOST_CELLS:
             raise InvalidValue(
@@ -236,7 +242,13 @@ class SparseGp(Mechanism):
     exact_on_a_computer = True
 
     def guarantee(self, design: SparseGpDesign, facts: PublicFacts) -> Guarantee:
-        """The noise is made from the gridded features so that one exchanged record costs at most mu."""
+        """The noise is made from the gridded features so that one exchanged record costs at most mu.
+
+        Raises
+        ------
+        BoundRefused
+            For neighbours that it is not proved for.
+        """
         if not self.protection.holds(facts):
             raise BoundRefused(
                 "The sparse Gaussian process is proved for exchanged records: choose 'replace-one'."

@@ -31,6 +31,11 @@ def on_grid(values: ArrayLike, bits: int) -> Integers:
     -------
     ndarray of int64, same shape
         A function of each value alone, so neighbouring datasets differ in what one record contributes.
+
+    Raises
+    ------
+    InvalidValue
+        If a value is not finite or does not fit the grid.
     """
     scaled = np.ldexp(np.asarray(values, dtype=np.float64), bits)  # exact: a change of exponent
     if not np.all(np.abs(scaled) < _LIMIT):
@@ -64,6 +69,12 @@ def noisy_integers(
     -------
     ndarray of int64, same shape
         Multiply by `unit` to read it. Everything afterwards is post-processing and may use floating point.
+
+    Raises
+    ------
+    InvalidValue
+        If the entropy is another and this is no simulation, the unit is no power of two, or sums or noise
+        do not fit the grid.
 
     Notes
     -----

@@ -53,6 +53,11 @@ def rounded_normal(sigma: float, size: int, source: WordSource, width: int = WOR
     ndarray of int64, shape (size,)
         Within total variation `NUMBER_DISTANCE` of the ideal, each, whatever sigma is.
 
+    Raises
+    ------
+    InvalidValue
+        If sigma is not positive, or larger than the grid holds.
+
     Notes
     -----
     Ties cannot occur: a boundary m + 1/2 has probability zero. So the result is symmetric around 0.

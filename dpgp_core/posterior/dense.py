@@ -15,7 +15,13 @@ from dpgp_core.priors.base import Prior
 
 
 def check_draw(scale: float, paths: int, noise_scale: float) -> None:
-    """Refuse draws that are no draws: negative scales, no path, or a mean without any noise."""
+    """Refuse draws that are no draws: negative scales, no path, or a mean without any noise.
+
+    Raises
+    ------
+    InvalidValue
+        For a negative or infinite scale, a mean without any noise, or no path.
+    """
     if not (np.isfinite(scale) and scale >= 0 and np.isfinite(noise_scale) and noise_scale >= 0):
         raise InvalidValue("scale and noise_scale must be finite and not negative.")
     if scale == 0 and noise_scale == 0:

@@ -42,6 +42,13 @@ def fit(prior: Prior, records: CollapsedRecords, ridge: float) -> Posterior:
 
     Equal, to rounding, to the posterior of the n single records with noise r^2 each
     (docs/mathematics.md, sections 0 and 9).
+
+    Raises
+    ------
+    InvalidValue
+        If the ridge is not positive and finite.
+    NumericalFailure
+        If a factorisation fails.
     """
     if not (np.isfinite(ridge) and ridge > 0):
         raise InvalidValue(f"the ridge must be a positive finite number, got {ridge!r}.")
@@ -63,6 +70,14 @@ def fit_cells(
         (k,) observed values, response units
     noise_variance
         (k,) > 0, response units squared
+
+    Raises
+    ------
+    InvalidValue
+        If the arrays differ in length, an observation or a scale is out of range, or cells are not in
+        order.
+    NumericalFailure
+        If a factorisation fails.
     """
     if not (np.isfinite(signal_scale) and signal_scale > 0):
         raise InvalidValue(f"the prior standard deviation must be a positive number, got {signal_scale!r}.")

@@ -95,7 +95,13 @@ class RidgeFamily:
         return sibling
 
     def at(self, ridge: float) -> RidgeSlice:
-        """Posterior mean, variance and simulated unit-scale residual paths at ridge r > 0."""
+        """Posterior mean, variance and simulated unit-scale residual paths at ridge r > 0.
+
+        Raises
+        ------
+        InvalidValue
+            If the ridge is not positive and finite.
+        """
         if not (np.isfinite(ridge) and ridge > 0):
             raise InvalidValue(f"the ridge must be a positive finite number, got {ridge!r}.")
         if self.prior.graph is not None:

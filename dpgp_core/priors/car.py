@@ -62,7 +62,13 @@ class CarPrior:
 
     @classmethod
     def make(cls, lattice: Lattice, lengthscale: float) -> CarPrior:
-        """Build, scale and check the prior for a lengthscale in metres."""
+        """Build, scale and check the prior for a lengthscale in metres.
+
+        Raises
+        ------
+        PriorError
+            If the lengthscale is not positive, or too long for the lattice.
+        """
         if not (np.isfinite(lengthscale) and lengthscale > 0):
             raise PriorError(
                 f"the lengthscale must be a positive length in metres, not {lengthscale!r}: try 1000."

@@ -71,7 +71,13 @@ def can_make(name: str, cells: int) -> bool:
 
 
 def make_prior(name: str, lattice: Lattice, lengthscale: float) -> Prior:
-    """The prior `name` of PRIORS on a lattice, lengthscale in metres; `PriorError` for an unknown name."""
+    """The prior `name` of PRIORS on a lattice, lengthscale in metres.
+
+    Raises
+    ------
+    PriorError
+        For an unknown name, or a lengthscale that the prior does not take.
+    """
     if name not in PRIORS:
         raise PriorError(f"unknown prior {name!r}: choose one of {', '.join(sorted(PRIORS))}.")
     return PRIORS[name].make(lattice, float(lengthscale))

@@ -86,7 +86,13 @@ class Released:
         return exceedance_probability(self.mean, self.sd, level, direction)
 
     def own_cutoff(self, level: Floats | float, direction: Direction = "above") -> float:
-        """The cutoff at which this release is expected to agree best with the map without privacy noise."""
+        """The cutoff at which this release is expected to agree best with the map without privacy noise.
+
+        Raises
+        ------
+        InvalidValue
+            If the release does not say how sure the map is.
+        """
         found = self.probability(level, direction)
         if found is None or self.mean is None or self.map_sd is None:
             raise InvalidValue("this release does not say how sure the map is: take the design's cutoff.")
@@ -107,6 +113,11 @@ def draw_release(prepared: Prepared, entropy: Entropy, *, simulation: bool = Fal
     The noise of a release comes from `SystemEntropy` and nothing else; any other source needs
     `simulation=True`, which is for reference data, simulations and tests. What it costs is the accountant's
     business: the caller writes it to the ledger first.
+
+    Raises
+    ------
+    InvalidValue
+        If the entropy is another and this is no simulation.
     """
     if type(entropy) is not SystemEntropy and not simulation:
         raise InvalidValue("a release must draw from SystemEntropy; a seeded source is for simulations only.")

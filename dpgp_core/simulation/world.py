@@ -190,7 +190,13 @@ class World:
         return self.bce(self.probability(mean, sd, self.offset[self.held_out]))
 
     def agreement(self, sets: Bools) -> Agreement:
-        """How (S, N) released sets compare with the map to be reached."""
+        """How (S, N) released sets compare with the map to be reached.
+
+        Raises
+        ------
+        InvalidValue
+            If the map to be reached is not known.
+        """
         if self.baseline is None:
             raise InvalidValue("the map to be reached is not known: run the unconstrained search first.")
         common = np.count_nonzero(sets & self.baseline, axis=1)

@@ -37,6 +37,11 @@ def area_shares(excursions: Iterable[Bools], weights: Floats, confidence: float 
     confidence : float
         Probability that the interval holds the share, in (0, 1).
 
+    Raises
+    ------
+    InvalidValue
+        If the confidence is not in (0, 1), an area holds nothing, or there is no set.
+
     Notes
     -----
     The interval is the shortest that holds `confidence` of the sets' shares. (One that leaves equal parts on

@@ -36,6 +36,11 @@ def excursion_function(excursions: Iterable[Bools], order: NDArray[np.int64]) ->
         Share of the L sets that hold the cell and all surer ones, in steps of 1/L, not increasing along
         `order`. Cells with a value of at least 1 - a all exceed the level at once with probability 1 - a.
 
+    Raises
+    ------
+    InvalidValue
+        If there is no set.
+
     Notes
     -----
     The excursion function of Bolin and Lindgren (2015, doi 10.1111/rssb.12055) for the one-parameter family
@@ -58,6 +63,11 @@ def three_way(above: Floats, below: Floats, confidence: float) -> NDArray[np.int
     """(N,) +1 surely above, -1 surely below, 0 cannot tell, from the excursion functions of both sides.
 
     Each side's statement holds for all its cells at once with the given probability.
+
+    Raises
+    ------
+    InvalidValue
+        If the confidence is not in (0, 1].
     """
     if not 0.0 < confidence <= 1.0:
         raise InvalidValue(f"the confidence must be in (0, 1], got {confidence!r}.")

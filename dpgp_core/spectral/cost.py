@@ -103,6 +103,11 @@ def free_weight(products: InnerProducts) -> float:
 
     `(1 + w^2) D <= 4 k`; for features of length 1 that is `w^2 = (1 - kappa)/(1 + kappa)`. It is 0 only where
     two features are opposite, and then no counts can be released beside the sums.
+
+    Raises
+    ------
+    InvalidValue
+        If two features are opposite.
     """
     if products.widest_square == 0.0:
         return 1.0
@@ -130,6 +135,11 @@ def noise_for(
     weight : float, optional
         Weight of the counts in (0, 1]; by default the largest that costs nothing (replace-one), or 1, which
         gives squared sensitivity 2 (add-or-remove).
+
+    Raises
+    ------
+    InvalidValue
+        If mu is not positive, the weight not in (0, 1], or no weight is free.
     """
     mu, relation = positive("mu", mu), _checked(relation)
     if relation == "values-only":

@@ -112,6 +112,11 @@ def prior_from_reference(nodes: Nodes, reference: Floats, n: float, *, single: b
         Public (or estimated) number of records.
     single : bool
         Whether a cell holds at most one record.
+
+    Raises
+    ------
+    InvalidValue
+        If a reference count is negative, or all are zero.
     """
     n = positive("n", n)
     public = nodes.gather(np.asarray(reference, dtype=np.float64))

@@ -43,6 +43,11 @@ def read_paths(
     ridge, scale, noise_scale : float
         The design: ridge r, posterior scale sigma and prior noise eta.
 
+    Raises
+    ------
+    InvalidValue
+        If a shape does not fit the domain, counts are negative or all zero, or no noise was added.
+
     Notes
     -----
     Write the mechanism's prior as K = F F^T. Given the records it released L paths `F a_l`, with a_l of mean

@@ -163,6 +163,11 @@ class Prepared:
         """Posterior of the counts per node given the released ones (None where they are public).
 
         A rough plan computes it in single precision.
+
+        Raises
+        ------
+        InvalidValue
+            If counts were not released and nothing is known of them.
         """
         if known.kind == "known" and known.cells is not None:
             return NodeCounts.known(self.nodes.gather(known.cells), self.features.size)
@@ -186,7 +191,13 @@ class Prepared:
     def read_with_counts(
         self, released: SpectralSums, known: PublicCounts
     ) -> tuple[FieldPosterior, NodeCounts]:
-        """The same, and the posterior of the counts."""
+        """The same, and the posterior of the counts.
+
+        Raises
+        ------
+        InvalidValue
+            If the release was made by another plan.
+        """
         if released.noise != self.noise or released.sums.size != self.features.size:
             raise InvalidValue("this release was made by another plan.")
         counts = self.counts(known, released.counts)

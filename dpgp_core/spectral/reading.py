@@ -149,6 +149,11 @@ class FieldReader:
         """(count, M) exact posterior draws at the nodes given sums (p,): free, as many as wanted.
 
         By Matheron's rule: for z, error from their priors, `z + G^T V^-1 (T - A m mean - G z - error)`.
+
+        Raises
+        ------
+        InvalidValue
+            If the reader was made without paths.
         """
         if self.error_root is None:
             raise InvalidValue("this reader was made without paths: make it with paths=True.")

@@ -86,6 +86,11 @@ class GridRecords:
         """From one row per record: cells (n,) and responses (n,), which are clipped to [-1, 1] and rounded.
 
         Each record is rounded by itself, so replacing one record changes one record's integers only.
+
+        Raises
+        ------
+        InvalidValue
+            If cells and responses differ in length, or a response is not finite.
         """
         cells = np.asarray(cell, dtype=np.int64)
         values = np.asarray(response, dtype=np.float64)

@@ -147,6 +147,11 @@ def certify(
     -------
     Certificate
         The worst over the candidates. For a disc the two axes need no sum: r^2 max(q_x, q_y).
+
+    Raises
+    ------
+    InvalidValue
+        If the radius is not positive.
     """
     if not (math.isfinite(radius) and radius > 0.0):
         raise InvalidValue(f"the radius of a secret must be a positive number of metres, got {radius!r}.")

@@ -113,6 +113,11 @@ def estimate(released: ArrayLike, covariance: NDArray[np.float64], noise: NDArra
     -------
     Estimate
         The mean level is the generalised least squares one; its own uncertainty is part of the covariance.
+
+    Raises
+    ------
+    NumericalFailure
+        If prior and noise together are singular.
     """
     z = np.asarray(released, dtype=np.float64)
     try:

@@ -86,6 +86,11 @@ def means_over(
         Each cell of the domain counts once; cells outside it and NaN count nothing. NaN where none is left.
     counts : (P,) int64
         How many cells each mean is of.
+
+    Raises
+    ------
+    ValueError
+        If there is not one value for each cell.
     """
     if values.shape != parents.of.shape:
         raise ValueError(f"there are {values.size} values for {parents.of.size} cells.")

@@ -177,6 +177,11 @@ def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Paint
     Painting
         Up to five paths have a class for each count, more have classes of 20 %: nothing finer is shown than L
         paths support, and one path is simply in or out.
+
+    Raises
+    ------
+    ValueError
+        If a fraction is outside [0, 1], or there is no path.
     """
     fraction = np.asarray(votes, dtype=np.float64)
     if paths < 1 or fraction.ndim != 1 or not np.all((fraction >= 0) & (fraction <= 1)):
@@ -206,6 +211,11 @@ def paint_three_way(ways: ArrayLike, *, threshold: str, title: str) -> Painting:
     threshold : str
         In words.
     title : str
+
+    Raises
+    ------
+    ValueError
+        For a class that is none of the three.
     """
     way = np.asarray(ways)
     if way.ndim != 1 or not np.isin(way, (-1, 0, 1)).all():
@@ -242,6 +252,11 @@ def paint_field(
         beside it as well, so that both have one legend.
     threshold : float, optional
         See `field_breaks`.
+
+    Raises
+    ------
+    ValueError
+        If a value is not finite, or the breaks do not increase or are too many.
     """
     field = np.asarray(values, dtype=np.float64)
     if field.ndim != 1 or not np.all(np.isfinite(field)):
@@ -276,6 +291,11 @@ def paint_difference(released: ArrayLike, baseline: ArrayLike, *, title: str) ->
     -------
     Painting
         The two errors also carry marks: dots where the release claims too much, rings where too little.
+
+    Raises
+    ------
+    ValueError
+        If the two sets are over different cells.
     """
     claimed, private = _mask(released), _mask(baseline)
     if claimed.shape != private.shape:

@@ -27,6 +27,11 @@ def paint_shares(shares: ArrayLike, *, what: str, title: str, word: str, average
         What they are, in tooltips.
     averaged : bool
         Whether a mean of several cells' shares says something, as it does of probabilities.
+
+    Raises
+    ------
+    ValueError
+        If a share is outside [0, 1].
     """
     share = np.asarray(shares, dtype=np.float64)
     if share.ndim != 1 or not np.all((share >= 0) & (share <= 1)):

@@ -62,6 +62,11 @@ def draw_map(
     -------
     bytes
         PNG or PDF. The same input gives the same bytes: nothing of machine or time is written into it.
+
+    Raises
+    ------
+    ValueError
+        If painting and domain differ in their number of cells.
     """
     if painting.classes.size != domain.size:
         raise ValueError(f"the painting has {painting.classes.size} cells, the domain {domain.size}.")

@@ -61,7 +61,13 @@ class NoisyStatistics:
 
 
 def statistic_noise_for(epsilon: float, delta: float) -> float:
-    """Standard deviation s that makes the statistics (epsilon, delta)-private, exactly."""
+    """Standard deviation s that makes the statistics (epsilon, delta)-private, exactly.
+
+    Raises
+    ------
+    InvalidValue
+        If epsilon or delta is out of range, or no noise reaches them.
+    """
     mu = gaussian_mu(provable_epsilon(epsilon, delta), delta)
     if not mu > 0:
         raise InvalidValue(f"no noise gives epsilon {epsilon:g} at delta {delta:g}; raise one of them.")
@@ -90,6 +96,11 @@ def release_statistics(
     is the noise: exactly, from the bits of `SystemEntropy`; in floating point from any other source, which
     stands behind simulations only. Called on private records only through `released.draw_release`.
     Source: docs/accounting.md, section 6.
+
+    Raises
+    ------
+    InvalidValue
+        If the noise is not positive and finite, or a record lies outside the domain.
     """
     if not (np.isfinite(statistic_noise) and statistic_noise > 0):
         raise InvalidValue(f"the statistic noise must be a positive finite number, got {statistic_noise!r}.")

@@ -41,7 +41,13 @@ PARAMETERS = (
 
 
 def refuse_private_places(facts: PublicFacts, title: str) -> None:
-    """`BoundRefused` unless the places are public and one value is what may change."""
+    """`BoundRefused` unless the places are public and one value is what may change.
+
+    Raises
+    ------
+    BoundRefused
+        If the places are not public, or a record rather than a value may change.
+    """
     if not facts.places_public:
         raise BoundRefused(
             f"{title} hides values only and shows where the records are: set `places_public` where their "
