@@ -64,7 +64,7 @@ def renyi_tails(curve: RdpCurve) -> Tails:
 
 
 def rounded_up(main: Floats, rest: Floats) -> Floats:
-    """main + rest with more than the rounding error of both; `inf` where either is not a number."""
+    """main + rest, of one shape, with more than their rounding error; `inf` where either is no number."""
     with np.errstate(invalid="ignore"):
         total = main + rest + 32.0 * _EPS * (np.abs(main) + np.abs(rest) + 1.0)
     return np.asarray(np.where(np.isnan(total), np.inf, total))

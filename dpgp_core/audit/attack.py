@@ -42,7 +42,7 @@ class Statistics:
 
     @staticmethod
     def of_moments(mean: Floats, variance: Floats) -> Statistics:
-        """The limit of infinitely many paths: posterior mean and variance themselves."""
+        """The limit of infinitely many paths: posterior mean and variance themselves, of one shape."""
         return Statistics(mean, np.log(np.maximum(variance, _TINY)), exact=True)
 
 
@@ -87,7 +87,7 @@ class Attack:
 
 
 def area_under_curve(members: Floats, others: Floats) -> float:
-    """Probability that a member scores above a non-member, ties counted half (Mann-Whitney)."""
+    """Probability that one of the members' scores (m,) exceeds one of the others' (k,), ties counted half."""
     from scipy.stats import rankdata  # half a second to import, for audits alone
 
     rank = rankdata(np.concatenate([members, others]))
@@ -111,13 +111,13 @@ def true_positive_rates(members: Floats, others: Floats, rates: Floats) -> Float
 
 
 def roc(members: Floats, others: Floats, points: int = 101) -> tuple[Floats, Floats]:
-    """(false-positive rates, true-positive rates) on a public grid, closer together near 0."""
+    """(false-positive rates, true-positive rates), (points,) each, of the scores of both, (m,) and (k,)."""
     rates = np.linspace(0.0, 1.0, points) ** 2
     return rates, true_positive_rates(members, others, rates)
 
 
 def count_errors(members: Floats, others: Floats, threshold: float) -> ErrorCounts:
-    """Counts of the test "score above threshold" on fresh releases."""
+    """Counts of the test "score above threshold" on the scores (m,) and (k,) of fresh releases."""
     return ErrorCounts(
         int((members > threshold).sum()), members.size, int((others > threshold).sum()), others.size
     )

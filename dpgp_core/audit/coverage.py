@@ -148,7 +148,7 @@ def model_world(
     Parameters
     ----------
     index, count
-        public or simulated places: which cells hold how many records
+        (k,) public or simulated places: which cells hold how many records
     field_scale, record_noise
         standard deviations, response units
     """

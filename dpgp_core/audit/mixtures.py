@@ -31,7 +31,7 @@ class Mixture:
 
     @staticmethod
     def fit(samples: Floats, rounds: int = 300, tolerance: float = 1e-7) -> Mixture:
-        """Maximum likelihood by expectation-maximisation, started at the quartiles (Dempster et al. 1977)."""
+        """Maximum likelihood for samples (n,), from quartiles, by EM (Dempster et al. 1977)."""
         samples = np.asarray(samples, dtype=np.float64)
         means = np.quantile(samples, [0.25, 0.75])
         deviations = np.full(2, max(float(samples.std()), _SMALLEST))
@@ -73,7 +73,7 @@ class LatentMixture:
 
     @staticmethod
     def fit(samples: Floats, noisy: bool = True) -> LatentMixture:
-        """Maximum likelihood; with `noisy=False` the samples are posterior means without noise.
+        """Maximum likelihood for samples (n,); with `noisy=False` they are posterior means without noise.
 
         The likelihood is evaluated on a grid of values and interpolated linearly to the samples, which is
         exact to the square of the grid's step.

@@ -72,7 +72,7 @@ def worst_pair(design: Design, prior: Prior, n: int, order: float = 2.0) -> Pair
 
 
 def among(prior: Prior, cells: np.ndarray) -> Floats:
-    """Prior covariance among a few cells."""
+    """(k, k) prior covariance among a few cells (k,)."""
     if prior.graph is not None:
         inside = prior.lattice.inside[cells]
         right = np.zeros((prior.lattice.centres.shape[0], cells.size), order="F")

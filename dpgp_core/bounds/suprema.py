@@ -12,7 +12,7 @@ _ROUNDS = 3
 
 
 def root_phi(r2: Floats, variance: Floats) -> Floats:
-    """Upper bound on sqrt(Phi_n) = max over 0 < v <= V of sqrt(v)/(v + r^2), for arrays r^2 and V.
+    """Upper bound on sqrt(Phi_n) = max over 0 < v <= V of sqrt(v)/(v + r^2), for r^2 and V of one shape.
 
     1/(2r) if V >= r^2, else sqrt(V)/(V + r^2); docs/mathematics.md, section 1.
     """

@@ -48,7 +48,7 @@ class Law:
     scatter: float = SCATTER
 
     def covariance(self, apart: Floats) -> Floats:
-        """Prior covariance at distances; of the sawtooth, which is no Gaussian process, the second moment."""
+        """Prior covariance at distances of any shape; second moment of the sawtooth, no Gaussian process."""
         d, length = np.abs(apart), self.length
         if self.family == "eq":
             return np.asarray(np.exp(-np.square(d / length) / 2.0))

@@ -49,7 +49,7 @@ def sign_of(direction: Direction) -> float:
 
 
 def support_step(paths: Floats) -> float:
-    """`1/L`: the step in which L paths can speak of probabilities; nothing finer is supported by them."""
+    """`1/L`: the step in which L paths, (L, N), can speak of probabilities: they support nothing finer."""
     return float(1.0 / np.atleast_2d(paths).shape[0])
 
 
@@ -65,7 +65,7 @@ def vote_fraction(paths: Floats, level: Floats | float, direction: Direction = "
 
 
 def agreed(share: Floats, cutoff: float) -> Bools:
-    """Where a vote fraction or an exceedance probability is at least `cutoff` in (0, 1]; ties are inside.
+    """Where vote fractions or exceedance probabilities, of any shape, are at least `cutoff`; ties are inside.
 
     The one rule by which every map of this program is cut.
 

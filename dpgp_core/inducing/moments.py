@@ -117,7 +117,7 @@ class GriddedFeatures:
 
     @classmethod
     def of(cls, features: Floats) -> GriddedFeatures:
-        """Rounded towards zero, so that no vector grows longer.
+        """From (N, m), rounded towards zero, so that no vector grows longer.
 
         Raises
         ------

@@ -129,7 +129,7 @@ def private_mean(
 
 
 def log_densities(values: Floats, mean: Floats, variance: Floats) -> Floats:
-    """Log densities of values under independent normal predictions."""
+    """Log densities of values (n,) under independent normal predictions."""
     spread = np.log(2.0 * np.pi * variance)
     return np.asarray(-0.5 * (spread + np.square(values - mean) / variance))
 

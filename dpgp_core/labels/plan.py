@@ -89,7 +89,7 @@ class LabelPlan:
 
     @classmethod
     def of(cls, places: PublicPlaces, rows: Floats, name: str) -> LabelPlan:
-        """From rows of any scale: divided by the longest, then rounded towards zero to multiples of 2^-20.
+        """From rows (k, p) of any scale: divided by the longest, then rounded towards zero to 2^-20.
 
         Raises
         ------

@@ -90,7 +90,7 @@ class ValueSums:
 
     @classmethod
     def of(cls, values: Floats, width: float) -> ValueSums:
-        """Single values, less the lower end of a public interval of this width, and clipped to it.
+        """Single values (n,), less the lower end of a public interval of this width, and clipped to it.
 
         Raises
         ------

@@ -26,7 +26,7 @@ def cholesky(matrix: Floats, what: str, remedy: str) -> Floats:
 
 
 def solve_lower(factor: Floats, right: Floats, transposed: bool = False) -> Floats:
-    """Solution of `L x = right`, or of `L^T x = right`, for a lower factor of `cholesky`.
+    """Solution (m,) or (m, k) of `L x = right`, or of `L^T x = right`, for a lower factor of `cholesky`.
 
     Raises
     ------

@@ -22,18 +22,18 @@ Kernel = Callable[[Floats], Floats]
 
 
 def exponential(ratio: Floats) -> Floats:
-    """`exp(-d/l)` of ratio d/l: the paper's kernel."""
+    """`exp(-d/l)` of ratios d/l of any shape: the paper's kernel."""
     return np.asarray(np.exp(-ratio))
 
 
 def matern32(ratio: Floats) -> Floats:
-    """`(1 + sqrt(3) d/l) exp(-sqrt(3) d/l)` of ratio d/l."""
+    """`(1 + sqrt(3) d/l) exp(-sqrt(3) d/l)` of ratios d/l of any shape."""
     scaled = np.sqrt(3.0) * ratio
     return np.asarray((1.0 + scaled) * np.exp(-scaled))
 
 
 def squared_exponential(ratio: Floats) -> Floats:
-    """`exp(-(d/l)^2 / 2)` of ratio d/l."""
+    """`exp(-(d/l)^2 / 2)` of ratios d/l of any shape."""
     return np.asarray(np.exp(-0.5 * np.square(ratio)))
 
 

@@ -24,7 +24,7 @@ two are exact, so that every reader thresholds the same numbers.
 
 
 def to_grid(values: Floats) -> Floats:
-    """The nearest multiples of the public step `GRID`."""
+    """The nearest multiples of the public step `GRID`, for values of any shape."""
     return np.round(values / GRID) * GRID
 
 

@@ -159,11 +159,11 @@ class World:
         return self.shelf.family(prior, lengthscale, records, draws, SEED)
 
     def inside(self, field: Floats) -> Bools:
-        """Excursion of a field (without its public prior mean) at the threshold."""
+        """Excursion, (..., N), of fields (without their public prior mean) at the threshold."""
         return excursion(field + self.offset, self.level, self.direction)
 
     def probability(self, mean: Floats, sd: Floats, offset: Floats) -> Floats:
-        """Exceedance probability of normal values; `offset` adds the public prior mean to `mean`."""
+        """Exceedance probabilities of normal values (k,); `offset` adds the public prior mean to `mean`."""
         return exceedance_probability(mean + offset, sd, self.level, self.direction)
 
     def probabilities(self, released: Released) -> Floats:
@@ -182,11 +182,11 @@ class World:
         return released_set(paths, self.level, design.cutoff, self.direction)
 
     def bce(self, probability: Floats) -> float:
-        """Cross-entropy of exceedance probabilities at the held-out cells against their labels."""
+        """Cross-entropy, nats a cell, of probabilities (h,) at the held-out cells against their labels."""
         return bce(probability, self.labels)
 
     def held_out_bce(self, mean: Floats, sd: Floats) -> float:
-        """Cross-entropy of normal marginals at the held-out cells against their labels."""
+        """Cross-entropy, nats a cell, of normal marginals (h,) at the held-out cells against their labels."""
         return self.bce(self.probability(mean, sd, self.offset[self.held_out]))
 
     def agreement(self, sets: Bools) -> Agreement:

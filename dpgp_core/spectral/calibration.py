@@ -58,7 +58,7 @@ class Recalibration:
         return cls(np.concatenate([[0.0], stated, [1.0]]), np.concatenate([[0.0], share, [1.0]]))
 
     def apply(self, probability: Floats) -> Floats:
-        """Probabilities as observed; order is kept, so sets cut at a matching cutoff are the same."""
+        """Probabilities (..., N) as observed; order is kept: a matching cutoff cuts the same sets."""
         return np.asarray(np.interp(probability, self.stated, self.observed))
 
 

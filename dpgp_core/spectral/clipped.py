@@ -95,14 +95,14 @@ class ClippedPrior:
         return np.asarray(exact + np.clip(share, 0.0, 1.0) * (vague - exact))
 
     def ends(self, threshold: Floats | float) -> tuple[Floats, Floats]:
-        """The levels for the shares 0 and 1."""
+        """The levels for the shares 0 and 1 at one threshold, or at one a node, (M,)."""
         threshold = np.asarray(threshold, dtype=np.float64)
         exact = clipped_moments(threshold, self.before.scatter)[0]
         return exact, self.mean + self.deviation * (threshold - self.before.mean) / self.before.deviation
 
 
 def clipped_moments(value: Floats, scatter: float) -> tuple[Floats, Floats]:
-    """First and second moment of `clip(value + e, -1, 1)` for `e ~ N(0, scatter^2)`, scatter > 0."""
+    """First and second moment of `clip(value + e, -1, 1)`, `e ~ N(0, scatter^2)`, for values of any shape."""
     value = np.asarray(value, dtype=np.float64)
     low, high = (-1.0 - value) / scatter, (1.0 - value) / scatter
     below, above = ndtr(low), ndtr(-high)

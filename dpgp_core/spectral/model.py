@@ -152,7 +152,7 @@ class Prepared:
     prior: ClippedPrior
 
     def count_prior(self, known: PublicCounts, released: Floats) -> CountPrior:
-        """The prior of the counts; where n is not public it is estimated from the released counts."""
+        """The prior of the counts; where n is not public it is estimated from the released ones, (p,)."""
         shape = self.nodes.cells_per_node if known.cells is None else self.nodes.gather(known.cells)
         n = known.n if known.n is not None else estimated_number(self.features, shape, released)
         if known.kind == "reference" and known.cells is not None:
@@ -160,7 +160,7 @@ class Prepared:
         return prior_of_unknown(self.nodes, n, self.shape.rows, single=known.single)
 
     def counts(self, known: PublicCounts, released: Floats | None) -> NodeCounts:
-        """Posterior of the counts per node given the released ones (None where they are public).
+        """Posterior of the counts per node given the released ones, (p,), or None where they are public.
 
         A rough plan computes it in single precision.
 
