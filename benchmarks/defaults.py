@@ -2,7 +2,9 @@
 
 FOLDER holds the real London files, ../shared/data beside the checkout unless named; where they are absent the
 generated example stands in. A run is a command line of its own: load, search, release and bundle, with a
-ledger that is thrown away. Beside the default stands a run that asks for the dense prior by name.
+generated example stands in. A run is a command line of its own: load, search, release, bundle, with a
+agreement is with a run's own map without privacy, which another prior draws differently; the agreement with
+cells that no fit has seen can be compared between runs.
 
 With `--peer` or `PEER` (a checkout of the author's published code, see README.md) its search for London's
 hyperparameters is timed beside ours: cell records, equal cells, epsilon and delta. CPU seconds of one thread.
@@ -39,6 +41,7 @@ from workflow.settings import ReleaseSettings, settings_to_toml
 RUNS: dict[str, tuple[str, ...]] = {"default": (), "with the dense prior": ("--priors", "car", "exponential")}
 SCORED = re.compile(r"([\d,]+) designs scored")
 AGREEMENT = re.compile(r"^ *IoU with the reference baseline +\S+ +(\S+)$", re.M)
+HELD_OUT = re.compile(r"^ *held-out IoU +\S+ +(\S+)$", re.M)
 ROOT = Path(__file__).resolve().parents[1]
 PEER = "fit_hexbin_gp_excursion_london_private"
 PEER_GRIDS = (
@@ -74,10 +77,13 @@ def command_line(settings: ReleaseSettings, more: tuple[str, ...]) -> str:
             env=environment, stdout=subprocess.PIPE, text=True, check=True,
         )  # fmt: skip
         seconds = child_seconds() - before
-    scored, agreement = SCORED.search(done.stdout), AGREEMENT.search(done.stdout)
-    if scored is None or agreement is None:
+    scored, agreement, held_out = (each.search(done.stdout) for each in (SCORED, AGREEMENT, HELD_OUT))
+    if scored is None or agreement is None or held_out is None:
         raise RuntimeError(f"The command line said nothing of its search:\n{done.stdout}")
-    return f"{seconds:.1f} s, {scored[1]} designs scored, expected agreement (IoU) {agreement[1]}"
+    return (
+        f"{seconds:.1f} s, {scored[1]} designs scored, expected agreement (IoU) {agreement[1]}, "
+        f"with held-out cells {held_out[1]}"
+    )
 
 
 def peer_seconds(folder: Path, project: Project) -> float:
