@@ -1,8 +1,7 @@
 """The main job with nothing chosen: `python -m benchmarks.defaults [FOLDER] [--peer FOLDER]`.
 
 FOLDER holds the real London files, ../shared/data beside the checkout unless named; where they are absent the
-generated example stands in. A run is a command line of its own: load, search, release and bundle, with a
-generated example stands in. A run is a command line of its own: load, search, release, bundle, with a
+generated example stands in. A run is a command line of its own: load, search, release and bundle. The expected
 agreement is with a run's own map without privacy, which another prior draws differently; the agreement with
 cells that no fit has seen can be compared between runs.
 
