@@ -53,6 +53,8 @@ CHECKED: tuple[tuple[Measured, int, str], ...] = (
     ("quick", 1_800, ""),
     ("quick", 5_000, ""),
     ("full", 600, ""),
+    (REFERENCE, 600, DENSE_PRIOR),
+    (REFERENCE, 1_800, DENSE_PRIOR),
 )
 
 

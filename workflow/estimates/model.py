@@ -135,7 +135,8 @@ def search_estimate(asked: Asked, speed: float) -> Estimate:
     memory += RECORD_BYTES * max(asked.records - RECORDS, 0) * (1 + asked.fields) / 1e6
     if asked.dense:
         each, held = _of_a_dense_prior(cells)
-        work += asked.dense * each * asked.fields * (1.0 if asked.quick else DENSE_IN_FULL)
+        fields = 1 if asked.reference else asked.fields  # reference cells: one matrix serves all clip bounds
+        work += asked.dense * each * fields * (1.0 if asked.quick else DENSE_IN_FULL)
         memory += asked.dense * held
     return Estimate(speed * work * asked.starts, memory)
 

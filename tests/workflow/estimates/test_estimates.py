@@ -87,6 +87,9 @@ def test_dense_priors_and_many_records_come_on_top() -> None:
     full = replace(QUICK, quick=False, fields=5)
     more = search_estimate(replace(full, dense=1), 1.0).seconds - search_estimate(full, 1.0).seconds
     assert more == pytest.approx(1000 * 5 * 5 / 3)
+    cells = replace(full, fields=3, reference=True)  # three clip bounds read the same cells
+    more = search_estimate(replace(cells, dense=1), 1.0).seconds - search_estimate(cells, 1.0).seconds
+    assert more == pytest.approx(1000 * 5 / 3)
     assert search_estimate(replace(QUICK, records=1_100_000), 1.0).megabytes == pytest.approx(600 + 120)
 
 
