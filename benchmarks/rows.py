@@ -20,6 +20,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import argparse
 import json
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,7 @@ SEED = 11
 CHUNK = 200_000
 BOX = -5.5, 50.2, 1.6, 55.6  # of the postcodes, degrees
 RESOLUTION = 7
+PEER_PYTHON = "PEER_PYTHON"
 PEER = """
 import hashlib, json, resource, sys, time, duckdb
 prices, postcodes, folder, kept_table = sys.argv[1:]
@@ -195,7 +197,7 @@ def _compared(folder: Path, rows: int) -> tuple[list[str], float]:
     cells = [f"{rows / 1e6:.0f}", f"{Path(prices).stat().st_size / 1e6:.0f}"]
     cells += [f"{first['seconds']:.1f}", f"{first['cpu']:.1f}"]
     cells += [f"{first['held']:.0f}", f"{first['mapped']:.0f}", f"{again['cpu']:.1f}"]
-    if python := os.environ.get("PEER_PYTHON"):
+    if python := os.environ.get(PEER_PYTHON):
         for table in ("", str(folder / "kept.parquet")):
             peer = _run([python, "-c", PEER, prices, postcodes, str(folder), table], folder)
             if peer["kept"] != first["kept"]:
@@ -210,11 +212,28 @@ def _ours(what: Table, folder: Path, path: str, postcodes: str = "") -> dict[str
     return _run([sys.executable, "-m", "benchmarks.rows", "--measure", what, path, postcodes], folder)
 
 
-def main() -> None:
+def arguments(given: list[str] | None = None) -> argparse.Namespace:
+    """What the command line asks for; an empty PEER_PYTHON names no interpreter."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--millions", type=int, nargs="+", default=[1, 3], help="of rows (default 1 3)")
     parser.add_argument("--measure", nargs=3, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
+    asked = parser.parse_args(given)
+    if min(asked.millions) < 1:
+        parser.error("--millions takes whole numbers above 0.")
+    python = os.environ.get(PEER_PYTHON)
+    if python and not asked.measure and not _has_duckdb(python):
+        parser.error(f"{PEER_PYTHON}={python} starts no Python that has duckdb: name one, or leave it empty.")
+    return asked
+
+
+def _has_duckdb(python: str) -> bool:
+    if shutil.which(python) is None:
+        return False
+    return subprocess.run([python, "-c", "import duckdb"], capture_output=True, check=False).returncode == 0
+
+
+def main() -> None:
+    asked = arguments()
     if asked.measure:
         _measure(*asked.measure)
         return
