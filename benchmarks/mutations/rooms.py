@@ -10,6 +10,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         FROZEN,
         "tests/workflow/release",
         "tests/workflow/bundle/documents/test_receipt_words.py",
+        "tests/workflow/project/test_owners.py",
     ),
     "workflow/search": (FROZEN, "tests/workflow/search"),
     "workflow/bundle": (FROZEN, "tests/workflow/bundle"),
@@ -17,6 +18,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "dpgp_core/mechanisms": (
         FROZEN,
         "tests/dpgp_core/mechanisms",
+        "tests/dpgp_core/audit/test_audit_design.py",
         "tests/dpgp_core/noise",
         "tests/dpgp_core/accounting/test_guarantee.py",
     ),

@@ -179,7 +179,7 @@ class Ask:
     quick
         A coarser grid.
     thorough
-        Whether this is for the budget that is asked for, not for the frontier beside it.
+        Whether this is for the budget that is asked for; the frontier beside it tries a part of its designs.
     cutoff, model
         The one cutoff, and the range (metres) and ridge, to try; None leaves them to the mechanism.
     """

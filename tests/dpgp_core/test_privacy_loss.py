@@ -71,6 +71,25 @@ def test_gaussians_with_randomised_responses(mu: float, responses: list[float]) 
             assert total.delta(epsilon) <= exact * 1.02 + 1e-6
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [([0.3, 0.2], [0.25, 0.1, 0.1]), ([0.7], [0.9]), ([0.0, 0.5], [0.0, 0.6])]
+)
+def test_a_composition_is_above_the_exact_sum_by_its_rounding_only(
+    first: list[float], second: list[float]
+) -> None:
+    """Products of the very doubles as fractions: never below them, and above by some 10 units of rounding."""
+    one, other = (PrivacyLoss(2.0**-4, np.array(masses), 0.0) for masses in (first, second))
+    sums = [Fraction(0)] * (2 * (len(first) + len(second)) - 3)
+    for i, mass in enumerate(one._both()):
+        for j, beside in enumerate(other._both()):
+            sums[i + j] += Fraction(mass) * Fraction(beside)
+    exact = sums[len(sums) // 2 :]
+    composed = one.compose(other).masses
+    assert len(composed) == len(exact)
+    for mass, least in zip(composed, exact, strict=True):
+        assert least <= Fraction(mass) <= least * (1 + Fraction(16, 2**52))
+
+
 def test_epsilon_and_delta_answer_each_other() -> None:
     loss = gaussian_loss(0.3, 2.0**-10).compose(response_loss(0.5, 2.0**-10))
     for delta in (0.05, 1e-3, 1e-5, 1e-9):

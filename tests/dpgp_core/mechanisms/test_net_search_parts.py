@@ -36,6 +36,30 @@ def test_the_coarse_grid_has_its_places(quick: bool, lengthscales: int, ridges: 
     assert (grid.ridges[0], grid.ridges[-1]) == pytest.approx((0.3, 0.8 * math.sqrt(150)))
 
 
+@pytest.mark.parametrize(
+    ("name", "all_of_it", "part"),
+    [
+        ("posterior-sampling", 55, 55),
+        ("noisy-cell-statistics", 45, 15),
+        ("spectral-statistics", 6, 1),
+        ("sparse-gp", 20, 5),
+        ("convcnp", 33, 8),
+        ("cloaking", 12, 6),
+        ("functional", 12, 6),
+        ("bin-means", 8, 4),
+    ],
+)
+def test_the_frontier_tries_a_part_of_what_the_asked_budget_tries(
+    name: str, all_of_it: int, part: int
+) -> None:
+    """A design beside the asked budget only would be priced at no budget at all there."""
+    facts = PublicFacts(LATTICE, 150, places_public=True)
+    grid = MECHANISMS[name].grid(facts, Ask(("car",)))
+    beside = MECHANISMS[name].grid(facts, Ask(("car",), thorough=False))
+    assert (len(set(grid)), len(set(beside))) == (all_of_it, part)
+    assert set(beside) <= set(grid)
+
+
 def test_every_step_around_a_middling_network_is_tried() -> None:
     """A step of 1.4 up and down in width, amplitude and ridge, as the network was trained for all of them."""
     mechanism: Any = MECHANISMS["convcnp"]

@@ -113,20 +113,17 @@ def _stage_part(tell: Report, stage: int, stages: int) -> Report:
 
 
 def _coarse(task: SearchTask, mechanism: Mechanism) -> list[Batch]:
-    """The mechanism's grid: thorough at the budget that is asked for, plainer beside it.
+    """The mechanism's grid: all of it at the budget that is asked for, a part of it beside it.
 
     Budgets beside it wait where a mechanism is quick: they start from the best at the asked one (`_beside`).
     """
     scenes = tuple(range(len(task.scenes)))
     beside = () if mechanism.quick else _others(task, task.frontier)
-    plain = mechanism.grid(task.facts, replace(task.ask, thorough=False))
-    asked = dict.fromkeys(mechanism.grid(task.facts, replace(task.ask, thorough=True)), (task.epsilon,))
-    budgets: dict[Design, tuple[float, ...]] = {
-        design: tuple(sorted({*epsilons, *(beside if design in set(plain) else ())}))
-        for design, epsilons in asked.items()
+    plain = set(mechanism.grid(task.facts, replace(task.ask, thorough=False)))
+    budgets = {
+        design: tuple(sorted({task.epsilon, *(beside if design in plain else ())}))
+        for design in mechanism.grid(task.facts, replace(task.ask, thorough=True))
     }
-    for design in plain:
-        budgets.setdefault(design, beside)
     return [
         Batch(mechanism.name, tuple(group), scenes)
         for _, group in groupby(budgets.items(), key=lambda item: mechanism.group_of(item[0]))
