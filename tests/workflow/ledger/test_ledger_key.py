@@ -23,6 +23,10 @@ OTHER = LedgerKey(Path("b.key"), bytes(range(1, 33)))
 TABLES = hnp.arrays(np.float64, st.tuples(st.integers(1, 12), st.just(3)))
 
 
+def test_a_new_key_belongs_to_no_ledger_yet() -> None:
+    assert not KEY.used
+
+
 @given(TABLES, st.randoms(use_true_random=False))
 def test_the_order_of_records_does_not_matter(table: np.ndarray, random: object) -> None:
     order = list(range(len(table)))

@@ -20,6 +20,14 @@ from workflow.ledger.signing.key import LedgerKey
 KEY = LedgerKey(Path("a.key"), bytes(range(32)))
 
 
+def test_a_sample_keeps_what_begins_with_zeros() -> None:
+    """Of 64 bits; ledgers hold samples of years ago, so this rule stays as it is."""
+    values = np.array([0, 2**60 - 1, 2**60, 2**61 - 1, 2**63], dtype=np.uint64)
+    assert records_module._sampled(values, 4).tolist() == [True, True, False, False, False]
+    assert records_module._sampled(values, 3).tolist() == [True, True, True, True, False]
+    assert records_module._sampled(values, 0).all()
+
+
 # What makes no fresh dataset
 
 

@@ -17,7 +17,7 @@ from tests.patience import HANG
 from tests.workflow.ledger.places import DIGEST, Place, charge_for, release
 from workflow.ledger import BudgetExceeded, Ledger, LedgerError, RequestTaken, Reservation
 from workflow.ledger.accounts.account import epsilon
-from workflow.ledger.storage.schema import ENTRIES, HEAD
+from workflow.ledger.storage.schema import ENTRIES, HEAD, METADATA
 from workflow.ledger.storage.store import Store
 
 PROCESSES = multiprocessing.get_context("fork")
@@ -157,6 +157,27 @@ def test_the_database_itself_takes_no_request_without_its_entry(place: Place, le
 def test_the_ledger_numbers_its_rows_itself(table: Table) -> None:
     """PostgreSQL would make a sequence of a number that counts by itself; it leaves gaps."""
     assert "SERIAL" not in str(CreateTable(table).compile(dialect=postgresql.dialect()))
+
+
+def test_the_columns_of_the_ledger_are_those_that_were_written() -> None:
+    """Databases of years ago hold these; all are NOT NULL, but the entry that an entry refers to."""
+    columns = {
+        table.name: {column.name: (str(column.type), column.nullable) for column in table.columns}
+        for table in METADATA.sorted_tables
+    }
+    number, text = ("INTEGER", False), ("TEXT", False)
+    assert columns == {
+        "ledger_entries": {
+            "number": number, "kind": text, "created": text, "dataset": text, "unit": text,
+            "refers_to": ("INTEGER", True), "curve": text, "body": text, "previous": text, "hash": text,
+        },
+        "ledger_head": {"id": number, "entries": number, "hash": text, "signature": text},
+        "ledger_records": {"dataset": text, "hashes": ("BLOB", False)},
+        "ledger_requests": {"request": text, "entry": number},
+    }  # fmt: skip
+    assert [
+        table.name for table in METADATA.sorted_tables if not table.dialect_options["sqlite"]["strict"]
+    ] == []
 
 
 def test_of_what_a_database_says_the_first_line_is_told() -> None:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
 
+from tests.patience import HANG
 from workflow.errors import WorkflowError
 from workflow.project.load import Project
 from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.executors import ProcessExecutor, make_executor
+
+
+def _sleep_after(shared: float, seconds: float) -> float:
+    time.sleep(shared + seconds)
+    return seconds
 
 
 @pytest.mark.slow
@@ -30,6 +37,19 @@ def test_an_unknown_executor_is_one_sentence() -> None:
         WorkflowError, match=r"There is no executor 'cluster': choose 'serial', 'processes' or 'dask'\."
     ):
         make_executor("cluster")
+
+
+def test_closing_ends_what_is_still_being_worked_on() -> None:
+    """A search that is given up leaves no process that computes on for an hour."""
+    executor = ProcessExecutor(1)
+    answers = executor.map(_sleep_after, 0.0, [0.0, 3600.0])
+    assert next(answers) == 0.0
+    (worker,) = executor._pool._processes.values()
+    assert worker.is_alive()
+    executor.close()
+    worker.join(HANG)
+    assert worker.exitcode is not None
+    assert worker.exitcode < 0, "ended by a signal, not by coming to its end"
 
 
 def test_what_the_workers_were_given_is_gone_after_the_with_block(

@@ -100,7 +100,8 @@ def test_two_years_are_split_by_year_and_one_year_in_halves() -> None:
     assert later.index.tolist() == list(range(20, 40))
     halves = two_parts(one)
     assert sorted(np.concatenate([part.index for part in halves]).tolist()) == list(range(40))
-    assert 5 < halves[0].index.size < 35
+    many = two_parts(PlacedObservations(np.arange(4_000), np.zeros(4_000), 4_000, 0))
+    assert 1_900 < many[0].index.size < 2_100
 
 
 def test_the_default_search_tries_both_and_what_follows_keeps_to_the_better(

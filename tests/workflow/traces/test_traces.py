@@ -17,7 +17,6 @@ from workflow.cli import main
 from workflow.cli.trace import window
 from workflow.errors import WorkflowError
 from workflow.ledger import LedgerError, RequestTaken, open_ledger
-from workflow.ledger.accounts.traces import MOST_MARKS
 from workflow.ledger.traces import trace_marks
 from workflow.traces import release
 from workflow.traces.plan import TracePlan, compare, on_a_plane, plan_trace
@@ -170,7 +169,7 @@ def test_half_of_a_released_trip_is_recognised(plan: TracePlan, trip: Trace) -> 
     with pytest.raises(LedgerError, match="as entry 1"):
         release_trace(later, ledger, "two")
     many = trace_marks(ledger, np.arange(3000.0), np.zeros(3000), np.zeros(3000))
-    assert len(many.marks) == MOST_MARKS
+    assert len(many.marks) == 2_000
 
 
 def test_the_release_is_the_trace_with_the_certified_noise(plan: TracePlan) -> None:

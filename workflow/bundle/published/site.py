@@ -181,7 +181,8 @@ def _article(one: Listed) -> str:
         for fact in three_facts(statement, products)
     )
     files = "".join(
-        f'<li><a href="{one.folder}/{file}">{escape(name)}</a> <span class="soft">{_size(size)}</span></li>'
+        f'<li><a href="{one.folder}/{file}">{escape(name)}</a> '
+        f'<span class="soft">{file_size(size)}</span></li>'
         for file, (name, size) in one.files.items()
         if file != layout.PAGE
     )
@@ -199,7 +200,8 @@ def _article(one: Listed) -> str:
 """
 
 
-def _size(size: int) -> str:
+def file_size(size: int) -> str:
+    """The size of a file in kB or MB of 1,000 bytes, at least 1 kB."""
     return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{max(1, round(size / 1e3))} kB"
 
 

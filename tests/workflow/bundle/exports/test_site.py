@@ -16,7 +16,7 @@ from tests.workflow.bundle.exports.test_exports import sealed
 from tests.workflow.bundle.page.test_map_page import EVIL, Page, zipped
 from workflow.bundle import BundleError, read_bundle, write_bundle
 from workflow.bundle.published.shelf import bundle_files, shelf
-from workflow.bundle.published.site import find_bundles, write_site
+from workflow.bundle.published.site import file_size, find_bundles, write_site
 from workflow.cli.main import main
 from workflow.record import Release
 
@@ -49,6 +49,14 @@ def test_a_folder_of_bundles_becomes_a_site(
     assert read_bundle(there / "hx-20261121-7f3a.zip").statement["release"]["title"] == release.title
     assert main(["site", str(bundle_folder), "--out", str(out)]) == 2
     assert "exists already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [(1, "1 kB"), (1_499, "1 kB"), (99_999, "100 kB"), (100_000, "0.1 MB"), (2_710_000, "2.7 MB")],
+)
+def test_sizes_of_files_are_told_in_kilobytes_and_megabytes(size: int, said: str) -> None:
+    assert file_size(size) == said
 
 
 def test_a_stranger_s_pages_are_not_passed_on(contents: Contents, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from workflow.bundle.files.own_layers import layers_bytes, read_layers
 from workflow.bundle.page import boroughs
 from workflow.bundle.page.boroughs import borough_table
 from workflow.bundle.page.drawn import Released, drawing
-from workflow.bundle.page.print_map import map_png
+from workflow.bundle.page.print_map import map_pdf, map_png
 from workflow.bundle.products.area_shares import AreaAnswer
 from workflow.bundle.published.view import Viewer
 from workflow.bundle.reading.read import Bundle, bundle_from_contents
@@ -361,3 +361,21 @@ def test_tables_of_one_name_are_numbered(layers: tuple[OwnLayer, ...]) -> None:
     one = OwnLayer("Ünder_ground!", layers[0].features[2:3])
     other = replace(one, name="ünder ground")
     assert [table.table for table in own_tables((one, other))] == ["own_ünder_ground", "own_ünder_ground_2"]
+
+
+@pytest.mark.parametrize("draw", [map_png, map_pdf])
+def test_the_printed_map_names_its_sources(
+    draw: Callable[..., bytes], bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every licence asks for it: all credits of the statement stand on the sheet, as PNG and as PDF."""
+    drawn: list[dict[str, Any]] = []
+    monkeypatch.setattr(
+        "geo.maps.static_map.draw_map", lambda *_, **keywords: drawn.append(keywords) or b"picture"
+    )
+    statement = {**bundle.statement, "attribution": ["Office of Maps, 2024", "Register of Sales"]}
+    assert draw(statement, bundle.domain, bundle.published, bundle.layers) == b"picture"
+    (sheet,) = drawn
+    assert sheet["attribution"] == ["Office of Maps, 2024", "Register of Sales"]
+    assert sheet["around"].own == bundle.layers
+    assert bundle.statement["release"]["id"] in sheet["subtitle"]
+    assert sheet.get("kind", "png") == ("png" if draw is map_png else "pdf")

@@ -85,6 +85,21 @@ def test_slider_ends_hold_the_published_threshold(viewer: Viewer, single: Viewer
         assert 0 < low <= each.bundle.threshold <= high < np.inf
 
 
+@pytest.mark.parametrize(
+    ("paths", "confidences"),
+    [
+        (20, (0.5, 0.7, 0.8, 0.9, 0.95)),
+        (99, (0.5, 0.7, 0.8, 0.9, 0.95)),
+        (100, (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)),
+    ],
+)
+def test_a_hundred_paths_support_99_per_cent(
+    domain: Domain, paths: int, confidences: tuple[float, ...]
+) -> None:
+    many = Viewer(bundle_from_contents(bundle_contents(make_release(domain, paths=paths))))
+    assert many.confidences == confidences
+
+
 def test_few_paths_say_so(viewer: Viewer, single: Viewer) -> None:
     assert single.confidences == ()
     assert single.at().three_way is None
