@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from itertools import pairwise
 
 import mpmath
@@ -21,6 +22,7 @@ from dpgp_core import (
     odds_factor,
     path_rdp,
 )
+from dpgp_core.accounting.tails import rounded_up
 
 # (sigma, delta) of a Gaussian mechanism of sensitivity 1: epsilon by Canonne-Kamath-Steinke, and exactly.
 # Computed with Google's dp-accounting 0.6.0, which cannot be installed beside this project's packages.
@@ -214,3 +216,12 @@ def test_odds() -> None:
     assert odds_factor(1e4) == math.inf
     with pytest.raises(ValueError, match="epsilon"):
         odds_factor(-1.0)
+
+
+@pytest.mark.parametrize("rest", [-1000.3, -1.1, -0.1, 0.0, 0.7, 1e9])
+@pytest.mark.parametrize("main", [0.0, 0.1, 3.3, 1e7 / 3])
+def test_a_sum_of_exponents_is_rounded_up_whatever_their_signs(main: float, rest: float) -> None:
+    exact, room = Fraction(main) + Fraction(rest), Fraction(33 * (abs(main) + abs(rest) + 1)) / 2**52
+    found = Fraction(float(rounded_up(np.array([main]), np.array([rest]))[0]))
+    assert exact + room * Fraction(7, 10) <= found <= exact + room
+    assert rounded_up(np.array([math.inf]), np.array([-math.inf])).tolist() == [math.inf]

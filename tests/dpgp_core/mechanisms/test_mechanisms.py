@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,6 +47,29 @@ EVERY = {
     "bin-means": BinMeansDesign("car", 900.0, 1.5, 0.4, 900.0, 1.0, paths=3),
 }  # fmt: skip
 every_mechanism = pytest.mark.parametrize("name", sorted(MECHANISMS))
+
+
+SAID = {
+    POSTERIOR_SAMPLING: "ridge 1.235, scale 0.4; prior car, range 900 m",
+    NOISY_CELL_STATISTICS: "noise 1.235 (response units); prior car, range 900 m",
+    "spectral-statistics": "water-filled features, mu 1.235; prior exponential, range 900 m",
+    "sparse-gp": "inducing points 900 m apart, mu 1.235; prior car, range 900 m, read as shrunken",
+    "convcnp": "encoder 300 m wide, mu 1.235; told a spread of 0.5 and a scatter of 1.2",
+    "cloaking": "mu 1.235; prior car, range 900 m",
+    "functional": "mu 1.235; prior car, range 900 m",
+    "bin-means": "bins of 900 m, pure epsilon 1.235; prior car, range 900 m",
+}
+
+
+@every_mechanism
+def test_a_design_is_described_in_a_line_with_four_digits(name: str) -> None:
+    priced = {
+        POSTERIOR_SAMPLING: "ridge",
+        NOISY_CELL_STATISTICS: "statistic_noise",
+        "bin-means": "pure_epsilon",
+    }
+    design: Any = replace(EVERY[name], **{priced.get(name, "mu"): 1.23456})
+    assert MECHANISMS[name].describe(design) == SAID[name]
 
 
 def renyi(mean: Floats, covariance: Floats, other_mean: Floats, other_covariance: Floats) -> Floats:

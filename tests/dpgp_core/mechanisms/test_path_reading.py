@@ -16,6 +16,7 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import GRID
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(4, 3)
@@ -137,6 +138,20 @@ def test_a_mixture_has_its_mean_and_the_width_of_its_own_interval() -> None:
     drawn[100_000:] = 2.0 + 3.0 * drawn[100_000:]
     assert np.mean(np.abs(drawn - 1.5) < 1.6449 * found.sd[0]) == pytest.approx(0.9, abs=0.002)
     assert found.draws.sum() == 6.0
+
+
+def test_a_reading_goes_onto_its_grids_and_a_public_mean_is_added_to_all_of_it_but_its_width() -> None:
+    """Draws to 1/1024, means to 2^-20, deviations upwards."""
+    reading = Reading(np.array([0.3 * GRID, 1.0]), np.array([1.1 * GRID, 0.0]), np.array([[0.3, -2.0004]]))
+    made = reading.on_grid()
+    assert made.mean.tolist() == [0.0, 1.0]
+    assert made.sd.tolist() == [2 * GRID, 0.0]
+    assert made.draws.tolist() == [[307 / 1024, -2.0]]
+    moved = made.shifted(np.array([0.5, -0.25]))
+    assert moved.mean.tolist() == [0.5, 0.75]
+    assert moved.sd.tolist() == [2 * GRID, 0.0]
+    assert moved.draws.tolist() == [[819 / 1024, -2.25]]
+    assert made.shifted(None) is made
 
 
 def test_one_reading_is_its_own_mixture() -> None:

@@ -70,6 +70,20 @@ def test_all_of_a_release_goes_onto_the_grid_and_deviations_upwards() -> None:
     assert made.sd.tolist() == [GRID, 0.0]
 
 
+def test_a_public_mean_is_added_to_paths_and_mean_and_widens_nothing() -> None:
+    released, prior = Released(PATHS, np.array([1.0, 2.0]), np.array([0.5, 0.25])), np.array([0.125, -4.0])
+    made = released.shifted(prior)
+    assert made.paths.tolist() == [[0.375, -4.5]]
+    assert made.mean is not None
+    assert made.mean.tolist() == [1.125, -2.0]
+    assert made.sd is not None
+    assert made.sd.tolist() == [0.5, 0.25]
+    assert released.shifted(None) is released
+    bare = Released(PATHS).shifted(prior)
+    assert bare.mean is None
+    assert bare.paths.tolist() == [[0.375, -4.5]]
+
+
 def test_releases_are_compared_as_objects() -> None:
     """Arrays in a field would make `==` an array: two releases are the same where they are one object."""
     one, other = Released(PATHS), Released(PATHS)
