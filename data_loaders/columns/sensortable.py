@@ -61,7 +61,9 @@ class Shape:
         if found:
             raise DataError(f"{where} has more than one column {name!r}: rename them so that one is meant.")
         # Only a near miss is quoted: the first row of a file without a header would be private.
-        raise DataError(f"{where} has no column {name!r}{closest(name, self.names) or '.'}")
+        raise DataError(
+            f"{where} has no column {name!r}{closest(name, self.names) or ': name one of its first line.'}"
+        )
 
     def column(self, position: int) -> list[str]:
         """List the sample's entries of one column.

@@ -206,5 +206,7 @@ def test_without_the_guest_its_bundle_is_refused_in_one_sentence(
     file.write_text(text, encoding="utf-8")
     assert main(["release", "--config", str(file), "--out", str(out)]) == 0
     monkeypatch.delitem(EXPORTS, "cells.jsonl")
-    with pytest.raises(BundleError, match=r"^A bundle has no file named 'cells\.jsonl'\.$"):
+    with pytest.raises(
+        BundleError, match=r"^A bundle has no file named 'cells\.jsonl': name the folder or zip"
+    ):
         read_bundle(out)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from data_loaders import DataError
 from dpgp_core.errors import HexcursionError
@@ -27,6 +27,13 @@ REFUSED = 2
 
 class Parser(argparse.ArgumentParser):
     """A parser whose refusals are one sentence, like all others."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """As argparse does, but a command itself refuses what it does not know: its help lists the rest."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
 
     def error(self, message: str) -> NoReturn:
         """End with the message and the command that helps."""

@@ -28,15 +28,18 @@ def objections(expected: Expected | None, yardsticks: Yardsticks | None) -> tupl
     if not agreement >= LEAST_AGREEMENT:
         said.append(f"its expected agreement is {agreement:.3f}, below {LEAST_AGREEMENT:g}")
     if yardsticks is not None and agreement < yardsticks.one_colour:
-        said.append(
-            f"a map of one colour would agree better ({yardsticks.one_colour:.3f} instead of {agreement:.3f})"
-        )
+        said.append(f"a map of one colour {_instead(yardsticks.one_colour, agreement)}")
     if yardsticks is not None and yardsticks.free is not None and agreement < yardsticks.free:
-        said.append(
-            "the map of public data alone would agree better "
-            f"({yardsticks.free:.3f} instead of {agreement:.3f})"
-        )
+        said.append(f"the map of public data alone {_instead(yardsticks.free, agreement)}")
     return tuple(said)
+
+
+def _instead(better: float, agreement: float) -> str:
+    """How much better, in as many digits as tell the two apart, three at least."""
+    for digits in range(3, 7):
+        if f"{better:.{digits}f}" != f"{agreement:.{digits}f}":
+            return f"would agree better ({better:.{digits}f} instead of {agreement:.{digits}f})"
+    return f"would agree as well ({better:.3f})"
 
 
 def stop_or_state(

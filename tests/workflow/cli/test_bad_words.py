@@ -136,6 +136,24 @@ def test_a_demo_with_an_impossible_ledger_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_is_no_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ledger", "show", "--ledger", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"error: {tmp_path} is a folder: name the file of a ledger, as {tmp_path}/ledger.sqlite.\n"
+    )
+
+
+def test_what_is_no_bundle_is_told_what_would_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "sales.csv").write_text("x,y\n1,2\n")
+    assert main(["view", str(tmp_path / "sales.csv")]) == 2
+    assert main(["view", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        "error: This file is no zip of a bundle: name a bundle's folder, or its zip as it was written.\n"
+        "error: A bundle has no file named 'sales.csv': name the folder or zip of one bundle, as it was "
+        "written.\n"
+    )
+
+
 def test_a_ledger_that_is_not_there_is_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

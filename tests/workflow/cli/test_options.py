@@ -129,7 +129,7 @@ def test_a_bad_option_is_one_sentence_and_nothing_is_charged(
          "`python -m workflow release --help`."),
         (("--bbox", "1", "2"),
          "argument --bbox: expected 4 arguments; compare `python -m workflow release --help`."),
-        (("--nope",), "unrecognized arguments: --nope; compare `python -m workflow --help`."),
+        (("--nope",), "unrecognized arguments: --nope; compare `python -m workflow release --help`."),
     ],
 )  # fmt: skip
 def test_a_line_that_is_no_command_is_one_sentence(

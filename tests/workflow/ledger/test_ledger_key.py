@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hmac
 import math
+import os
+import stat
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +18,7 @@ from hypothesis.extra import numpy as hnp
 
 from tests.workflow.ledger.places import Place, charge_for, release
 from workflow.ledger import LedgerError, open_ledger
-from workflow.ledger.signing.key import LedgerKey
+from workflow.ledger.signing.key import LedgerKey, create_key
 
 KEY = LedgerKey(Path("a.key"), bytes(range(32)))
 OTHER = LedgerKey(Path("b.key"), bytes(range(1, 33)))
@@ -60,6 +62,23 @@ def test_a_dataset_keeps_its_name_from_version_to_version() -> None:
     rows = struct.pack(">6d", 1, 2, 1, 4, 3, 5)
     right = hmac.new(bytes(range(32)), b"dataset\0" + b"3x2:" + rows, "sha256").hexdigest()
     assert KEY.fingerprint([3, 1, 1], [5, 4, 2]) == right
+
+
+def test_a_key_is_on_the_disk_whole_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut leaves the whole key or none: without it, nobody could open the ledger again."""
+    path, seen = tmp_path / "ledger.key", []
+
+    def synced(handle: int) -> None:
+        is_file = stat.S_ISREG(os.fstat(handle).st_mode)
+        seen.append((os.fstat(handle).st_size if is_file else "folder", path.exists()))
+
+    monkeypatch.setattr(os, "fsync", synced)
+    create_key(path, bytes(range(32)))
+    assert seen == [(65, False), ("folder", True)], "64 hex digits and the end of the line, then the name"
+    assert path.read_text() == bytes(range(32)).hex() + "\n"
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.key"]
 
 
 def test_the_key_never_shows() -> None:

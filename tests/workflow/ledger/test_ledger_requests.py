@@ -17,6 +17,7 @@ from tests.patience import HANG
 from tests.workflow.ledger.places import DIGEST, Place, charge_for, release
 from workflow.ledger import BudgetExceeded, Ledger, LedgerError, RequestTaken, Reservation
 from workflow.ledger.accounts.account import epsilon
+from workflow.ledger.storage.entry import SCHEMA_VERSION
 from workflow.ledger.storage.schema import ENTRIES, HEAD, METADATA
 from workflow.ledger.storage.store import Store
 
@@ -151,6 +152,13 @@ def test_a_request_that_was_refused_for_its_cost_may_be_made_again(funded: Ledge
 def test_the_database_itself_takes_no_request_without_its_entry(place: Place, ledger: Ledger) -> None:
     with pytest.raises(IntegrityError, match=r"(?i)not.null"):
         place.tamper("INSERT INTO ledger_requests (request) VALUES ('made up')")
+
+
+def test_a_new_ledger_says_that_it_is_of_version_3(place: Place) -> None:
+    """Older programs refuse a newer version by this number."""
+    ledger = place.open()
+    assert SCHEMA_VERSION == 3
+    assert ledger.entries()[0].facts["schema"] == 3
 
 
 @pytest.mark.parametrize("table", [ENTRIES, HEAD])

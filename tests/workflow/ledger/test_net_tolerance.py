@@ -9,7 +9,7 @@ from tests.workflow.ledger.places import charge_for, release
 from workflow.ledger import Budget, BudgetExceeded, Ledger
 
 
-@pytest.mark.parametrize("over", [0.05, 0.01, 1e-3, 1e-6, 1e-8])
+@pytest.mark.parametrize("over", [0.05, 0.01, 1e-3, 1e-6, 1e-8, 1.001e-9])
 def test_what_is_over_the_budget_is_refused(over: float) -> None:
     assert not Budget(2.0, 1e-5).covers(2.0 * (1.0 + over))
 

@@ -21,6 +21,14 @@ def expected(agreement: float | None) -> Expected:
         (0.5, 0.3, 0.4, ()),
         (0.7, 0.7, 0.7, ()),
         (0.699, 0.7, None, ("a map of one colour would agree better (0.700 instead of 0.699)",)),
+        (0.7109, 0.71123, None, ("a map of one colour would agree better (0.7112 instead of 0.7109)",)),
+        (
+            0.711231,
+            0.711232,
+            None,
+            ("a map of one colour would agree better (0.711232 instead of 0.711231)",),
+        ),
+        (0.7112312, 0.7112313, None, ("a map of one colour would agree as well (0.711)",)),
         (
             0.699,
             0.1,

@@ -18,6 +18,7 @@ _CHUNK = 1 << 20
 # A bundle deflates to about a tenth; archives that swell a thousandfold are built to fill memory.
 MAX_RATIO = 200
 _DOS_EPOCH = (1980, 1, 1, 0, 0, 0)
+NO_ZIP = "This file is no zip of a bundle: name a bundle's folder, or its zip as it was written."
 
 
 def zip_bytes_to(target: BinaryIO, folder: str, contents: Mapping[str, bytes]) -> None:
@@ -99,11 +100,11 @@ def _from_zip(stream: BinaryIO) -> dict[str, bytes]:
                 if total > allowed:
                     raise BundleError("The zip swells beyond all measure when unpacked: it is not a bundle.")
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, NotImplementedError) as error:
-        raise BundleError("The file is not a readable zip of a bundle.") from error
+        raise BundleError(NO_ZIP) from error
     except (ValueError, UnicodeError, OverflowError, KeyError, IndexError) as error:
         if isinstance(error, BundleError):
             raise
-        raise BundleError("The file is not a readable zip of a bundle.") from error
+        raise BundleError(NO_ZIP) from error
     return _complete(contents)
 
 
@@ -125,7 +126,10 @@ def _plain_name(entry: zipfile.ZipInfo) -> str:
 def _check_names(names: list[str]) -> None:
     for name in names:
         if layout.most_bytes(name) is None:
-            raise BundleError(f"A bundle has no file named {name[:60]!r}.")
+            raise BundleError(
+                f"A bundle has no file named {name[:60]!r}: name the folder or zip of one bundle, as it was "
+                "written."
+            )
     if len(set(names)) != len(names):
         raise BundleError("The zip holds a file twice.")
 

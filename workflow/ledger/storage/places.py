@@ -53,14 +53,18 @@ def ledger_url(place: str | Path | None = None) -> URL:
     Raises
     ------
     LedgerError
-        For a malformed URL, a name that no file has, or a database that is neither SQLite in a file nor
-        PostgreSQL.
+        For a malformed URL, a folder, a name that no file has, or a database that is neither SQLite in a
+        file nor PostgreSQL.
     """
     if place is None:
         place = os.environ.get(LEDGER_VARIABLE) or home() / "ledger.sqlite"
     if "\0" in str(place):
         raise LedgerError(f"No ledger is called {str(place)!r}: name one without NUL characters.")
     if isinstance(place, Path) or "://" not in place:
+        if Path(place).is_dir():
+            raise LedgerError(
+                f"{place} is a folder: name the file of a ledger, as {Path(place) / 'ledger.sqlite'}."
+            )
         return URL.create("sqlite", database=str(Path(place).absolute()))
     try:
         url = make_url(place)
