@@ -11,6 +11,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpgp_core.errors import InvalidValue
 from dpgp_core.mechanisms import noisy_cell_statistics as statistics
 from dpgp_core.mechanisms.base import Ask
 from dpgp_core.mechanisms.convcnp import ConvCnpDesign
@@ -19,6 +20,7 @@ from dpgp_core.mechanisms.noisy_cell_statistics import NoisyStatistics, estimate
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign, _prior_noise
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.simulation.world import SEED
 from tests.dpgp_core.hexmap import disk
@@ -70,6 +72,29 @@ def test_every_step_around_a_middling_network_is_tried() -> None:
         pytest.approx(each)
         for each in [(1.4, 1, 1), (1 / 1.4, 1, 1), (1, 1.4, 1), (1, 1 / 1.4, 1), (1, 1, 1.4), (1, 1, 1 / 1.4)]
     ]
+
+
+def test_a_changed_scale_keeps_the_share_of_prior_noise() -> None:
+    mechanism, design = MECHANISMS["posterior-sampling"], replace(PATH, scale=0.5, noise_scale=0.125, paths=3)
+    assert mechanism.varied(design, "scale", 2.0) == replace(design, scale=2.0, noise_scale=0.5)
+    assert mechanism.varied(design, "ridge", 5.0) == replace(design, ridge=5.0)
+
+
+def test_a_design_given_by_hand_has_as_many_paths_as_are_asked_for() -> None:
+    given = MECHANISMS["posterior-sampling"].given(FACTS, Ask(("car",), paths=3), 900.0, 2.0)
+    assert given == PosteriorSamplingDesign("car", 900.0, 2.0, 1.0, paths=3)
+
+
+def test_records_beyond_the_domain_are_refused_before_anything_is_drawn() -> None:
+    """The last cell is the domain's, the next one is none: it would fail in the middle of a draw."""
+    mechanism, last = MECHANISMS["posterior-sampling"], FACTS.lattice.size - 1
+
+    def records(index: int) -> CollapsedRecords:
+        return CollapsedRecords(np.array([0, 1, index]), np.ones(3), np.zeros(3))
+
+    assert mechanism.prepare(PATH, FACTS, records(last))
+    with pytest.raises(InvalidValue, match="outside the prior's domain"):
+        mechanism.prepare(PATH, FACTS, records(last + 1))
 
 
 @pytest.mark.parametrize(("cells", "releases"), [(8_000, 1), (7_999, 2), (4_000, 2), (3_999, 3), (8_001, 1)])
