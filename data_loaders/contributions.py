@@ -85,7 +85,8 @@ def bound_contributions(
     Raises
     ------
     DataError
-        Where there is no owner column, no usable time for a rule that needs it, or `most` is below 1.
+        Where there is no owner column, no usable time for a rule that needs it, or no such rule; where `most`
+        is no whole number from 1 on, or `cells` is not one for each row.
 
     Notes
     -----

@@ -62,7 +62,7 @@ class LoadReport:
 
 
 class Tally:
-    """Counts rows and drop reasons while a file streams by; the only mutable object of a load."""
+    """Counts rows and drop reasons while a file streams by."""
 
     def __init__(self) -> None:
         self.rows_read = 0

@@ -151,8 +151,8 @@ def load_sensors(
     Observations
         Of kind "reading".
     LoadReport
-        Every row without two coordinates in range, a finite value and (where asked for) an owner is dropped
-        and counted by reason.
+        Every row without two coordinates in range, a finite value and (where asked for) an owner and the
+        noise of its place is dropped and counted by reason.
 
     Raises
     ------

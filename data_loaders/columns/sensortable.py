@@ -87,7 +87,7 @@ def shape_of(table: Table, delimiter: Delimiter | None = None) -> Shape:
     Raises
     ------
     DataError
-        Where there is no header, only one column, or more columns than are read.
+        Where there is no header, only one column, more columns than are read, or where it is Price Paid Data.
     """
     text, encoding = decode(table.head)
     mark = "," if table.typed else delimiter or sniff_delimiter(text)

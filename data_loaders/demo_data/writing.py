@@ -105,7 +105,7 @@ def write_demo(
     Notes
     -----
     All data are invented: file names, transaction identifiers, town, county and region say so. About 12,000
-    existing leasehold flats a year among 24,000 sales, as in a large city.
+    existing leasehold flats a year among 23,300 sales, as in a large city.
     """
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)

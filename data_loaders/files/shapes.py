@@ -45,10 +45,17 @@ def shapes_of(path: str | Path, layer: str | None = None) -> dict[str, Any]:
     Raises
     ------
     DataError
-        With the remedy, for a damaged file, for several layers of which none is named, and for too many rows.
+        With the remedy, for a file that cannot be opened or is damaged, for several layers of which none is
+        named, for a layer without shapes, and for too many rows.
     """
     place = Path(path)
-    with place.open("rb") as handle:
+    try:
+        handle = place.open("rb")
+    except OSError:
+        raise DataError(
+            f"{place.name} cannot be opened: check that the file exists and may be read."
+        ) from None
+    with handle:
         _, crs, geometry, table = read_table("GPKG", place.name, place, handle, layer, True, LIMITS)
     if table.num_rows > MOST_ROWS:
         raise DataError(

@@ -99,7 +99,7 @@ def load_sales(
     Raises
     ------
     DataError
-        With the remedy, where files or filters give no sale.
+        With the remedy, where files or filters give no sale, and for generated sales among real ones.
 
     Notes
     -----

@@ -122,7 +122,7 @@ def fitted(layers: Iterable[OwnLayer], domain: Domain) -> tuple[OwnLayer, ...]:
     Raises
     ------
     DomainError
-        For too many layers or features.
+        For too many layers or features, and where too many corners are left however coarse the shapes are.
     """
     given = tuple(layers)
     check_amount(given, corners=False)

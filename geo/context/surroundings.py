@@ -228,7 +228,7 @@ def find_places(name: str, most: int = 8) -> tuple[Place, ...]:
     ----------
     name : str
     most : int
-        How many at most, the largest first.
+        How many at most: those of exactly that name first, the largest of each kind before the others.
 
     Returns
     -------

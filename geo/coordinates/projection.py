@@ -90,7 +90,7 @@ def to_lonlat(x: ArrayLike, y: ArrayLike, crs: str) -> tuple[NDArray[np.float64]
     Raises
     ------
     CrsError
-        Where the system cannot be converted at all.
+        Where the two are not equally long, or the system is unknown or cannot be converted at all.
     """
     east = np.asarray(x, dtype=np.float64)
     north = np.asarray(y, dtype=np.float64)

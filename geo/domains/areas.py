@@ -117,7 +117,7 @@ def _name_of(feature: Mapping[str, Any], name: str, number: int) -> str:
 def _overlaps(
     domain: Domain, shapes: Sequence[MultiPolygon]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(A, N) square metres that areas and cells share, in the domain's own projection; (A,) share covered."""
+    """(A, N) square metres that areas and cells share, as `_flat` lays them out; (A,) share covered."""
     cells = np.array([_flat(domain, shape) for shape in cell_polygons(domain.cells)], dtype=object)
     tree = shapely.STRtree(cells)
     weights, covered = np.zeros((len(shapes), domain.size)), np.zeros(len(shapes))

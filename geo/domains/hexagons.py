@@ -36,7 +36,7 @@ def check_resolution(resolution: int) -> int:
     Raises
     ------
     ValueError
-        With a sentence, unless it is a whole number from 0 to 15.
+        With a sentence, unless it is a whole number from 0 to 15; TypeError for what is no number at all.
     """
     if (
         isinstance(resolution, bool)

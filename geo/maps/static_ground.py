@@ -66,7 +66,7 @@ def draw_own(axes: Any, around: Surroundings, crs: str, theme: Theme) -> None:
 
 
 def draw_names(axes: Any, around: Surroundings, crs: str, theme: Theme) -> tuple[str, ...]:
-    """Write the names of places over the map, the larger first, none over another.
+    """Write the names of places over the map, the more important first, none over another.
 
     Parameters as in `draw_ground`.
 

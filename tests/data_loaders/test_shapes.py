@@ -32,6 +32,8 @@ def test_other_files_are_none(tmp_path: Path) -> None:
     assert is_geopackage(path)
     with pytest.raises(DataError, match="damaged or no GeoPackage"):
         shapes_of(path)
+    with pytest.raises(DataError, match=r"^missing\.gpkg cannot be opened: check that the file exists"):
+        shapes_of(tmp_path / "missing.gpkg")
 
 
 def test_of_several_layers_one_must_be_named(tmp_path: Path) -> None:
