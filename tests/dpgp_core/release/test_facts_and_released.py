@@ -90,3 +90,5 @@ def test_releases_are_compared_as_objects() -> None:
     assert one == one
     assert one != other
     assert len({one, other}) == 2
+    lattice = line(3)
+    assert PublicFacts(lattice, 2) != PublicFacts(lattice, 2)

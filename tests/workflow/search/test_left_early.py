@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from tests.town import Town
 from workflow.project.load import Project, load_project
 from workflow.project.response import ResponseScale
@@ -54,6 +55,18 @@ def test_behind_means_by_more_than_six_hundredths(
 ) -> None:
     monkeypatch.setattr(optimise, "_sharpened_bests", lambda task, eligible: list(eligible))
     assert optimise._behind(task, own, others) is behind
+
+
+def test_three_designs_of_a_quick_mechanism_and_one_of_a_slow_one_are_compared_in_full(
+    task: SearchTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(optimise, "sharpened", lambda task, item: item)
+    slow = [item for _, item in found(0.3, 0.9, 0.6, 0.8, 0.7)]
+    shape = SpectralStatisticsDesign("water-filled", "car", 900.0, 0.5, 0.0, 0.5, 1.0, 1.2, 1.0, paths=3)
+    quick = [replace(item, design=shape) for item in slow]
+    assert [item.utility.agreement for item in optimise._sharpened_bests(task, slow)] == [0.9]
+    assert [item.utility.agreement for item in optimise._sharpened_bests(task, quick)] == [0.9, 0.8, 0.7]
+    assert len(optimise._sharpened_bests(task, [*slow, *quick])) == 4
 
 
 def test_a_first_pass_shows_every_second_design_where_the_best_is_and_leaves_the_others_for_later(

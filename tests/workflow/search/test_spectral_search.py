@@ -131,5 +131,9 @@ def test_without_reference_data_a_design_is_judged_on_five_simulated_fields(town
     worlds = (scene.world, *scene.others)
     each = [replace(scene, world=world, others=()).agreement(design).iou for world in worlds]
     assert scene.agreement(design).iou == pytest.approx(np.nanmean(each))
+    result = tune(project, beside=()).result
+    assert result.further == tuple(shares), "and so is the map of one colour beside it"
+    told = [share for share in (float(scene.world.baseline.mean()), *shares) if 0.0 < share < 1.0]
+    assert result.one_colour == pytest.approx(sum(told) / len(told))
     assert not load_project(town.settings(**lonely)).settings.reference
     assert search_task(load_project(town.settings(mechanisms=SPECTRAL, **lonely))).scenes[0].others == ()

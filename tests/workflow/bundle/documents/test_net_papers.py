@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 
-from geo import Domain
+from geo import Domain, domain_from_bbox
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle.documents.papers import readme_text
 from workflow.bundle.documents.picture import picture_svg
@@ -28,6 +29,23 @@ def test_the_picture_draws_the_domain_the_set_and_the_boundary(domain: Domain) -
         extents += [points[:, 0].min(), points[:, 0].max()]
     assert min(extents) == 0.0
     assert max(extents) == 920.0
+
+
+def test_the_picture_is_as_high_as_the_domain_is_and_its_legend_stands_below() -> None:
+    """920 units wide; where a place is higher than 1.4 times its width, 1,288 high and narrower."""
+    for box, width, height in (((-0.2, 51.45, 0.0, 51.51), 920, 478), ((-0.05, 51.3, 0.0, 51.5), 244, 1_288)):
+        domain = domain_from_bbox(*box, 8)
+        release = make_release(domain)
+        products = published_products(build_statement(release), domain, release.paths)
+        drawn = picture_svg(domain.cells, release.region, products)
+        path = re.search(r'<path d="([^"]*)" fill', drawn)
+        assert path is not None
+        points = np.array([pair.split(",") for pair in re.findall(r"[-\d.]+,[-\d.]+", path[1])], dtype=float)
+        assert np.ptp(points, axis=0).tolist() == pytest.approx([width, height], abs=1.0)
+        assert points.min() >= 0.0
+        below = re.search(r'viewBox="-4 -4 928 (\d+)"', drawn)
+        assert below is not None
+        assert height + 20 < int(below[1]) < height + 200
 
 
 def test_the_readme_indents_what_runs_on_below_its_column(domain: Domain) -> None:
