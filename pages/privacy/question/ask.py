@@ -253,7 +253,7 @@ def _more(work: Workspace) -> None:
 
 
 def threshold_words(work: Workspace) -> str:
-    """The question as the map's words: "at least £450,000"."""
+    """The question as the map's words: "above £450,000"."""
     if work.choices.get("change") or work.choices.get("limits"):
         what = "the public map" if work.choices.get("change") else "the limits by zone"
         return f"{work.choices.get('direction', 'above')} {work.choices['threshold']:g}, relative to {what}"

@@ -53,8 +53,8 @@ def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
         upload = st.file_uploader(
             "Areas (GeoJSON with polygons, such as boroughs)",
             ("geojson", "json"),
-            help="For each area: the share beyond the threshold, with an interval that holds it in 90 "
-            "of 100 releases. It is read off the released bundle alone and costs nothing.",
+            help="For each area: the share beyond the threshold, with an interval that holds it with 90 % "
+            "confidence, given the release. It is read off the released bundle alone and costs nothing.",
             key=f"{key}_areas",
         )
         if upload is None:

@@ -242,7 +242,7 @@ class Workspace:
         self.asked_domain = (settings.region, settings.bbox, settings.resolution)
 
     def choose(self, **changes: Any) -> None:
-        """Make choices; what was computed from other ones before is forgotten when it no longer fits."""
+        """Make choices; whether what was computed before still answers them is what `fits` says."""
         self.choices.update(changes)
 
     def fits(self) -> bool:
