@@ -26,18 +26,18 @@ TERMS: dict[str, Term] = {
         "", "resolution", "How fine the hexagons are: each step up makes them about seven times smaller."
     ),
     "unit": Term(
-        "", "unit of protection", "What the guarantee protects: nobody who sees the release can tell whether "
-        "one of these was exchanged for another."
+        "", "unit of protection", "What the guarantee protects: ε and δ bound how well anybody who sees the "
+        "release can tell whether one of these was exchanged for another."
     ),
     "record": Term("", "record", "What the mechanism protects: one observation, or one hexagon's median."),
     "n": Term("n", "number of records", "Taken as public."),
     "epsilon": Term(
         "ε", "privacy budget", "A bound on what the release reveals: exchanging one record changes the "
-        "chance of any result by at most the factor e to the ε, so smaller is safer."
+        "chance of any result by at most the factor e to the ε, apart from the slack δ, so smaller is safer."
     ),
     "delta": Term(
-        "δ", "slack", "The small probability with which the bound ε may fail; keep it far below one over the "
-        "number of records."
+        "δ", "slack", "How much the chance of any result may change beyond what ε allows; keep it far below "
+        "one over the number of records."
     ),
     "paths": Term(
         "L", "paths", "Random private maps of one release, which together say how often a hexagon lies "

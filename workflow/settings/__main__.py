@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 
 from workflow.settings.describe import reference_page
@@ -10,6 +10,12 @@ from workflow.settings.describe import reference_page
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
 
 if __name__ == "__main__":
-    page = Path(sys.argv[1]) if len(sys.argv) > 1 else PAGE
+    parser = argparse.ArgumentParser(
+        prog="python -m workflow.settings", description="Write the settings' page."
+    )
+    parser.add_argument(
+        "page", nargs="?", type=Path, default=PAGE, metavar="FILE", help="default: %(default)s"
+    )
+    page = parser.parse_args().page
     page.write_text(reference_page(), encoding="utf-8")
     print(page)

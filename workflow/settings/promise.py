@@ -24,8 +24,8 @@ class PromiseSettings(Checked):
     delta: Annotated[
         float | None,
         Setting(
-            "Probability with which the guarantee at epsilon may fail; well below one in the number of "
-            "records.",
+            "Slack of the guarantee: how much the chance of any result may change beyond what epsilon "
+            "allows; well below one in the number of records.",
             "privacy",
             above=0,
             below=1,

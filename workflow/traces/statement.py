@@ -55,8 +55,8 @@ def sentences(plan: TracePlan) -> tuple[str, ...]:
         f"{many} in {plan.trace.size:,} records. For each of them, two hypotheses that differ by at most "
         f"{settings.radius:g} m, {moved}, are told apart no better than by μ = {upper(mu, 4)}.",
         f"That changes the odds of the two at most {_times(odds)}, except with probability "
-        f"{settings.delta:g} "
-        f"(ε {upper(worst.certificate.epsilon(settings.delta), 4)}).",
+        f"{settings.delta:g}. As ε at a slack δ of {settings.delta:g} it is "
+        f"{upper(worst.certificate.epsilon(settings.delta), 4)}.",
         f"The adversary's 68 % interval at a secret stays at least {rounded_down(worst_interval(plan)):g} "
         f"m wide per "
         f"axis. This holds for an adversary who takes places to stay alike over {scales} s, roaming "

@@ -30,7 +30,7 @@ def show(epsilon: float, delta: float, record: words.RecordWord) -> None:
         st.table(
             {
                 "An attacker": [
-                    "changes anybody's odds",
+                    "changes anybody's odds, but for δ",
                     "guesses right from even odds",
                     *(f"detects it at {plain(alarms)} false alarms" for alarms, _ in odds.rows),
                 ],

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
+from dpgp_core.accounting.conversion import odds_factor
 from dpgp_core.errors import InvalidValue, NumericalFailure
 from dpgp_core.traces.closed_form import Shape, single_secret_noise
 from dpgp_core.traces.loss import Certificate, certify, joined, loss, loss_matrix
@@ -120,8 +122,37 @@ def test_odds_and_epsilon_of_a_certificate() -> None:
     found = Certificate(0.69, 200.0)
     assert found.epsilon(1e-5) == pytest.approx(2.86, abs=0.01)
     assert found.renyi(2.0) == pytest.approx(0.4761)
-    assert found.odds(1e-5) == pytest.approx(math.exp(found.epsilon(1e-5)), rel=1e-6)
     assert found.delta(2.8617) == pytest.approx(1e-5, rel=0.02)
+
+
+@pytest.mark.parametrize("delta", [1e-9, 1e-5, 0.01, 0.3, 0.99])
+@pytest.mark.parametrize("mu", [0.01, 0.69, 2.0, 8.0])
+def test_odds_move_further_than_said_no_more_often_than_said(mu: float, delta: float) -> None:
+    """Exact, in 40 digits, for every smaller distance too; e^epsilon is passed up to seven times as often."""
+    with mpmath.workdps(40):
+
+        def passed(at: float, factor: float) -> mpmath.mpf:
+            """Probability that the odds move by more than a factor, up or down, under either hypothesis."""
+            far = mpmath.log(mpmath.mpf(factor))
+            up, down = far / at - mpmath.mpf(at) / 2, far / at + mpmath.mpf(at) / 2
+            return mpmath.ncdf(-up) + mpmath.ncdf(-down)
+
+        said = Certificate(mu, 1.0).odds(delta)
+        for share in (0.1, 0.5, 0.9, 1.0):
+            assert passed(share * mu, said) <= delta
+        assert passed(mu, said) >= 0.49 * delta
+        if (mu, delta) == (0.69, 1e-5):
+            common = odds_factor(Certificate(mu, 1.0).epsilon(delta))
+            assert float(passed(mu, common)) == pytest.approx(7.5e-5, rel=0.02)
+
+
+def test_odds_of_a_certificate_in_numbers() -> None:
+    assert Certificate(0.69, 200.0).odds(1e-5) == pytest.approx(26.73, abs=0.01)
+    assert Certificate(0.0, 200.0).odds(1e-5) == 1.0
+    assert Certificate(math.inf, 200.0).odds(1e-5) == math.inf
+    for delta in (0.0, 1.0, math.nan):
+        with pytest.raises(InvalidValue, match="strictly between 0 and 1"):
+            Certificate(1.0, 1.0).odds(delta)
 
 
 def test_two_releases_are_one_stacked_trace() -> None:
