@@ -144,7 +144,7 @@ def _amounts(statement: Mapping[str, Any]) -> str:
     proof = f"{escape(guarantee['bound'])}, proved"
     return f"""<div class="amount"><span>epsilon</span><b>{epsilon}</b></div>
 <div class="amount small"><span>delta ({escape(words.one_in(guarantee["delta"]))})</span><b>{delta}</b></div>
-<div class="amount small"><span>odds change, but for delta, at most</span><b>{times}</b></div>
+<div class="amount small"><span>odds up to (but for delta)</span><b>{times}</b></div>
 <p class="small">Bound: {proof} ({escape(guarantee["bound_source"])}).</p>"""
 
 
