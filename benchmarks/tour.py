@@ -31,6 +31,9 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from pages.privacy.designs.designs import BUDGETS
 from studies.london.study import released_sets
 from workflow.bundle import read_bundle
+from workflow.bundle.documents.papers import readme_text
+from workflow.bundle.documents.registry import registry_yaml
+from workflow.bundle.files import layout
 from workflow.bundle.files.archive import contents_of
 from workflow.bundle.published.site import zip_anew
 from workflow.bundle.reading.read import bundle_from_contents
@@ -88,9 +91,18 @@ def frontier(project: Project, tuned: Tuned, truth: np.ndarray, draws: int) -> l
 
 
 def pages_anew(place: Path) -> None:
-    """Write a bundle's zip again with the pages that are made of it today; nothing else in it changes."""
+    """Write a bundle's zip again with the papers that are made of it today; nothing else in it changes."""
     contents = contents_of(place)
-    place.write_bytes(zip_anew("bundle", contents, bundle_from_contents(contents)))
+    bundle = bundle_from_contents(contents)
+    statement = dict(bundle.statement)  # its numbers, and what follows from them in today's words
+    papers = {
+        layout.STATEMENT: json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        layout.README: readme_text(statement),
+        layout.REGISTRY: registry_yaml(statement),
+    }
+    place.write_bytes(
+        zip_anew("bundle", {**contents, **{name: text.encode() for name, text in papers.items()}}, bundle)
+    )
 
 
 def main() -> None:

@@ -52,9 +52,10 @@ def times(epsilon: float) -> str:
 
 
 def belief(epsilon: float, delta: float = 0.0) -> str:
-    """How sure an attacker who gave even odds before can become at most, rounded up: "73.2 %".
+    """Chance with which a guess between two claims of even odds is right, at most, rounded up: "73.2 %".
 
-    (e^epsilon + delta)/(1 + e^epsilon): the chance of guessing rightly, the slack delta included.
+    (e^epsilon + delta)/(1 + e^epsilon), the slack delta included. With a delta above 0 this is no bound on
+    what somebody believes after one unlikely result, only on how often the best guess is right.
     """
     return share(surest_guess(epsilon, delta))
 
@@ -150,11 +151,14 @@ def epsilon_sentence(
     unit_word: RecordWord,
     relation: Relation = "replace-one",
     n: int | None = None,
+    *,
+    as_before: bool = False,
 ) -> str:
-    """What epsilon promises, as odds and as an attacker's belief.
+    """What epsilon promises, as odds and as an attacker's chance of guessing right.
 
-    With a delta of at least one in the number of records `n` a whole record may be published: then no belief
-    is said, because it would be about luck.
+    With a delta of at least one in the number of records `n` a whole record may be published: then no chance
+    is said, because it would be about luck. `as_before` gives the words of bundles written until November
+    2026, which spoke of belief.
     """
     change = "Exchanging" if relation == "replace-one" else "Adding or removing"
     said = (
@@ -164,9 +168,11 @@ def epsilon_sentence(
     if n is not None and n * delta >= 1.0:
         said += f" With {plural(n, unit_word)} this slack allows a whole record to be published."
     else:
-        said += (
-            f" Someone who gave a claim about that {unit_word} even odds can become at most "
-            f"{belief(epsilon, delta)} sure of it."
+        chance = belief(epsilon, delta)
+        said += f" Someone who gave a claim about that {unit_word} even odds " + (
+            f"can become at most {chance} sure of it."
+            if as_before
+            else f"and sees what is published guesses right with a chance of at most {chance}."
         )
     return f"{said} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else said
 

@@ -64,7 +64,7 @@ def who_is_protected(seen: Tour) -> None:
     )
     st.markdown(f":material/shield: {plain(guarantee['protected'])} {plain(guarantee['in_words'])}")
     surest = belief(seen.epsilon, float(guarantee["delta"]))
-    st.metric("Most that anybody can become sure of about one sale, from even odds", plain(surest))
+    st.metric("Best chance to guess right about one sale, from even odds (50 %)", plain(surest))
     show(seen, "released")
 
 

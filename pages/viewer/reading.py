@@ -44,7 +44,7 @@ def facts(viewer: Viewer) -> None:
 
 
 def belief_html(surest: float) -> Markdown:
-    """A bar from impossible to certain: even odds before, and the most that the release makes of them.
+    """A bar from impossible to certain: a guess at even odds before, and the best one after the release.
 
     Of plain boxes: `st.html` leaves drawings (SVG) out.
     """

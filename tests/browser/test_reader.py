@@ -16,7 +16,7 @@ ANSWERS = (
     "Where do properties sell for more than £450,000?",
     "Largest shares: West Quay ",
     "of the region right",
-    "73.2 % sure at most",
+    "Guessed right: 73.2 % at most",
 )
 
 

@@ -47,7 +47,7 @@ def test_the_viewer_shows_it_and_says_in_words_where_how_sure_and_who_is_protect
     assert "Where do properties sell for more than £450,000?" in said
     assert "Largest shares: West Quay " in said
     assert "of the region right" in said
-    assert "73.2 % sure at most" in said
+    assert "Guessed right: 73.2 % at most" in said
     assert "Not real data" in said
 
 

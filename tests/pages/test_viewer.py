@@ -37,7 +37,7 @@ def test_the_page_answers_in_words(
     assert "This map answers: in 17 of 122 hexagons (14 %)." in said
     assert [header.value.replace("\\", "") for header in app.header][:3] == [
         "93 % of the region right",
-        "91.7 % sure at most",
+        "Guessed right: 91.7 % at most",
         "Not a map of single sales",
     ]
     assert [tab.label for tab in app.tabs] == [

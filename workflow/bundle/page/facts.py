@@ -89,7 +89,7 @@ def area(square_kilometres: float) -> str:
 
 
 def belief_of(statement: Mapping[str, Any]) -> float | None:
-    """How sure of a claim with even odds anybody can become, 0.5 to 1; an upper bound.
+    """Chance with which anybody's guess between two claims of even odds is right, 0.5 to 1; an upper bound.
 
     None where n delta is at least 1: then whole records may be published, and luck decides.
     """
@@ -134,10 +134,10 @@ def _protected(statement: Mapping[str, Any]) -> Fact:
     what = guarantee["protected"]
     if surest is None:
         return Fact("Who is protected", f"Not every {one}", f"{what} {guarantee['in_words']}", True)
-    lead = f"{words.belief(guarantee['epsilon'], guarantee['delta'])} sure at most"
+    lead = f"Guessed right: {words.belief(guarantee['epsilon'], guarantee['delta'])} at most"
     text = (
-        f"{what} Who finds a claim about one {one} as likely as not (50 %) can become no surer of it than "
-        "that by anything published here."
+        f"{what} Who finds a claim about one {one} as likely as not (50 %) guesses right with no larger "
+        "chance than that after seeing anything published here."
     )
     useless = guarantee["epsilon"] > words.USELESS_EPSILON
     return Fact("Who is protected", lead, f"{text} {words.PROTECTS_NOBODY}" if useless else text, useless)

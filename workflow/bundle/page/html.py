@@ -121,7 +121,7 @@ style-src '{_digest(_style())}'; script-src '{_digest(_script())}'">
 
 
 def belief_svg(surest: float) -> str:
-    """A bar from impossible to certain: even odds before, and the most that this release can make of them."""
+    """A bar from impossible to certain: a guess at even odds before, and the best one after this release."""
     before, after = 150.0, 3.0 * 100.0 * min(1.0, surest)
     return (
         f'<svg viewBox="0 0 300 32" role="img" aria-label="50 % before, at most {words.share(surest)} after">'

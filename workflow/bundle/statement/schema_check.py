@@ -15,6 +15,7 @@ from workflow.bundle.statement.build import FORMULA
 from workflow.bundle.statement.designs import design_from
 from workflow.bundle.statement.evaluation import following as evaluated
 from workflow.bundle.statement.expected import expected_words
+from workflow.bundle.statement.guarantee import with_words
 from workflow.bundle.statement.products_block import products_block
 from workflow.bundle.statement.recomputed import SLACK, check_guarantee, check_noise
 from workflow.bundle.statement.schemas import check_schema
@@ -24,7 +25,7 @@ from workflow.version import VERSION
 
 
 def check_statement(statement: Any) -> dict[str, Any]:
-    """The statement of version 2 itself, if it is valid.
+    """The statement of version 2, if it is valid, with its promise in today's words.
 
     Beyond the schema: the design is valid, the threshold maps to the stated response, the cutoff and the
     numbers of paths agree, and the guarantee promises nothing that does not follow from the cost it states.
@@ -46,7 +47,17 @@ def check_statement(statement: Any) -> dict[str, Any]:
     expected = checked["expected"]
     if expected is not None and expected["in_words"] != expected_words(expected):
         raise BundleError("The privacy statement's words about its expected agreement do not follow from it.")
-    return checked
+    return _in_todays_words(checked)
+
+
+def _in_todays_words(statement: dict[str, Any]) -> dict[str, Any]:
+    """Statements until November 2026 said how sure one can become; today they say how often one is right."""
+    guarantee = statement["guarantee"]
+    before, now = guarantee["in_words"], with_words(guarantee)["in_words"]
+    if before == now:
+        return statement
+    receipt = [{**line, "text": now} if line["text"] == before else line for line in statement["receipt"]]
+    return {**statement, "guarantee": {**guarantee, "in_words": now}, "receipt": receipt}
 
 
 def check_design(statement: dict[str, Any]) -> None:

@@ -87,7 +87,7 @@ def test_the_page_answers_the_four_questions(contents: Contents) -> None:
     assert "How right this map is was not estimated before it was drawn." in page.text
     assert "One sale: its value and its place, among 30,123 sales." in page.text
     assert "This map answers: in 17 of 122 hexagons (14 %)." in page.text
-    assert "91.7 % sure at most" in page.text
+    assert "Guessed right: 91.7 % at most" in page.text
     assert "Not a map of single sales" in page.text
     assert [attributes["scope"] for tag, attributes in page.tags if tag == "th"].count("col") == 4
 
@@ -273,7 +273,7 @@ def test_the_three_facts_in_their_cases(bundle: Bundle) -> None:
     assert not protected.warning
     assert not what_not.warning
     statement["guarantee"]["epsilon"] = 1.0
-    assert three_facts(statement, bundle.published)[1].lead == "73.2 % sure at most"
+    assert three_facts(statement, bundle.published)[1].lead == "Guessed right: 73.2 % at most"
     surest = belief_of(statement)
     assert surest == pytest.approx(0.73106, abs=1e-5)
     assert 'width="69.3"' in belief_svg(surest or 0.0)

@@ -168,6 +168,14 @@ def receipt(topic: str, text: str) -> Callable[[Statement], None]:
 FOLLOWS: dict[str, tuple[Callable[[Statement], None], str]] = {
     "words of epsilon": (set_at("guarantee.in_words", "Nothing can be learnt."), "words do not follow"),
     "odds": (set_at("guarantee.times_more_likely", "1.01 times"), "words do not follow"),
+    "belief": (
+        set_at(
+            "guarantee.in_words",
+            "Exchanging one sale can make any published result up to 1.01 times more likely. Someone who "
+            "gave a claim about that sale even odds can become at most 51 % sure of it.",
+        ),
+        "words do not follow",
+    ),
     "protected": (set_at("guarantee.protected", "Everybody."), "words do not follow"),
     "not protected": (set_at("guarantee.not_protected", []), "words do not follow"),
     "neighbours": (set_at("guarantee.neighbours", "Any two datasets."), "words do not follow"),

@@ -20,6 +20,8 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import guarded, make_release
+from tests.workflow.bundle.exports.test_exports import sealed
+from workflow import words
 from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.published.view import Viewer
 from workflow.bundle.reading.read import bundle_from_contents
@@ -140,3 +142,23 @@ def test_the_schemas_themselves_are_valid(version: Literal[1, 2], names: tuple[s
     Draft202012Validator.check_schema(schema)
     with pytest.raises(SchemaError):
         Draft202012Validator.check_schema({**schema, "required": "all"})
+
+
+def test_the_promise_of_older_bundles_is_read_in_todays_words(contents: dict[str, bytes]) -> None:
+    """Until November 2026 it said how sure one can become, which a slack above 0 bounds on average only."""
+    now = json.loads(contents["statement.json"])
+    guarantee = now["guarantee"]
+    before = words.epsilon_sentence(
+        guarantee["epsilon"], guarantee["delta"], guarantee["unit_word"], guarantee["relation"],
+        guarantee["n"], as_before=True,
+    )  # fmt: skip
+    text = contents["statement.json"].decode()
+    assert before.endswith(" sure of it.")
+    assert text.count(guarantee["in_words"]) == 2, "in the guarantee and in the receipt"
+    older = sealed({**contents, "statement.json": text.replace(guarantee["in_words"], before).encode()})
+    read = bundle_from_contents(older).statement
+    assert read["guarantee"] == guarantee
+    assert read["receipt"] == now["receipt"]
+    forged = text.replace(guarantee["in_words"], before.replace("sure of it", "sure of it, ever"))
+    with pytest.raises(BundleError, match="words do not follow"):
+        bundle_from_contents(sealed({**contents, "statement.json": forged.encode()}))
