@@ -35,7 +35,6 @@ WIDTHS = (2.0, 4.0)  # widths of bins that are tried, in cell spacings
 _RESPONSE = 2.0**-10  # responses are whole multiples of it
 _CHANGE = 2.0  # of one value within [-1, 1]
 _UP = 1.0 + 2.0**-40
-_STEP = 1.0 - 2.0**-18
 
 
 @dataclass(frozen=True)
@@ -94,13 +93,10 @@ class BinMeans(LabelSums):
         return Cost.pure(design.pure_epsilon)
 
     def calibrate(self, design: BinMeansDesign, facts: PublicFacts, budget: Budget) -> BinMeansDesign | None:
-        """Pure epsilon at most the budget's, a little less where its curve is converted at delta."""
+        """The budget's epsilon itself: a pure guarantee costs no more at any delta."""
         if not self.protection.holds(facts):
             return None
-        found = replace(design, pure_epsilon=budget.epsilon)
-        while self.guarantee(found, facts).epsilon(budget.delta).epsilon > budget.epsilon:
-            found = replace(found, pure_epsilon=found.pure_epsilon * _STEP)
-        return found
+        return replace(design, pure_epsilon=budget.epsilon)
 
     def unpriced(self, design: BinMeansDesign) -> BinMeansDesign:
         return replace(design, pure_epsilon=1.0)

@@ -105,6 +105,13 @@ def test_delta_line_prices_a_smaller_delta() -> None:
     assert "At delta 1e-7 the same release has epsilon 2.925" in text
 
 
+@pytest.mark.parametrize(("n", "warning"), [(99, False), (100, True), (101, True)])
+def test_a_delta_of_one_in_n_is_warned_of(n: int, warning: bool) -> None:
+    line = receipt(privacy=replace(guarded(), n=n, delta=0.01))["Delta"]
+    assert line.warning is warning
+    assert ("publishing whole records would be allowed" in line.text) is warning
+
+
 @given(st.floats(1e-9, 700.0))
 def test_upper_never_understates(epsilon: float) -> None:
     said = float(upper(epsilon).replace(",", ""))
