@@ -54,7 +54,7 @@ def sentences(plan: TracePlan) -> tuple[str, ...]:
     return (
         f"{many} in {plan.trace.size:,} records. For each of them, two hypotheses that differ by at most "
         f"{settings.radius:g} m, {moved}, are told apart no better than by μ = {upper(mu, 4)}.",
-        f"That changes the odds of the two at most {_times(odds)}, except with probability "
+        f"That changes the odds of the two {_times(odds)}, except with probability "
         f"{settings.delta:g}. As ε at a slack δ of {settings.delta:g} it is "
         f"{upper(worst.certificate.epsilon(settings.delta), 4)}.",
         f"The adversary's 68 % interval at a secret stays at least {rounded_down(worst_interval(plan)):g} "
@@ -68,7 +68,9 @@ def sentences(plan: TracePlan) -> tuple[str, ...]:
 
 
 def _times(odds: float) -> str:
-    return f"{upper(odds, 3)} times" if math.isfinite(odds) and odds < 1e6 else "more than a million times"
+    if odds < 1e6:
+        return f"at most {upper(odds, 3)} times"
+    return "possibly more than a million times, which is no protection in practice"
 
 
 def worst_interval(plan: TracePlan) -> float:

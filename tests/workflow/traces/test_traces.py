@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from workflow.traces.plan import TracePlan, compare, on_a_plane, plan_trace
 from workflow.traces.readings import joined_table, read_readings, readings_at
 from workflow.traces.release import release_trace
 from workflow.traces.settings import TraceSettings, Window
-from workflow.traces.statement import rounded_down, rounded_up, sentences
+from workflow.traces.statement import _times, rounded_down, rounded_up, sentences
 from workflow.traces.stops import Stop, chosen_secrets, find_stops, stay_around
 
 SETTINGS = TraceSettings(windows=(window(STOP),), every=60.0)
@@ -352,3 +353,32 @@ def test_large_numbers_are_numbers_in_a_statement(trip: Trace) -> None:
     published = release_trace(plan_trace(trip, settings), open_ledger())
     assert published.statement["secret_moments"][0]["epsilon_at_most"] > 1000.0
     assert published.statement["mu"] > 30.0
+
+
+def test_the_odds_are_said_with_the_factor_that_their_probability_is_of(plan: TracePlan) -> None:
+    """Of the worst secret, rounded up; the epsilon of the same mu stands beside it by its own name."""
+    worst, delta = plan.worst.certificate, plan.settings.delta
+    said = sentences(plan)[1]
+    found = re.fullmatch(
+        r"That changes the odds of the two at most ([0-9,.]+) times, except with probability ([0-9e.-]+)\. "
+        r"As ε at a slack δ of ([0-9e.-]+) it is ([0-9.]+)\.",
+        said,
+    )
+    assert found is not None, said
+    factor, probability, slack, epsilon = (float(part.replace(",", "")) for part in found.groups())
+    assert (probability, slack) == (delta, delta)
+    assert worst.odds(delta) <= factor <= 1.01 * worst.odds(delta)
+    assert worst.epsilon(delta) <= epsilon < math.log(factor)
+
+
+@pytest.mark.parametrize(
+    ("odds", "words"),
+    [
+        (26.73, "at most 26.8 times"),
+        (999_999.0, "at most 1,000,000 times"),
+        (1e6, "possibly more than a million times, which is no protection in practice"),
+        (math.inf, "possibly more than a million times, which is no protection in practice"),
+    ],
+)
+def test_odds_without_an_end_are_said_to_protect_nobody(odds: float, words: str) -> None:
+    assert _times(odds) == words
