@@ -106,6 +106,10 @@ def _form(work: Workspace, found: Found, budget: BudgetState) -> None:
             help="You are asked once more before anything is drawn or charged.",
         )
     if submitted and work.release_id is None:
-        work.retitle(title)
-        confirm.begin(work, total)
+        try:
+            work.retitle(title)
+        except WorkflowError as error:  # too long, or not to be shown
+            st.error(plain(error), icon=":material/error:")
+        else:
+            confirm.begin(work, total)
     confirm.show(work, budget)

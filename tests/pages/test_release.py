@@ -171,6 +171,20 @@ def test_the_check_asks_and_takes_no_answer_for_granted(open_app: OpenApp, jobs_
     assert "NOT ACCOUNTED" in texts(app)
 
 
+def test_a_title_that_is_too_long_is_one_sentence_and_nothing_is_asked(
+    open_app: OpenApp, jobs_at_once: None
+) -> None:
+    app = at_release(open_app)
+    (title,) = [each for each in app.text_input if each.label == "Title of the release"]
+    before = work_of(app).settings()
+    title.set_value("x" * 201)
+    press(app, "Release …")
+    assert "title must be a text of at most 200 characters" in texts(app)
+    assert "Release this map?" not in texts(app)
+    assert work_of(app).settings() == before
+    assert not [button for button in app.button if button.label == "Release now"]
+
+
 @pytest.mark.slow
 def test_looked_is_ticked_once_the_baseline_was_shown_and_the_design_changed(
     open_app: OpenApp, jobs_at_once: None
