@@ -23,6 +23,7 @@ from workflow.lint import add_lint_command
 from workflow.version import NAME, VERSION
 
 REFUSED = 2
+NOTHING_RELEASED = "error: Stopped; nothing was released."
 
 
 class Parser(argparse.ArgumentParser):
@@ -93,8 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     try:
         return int(options.run(options))
-    except (Cancelled, KeyboardInterrupt):
-        print("error: Stopped; nothing was released.", file=sys.stderr)
+    except (Cancelled, KeyboardInterrupt) as stop:
+        notes = getattr(
+            stop, "__notes__", ()
+        )  # of a stop after the charge: which entry stands (`charge_stands`)
+        print(f"error: Stopped. {' '.join(notes)}" if notes else NOTHING_RELEASED, file=sys.stderr)
         return REFUSED
     except (HexcursionError, DataError, GeoError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -163,3 +164,26 @@ def test_a_ledger_that_is_not_there_is_one_sentence(
         f"error: There is no ledger at {place}: the first release begins one.\n"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("note", "said"),
+    [
+        ("", "error: Stopped; nothing was released.\n"),
+        ("Entry 3 stands.", "error: Stopped. Entry 3 stands.\n"),
+    ],
+)
+def test_who_stops_after_the_charge_is_told_that_it_stands(
+    note: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It used to say that nothing was released, and not that the epsilon was spent."""
+
+    def stopped(_options: object) -> int:
+        stop = KeyboardInterrupt()
+        if note:
+            stop.add_note(note)  # as `charge_stands` does
+        raise stop
+
+    monkeypatch.setattr(sys.modules[main.__module__], "run_view", stopped)
+    assert main(["view", "any"]) == 2
+    assert capsys.readouterr().err == said
