@@ -18,20 +18,29 @@ from workflow.ledger.storage.store import Snapshot, Store, Writing
 
 
 class Unbegun(Store):
-    """What would be read of a SQLite ledger that was just begun; nothing is written, and nothing can be."""
+    """What would be read of a SQLite ledger that was just begun; nothing is written, and nothing can be.
 
-    def begin_with(self, key: LedgerKey) -> None:
-        """Take a first entry in, in memory."""
+    Where another process begins it meanwhile with the same key, what stands there is read: this machine's
+    witness remembers that process's first entry, not the one that is in memory here.
+    """
+
+    def begin_with(self, key: LedgerKey, *, kept: bool) -> None:
+        """Take a first entry in, in memory; `kept` is whether the key stands in its file."""
         entry = first_entry(key)
         self._snapshot = Snapshot((entry,), sign_head(key, entry))
+        self._kept = kept
 
     def read(self) -> Snapshot:
-        """The first entry alone."""
-        return self._snapshot
+        """The first entry alone, until the ledger is begun with this key."""
+        return super().read() if self._begun() else self._snapshot
 
     def records(self) -> dict[str, bytes]:
-        """None yet."""
-        return {}
+        """None, until the ledger is begun with this key."""
+        return super().records() if self._begun() else {}
+
+    def _begun(self) -> bool:
+        """Whether this very ledger stands in its file by now."""
+        return self._kept and not self.is_new()
 
     @contextmanager
     def writing(self) -> Iterator[Writing]:
@@ -74,8 +83,9 @@ def ledger_to_plan(place: str | Path | None = None) -> Ledger:
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
         raise LedgerError(f"The ledger {path} cannot be created: nothing can be written in {nearest}.")
     kept = default_key_path(store.url)
-    key = read_key(kept) if kept.exists() else LedgerKey(kept, secrets.token_bytes(KEY_BYTES))
-    store.begin_with(key)
+    stands = kept.exists()
+    key = read_key(kept) if stands else LedgerKey(kept, secrets.token_bytes(KEY_BYTES))
+    store.begin_with(key, kept=stands)
     return Ledger(store, key)
 
 

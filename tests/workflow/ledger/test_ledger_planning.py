@@ -8,6 +8,7 @@ import pytest
 
 from dpgp_core.accounting.composition import Cost
 from workflow.ledger import Charge, LedgerError, begin, ledger_to_plan, open_ledger
+from workflow.ledger.signing.key import create_key
 from workflow.ledger.signing.witness import witness_path
 from workflow.ledger.storage.places import witness_folder
 
@@ -62,6 +63,21 @@ def test_a_key_that_waits_is_the_one_that_is_planned_with(tmp_path: Path) -> Non
     planned = ledger_to_plan(tmp_path / "ledger.sqlite")
     assert key.read_text(encoding="ascii") == "5a" * 32 + "\n"
     assert begin(planned).identity == planned.identity
+
+
+def test_a_plan_made_while_another_begins_with_the_same_key_reads_what_is_begun(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.sqlite"
+    create_key(tmp_path / "ledger.key")  # the other process has come so far
+    planned = ledger_to_plan(place)
+    assert planned.preview(charge(0.25), DELTA).before == 0.0
+    other = open_ledger(place)
+    other.set_budget(DATASET, "point", 1.0, DELTA)
+    keys = other.record_keys([0.1, 0.2], [51.0, 51.1], [1.0, 2.0])
+    other.reserve(Charge(DATASET, "point", Cost.pure(0.5), records=keys))
+    assert planned.preview(charge(0.25), DELTA).before == pytest.approx(0.5, rel=1e-4)
+    assert [found.dataset for found in planned.overlaps(keys)] == [DATASET]
+    assert planned.verify() == []
+    assert begin(planned).entries() == other.entries()
 
 
 def test_a_ledger_that_was_lost_is_no_empty_one(tmp_path: Path) -> None:
