@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.shared.released.exploring import threshold_stops
 from pages.shared.steps import VIEWER
 from tests.pages.conftest import texts
 from tests.workflow.bundle.bundle_samples import make_release, small_domain
 from workflow.bundle import write_bundle
 from workflow.bundle.published.offers import media_of, offers, slug
+from workflow.bundle.published.shelf import open_bundle, shelf
 from workflow.bundle.reading.read import read_bundle
 from workflow.record import Expected
 
@@ -60,6 +62,55 @@ def test_without_a_bundle_it_says_what_to_do(
     (tmp_path / "broken" / "statement.json").write_text("{}")
     app = open_app(VIEWER.path)
     assert "not a complete bundle" in texts(app)
+
+
+def test_an_address_without_a_release_opens_no_other(
+    open_app: Callable[..., AppTest], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEXCURSION_BUNDLES", str(folder))
+    app = open_app()
+    app.query_params["release"] = "0" * 16
+    app.switch_page(VIEWER.path).run()
+    assert not app.exception
+    assert [error.value for error in app.error] == [
+        "There is no release of this address on this machine: open its bundle file or choose one of the "
+        "published maps."
+    ]
+    assert [title.value for title in app.title] == ["Viewer"]
+    app.selectbox(key="shelved").set_value(shelf()[0]).run()
+    assert not app.error
+    assert [title.value for title in app.title] == ["Flats above the stamp duty line, London 2018"]
+    assert app.query_params["release"] == "london"
+
+
+def test_each_release_begins_as_it_was_published(
+    open_app: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
+    for name, threshold in (("a", 442_413.0), ("b", 450_000.0)):
+        write_bundle(
+            make_release(small_domain(), release_id=f"hx-{name}", threshold=threshold), tmp_path / name
+        )
+    app = open_app()
+    app.query_params["release"] = "a"
+    app.switch_page(VIEWER.path).run()
+    app.slider[0].set_value(4).run()
+    app.select_slider[0].set_value(threshold_stops(open_bundle(tmp_path / "a"))[0]).run()
+    app.selectbox(key="shelved").set_value(next(o for o in shelf() if o.name == "b")).run()
+    assert not app.exception
+    assert (app.select_slider[0].value, app.slider[0].value) == (450_000.0, 1)
+
+
+def test_releases_of_one_title_and_minute_can_be_told_apart(
+    open_app: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
+    for name in ("a", "b"):
+        write_bundle(make_release(small_domain(), release_id=f"hx-{name}"), tmp_path / name)
+    app = open_app(VIEWER.path)
+    assert sorted(app.selectbox(key="shelved").options) == [
+        f"Flats above the stamp duty line, London 2018 (2026-11-21 09:30 UTC), {name}" for name in "ab"
+    ]
 
 
 def test_every_file_that_is_offered_can_be_made(folder: Path) -> None:

@@ -17,6 +17,8 @@ from workflow.errors import WorkflowError
 
 KEY = "opened-bundle"
 BROUGHT = "brought-bundle"
+CHOSEN = "shelved"
+FOLLOWED = "followed-address"
 
 
 @dataclass(frozen=True)
@@ -42,14 +44,14 @@ def ask_bundle() -> Opened | str | None:
     """The bundle that a person opened, the sentence that says what is wrong with it, or None."""
     known = offered()
     wanted = None
+    _follow_address(known)
     if known:
         wanted = st.selectbox(
             "Published maps",
             known,
-            index=_asked(known),
             format_func=lambda bundle: bundle.title,
             placeholder="choose one",
-            key="shelved",
+            key=CHOSEN,
         )
     upload = st.file_uploader(
         "Or open a bundle file (.zip)" if known else "Open a bundle file (.zip)",
@@ -63,18 +65,22 @@ def ask_bundle() -> Opened | str | None:
             st.query_params.pop("release", None)
             return Opened(_opened(f"upload {upload.file_id}", upload.getvalue()))
         if wanted is not None:
-            st.query_params["release"] = wanted.name
+            st.query_params["release"] = st.session_state[FOLLOWED] = wanted.name
             return Opened(_opened(wanted.name, wanted.path), wanted.zipped)
     except (WorkflowError, ValueError) as error:
         return str(error)
+    if st.query_params.get("release") is not None:
+        others = " or choose one of the published maps" if known else ""
+        return f"There is no release of this address on this machine: open its bundle file{others}."
     return None
 
 
-def _asked(known: tuple[ShelvedBundle, ...]) -> int:
-    """The bundle that the address names, else the newest."""
+def _follow_address(known: tuple[ShelvedBundle, ...]) -> None:
+    """Choose the bundle that a new address names, or none where it is not there; without one, the newest."""
     name = st.query_params.get("release")
-    positions = [index for index, bundle in enumerate(known) if bundle.name == name]
-    return positions[0] if positions else 0
+    if name is not None and name != st.session_state.get(FOLLOWED):
+        st.session_state[FOLLOWED] = name
+        st.session_state[CHOSEN] = next((bundle for bundle in known if bundle.name == name), None)
 
 
 def _opened(name: str, source: bytes | Path) -> Viewer:

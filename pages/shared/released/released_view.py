@@ -23,13 +23,20 @@ def controls(
     """The reader's choices: product, threshold in the data's unit, smoothing rounds; and what they give.
 
     `shareable` keeps them in the address, for views that show published things only: a threshold chosen
-    beside the baseline may itself tell something of the private data.
+    beside the baseline may itself tell something of the private data. Each release has choices of its own:
+    the next one that is opened begins as it was published.
     """
+    own = viewer.bundle.statement["release"]["id"]
     kept: Any = {"bind": "query-params"} if shareable else {}
     names = products_of(viewer)
     first, second, third = st.columns([2, 4, 2], gap="medium")
     product = first.selectbox(
-        "Show", list(names), format_func=names.__getitem__, help=tip("vote"), key=f"{key}_product", **kept
+        "Show",
+        list(names),
+        format_func=names.__getitem__,
+        help=tip("vote"),
+        key=f"{key}_product_{own}",
+        **kept,
     )
     threshold = second.select_slider(
         f"Threshold ({plain(viewer.unit)})" if viewer.unit else "Threshold",
@@ -37,7 +44,7 @@ def controls(
         value=viewer.bundle.threshold,
         format_func=lambda value: plain(format_value(value, viewer.unit)),
         help="Moving it is free: every threshold is read off the same released paths.",
-        key=f"{key}_threshold",
+        key=f"{key}_threshold_{own}",
         **kept,
     )
     published = int(viewer.bundle.statement["products"]["smoothing"])
@@ -47,7 +54,7 @@ def controls(
         MAX_ROUNDS,
         value=published,
         help="How many times every hexagon is averaged with its neighbours. This costs nothing.",
-        key=f"{key}_smoothing",
+        key=f"{key}_smoothing_{own}",
         **kept,
     )
     products = viewer.at(threshold=float(threshold), smoothing=int(rounds))

@@ -6,8 +6,9 @@ import io
 import json
 import os
 import re
+from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 from zipfile import BadZipFile, ZipFile
@@ -80,7 +81,7 @@ def settle() -> frozenset[Path]:
 
 
 def shelf() -> tuple[ShelvedBundle, ...]:
-    """Every committed bundle on the shelf, newest first; only their titles are read.
+    """Every committed bundle on the shelf, newest first; only their titles are read, and no two are alike.
 
     A folder without its zip counts as well: somebody unpacked a bundle there. So does a zip without its
     folder, which somebody put there.
@@ -100,7 +101,12 @@ def shelf() -> tuple[ShelvedBundle, ...]:
     ]
     found = [*archives, *unpacked]
     found.sort(key=lambda path: (-path.stat().st_mtime_ns, path.name))
-    return tuple(_shelved(path) for path in found)
+    bundles = [_shelved(path) for path in found]
+    titles = Counter(bundle.title for bundle in bundles)
+    return tuple(
+        replace(bundle, title=f"{bundle.title}, {bundle.name}") if titles[bundle.title] > 1 else bundle
+        for bundle in bundles
+    )
 
 
 def _shelved(path: Path) -> ShelvedBundle:
