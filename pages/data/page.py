@@ -18,6 +18,7 @@ from pages.shared.session.areas import domain_of_choices, layers_of
 from pages.shared.session.kept import give_back
 from pages.shared.session.portable import settings_with_files, source_words
 from pages.shared.session.previews import look_at
+from pages.shared.session.workspace import UNREAD
 from pages.shared.shipped import CITY
 from workflow.errors import WorkflowError
 from workflow.estimates.words import expected_reading
@@ -28,6 +29,7 @@ KINDS = {
     "sales": "Price Paid sales",
     "sensors": "Your own table",
 }
+AS_READ = "data_as_read"
 work = workspace.current()
 
 
@@ -100,9 +102,26 @@ def shown_before() -> bool:
     return known
 
 
-if not shown_before() and work.kind:
+def unread(asked: Sources | None) -> bool:
+    """Whether what is named on the screen is other than what it named when the data at hand were read."""
+    if work.private is None or kind == "example":
+        return False
+    if kind != work.kind:
+        return asked is not None
+    named = None if asked is None else asked.choices
+    known: tuple[int, object] | None = st.session_state.get(AS_READ)
+    if known is None or known[0] != work.mark:
+        known = st.session_state[AS_READ] = (work.mark, named)
+    return named != known[1]
+
+
+known_before = shown_before()
+if work.kind and (
+    not known_before or "data_kind" not in st.session_state
+):  # it forgets while others are shown
     st.session_state["data_kind"] = work.kind
-    refill(work)
+    if not known_before:
+        refill(work)
 kind = st.segmented_control(
     "What kind of data?",
     list(KINDS),
@@ -112,6 +131,7 @@ kind = st.segmented_control(
     key="data_kind",
     bind="query-params",
 )
+asked: Sources | None = None
 if kind == "example":
     st.markdown(
         "Two years of invented flat sales in an invented city, in the very format of the real files. "
@@ -127,6 +147,12 @@ else:
     pressed = st.button("Read the data", type="primary", icon=":material/file_open:", disabled=asked is None)
     if pressed and asked is not None:
         use_sources(asked)
+work.unread = unread(asked)
+if work.unread:
+    st.warning(
+        f"{UNREAD} What was read before is still in use, as it is described below.",
+        icon=":material/sync_problem:",
+    )
 
 basemap_panel.ask(work)
 with st.expander("Or take all choices from a settings file (TOML)", icon=":material/tune:"):

@@ -124,6 +124,14 @@ def ask_sensors(work: Workspace) -> Sources | None:
         value = first.selectbox(
             "Measured value", columns, index=at(columns, guess.value), key=f"sensors_value_{path}", **KEEP
         )
+        named = second.text_input(
+            "What it is, in words",
+            value=value or "",
+            placeholder="for example nitrogen dioxide",
+            help="The released map asks its question in these words.",
+            key=f"sensors_name_{path}_{value}",
+            **KEEP,
+        )
         unit = second.text_input(
             "Its unit",
             value=guess.unit or "",
@@ -199,7 +207,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
 
     choices: dict[str, Any] = {
         "data": source(path, where_private),
-        "value_name": value,
+        "value_name": named.strip() or value,
         "value_unit": unit.strip(),
     }
     if owner is not None:
@@ -246,6 +254,7 @@ def refill(work: Workspace) -> None:
             ("owner", work.choices.get("owner")), ("most", work.choices.get("records_per_owner") or 1),
         )  # fmt: skip
         state |= {f"sensors_{name}_{data.path}": value for name, value in known}
+        state[f"sensors_name_{data.path}_{data.value}"] = work.choices.get("value_name") or data.value or ""
         state[f"sensors_unit_{data.path}"] = work.choices.get("value_unit", "")
         state |= _chosen_rows(f"sensors_where_{data.path}", data)
         if reference is not None:

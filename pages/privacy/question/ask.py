@@ -22,6 +22,7 @@ from workflow import words
 from workflow.settings.defaults import DEFAULT_MECHANISMS, USUAL_DELTA
 
 KEEP: Any = {"persist_state": "session"}
+USUAL = "usual"  # a list that keeps its choice would show a kept None as if nothing were chosen
 OBJECTIVES = {
     "iou": "Largest expected agreement of the released region",
     "bce": "Smallest cross-entropy of the map's probabilities",
@@ -127,12 +128,15 @@ def _goal(work: Workspace) -> str:
 
 def _slack_and_paths(work: Workspace) -> None:
     slack = work.choices.get("delta")
-    slacks = [None, *sorted({*SLACKS, *([] if slack is None else [float(slack)])}, reverse=True)]
+    slacks: list[str | float] = [
+        USUAL,
+        *sorted({*SLACKS, *([] if slack is None else [float(slack)])}, reverse=True),
+    ]
     first, second = st.columns([3, 2])
-    delta = first.selectbox(
+    chosen = first.selectbox(
         label("delta"),
         slacks,
-        index=slacks.index(slack),
+        index=0 if slack is None else slacks.index(slack),
         format_func=_slack_words,
         help=tip("delta"),
         key=f"delta_{work.mark}",
@@ -147,6 +151,7 @@ def _slack_and_paths(work: Workspace) -> None:
         key=f"paths_{work.mark}",
         **KEEP,
     )
+    delta = None if chosen == USUAL else float(chosen)
     work.choose(delta=delta, paths=int(paths))
     _large_slack(work, delta)
 
@@ -176,9 +181,9 @@ def _slack_of(work: Workspace) -> float:
     return USUAL_DELTA if work.found is None else work.found.project.delta
 
 
-def _slack_words(delta: float | None) -> str:
+def _slack_words(delta: float | str) -> str:
     """The usual slack is settled with the number of records, which this screen need not know yet."""
-    return "the usual one" if delta is None else words.one_in(delta)
+    return "the usual one" if delta == USUAL else words.one_in(float(delta))
 
 
 def _more(work: Workspace) -> None:
@@ -224,12 +229,15 @@ def _more(work: Workspace) -> None:
             **KEEP,
         )
         given = work.choices.get("cutoff")
-        offered = [None, *sorted({*CUTOFFS, *([] if given is None else [float(given)])}, reverse=True)]
+        offered: list[str | float] = [
+            USUAL,
+            *sorted({*CUTOFFS, *([] if given is None else [float(given)])}, reverse=True),
+        ]
         cutoff = st.selectbox(
             "A hexagon is inside from a probability of",
             offered,
-            index=offered.index(given),
-            format_func=lambda value: "what agrees best" if value is None else f"{value:g}",
+            index=0 if given is None else offered.index(given),
+            format_func=lambda value: "what agrees best" if value == USUAL else f"{value:g}",
             help="Of the release's own probabilities, or of the share of its paths. Choosing it costs no "
             "privacy: lower ones show more hexagons, and the figures of a search say what each does to the "
             "area.",
@@ -247,7 +255,7 @@ def _more(work: Workspace) -> None:
             priors=tuple(priors) or None,
             objective=objective,
             prior_mean=None if prior_mean == EITHER else bool(prior_mean and public),
-            cutoff=cutoff,
+            cutoff=None if cutoff == USUAL else float(cutoff),
             quick=bool(quick),
         )
 

@@ -35,6 +35,9 @@ from workflow.settings.source import SourceSettings
 KEY = "workspace"
 DataKind = Literal["example", "sales", "sensors", ""]
 _MARKS = itertools.count()
+UNREAD = (
+    "The files or choices above have changed since the data were read: press 'Read the data' to use them."
+)
 NEEDS = {HEXAGONS: DATA, PRIVACY: HEXAGONS, RELEASE: PRIVACY, PUBLISH: RELEASE}
 
 
@@ -116,6 +119,8 @@ class Workspace:
         the data whose map without privacy was shown in this visit
     strayed
         the area and the rows that were last compared, and what came of it
+    unread
+        what the screen Data names is other than what was read
     other_tab
         the same browser has the app open in another tab
     chosen_by_looking
@@ -146,6 +151,7 @@ class Workspace:
     answers: dict[str, Any] = field(default_factory=dict)
     seen: set[SourceSettings] = field(default_factory=set)
     strayed: tuple[Domain, Preview, Stray | None] | None = field(default=None, repr=False)
+    unread: bool = False
     other_tab: bool = False
     chosen_by_looking: bool = False
     releasing: threading.Lock = field(default_factory=threading.Lock)
@@ -269,6 +275,8 @@ class Workspace:
 
     def missing_for(self, step: Screen) -> str | None:
         """Why a step cannot be opened yet, or None."""
+        if step == HEXAGONS and self.unread:
+            return UNREAD
         if step == PRIVACY and self.stray() is not None:
             return "No row lies inside the area: mend that on the step Hexagons first."
         earlier = NEEDS.get(step)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pages.shared.session.workspace import UNREAD
 from pages.shared.steps import COMPARE, DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import press, texts
 from tests.pages.data_steps import (
@@ -252,3 +253,39 @@ def test_public_places_are_a_choice_of_their_own_and_every_screen_says_what_it_c
     assert work_of(app).choices["places_public"] is False
     app.switch_page(HEXAGONS.path).run()
     assert "Places are not protected" not in texts(app)
+
+
+def test_what_is_chosen_after_reading_is_said_to_be_unread_and_holds_the_way_on(open_app: OpenApp) -> None:
+    app = uploaded_sensors(open_app)
+    assert not app.warning
+    assert work_of(app).missing_for(HEXAGONS) is None
+    unit = next(iter_keys(app, "sensors_unit_"))
+    app.text_input(key=unit).set_value("ppb").run()
+    assert [warning.value for warning in app.warning] == [
+        "The files or choices above have changed since the data were read: press 'Read the data' to use "
+        "them. What was read before is still in use, as it is described below."
+    ]
+    assert work_of(app).missing_for(HEXAGONS) == UNREAD
+    app.text_input(key=unit).set_value("ug/m3").run()
+    assert not app.warning
+    assert work_of(app).missing_for(HEXAGONS) is None
+    app.text_input(key=unit).set_value("ppb").run()
+    press(app, "Read the data")
+    assert not app.warning
+    assert work_of(app).missing_for(HEXAGONS) is None
+    assert work_of(app).choices["value_unit"] == "ppb"
+
+
+def test_a_value_is_called_what_a_person_calls_it(open_app: OpenApp) -> None:
+    app = upload(kind(open_app(DATA.path), "sensors"), "sensors_private", "a.csv", TABLE.encode())
+    name = next(iter_keys(app, "sensors_name_"))
+    assert app.text_input(key=name).value == "no2 (ug/m3)"
+    app.text_input(key=name).set_value(" nitrogen dioxide ").run()
+    press(app, "Read the data")
+    work = work_of(app)
+    assert (work.choices["value_name"], work.choices["data"].value) == ("nitrogen dioxide", "no2 (ug/m3)")
+    app.switch_page(HEXAGONS.path).run()
+    app.switch_page(DATA.path).run()
+    assert app.segmented_control(key="data_kind").value == "sensors"
+    assert app.text_input(key=name).value.strip() == "nitrogen dioxide"
+    assert not app.warning

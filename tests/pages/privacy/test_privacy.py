@@ -12,7 +12,7 @@ from pages.privacy.guarantee.odds import attack_odds
 from pages.privacy.search import search_panel, solve_panel
 from pages.shared.computing.jobs import Job
 from pages.shared.session import aside
-from pages.shared.steps import PRIVACY, RELEASE
+from pages.shared.steps import HEXAGONS, PRIVACY, RELEASE
 from tests.pages.conftest import insist, press, texts
 from tests.pages.data_steps import work_of
 from tests.pages.privacy_steps import OpenApp, at_privacy, key_of, release_all_the_same, searched
@@ -227,3 +227,15 @@ def test_a_large_slack_needs_a_second_yes_and_promises_no_belief(open_app: OpenA
     assert work_of(app).choices["accept_large_delta"] is False
     box.check().run()
     assert work_of(app).choices["accept_large_delta"] is True
+
+
+def test_the_usual_slack_and_cutoff_are_still_named_after_coming_back(open_app: OpenApp) -> None:
+    app = at_privacy(open_app)
+    for _ in range(2):
+        for start in ("delta_", "cutoff_"):
+            box = next(each for each in app.selectbox if str(each.key).startswith(start))
+            assert box.value == "usual", start
+        app.switch_page(HEXAGONS.path).run()
+        app.switch_page(PRIVACY.path).run()
+    work = work_of(app)
+    assert (work.choices["delta"], work.choices["cutoff"]) == (None, None)
