@@ -93,6 +93,10 @@ class Loader:
         Whether the values are modelled on the log scale unless told otherwise.
     owners
         Whether a column may name the owners of rows.
+    ignores
+        What it does nothing with: whoever says it is told so, instead of getting other rows than were meant.
+    instead
+        What to say in place of that.
     """
 
     name: str
@@ -103,6 +107,8 @@ class Loader:
     value_name: str = "value"
     log_scale: bool = False
     owners: bool = False
+    ignores: tuple[str, ...] = ()
+    instead: str = ""
 
 
 def _sales_lack(wanted: Wanted) -> str:
@@ -183,11 +189,15 @@ def _read_table(wanted: Wanted, unit: str, owner: str | None) -> tuple[Observati
 
 
 PRICE_PAID = Loader(
-    "price-paid", "Price Paid sales with a postcode lookup", _read_sales, _sales_lack, "sale", "price", True
-)
+    "price-paid", "Price Paid sales with a postcode lookup", _read_sales, _sales_lack, "sale", "price", True,
+    ignores=("value", "x", "y", "where", "identifier", "time", "layer", "place_sd", "trip"),
+    instead="choose sales with `segment` and `years`",
+)  # fmt: skip
 SENSOR_TABLE = Loader(
     "sensor-table", "a table of readings with a column for each coordinate", _read_table, _table_lacks,
     owners=True,
+    ignores=("postcodes", "segment", "years"),
+    instead="choose rows with `where`",
 )  # fmt: skip
 
 LOADERS: dict[str, Loader] = {loader.name: loader for loader in (PRICE_PAID, SENSOR_TABLE)}

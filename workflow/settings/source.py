@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated
 
 from data_loaders import Loader, loader_of
@@ -178,7 +178,7 @@ class SourceSettings(Checked):
     ] = None
 
     def agree(self) -> None:
-        """Raise `WorkflowError` unless the loader has been told what it needs."""
+        """Raise `WorkflowError` unless the loader has been told what it needs, and nothing that it ignores."""
         if not self.path:
             raise WorkflowError("No data file is named: set `data` to a Price Paid file or a sensor table.")
         if self.trip is not None and self.place_sd is None:
@@ -188,6 +188,13 @@ class SourceSettings(Checked):
             )
         if lacking := self.read_by.lacks(self):
             raise WorkflowError(lacking)
+        usual = {each.name: each.default for each in fields(self)}
+        if said := [name for name in self.read_by.ignores if getattr(self, name) != usual[name]]:
+            named = " and ".join(f"`{name}`" for name in said)
+            raise WorkflowError(
+                f"Nothing is done with {named} where the data are {self.read_by.title}: leave that out and "
+                f"{self.read_by.instead}."
+            )
 
     @property
     def read_by(self) -> Loader:

@@ -218,6 +218,16 @@ def test_one_sentence_says_what_it_must_be(changes: dict[str, object], sentence:
             {"where": (("year", 2023),)},
             "where must be a table of columns and the entry that each should have, not 2023.",
         ),
+        (
+            {"where": (("year", "2023"),), "time": "date"},
+            "Nothing is done with `where` and `time` where the data are Price Paid sales with a postcode "
+            "lookup: leave that out and choose sales with `segment` and `years`.",
+        ),
+        (
+            {"value": "no2", "x": "lon", "y": "lat", "postcodes": None, "years": (2018,)},
+            "Nothing is done with `years` where the data are a table of readings with a column for each "
+            "coordinate: leave that out and choose rows with `where`.",
+        ),
     ],
 )
 def test_a_source_is_held_to_its_fields(changes: dict[str, object], sentence: str) -> None:
