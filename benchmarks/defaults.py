@@ -40,7 +40,7 @@ from workflow.settings import ReleaseSettings, settings_to_toml
 
 RUNS: dict[str, tuple[str, ...]] = {"default": (), "with the dense prior": ("--priors", "car", "exponential")}
 SCORED = re.compile(r"([\d,]+) designs scored")
-AGREEMENT = re.compile(r"^ *IoU with the reference baseline +\S+ +(\S+)$", re.M)
+AGREEMENT = re.compile(r"^ *IoU with their map without privacy +\S+ +(\S+)$", re.M)
 HELD_OUT = re.compile(r"^ *held-out IoU +\S+ +(\S+)$", re.M)
 ROOT = Path(__file__).resolve().parents[1]
 PEER = "fit_hexbin_gp_excursion_london_private"

@@ -20,6 +20,7 @@ from workflow.errors import WorkflowError
 from workflow.project.load import Project
 from workflow.search.exploration.simulated import simulated_release
 from workflow.settings.model import ReleaseSettings
+from workflow.settings.words import TRIED_ON
 from workflow.words import agreement_words, one_in
 
 USUAL = (1.0, 2.0, 4.0)
@@ -112,10 +113,11 @@ def show(work: Workspace) -> None:
     settings = asked_settings(work)
     if settings is None:
         return
+    where = TRIED_ON["simulated" if settings.reference is None else "reference data"]
     st.markdown(
         "Each mechanism gets the best design that its own search finds, at each budget, for the same data, "
         "area, unit and slack as on the screen Privacy and utility. The figures come from simulated releases "
-        "**on reference data**; the private records are not looked at."
+        f"**on {plain(where)}**; the private records are not looked at."
     )
     possible = comparable_under(settings)
     names = st.multiselect(

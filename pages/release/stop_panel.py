@@ -14,7 +14,6 @@ from pages.shared.plain_text import plain
 from pages.shared.session.areas import domain_of_choices
 from pages.shared.session.workspace import Found, Workspace
 from pages.shared.steps import PRIVACY
-from workflow.release.worth import objections
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.serving import that_can_serve
 
@@ -32,7 +31,7 @@ class Remedy:
 
 def stopped(work: Workspace, found: Found) -> bool:
     """Say why this release is stopped, where it is; whether it is."""
-    reasons = objections(found.choice.expected, found.choice.yardsticks)
+    reasons = found.against
     if not reasons:
         return False
     accepted = found.project.settings.accept_low_agreement

@@ -130,8 +130,8 @@ def _at_wanted_iou(project: Project, tuned: Tuned | None, wanted: float) -> tupl
         raise WorkflowError("A wanted IoU needs the search: leave --lengthscale and --ridge out.")
     point, most = smallest_epsilon(project, tuned, wanted), project.settings.epsilon
     if point is None:
-        raise WorkflowError(f"No design reaches IoU {wanted:g} on the reference data: accept less.")
-    needed = f"IoU {wanted:g} on the reference data needs epsilon {point.epsilon:g}"
+        raise WorkflowError(f"No design reaches IoU {wanted:g} on {project.tried_on}: accept less.")
+    needed = f"IoU {wanted:g} on {project.tried_on} needs epsilon {point.epsilon:g}"
     if point.epsilon > most:
         raise WorkflowError(f"{needed}, more than {most:g}: raise --epsilon, or accept less.")
     print(f"  {needed}: releasing at that.")
@@ -167,14 +167,14 @@ def _print_receipt(lines: tuple[ReceiptLine, ...]) -> None:
 
 def _print_search(tuned: Tuned) -> None:
     free, chosen = tuned.result.unconstrained, tuned.result.chosen
-    print(f"\nTuned on reference data, {tuned.result.evaluated:,} designs scored")
+    print(f"\nTuned on {tuned.tried_on}, {tuned.result.evaluated:,} designs scored")
     print(f"  {'':<34}{'no privacy':>14}{'this release':>14}")
     rows = (
         ("epsilon", free.epsilon, chosen.epsilon),
         ("effective dimension", free.utility.effective_dimension, chosen.utility.effective_dimension),
         ("held-out BCE", free.utility.bce, chosen.utility.bce),
         ("held-out IoU", free.utility.holdout_iou, chosen.utility.holdout_iou),
-        ("IoU with the reference baseline", free.utility.agreement, chosen.utility.agreement),
+        ("IoU with their map without privacy", free.utility.agreement, chosen.utility.agreement),
     )
     for name, left, right in rows:
         print(f"  {name:<34}{_figure(left):>14}{_figure(right):>14}")

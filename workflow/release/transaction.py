@@ -96,7 +96,8 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
         For a bound that is not proved for this design.
     """
     settings, design = project.settings, choice.design
-    worth = stop_or_state(choice.expected, choice.yardsticks, settings.accept_low_agreement)
+    level = float(choice.response.forward(settings.threshold))
+    worth = stop_or_state(choice.expected, choice.yardsticks, settings.accept_low_agreement, level)
     mean = None if choice.public_map is None else choice.public_map.mean
     binned = bin_records(project.private.placed, choice.response, settings.unit, mean)
     refuse_large_delta(project)

@@ -12,11 +12,27 @@ class LowAgreement(WorkflowError):
     """A release is stopped because its map is expected to be poor; nothing was charged."""
 
 
-def objections(expected: Expected | None, yardsticks: Yardsticks | None) -> tuple[str, ...]:
-    """Why a map is not expected to be worth releasing, a clause each; none for a design given by hand.
+def objections(
+    expected: Expected | None, yardsticks: Yardsticks | None, level: float = 0.0
+) -> tuple[str, ...]:
+    """Why a map is not expected to be worth releasing, a clause each.
 
     Compared are the numbers themselves, not the two digits that are said of them.
+
+    Parameters
+    ----------
+    expected
+        how right the map is expected to be; None for a design given by hand, of which nothing is known
+    yardsticks
+        what maps without any private record would reach
+    level
+        the threshold as a response that is not clipped: from 1 or -1 on, no value can lie beyond it
     """
+    if abs(level) >= 1.0:
+        return (
+            "no value can lie beyond its threshold, as values are cut to the usual ones (centre and clip): "
+            "take a threshold inside of them, or a larger clip",
+        )
     if expected is None:
         return ()
     said, agreement = [], expected.agreement
@@ -43,16 +59,16 @@ def _instead(better: float, agreement: float) -> str:
 
 
 def stop_or_state(
-    expected: Expected | None, yardsticks: Yardsticks | None, accepted: bool
+    expected: Expected | None, yardsticks: Yardsticks | None, accepted: bool, level: float = 0.0
 ) -> tuple[ReceiptLine, ...]:
-    """The warning that a release of a poor map carries, or nothing for a good one.
+    """The warning that a release of a poor map carries, or nothing for a good one; `level` as above.
 
     Raises
     ------
     LowAgreement
         For a poor map that nobody accepted.
     """
-    found = objections(expected, yardsticks)
+    found = objections(expected, yardsticks, level)
     if not found:
         return ()
     said = " and ".join(found)

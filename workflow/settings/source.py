@@ -178,7 +178,7 @@ class SourceSettings(Checked):
     ] = None
 
     def agree(self) -> None:
-        """Raise `WorkflowError` unless the loader has been told what it needs, and nothing that it ignores."""
+        """Raise `WorkflowError` unless the loader is told what it needs, and nothing that it ignores."""
         if not self.path:
             raise WorkflowError("No data file is named: set `data` to a Price Paid file or a sensor table.")
         if self.trip is not None and self.place_sd is None:

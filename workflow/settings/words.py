@@ -14,9 +14,9 @@ from dpgp_core.release.facts import Relation
 from workflow.words import UnitWord
 
 __all__ = [
-    "GROUPS", "Direction", "ExecutorName", "Focus", "Group", "Objective", "ReferenceKind", "Relation",
-    "Transform", "TuningKind", "Unit", "UnitWord", "bound_names", "loader_names", "mechanism_names",
-    "prior_names", "segment_names",
+    "GROUPS", "TRIED_ON", "Direction", "ExecutorName", "Focus", "Group", "Objective", "ReferenceKind",
+    "Relation", "Transform", "TuningKind", "Unit", "UnitWord", "bound_names", "loader_names",
+    "mechanism_names", "prior_names", "segment_names",
 ]  # fmt: skip
 
 
@@ -26,6 +26,13 @@ Focus = Literal["threshold", "all"]
 ExecutorName = Literal["serial", "processes", "dask"]
 
 ReferenceKind = Literal["public reference data", "reference data", "simulated", "private selection"]
+TRIED_ON: dict[ReferenceKind, str] = {
+    "public reference data": "the reference data",
+    "reference data": "the reference data",
+    "simulated": "simulated fields",
+    "private selection": "what the pilot showed",
+}
+"""What a search tries its designs on, in words."""
 """On what a design is tuned: "reference data" are set aside and not published, a "private selection" is a
 pilot whose cost is inside the release's epsilon."""
 

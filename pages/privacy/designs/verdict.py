@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pages.shared.session.workspace import Found
-from workflow.release.worth import objections
 from workflow.words import agreement_words
 
 GOOD = 0.8  # agreement from which a map shows the region; below, its outline is rough
@@ -12,7 +11,7 @@ GOOD = 0.8  # agreement from which a map shows the region; below, its outline is
 def verdict(found: Found) -> str:
     """Worth releasing or not, and why, for the design that is to be released."""
     choice, epsilon = found.choice, found.project.settings.epsilon
-    against = objections(choice.expected, choice.yardsticks)
+    against = found.against
     if against:
         return f"Not worth releasing as it stands: {' and '.join(against)}."
     expected = None if choice.expected is None else choice.expected.agreement

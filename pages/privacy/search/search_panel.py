@@ -26,9 +26,7 @@ from workflow.project.load import Project
 from workflow.search.decision.tuning import Tuned
 from workflow.search.problem.task import FrontierPoint, Scored
 from workflow.settings.model import ReleaseSettings
-
-MEASURED_ON = {"simulated": "a simulated field", "private selection": "what the pilot showed"}
-CHOSEN = "simulated fields of the chosen range"
+from workflow.settings.words import TRIED_ON
 
 
 def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
@@ -64,9 +62,9 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
             "for the least spread that fits beside it into the budget."
         )
     else:
-        where = "a simulated field" if settings.reference is None else "the reference data"
+        where = TRIED_ON["simulated" if settings.reference is None else "reference data"]
         st.markdown(
-            f"The search tries priors, ranges, ridges and smoothings **on {where}**, and solves "
+            f"The search tries priors, ranges, ridges and smoothings **on {plain(where)}**, and solves "
             "for the least spread that meets the budget. The private records are not looked at."
         )
     wanted = aside.planning(work).wanted
@@ -136,10 +134,9 @@ def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
 
 def _found(work: Workspace, found: Found) -> Scored:
     st.header("What the budget can buy", anchor=False)
-    paid = found.project.pilot
-    where = MEASURED_ON.get(found.project.reference_kind, "the reference data")
-    where = CHOSEN if paid is not None and paid.model is not None else where
-    st.caption(f"Measured on {where}; {found.tuned.result.evaluated:,} designs were scored.")
+    st.caption(
+        f"Measured on {plain(found.project.tried_on)}; {found.tuned.result.evaluated:,} designs were scored."
+    )
     wanted = aside.planning(work).wanted
     solved = None if wanted is None else solve_panel.show(work, found, wanted)
     st.markdown(f"**{plain(verdict(found))}**")

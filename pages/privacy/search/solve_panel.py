@@ -51,9 +51,9 @@ def _reached(work: Workspace, found: Found, point: FrontierPoint) -> FrontierPoi
         f":primary[**ε {point.epsilon:g}**] reaches it: {plain(achieved_words(point.scored))}. {plain(said)}"
     )
     st.caption(
-        "About 2 % less does not reach it with this design. Expected over simulated releases on the "
-        "reference data: the private map may agree more or less. A design that is nowhere the best on the "
-        "chart might need a little less still."
+        "About 2 % less does not reach it with this design. Expected over simulated releases on "
+        f"{plain(project.tried_on)}: the private map may agree more or less. A design that is nowhere "
+        "the best on the chart might need a little less still."
     )
     if point.scored.design == settling.chosen(found).design:
         st.caption(":material/check: This is the design to release.")

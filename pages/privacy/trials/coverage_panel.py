@@ -21,8 +21,8 @@ def show(work: Workspace, found: Found, scored: Scored) -> None:
         return
     st.caption(
         "Several paths divide the map into surely inside, surely outside and cannot tell. How often is that "
-        "right? Releases of the reference data are simulated and compared with their map without "
-        "privacy. That map has errors of its own, which no simulation shows."
+        f"right? Releases of {plain(found.project.tried_on)} are simulated and compared with their map "
+        "without privacy. That map has errors of its own, which no simulation shows."
     )
     answer = aside.follow(
         work,

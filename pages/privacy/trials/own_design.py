@@ -128,7 +128,7 @@ def _worth(work: Workspace, found: Found, scored: Scored) -> None:
             on_click=settling.on_typed,
             args=(work, found, scored),
             help="It becomes the design to release. The statement will say that you typed it in and tried it "
-            "on the reference data.",
+            f"on {plain(found.project.tried_on)}.",
         )
         project = found.project
         said = words.epsilon_sentence(

@@ -22,8 +22,8 @@ def show(work: Workspace, found: Found, scored: Scored) -> None:
     """Button, progress, then the charts of the design looked at."""
     st.caption(
         "One number of the design is varied, up to four times either way, and the others stay. Above: ε, an "
-        "upper bound by the proved bound that is the lowest there. Below: the expected agreement on the "
-        "reference data. The line marks the design as it is."
+        "upper bound by the proved bound that is the lowest there. Below: the expected agreement on "
+        f"{plain(found.project.tried_on)}. The line marks the design as it is."
     )
     answer = aside.follow(
         work,

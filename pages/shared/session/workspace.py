@@ -26,6 +26,7 @@ from workflow.errors import WorkflowError
 from workflow.project.baseline import Baseline
 from workflow.project.example import is_example
 from workflow.project.load import Project
+from workflow.release.worth import objections
 from workflow.search.decision.choice import Choice
 from workflow.search.decision.tuning import Tuned
 from workflow.search.problem.task import Scored
@@ -55,6 +56,12 @@ class Found:
     tuned: Tuned
     choice: Choice
     scored: Scored | None = None
+
+    @property
+    def against(self) -> tuple[str, ...]:
+        """Why its map is not expected to be worth releasing, a clause each; see `objections`."""
+        choice, threshold = self.choice, self.project.settings.threshold
+        return objections(choice.expected, choice.yardsticks, float(choice.response.forward(threshold)))
 
 
 @dataclass(frozen=True)

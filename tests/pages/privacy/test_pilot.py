@@ -33,7 +33,7 @@ def with_pilot(open_app: OpenApp) -> AppTest:
 
 def test_without_reference_data_a_simulated_field_is_free(open_app: OpenApp) -> None:
     app = press(without_reference(open_app), "Search for the best design")
-    assert "Measured on a simulated field" in texts(app)
+    assert "Measured on simulated fields" in texts(app)
     assert charges() == 0
 
 

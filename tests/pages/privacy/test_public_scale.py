@@ -28,4 +28,4 @@ def test_what_is_usual_is_asked_for_in_the_datas_unit_before_a_search(open_app: 
     assert not app.error
     assert (work_of(app).choices["centre"], work_of(app).choices["clip"]) == (30.0, 12.0)
     press(app, "Search for the best design")
-    assert "Measured on a simulated field" in texts(app)
+    assert "Measured on simulated fields" in texts(app)

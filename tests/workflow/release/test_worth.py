@@ -58,6 +58,19 @@ def test_all_three_are_said_together_and_a_design_given_by_hand_has_none() -> No
     assert objections(expected(0.8), None) == ()
 
 
+@pytest.mark.parametrize("level", [1.0, -1.0, 3.5])
+def test_a_threshold_that_no_value_can_pass_is_stopped_whoever_chose_the_design(level: float) -> None:
+    words = (
+        "no value can lie beyond its threshold, as values are cut to the usual ones (centre and clip): take "
+        "a threshold inside of them, or a larger clip",
+    )
+    assert objections(None, None, level) == words
+    assert objections(expected(0.9), Yardsticks(0.3), level) == words
+    with pytest.raises(LowAgreement, match="nothing was charged: no value can lie beyond its threshold"):
+        stop_or_state(None, None, accepted=False, level=level)
+    assert objections(None, None, 0.999) == objections(None, None, -0.999) == ()
+
+
 def test_a_poor_map_is_stopped_unless_it_was_accepted_and_then_says_so() -> None:
     with pytest.raises(LowAgreement, match=r"nothing was charged: .* 0\.200, below 0\.5 and a map of one"):
         stop_or_state(expected(0.2), Yardsticks(0.3), accepted=False)

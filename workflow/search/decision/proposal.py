@@ -1,4 +1,4 @@
-"""The proposal in words: which mechanism won on the reference data, by how much, and what lies on an edge."""
+"""The proposal in words: which mechanism won in the trials, by how much, and what lies on an edge."""
 
 from __future__ import annotations
 
@@ -12,13 +12,19 @@ from workflow.words import agreement_words
 HALF = 0.5
 
 
-def proposal_words(result: SearchResult) -> str:
-    """One sentence: what is proposed, what it is expected to reach, and what the others reached."""
+def proposal_words(result: SearchResult, tried_on: str) -> str:
+    """One sentence: what is proposed, what it is expected to reach, and what the others reached.
+
+    Parameters
+    ----------
+    tried_on
+        what the designs were tried on; see `Project.tried_on`
+    """
     chosen = result.chosen
     title = mechanism_of(chosen.design).title
     said = (
-        f"Proposed: {title} with a clip bound of {significant(chosen.response.clip, 3)}, because on the "
-        f"reference data it {_reaches(chosen, result)}"
+        f"Proposed: {title} with a clip bound of {significant(chosen.response.clip, 3)}, because on "
+        f"{tried_on} it {_reaches(chosen, result)}"
     )
     others = _others(result)
     if not others:

@@ -73,6 +73,8 @@ class Tuned:
         how `free_agreement` was estimated
     starts
         what was found with and without the public map, "" where only one of them was tried
+    tried_on
+        what the designs were tried on; see `Project.tried_on`
     """
 
     result: SearchResult
@@ -81,9 +83,10 @@ class Tuned:
     left_out: tuple[str, ...] = ()
     free_basis: str = ""
     starts: str = ""
+    tried_on: str = "the reference data"
 
     def remarks(self) -> tuple[str, ...]:
-        """What a curator should know before releasing, in words; all from reference data."""
+        """What a curator should know before releasing, in words; all from what designs were tried on."""
         said = []
         inside, agreement = float(self.result.baseline.mean()), self.result.chosen.utility.known_agreement
         if inside in (0.0, 1.0):
@@ -92,7 +95,10 @@ class Tuned:
                 f"The whole reference map lies {side} the asked region, so the search had nothing to tell "
                 "designs apart: choose another threshold or better reference data."
             )
-        said += [proposal_words(self.result), *filter(None, [early_words(self.result), self.starts])]
+        said += [
+            proposal_words(self.result, self.tried_on),
+            *filter(None, [early_words(self.result), self.starts]),
+        ]
         said += edge_words(self.result)
         said += [beside_words(self.result), *filter(None, [cutoff_words(self.result)])]
         if self.left_out:
@@ -196,7 +202,7 @@ def concluded(
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
     basis = free_map_basis(project) if has_reference(project) else ""
-    return Tuned(result, choice, free_agreement, left_out, basis, starts)
+    return Tuned(result, choice, free_agreement, left_out, basis, starts, project.tried_on)
 
 
 def search_task(
