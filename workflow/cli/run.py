@@ -22,7 +22,7 @@ from workflow.project.consent import refuse_large_delta
 from workflow.project.example import example_settings
 from workflow.project.load import Project, load_project
 from workflow.record import ReceiptLine
-from workflow.release.transaction import plan_release, publish
+from workflow.release.transaction import named_budget, plan_release, publish
 from workflow.search.decision.choice import Choice, given_choice
 from workflow.search.decision.settle import settle_on
 from workflow.search.decision.tuning import Tuned, tune
@@ -110,7 +110,8 @@ def _release(
     print("\nReceipt")
     _print_receipt(plan.receipt)
     if dry:
-        print("\nDry run: nothing was drawn or charged.")
+        ledger.check_charge(plan.charge, named_budget(plan))
+        print("\nDry run: nothing was drawn or charged. The ledger would accept it now.")
         return 0
     planned_with, ledger = ledger.identity, begin(ledger)
     if ledger.identity != planned_with:  # another process has begun it in the meantime, with its own key

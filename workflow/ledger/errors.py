@@ -38,12 +38,25 @@ class NoBudget(LedgerError):
     """No budget was ever set for this dataset and unit of protection."""
 
 
+def _unreleased(open: tuple[int, ...]) -> str:
+    """What to say of charges that stand without a release; "" where there are none."""
+    if not open:
+        return ""
+    entries = ", ".join(map(str, open[:5])) + (" and others" if len(open) > 5 else "")
+    stand = f"entry {entries} stands" if len(open) == 1 else f"entries {entries} stand"
+    return (
+        f" Of what is spent, {stand} without a release: if none is under way and nobody can "
+        "have seen what was drawn, `python -m workflow ledger void N` gives its epsilon back."
+    )
+
+
 class BudgetExceeded(LedgerError):
     """The release would pass the budget.
 
     All numbers are epsilons at the budget's delta: `budget`, `spent` before, `asked` (this release on its
     own), `after` (all releases and this one composed), `left` (budget - spent, never negative). `sharing`
-    is the dataset whose budget is meant where it is another one that holds some of the same records.
+    is the dataset whose budget is meant where it is another one that holds some of the same records. `open`
+    are its charges that were neither released nor given back.
     """
 
     def __init__(
@@ -56,6 +69,7 @@ class BudgetExceeded(LedgerError):
         asked: float,
         after: float,
         sharing: str = "",
+        open: tuple[int, ...] = (),
     ) -> None:
         self.unit = unit
         self.delta = delta
@@ -71,4 +85,5 @@ class BudgetExceeded(LedgerError):
             f"This release does not fit the {unit} budget of epsilon {budget:.10g} at delta {delta:g}"
             f"{whose}: spent {spent:.6g}, asked {asked:.6g}, left {rest}, and together it would be "
             f"{after:.10g}; choose a design that costs less, or raise the budget and say why."
+            f"{_unreleased(open)}"
         )

@@ -16,7 +16,15 @@ from numpy.typing import ArrayLike
 from dpgp_core.accounting.orders import ORDERS as GRID
 from dpgp_core.mechanisms.base import Unit
 from workflow.ledger.accounts.account import Account, Budget, Overlap, Preview
-from workflow.ledger.accounts.assess import Meeting, admit, charged_account, meet, overlaps, preview
+from workflow.ledger.accounts.assess import (
+    Meeting,
+    admit,
+    charged_account,
+    check,
+    meet,
+    overlaps,
+    preview,
+)
 from workflow.ledger.accounts.book import Book, Outcome
 from workflow.ledger.accounts.charge import Charge, check_account, encode, written_cost
 from workflow.ledger.chain import Finding, check_chain, check_tables, sign_head
@@ -153,6 +161,11 @@ class Ledger:
         book = self._book()
         return preview(book, charge, self._meet(book, charge.dataset, charge.records), delta)
 
+    def check_charge(self, charge: Charge, budget: Budget | None = None) -> None:
+        """Raise what `set_budget` (where a budget is given) and `reserve` would raise; writes nothing."""
+        book = self._book()
+        check(book, charge, self._meet(book, charge.dataset, charge.records), budget)
+
     def overlaps(self, records: RecordKeys, dataset: str = "") -> tuple[Overlap, ...]:
         """Every other dataset that holds some of these records, with its accounts; the largest share first.
 
@@ -229,7 +242,7 @@ class Ledger:
         check_account(dataset, unit)
         budget = Budget(float(epsilon), float(delta))
         account = self.account(dataset, unit)
-        if account.inherited or account.budget != budget:
+        if account.takes(budget):
             facts = {"epsilon": budget.epsilon, "delta": budget.delta, "reason": reason, "person": person}
             self._append(lambda book, _: [Draft(BUDGET, facts, dataset, unit)])
         return budget

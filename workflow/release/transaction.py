@@ -21,7 +21,7 @@ from geo import geometry_dict
 from workflow.bundle.writing.rehearsal import rehearse_writing
 from workflow.bundle.writing.write import bundle_contents, targets
 from workflow.errors import WorkflowError
-from workflow.ledger import Charge, Ledger, Preview, Reservation
+from workflow.ledger import Budget, Charge, Ledger, Preview, Reservation
 from workflow.ledger.overlap.sentences import account_lines
 from workflow.ledger.storage.places import home
 from workflow.project.accounts import area_facts, record_keys
@@ -175,11 +175,13 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
     ------
     BundleError, WorkflowError
         For what cannot be written or drawn; nothing was charged.
-    BudgetExceeded, RequestTaken
-        Before anything is charged.
+    NoBudget, BudgetExceeded, RequestTaken
+        Before anything is charged, the first two before anything is tried; also `LedgerError` for a larger
+        budget without a reason.
     Unreleased
         If it broke off after that: it names the entry of the charge that stands without a release.
     """
+    ledger.check_charge(plan.charge, named_budget(plan))
     release_id = random_name()
     target = folder if folder is not None else home() / "releases" / release_id
     targets(target)
@@ -190,10 +192,8 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
         rehearse_writing(
             bundle_contents(_release(plan, release_id, trial, tried, UNWRITTEN)), target, work.folder
         )
-        settings = plan.project.settings
-        if settings.budget is not None or plan.preview.budget is None:
-            total = _first_budget(plan.project, plan.preview)
-            ledger.set_budget(plan.charge.dataset, plan.charge.unit, total, plan.project.delta)
+        if (budget := named_budget(plan)) is not None:
+            ledger.set_budget(plan.charge.dataset, plan.charge.unit, budget.epsilon, budget.delta)
 
         def draw(reservation: Reservation) -> Release:
             released = draw_release(plan.prepared, SystemEntropy())
@@ -203,6 +203,13 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
         request = ledger.request(_wish(plan), session or random_name())
         release, written = release_once(ledger, plan.charge, request, release_id, draw, target, work.folder)
     return Published(release, written.directory, written.zip)
+
+
+def named_budget(plan: Plan) -> Budget | None:
+    """The budget that is set with a release; None where one stands and no other is named."""
+    if plan.project.settings.budget is None and plan.preview.budget is not None:
+        return None
+    return Budget(_first_budget(plan.project, plan.preview), plan.project.delta)
 
 
 def _wish(plan: Plan) -> str:
@@ -292,7 +299,7 @@ def _receipt(project: Project, choice: Choice, privacy: Guarded, preview: Previe
 def _first_budget(project: Project, preview: Preview) -> float:
     """The budget that is named, else what this release costs, or may cost where its delta covers it all."""
     named = project.settings.budget
-    return named if named is not None else preview.asked or project.settings.epsilon
+    return float(named if named is not None else preview.asked or project.settings.epsilon)
 
 
 def _owner_line(project: Project, privacy: Guarded) -> tuple[ReceiptLine, ...]:

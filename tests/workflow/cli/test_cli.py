@@ -92,6 +92,18 @@ def test_a_dry_run_leaves_no_trace(town: Town, out: Path, capsys: pytest.Capture
     assert not out.exists()
 
 
+def test_a_dry_run_and_a_release_refuse_the_same_and_write_nothing(
+    town: Town, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for run in (["--dry-run"], []):
+        assert main([*arguments(town, out, **{"--epsilon": "1"}), "--budget", "0.5", *run]) == 2
+        said = capsys.readouterr()
+        assert "This release does not fit the point budget of epsilon 0.5" in said.err
+        assert "nothing was drawn" not in said.out
+    assert open_ledger(create=False).accounts() == ()
+    assert not out.exists()
+
+
 def test_settings_file_is_the_same_release(town: Town, out: Path, tmp_path: Path) -> None:
     file = tmp_path / "settings.toml"
     file.write_text(settings_to_toml(town.settings()), encoding="utf-8")

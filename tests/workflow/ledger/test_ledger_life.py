@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from tests.workflow.ledger.places import DIGEST, Place, charge_for, release
-from workflow.ledger import BudgetExceeded, Ledger, LedgerBusy, LedgerError, NoBudget, NoLedger, open_ledger
+from workflow.ledger import (
+    Budget,
+    BudgetExceeded,
+    Ledger,
+    LedgerBusy,
+    LedgerError,
+    NoBudget,
+    NoLedger,
+    open_ledger,
+)
 from workflow.ledger.storage import store
 
 EPSILON, DELTA = 1.0, 1e-5
@@ -160,6 +169,40 @@ def test_a_refusal_does_not_call_rounding_a_remainder() -> None:
             for spent in (1.0 - 1.6e-9, 1.0 - 2e-6)]  # fmt: skip
     assert "left 0, and" in said[0]
     assert "left 2e-06, and" in said[1]
+
+
+def test_a_refusal_names_the_charges_that_stand_without_a_release(funded: Ledger, dataset: str) -> None:
+    release(funded, charge_for(dataset, 0.05), "first")
+    broken = funded.reserve(charge_for(dataset, 0.05))
+    with pytest.raises(BudgetExceeded) as error:
+        funded.reserve(charge_for(dataset, 0.9))
+    assert str(error.value).endswith(
+        f" Of what is spent, entry {broken.number} stands without a release: if none is under way and nobody "
+        "can have seen what was drawn, `python -m workflow ledger void N` gives its epsilon back."
+    )
+    facts = {"budget": 1.0, "spent": 1.0, "asked": 1.0, "after": 1.5}
+    opens = ((), (3, 5), tuple(range(2, 9)))
+    said = [str(BudgetExceeded(unit="point", delta=1e-5, open=numbers, **facts)) for numbers in opens]
+    assert "void" not in said[0]
+    assert "entries 3, 5 stand without" in said[1]
+    assert "entries 2, 3, 4, 5, 6 and others stand without" in said[2]
+
+
+def test_what_would_be_refused_is_said_without_a_word_in_the_ledger(ledger: Ledger, dataset: str) -> None:
+    rows = ledger.entries()
+    with pytest.raises(NoBudget):
+        ledger.check_charge(charge_for(dataset, 0.2))
+    ledger.check_charge(charge_for(dataset, 0.2), Budget(0.9, DELTA))
+    with pytest.raises(BudgetExceeded):
+        ledger.check_charge(charge_for(dataset, 0.2), Budget(0.1, DELTA))
+    assert ledger.entries() == rows
+    ledger.set_budget(dataset, "point", EPSILON, DELTA)
+    ledger.check_charge(charge_for(dataset, 0.2))
+    with pytest.raises(
+        LedgerError, match="A budget is raised by a person with a reason: give both by `python"
+    ):
+        ledger.check_charge(charge_for(dataset, 0.2), Budget(2.0, DELTA))
+    assert len(ledger.entries()) == len(rows) + 1
 
 
 def test_raising_a_budget_needs_a_reason_lowering_does_not(funded: Ledger, dataset: str) -> None:

@@ -111,6 +111,10 @@ class Account:
         """Budget minus spent, never negative. Composition is better than adding: often more will fit."""
         return 0.0 if self.budget is None else max(0.0, self.budget.epsilon - self.spent)
 
+    def takes(self, budget: Budget) -> bool:
+        """Whether a budget is another one than the account has of its own."""
+        return self.inherited or self.budget != budget
+
     def preview(self, cost: Cost, delta: float | None = None) -> Preview:
         """What a release of this cost would do here; `delta` is used where no budget is set.
 
@@ -159,6 +163,7 @@ class Account:
                 asked=preview.asked,
                 after=preview.after,
                 sharing=self.dataset if sharing else "",
+                open=self.open,
             )
         return preview
 

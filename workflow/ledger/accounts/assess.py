@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dpgp_core.accounting.composition import compose
 from dpgp_core.accounting.groups import group_epsilon
-from workflow.ledger.accounts.account import Account, Overlap, Preview, epsilon
+from workflow.ledger.accounts.account import Account, Budget, Overlap, Preview, epsilon
 from workflow.ledger.accounts.book import Book
 from workflow.ledger.accounts.charge import UNITS, Charge
 from workflow.ledger.errors import BudgetExceeded, LedgerDamaged
@@ -111,6 +111,21 @@ def admit(book: Book, charge: Charge, meeting: Meeting) -> Preview:
     for other in _touched(book, account):
         other.admit(charge.cost, sharing=True)
     return preview(book, charge, meeting, None)
+
+
+def check(book: Book, charge: Charge, meeting: Meeting, budget: Budget | None) -> None:
+    """Raise what setting the budget, where one is given, and charging would raise; only the book learns it.
+
+    Raises
+    ------
+    NoBudget, BudgetExceeded
+        As `admit`.
+    LedgerError
+        For a budget that is raised without a person and a reason.
+    """
+    if budget is not None and book.account(charge.dataset, charge.unit).takes(budget):
+        book.set_budget(charge.dataset, charge.unit, budget)
+    admit(book, charge, meeting)
 
 
 def charged_account(book: Book, charge: Charge, meeting: Meeting) -> Account:

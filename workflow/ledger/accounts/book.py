@@ -128,6 +128,28 @@ class Book:
             inherited=running.budget is None and budget is not None,
         )
 
+    def set_budget(self, dataset: str, unit: Unit, budget: Budget, *, signed: bool = False) -> None:
+        """Let a budget hold from here on.
+
+        Parameters
+        ----------
+        signed
+            whether a person gave a reason for it.
+
+        Raises
+        ------
+        LedgerError
+            For a larger one that is not signed.
+        """
+        running = self._accounts.setdefault((dataset, unit), _Running())
+        if running.budget is not None and budget.raises(running.budget) and not signed:
+            raise LedgerError(
+                "A budget is raised by a person with a reason: give both by `python -m workflow ledger budget "
+                f"{dataset[:12]} --unit {unit} --epsilon {budget.epsilon:g} --delta {budget.delta:g} "
+                "--reason WHY --person WHO`."
+            )
+        running.budget = budget
+
     def accounts(self) -> tuple[Account, ...]:
         """Every account that has a budget, in the order in which they appeared."""
         return tuple(self.account(name, check_account(name, unit)) for name, unit in self._accounts)
@@ -196,14 +218,10 @@ class Book:
         self.links.decide(entry.dataset, facts["other"], decision)
 
     def _budget(self, entry: Entry) -> None:
-        check_account(entry.dataset, entry.unit)
         facts = entry.facts
         budget = Budget(facts["epsilon"], facts["delta"])
-        running = self._accounts.setdefault((entry.dataset, entry.unit), _Running())
-        signed = facts["reason"].strip() and facts["person"].strip()
-        if running.budget is not None and budget.raises(running.budget) and not signed:
-            raise LedgerError("A budget is raised by a person with a reason: give both.")
-        running.budget = budget
+        signed = bool(facts["reason"].strip() and facts["person"].strip())
+        self.set_budget(entry.dataset, check_account(entry.dataset, entry.unit), budget, signed=signed)
 
     def _reserve(self, entry: Entry) -> None:
         running = self._accounts.get((entry.dataset, entry.unit))
