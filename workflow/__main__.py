@@ -26,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         gc.freeze()
         gc.set_threshold(FEW_LOOKS)
+    except KeyboardInterrupt:
+        print("error: Stopped; nothing was done.", file=sys.stderr)
+        return 2  # like every command that was stopped
     finally:
         gc.enable()
     return run(arguments)

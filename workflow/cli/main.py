@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,10 +25,19 @@ from workflow.version import NAME, VERSION
 
 REFUSED = 2
 NOTHING_RELEASED = "error: Stopped; nothing was released."
+ABOUT = (
+    "Private excursion maps of point data: where does a field pass a threshold? Begin with `demo --out DIR`. "
+    "A command that cannot do what is asked says why in one sentence on stderr, and its status is not 0."
+)
+NEGATIVE = re.compile(r"-(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$")
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose refusals are one sentence, like all others."""
+    """A parser whose refusals are one sentence, like all others; -1e-3 is a number and no option."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._negative_number_matcher = NEGATIVE
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """As argparse does, but a command itself refuses what it does not know: its help lists the rest."""
@@ -43,7 +53,7 @@ class Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     """All commands with their options."""
-    parser = Parser(prog=_program(), description=__doc__)
+    parser = Parser(prog=_program(), description=ABOUT)
     parser.add_argument("--version", action="version", version=f"{NAME} {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     text = "tune on reference data, release private paths, write the bundle, print the receipt"
@@ -95,10 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(options.run(options))
     except (Cancelled, KeyboardInterrupt) as stop:
-        notes = getattr(
-            stop, "__notes__", ()
-        )  # of a stop after the charge: which entry stands (`charge_stands`)
-        print(f"error: Stopped. {' '.join(notes)}" if notes else NOTHING_RELEASED, file=sys.stderr)
+        stands = " ".join(getattr(stop, "__notes__", ()))  # after the charge: its entry, by `charge_stands`
+        print(f"error: Stopped. {stands}" if stands else NOTHING_RELEASED, file=sys.stderr)
         return REFUSED
     except (HexcursionError, DataError, GeoError) as error:
         print(f"error: {error}", file=sys.stderr)

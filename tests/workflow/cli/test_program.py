@@ -11,6 +11,7 @@ import pytest
 
 from tests.patience import HANG
 from workflow.cli import main
+from workflow.cli.main import build_parser
 from workflow.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -52,3 +53,40 @@ def test_one_blas_thread_is_set_before_numpy_is_there() -> None:
         timeout=HANG, check=True,
     )  # fmt: skip
     assert done.stdout.splitlines() == [f"Hexcursion {VERSION}", "True 1", "True True False"]
+
+
+INTERRUPTED = """
+import os, signal, sys
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == "workflow.cli":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Interrupts())
+from workflow.__main__ import main
+sys.exit(main(["--version"]))
+"""
+
+
+def test_ctrl_c_while_the_program_is_still_loading_is_one_sentence() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "error: Stopped; nothing was done.\n"
+
+
+@pytest.mark.parametrize("number", ["-1e-3", "-.5", "-2", "-1E+2", "-3."])
+def test_a_negative_number_is_a_value_and_no_option(number: str) -> None:
+    asked = ["release", "--data", "a.csv", "--out", "o", "--threshold", number, "--centre", number]
+    assert build_parser().parse_args(asked).centre == number
+
+
+def test_what_is_no_number_is_still_an_unknown_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["release", "--data", "a", "--out", "o", "--threshold", "1", "-1e-3x"])
+    assert "error: unrecognized arguments: -1e-3x" in capsys.readouterr().err

@@ -199,7 +199,7 @@ def test_what_would_be_refused_is_said_without_a_word_in_the_ledger(ledger: Ledg
     ledger.set_budget(dataset, "point", EPSILON, DELTA)
     ledger.check_charge(charge_for(dataset, 0.2))
     with pytest.raises(
-        LedgerError, match="A budget is raised by a person with a reason: give both by `python"
+        LedgerError, match="A budget is raised by a person with a reason: give both with `python"
     ):
         ledger.check_charge(charge_for(dataset, 0.2), Budget(2.0, DELTA))
     assert len(ledger.entries()) == len(rows) + 1

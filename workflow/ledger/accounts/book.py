@@ -144,8 +144,8 @@ class Book:
         running = self._accounts.setdefault((dataset, unit), _Running())
         if running.budget is not None and budget.raises(running.budget) and not signed:
             raise LedgerError(
-                "A budget is raised by a person with a reason: give both by `python -m workflow ledger budget "
-                f"{dataset[:12]} --unit {unit} --epsilon {budget.epsilon:g} --delta {budget.delta:g} "
+                "A budget is raised by a person with a reason: give both with `python -m workflow ledger "
+                f"budget {dataset[:12]} --unit {unit} --epsilon {budget.epsilon:g} --delta {budget.delta:g} "
                 "--reason WHY --person WHO`."
             )
         running.budget = budget
