@@ -102,6 +102,11 @@ def quantity(value: float, unit: str, digits: int = 9) -> str:
     return f"-{symbol}{number[1:]}" if number.startswith("-") else f"{symbol}{number}"
 
 
+def side_words(direction: str) -> str:
+    """Where a hexagon of the set lies, before a threshold: one that equals it is "at most" it."""
+    return "above" if direction == "above" else "at most"
+
+
 def question(subject: Mapping[str, Any]) -> str:
     """What a map answers: "Where price exceeds £442,413." (`subject` as in the privacy statement)."""
     side = "exceeds" if subject["direction"] == "above" else "is at most"
@@ -124,8 +129,8 @@ def asked(subject: Mapping[str, Any], record: UnitWord) -> str:
     if record == "sale" and subject["value"] == "price":
         limit = quantity(subject["threshold"], subject["unit"])
         return f"Where do properties sell for {'more than' if above else 'at most'} {limit}?"
-    side = "above" if above else "at most"
     value = subject["value"] or "value"
+    side = side_words(subject["direction"])
     return f"Where is the {value} {side} {quantity(subject['threshold'], subject['unit'])}?"
 
 

@@ -202,7 +202,7 @@ def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Paint
 
 
 def paint_three_way(ways: ArrayLike, *, threshold: str, title: str) -> Painting:
-    """Paint what is surely above, surely below, and cannot be told.
+    """Paint what is surely above, surely at most the threshold, and cannot be told.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def paint_three_way(ways: ArrayLike, *, threshold: str, title: str) -> Painting:
     entries = (
         Entry(f"surely above {threshold}", "above"),
         Entry("cannot tell at this privacy", "unsure", "dots"),
-        Entry(f"surely below {threshold}", "below"),
+        Entry(f"surely at most {threshold}", "below"),
     )
     classes = 1 - way.astype(np.int64)
     notes = _spread([f"Released: {entry.label}" for entry in entries], classes)

@@ -262,8 +262,9 @@ def _more(work: Workspace) -> None:
 
 def threshold_words(work: Workspace) -> str:
     """The question as the map's words: "above £450,000"."""
+    side = words.side_words(work.choices.get("direction", "above"))
     if work.choices.get("change") or work.choices.get("limits"):
         what = "the public map" if work.choices.get("change") else "the limits by zone"
-        return f"{work.choices.get('direction', 'above')} {work.choices['threshold']:g}, relative to {what}"
+        return f"{side} {work.choices['threshold']:g}, relative to {what}"
     value = format_value(float(work.choices["threshold"]), str(work.choices.get("value_unit", "")))
-    return f"{work.choices.get('direction', 'above')} {value}"
+    return f"{side} {value}"

@@ -18,6 +18,8 @@ from pages.shared.server import access
 from pages.shared.session.uploading import remembered
 from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
+from workflow.settings.words import Direction
+from workflow.words import side_words
 
 KEEP: Any = {"persist_state": "session"}
 WORDS: dict[Against, str] = {
@@ -37,11 +39,12 @@ def ask(work: Workspace) -> None:
         work.choices.pop("threshold", None)
         return
     side, value = st.columns([2, 3])
-    sides = ["above", "below"]
+    sides = list(get_args(Direction))
     direction = side.selectbox(
         f"Where is {plain(name)} …",
         sides,
         index=sides.index(work.choices.get("direction", "above")),
+        format_func=side_words,
         key=f"direction_{work.mark}",
         **KEEP,
     )

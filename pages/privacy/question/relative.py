@@ -6,6 +6,7 @@ from typing import Literal
 
 from pages.privacy.question.scales import uses_factors
 from pages.shared.session.workspace import Workspace
+from workflow.words import side_words
 
 Against = Literal["value", "limits", "change"]
 
@@ -33,7 +34,7 @@ def relative_words(work: Workspace, threshold: float | None) -> str:
     what = "the limit of its zone" if against == "limits" else "what the public map says"
     if threshold is None:
         return f"Every value is compared with {what}."
-    side = work.choices.get("direction", "above")
+    side = side_words(work.choices.get("direction", "above"))
     if uses_factors(work.choices):
         return f"A hexagon is inside where its value is {side} {threshold:g} times {what}."
     amount = f"{threshold:g} {work.choices.get('value_unit', '')}".strip()

@@ -32,8 +32,8 @@ def own_areas(viewer: Viewer, table: BoroughTable | None) -> None:
         return
     bundle = viewer.bundle
     value = words.quantity(bundle.threshold, viewer.unit)
-    side = "above" if viewer.direction == "above" else "at most"
-    st.header(f"Areas: share {side} {plain(value)}", anchor=False)
+    side = words.side_words(viewer.direction)
+    st.header(f"Areas: share {plain(side)} {plain(value)}", anchor=False)
     st.markdown(plain(table.note))
     st.table(
         {

@@ -19,6 +19,7 @@ from geo.maps.shares import paint_shares
 from workflow.bundle import Products
 from workflow.bundle.products.at_threshold import Bools
 from workflow.bundle.published.view import Viewer
+from workflow.words import side_words
 
 STOPS = 96
 ShownProduct = Literal[
@@ -67,7 +68,7 @@ def products_of(viewer: Viewer) -> dict[ShownProduct, str]:
 def paint(viewer: Viewer, products: Products, name: ShownProduct, threshold: float, rounds: int) -> Painting:
     """One product as a painting, with the words of its unit."""
     said = format_value(threshold, viewer.unit)
-    what = f"{products.direction} {said}"
+    what = f"{side_words(products.direction)} {said}"
     title = PRODUCTS[name]
     if name == "votes":
         return paint_votes(products.votes, viewer.count, what=what, title=title)

@@ -61,7 +61,7 @@ def test_many_paths_have_classes_of_a_fifth(paths: int) -> None:
 
 def test_three_ways() -> None:
     painting = paint_three_way(np.array([1, 0, -1], dtype=np.int8), threshold="£5", title="t")
-    assert labels(painting) == ["surely above £5", "cannot tell at this privacy", "surely below £5"]
+    assert labels(painting) == ["surely above £5", "cannot tell at this privacy", "surely at most £5"]
     assert [entry.mark for entry in painting.entries] == ["", "dots", ""]
 
 

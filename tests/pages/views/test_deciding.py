@@ -11,6 +11,8 @@ import pytest
 from pages.privacy.designs.verdict import verdict
 from pages.privacy.question.reference_values import bars, sentences, share_above
 from pages.shared.session.previews import QUANTILES, Preview
+from pages.shared.session.workspace import Found
+from workflow.project.response import ResponseScale
 from workflow.record import Expected, Yardsticks
 
 EVEN = tuple(float(value) for value in np.quantile(np.arange(1.0, 101.0), np.linspace(0, 1, QUANTILES + 1)))
@@ -44,11 +46,12 @@ def test_quantiles_and_share_are_said_and_a_map_of_one_colour_is_warned_of() -> 
     assert len(sentences(seen(), "ug/m3", None)) == 1
 
 
-def found(agreement: float | None, free: float | None = None) -> SimpleNamespace:
+def found(agreement: float | None, free: float | None = None, threshold: float = 22.0) -> Found:
     expected = None if agreement is None else Expected(agreement, 0.1, 0.9, "reference data")
-    choice = SimpleNamespace(expected=expected, yardsticks=Yardsticks(0.2, free))
-    settings = SimpleNamespace(epsilon=1.0)
-    return SimpleNamespace(choice=choice, project=SimpleNamespace(settings=settings))
+    response = ResponseScale("identity", 20.0, 10.0, "given")
+    choice = SimpleNamespace(expected=expected, yardsticks=Yardsticks(0.2, free), response=response)
+    settings = SimpleNamespace(epsilon=1.0, threshold=threshold)
+    return Found(SimpleNamespace(settings=settings), SimpleNamespace(), choice)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -66,6 +69,13 @@ def found(agreement: float | None, free: float | None = None) -> SimpleNamespace
     ],
 )
 def test_the_verdict_is_one_sentence(agreement: float | None, free: float | None, said: str) -> None:
-    sentence = verdict(found(agreement, free))  # type: ignore[arg-type]
+    sentence = verdict(found(agreement, free))
     assert sentence.startswith(said)
     assert ". " not in sentence
+
+
+def test_a_threshold_beyond_the_usual_values_is_not_worth_a_release_of_any_design() -> None:
+    assert found(None, threshold=29.9).against == ()
+    assert verdict(found(None, threshold=30.0)).startswith(
+        "Not worth releasing as it stands: no value can lie beyond its threshold, as values are cut"
+    )

@@ -16,6 +16,7 @@ from geo.context.own_layers import OwnLayer
 from geo.domains.polygons import multipolygon, rings, simplified
 from workflow.bundle.documents.picture_layers import own_svg
 from workflow.bundle.products.at_threshold import Products
+from workflow.words import side_words
 
 WIDTH = 920.0  # SVG units; a unit is a tenth of a millimetre on paper
 MAX_VERTICES = 6_000
@@ -75,15 +76,15 @@ xmlns="http://www.w3.org/2000/svg">
 
 def _classes(products: Products) -> list[tuple[NDArray[np.bool_], str, str, bool]]:
     """(members, palette role, words, dotted) of the classes to draw over the domain."""
-    side = products.direction
+    side = side_words(products.direction)
     if products.three_way is None:
         return [(products.vote_set, "inside", f"released as {side} the threshold", False)]
     above, below = products.three_way > 0, products.three_way < 0
     share = f"{products.confidence * 100:.0f} %"
     of = "of the paths at once" if products.draws == products.paths.shape[0] else "of the draws at once"
     return [
-        (above, "above", f"above, in {share} {of}", False),
-        (below, "below", f"below, in {share} {of}", False),
+        (above, "above", f"above the threshold, in {share} {of}", False),
+        (below, "below", f"at most the threshold, in {share} {of}", False),
         (~above & ~below, "unsure", "cannot tell at this privacy", True),
     ]
 

@@ -172,7 +172,7 @@ def _description(statement: Mapping[str, Any]) -> str:
     value = subject["value"] or "a measured value"
     threshold = words.quantity(subject["threshold"], subject["unit"])
     text = (
-        f"Map of where {value} is {subject['direction']} {threshold}, "
+        f"Map of where {value} is {words.side_words(subject['direction'])} {threshold}, "
         f"on {subject['domain']['cells']:,} hexagons (H3 resolution {subject['domain']['resolution']}), with "
         f"{words.plural(statement['paths']['count'], 'released path')} of the field."
     )

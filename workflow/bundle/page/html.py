@@ -152,8 +152,7 @@ def _flags(statement: Mapping[str, Any]) -> str:
 
 def _side(statement: Mapping[str, Any]) -> str:
     subject = statement["subject"]
-    side = "above" if subject["direction"] == "above" else "at most"
-    return f"{side} {words.quantity(subject['threshold'], subject['unit'])}"
+    return f"{words.side_words(subject['direction'])} {words.quantity(subject['threshold'], subject['unit'])}"
 
 
 def _table(regions: Sequence[LargeRegion]) -> str:

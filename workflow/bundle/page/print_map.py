@@ -56,7 +56,7 @@ def painted(statement: Mapping[str, Any], products: Products) -> Painting:
     title = statement["release"]["title"] or "Private excursion map"
     if products.three_way is not None:
         return paint_three_way(products.three_way, threshold=threshold, title=title)
-    what = f"{subject['direction']} {threshold}"
+    what = f"{words.side_words(subject['direction'])} {threshold}"
     return paint_votes(products.votes, products.paths.shape[0], what=what, title=title)
 
 

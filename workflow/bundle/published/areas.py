@@ -68,7 +68,7 @@ def area_answers(
 def question_words(viewer: Viewer, answers: Sequence[AreaAnswer], threshold: float | None) -> str:
     """One sentence above a table of answers; `threshold` as for `answers_from`."""
     value = viewer.bundle.threshold if threshold is None else threshold
-    side = f"{viewer.direction} {words.quantity(value, viewer.unit)}"
+    side = f"{words.side_words(viewer.direction)} {words.quantity(value, viewer.unit)}"
     share = f"{answers[0].confidence * 100:.0f} %" if answers else ""
     return (
         f"Share of each area that lies {side}, and the interval that holds it with {share} confidence, given "

@@ -153,17 +153,17 @@ class Viewer:
 
     def _said(self, products: Products) -> tuple[str, ...]:
         total, inside = self.domain.size, int(products.vote_set.sum())
-        side = products.direction
+        side = words.side_words(products.direction)
         if inside in (0, total):
             return (*self._of_one_colour(inside > 0, side), *self._told(products, total, inside))
         return self._told(products, total, inside)
 
-    def _of_one_colour(self, inside: bool, side: Direction) -> tuple[str, ...]:
+    def _of_one_colour(self, inside: bool, side: str) -> tuple[str, ...]:
         what = f"every hexagon is {side}" if inside else f"no hexagon is {side}"
         return (f"The whole map is one colour: {what} the threshold. Another threshold tells more.",)
 
     def _told(self, products: Products, total: int, inside: int) -> tuple[str, ...]:
-        side, paths = products.direction, words.plural(self.count, "path")
+        side, paths = words.side_words(products.direction), words.plural(self.count, "path")
         voted = products.probability is None or self.bundle.draws is not None
         if self.count == 1 and self.draws == 1:
             return (
@@ -192,7 +192,7 @@ class Viewer:
             above, below = int((products.three_way > 0).sum()), int((products.three_way < 0).sum())
             unsure = total - above - below
             said.append(
-                f"At {sure}: {above:,} cells surely above, {below:,} surely below, "
+                f"At {sure}: {above:,} cells surely above the threshold, {below:,} surely at most that, "
                 f"{unsure:,} cannot be told at this privacy."
             )
         said.append(f"Frequencies come in steps of 1/{self.draws}; nothing finer is supported.")

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from geo import Domain
+from pages.shared.released.exploring import paint
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import Bundle, read_bundle
 from workflow.bundle.files.archive import zip_bytes_to
+from workflow.bundle.published.areas import question_words
 from workflow.bundle.published.view import Viewer
 from workflow.bundle.reading.read import bundle_from_contents
 from workflow.bundle.writing.write import bundle_contents
@@ -150,6 +152,15 @@ def test_identity_scale(domain: Domain) -> None:
     assert bundle.published.direction == "below"
     viewer = Viewer(bundle)
     assert np.array_equal(viewer.at(-3.0).paths, ~(viewer.smoothed(1) * 15.0 + 25.0 > -3.0))
+    said = " ".join(viewer.sentences(viewer.at(None)))
+    assert "cells are at most the threshold in at least" in said
+    assert "surely above the threshold" in said
+    assert "surely at most that" in said
+    assert "below" not in said
+    answers = question_words(viewer, (), None)
+    assert answers.startswith("Share of each area that lies at most 20 ug/m3, and")
+    what = paint(viewer, viewer.at(None), "vote-set", 20.0, 1)
+    assert [entry.label for entry in what.entries] == ["at most 20 ug/m3", "not at most 20 ug/m3"]
 
 
 def read_bundle_of(release: object) -> Bundle:
