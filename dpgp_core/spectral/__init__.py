@@ -5,7 +5,6 @@ from __future__ import annotations
 from dpgp_core.spectral.areas import AreaShare, area_shares
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.calibration import Recalibration, recalibrate
-from dpgp_core.spectral.certainty import excursion_function, ranking, three_way
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
 from dpgp_core.spectral.cost import Relation, SpectralNoise, free_weight, noise_for, release_mu
 from dpgp_core.spectral.counts import (
@@ -57,17 +56,14 @@ __all__ = [
     "area_shares",
     "estimated_number",
     "exact_sums",
-    "excursion_function",
     "free_weight",
     "noise_for",
     "prior_from_reference",
     "prior_of_unknown",
-    "ranking",
     "read_counts",
     "read_paths",
     "recalibrate",
     "release_mu",
     "release_sums",
     "simulated_probabilities",
-    "three_way",
 ]
