@@ -14,13 +14,11 @@ from dpgp_core.errors import BoundRefused
 from dpgp_core.excursion.sets import Bools, agreed
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Protection
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
-from dpgp_core.noise.grid import noisy_integers, simulated_integers
+from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
-from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import GRID, Released, draw_release
+from dpgp_core.release.released import Released, draw_release
 from dpgp_core.simulation.world import SEED, SIMULATED_RELEASES, World
 
 Integers = NDArray[np.int64]
@@ -44,18 +42,6 @@ def square_of(lattice: Lattice, side: int) -> Integers:
 def numbered(groups: Integers) -> Integers:
     """The same partition with numbers 0, 1, ... and none left out."""
     return np.unique(groups, return_inverse=True)[1].ravel().astype(np.int64)
-
-
-def noisy_totals(
-    records: CollapsedRecords, groups: Integers, noise: float, entropy: Entropy
-) -> tuple[Floats, Floats]:
-    """Sum of responses and number of records, (k,) each, of every group of cells, plus N(0, noise^2)."""
-    totals = np.zeros((2, int(groups.max()) + 1), dtype=np.int64)
-    np.add.at(totals[0], groups[records.index], records.units * round(2.0**-10 / GRID))
-    np.add.at(totals[1], groups[records.index], records.count * round(1.0 / GRID))
-    add = noisy_integers if isinstance(entropy, SystemEntropy) else simulated_integers
-    sums, counts = add(totals, noise, GRID, entropy) * GRID
-    return sums, counts
 
 
 @dataclass(frozen=True, kw_only=True)
