@@ -14,6 +14,7 @@ from dpgp_core.errors import BoundRefused
 from dpgp_core.excursion.sets import Bools, agreed
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Protection
+from dpgp_core.mechanisms.grids import FEW_CUTOFFS
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.priors.lattice import Lattice
@@ -27,7 +28,6 @@ SENSITIVITY = 2.0
 sum moves by at most 2, between two squares by (1, 1) each, of length at most 2."""
 COUNT_SENSITIVITY = 2.0**0.5
 UP = 1.0 + 2.0**-40
-CUTOFFS = (0.5, 0.45, 0.4, 0.35)
 SCATTER = 0.6  # of one record around its square's value, in units of the field's deviation
 
 
@@ -104,7 +104,7 @@ class OnSquares(Mechanism):
 
     def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
         """The same release read at every cutoff."""
-        return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS)
+        return tuple(replace(design, cutoff=cutoff) for cutoff in FEW_CUTOFFS)
 
     def simulate(self, design: Any, world: World) -> Bools:
         """(S, N) sets of simulated releases."""
