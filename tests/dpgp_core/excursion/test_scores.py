@@ -16,7 +16,6 @@ from dpgp_core.excursion.scores import (
     expected_iou,
     iou,
     ious,
-    two_sided,
 )
 from dpgp_core.excursion.smoothing import domain_adjacency, smooth
 from tests.dpgp_core.hexmap import disk, islands
@@ -47,12 +46,6 @@ def test_two_empty_sets_have_no_agreement() -> None:
     sets = np.array([[False, False], [True, False]])
     np.testing.assert_array_equal(ious(sets, np.array([False, False])), [np.nan, 0.0])
     np.testing.assert_array_equal(ious(sets, np.array([True, False])), [0.0, 1.0])
-
-
-def test_only_a_map_with_two_sides_gives_a_score() -> None:
-    assert two_sided(np.array([True, False]))
-    assert not two_sided(np.array([True, True]))
-    assert not two_sided(np.array([False, False]))
 
 
 def test_sets_over_different_domains_are_refused() -> None:

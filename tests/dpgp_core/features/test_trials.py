@@ -15,15 +15,14 @@ from dpgp_core.spectral import (
     PublicPrior,
     SharedReadings,
     SpectralSums,
-    Trial,
     exact_sums,
     read_counts,
-    simulated_probabilities,
 )  # fmt: skip
 from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.model import PublicCounts, SpectralModel
 from tests.dpgp_core.features.worlds import model_on, plan_for
 from tests.dpgp_core.hexmap import ZeroEntropy
+from tests.oracles.trials import Trial, simulated_probabilities
 
 RADIUS, CELLS, N = 5, 91, 1_500
 
