@@ -109,7 +109,7 @@ def write_demo(
     folder = Path(directory)
     folder.mkdir(parents=True, exist_ok=True)
     first, last = DEMO_YEARS
-    truth = DemoField(seed, first, last, changed=changed)
+    truth = DemoField(seed, last, changed=changed)
     places = _Places.drawn(np.random.default_rng([seed, 2]))
     files = DemoFiles(
         folder / f"generated-demo-pp-{first}.csv.gz",

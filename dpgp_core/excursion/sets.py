@@ -49,11 +49,6 @@ def sign_of(direction: Direction) -> float:
     return 1.0 if direction == "above" else -1.0
 
 
-def support_step(paths: Floats) -> float:
-    """`1/L`: the step in which L paths, (L, N), can speak of probabilities: they support nothing finer."""
-    return float(1.0 / np.atleast_2d(paths).shape[0])
-
-
 def vote_fraction(paths: Floats, level: Floats | float, direction: Direction = "above") -> Floats:
     """(N,) share of the L paths, (L, N), in whose excursion set each cell lies: multiples of 1/L.
 

@@ -18,7 +18,6 @@ from dpgp_core.excursion.sets import (
     inner_set,
     outer_set,
     released_set,
-    support_step,
     three_way,
     told,
     vorobev_set,
@@ -47,8 +46,8 @@ def test_below_is_the_complement_of_above(paths: Floats, level: float) -> None:
 
 
 @given(some_paths, some_level)
-def test_votes_are_multiples_of_the_support_step(paths: Floats, level: float) -> None:
-    steps = vote_fraction(paths, level) / support_step(paths)
+def test_votes_are_multiples_of_one_over_the_number_of_paths(paths: Floats, level: float) -> None:
+    steps = vote_fraction(paths, level) * len(paths)
     np.testing.assert_allclose(steps, np.round(steps), atol=1e-9)
 
 
