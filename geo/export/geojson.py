@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon
 
 from geo.domains.domain import Domain
-from geo.domains.hexagons import boundary
+from geo.domains.hexagons import METRES_PER_DEGREE, boundary
 from geo.domains.polygons import cell_polygon, geometry_dict
 from geo.errors import GeoJsonError
 from geo.export.rfc7946 import MAX_DECIMALS, rfc7946_findings
@@ -24,8 +24,6 @@ __all__ = [
     "decimals_for",
     "regions_collection",
 ]
-
-METRES_PER_DEGREE = 111_320.0  # of latitude
 
 
 def cells_collection(
