@@ -131,7 +131,7 @@ def main() -> None:
         shutil.copytree(example_folder(place, changed=True), TOUR / "files")
         (TOUR / "search.json").write_text(text_of(project, tuned), encoding="utf-8")
     places = project.domain.centres_lonlat
-    price = np.exp(DemoField(DEMO_SEED, *DEMO_YEARS, changed=True).log_price(places[:, 0], places[:, 1]))
+    price = np.exp(DemoField(DEMO_SEED, DEMO_YEARS[1], changed=True).log_price(places[:, 0], places[:, 1]))
     truth = price > settings.threshold
     known = free_map(project, tuned.result.model)
     unprotected = fit_baseline(project, tuned.result.model).inside

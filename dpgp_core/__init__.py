@@ -12,10 +12,10 @@ from dpgp_core.accounting.conversion import (
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.gaussian import gaussian_delta, gaussian_epsilon, gaussian_mu
 from dpgp_core.accounting.guarantee import Guarantee, PriorFacts
-from dpgp_core.accounting.orders import ORDERS, orders_for
+from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.rdp import covariance_rdp, path_rdp
-from dpgp_core.audit.coverage import Coverage, Share, model_world, simulated_coverage
-from dpgp_core.bounds.mmatrix import MMatrixFacts, NotAnMMatrix, check_m_matrix
+from dpgp_core.audit.coverage import Coverage, Share, simulated_coverage
+from dpgp_core.bounds.mmatrix import NotAnMMatrix, check_m_matrix
 from dpgp_core.bounds.registry import BOUNDS, Bound, rkhs_bound
 from dpgp_core.bounds.scale import Scales, smallest_noise, smallest_scale, smallest_scale_for
 from dpgp_core.bounds.sensitivities import (
@@ -44,7 +44,6 @@ from dpgp_core.excursion.scores import (
     bce,
     effective_dimension,
     exceedance_probability,
-    expected_iou,
     iou,
     ious,
 )
@@ -55,7 +54,6 @@ from dpgp_core.excursion.sets import (
     inner_set,
     outer_set,
     released_set,
-    support_step,
     three_way,
     vorobev_set,
     vote_fraction,
@@ -108,7 +106,6 @@ __all__ = [
     "HexcursionError",
     "InvalidValue",
     "Lattice",
-    "MMatrixFacts",
     "Mechanism",
     "NoisyCellStatisticsDesign",
     "NoisyStatistics",
@@ -147,7 +144,6 @@ __all__ = [
     "epsilons_from_rdp",
     "exceedance_probability",
     "excursion",
-    "expected_iou",
     "fit",
     "fit_cells",
     "gaussian_delta",
@@ -161,10 +157,8 @@ __all__ = [
     "make_prior",
     "mechanism_named",
     "mechanism_of",
-    "model_world",
     "noise_aware_posterior",
     "odds_factor",
-    "orders_for",
     "outer_set",
     "path_guarantee",
     "path_rdp",
@@ -191,7 +185,6 @@ __all__ = [
     "smooth",
     "statistic_mu",
     "statistic_noise_for",
-    "support_step",
     "three_way",
     "variance_bound",
     "variance_bounds",

@@ -17,7 +17,6 @@ from geo.export.geojson import (
     collection_bytes,
     decimals_for,
     regions_collection,
-    write_geojson,
 )
 from geo.export.rfc7946 import rfc7946_findings
 from geo.measures import currency_sign, never_negative
@@ -66,5 +65,4 @@ __all__ = [
     "regions_collection",
     "rfc7946_findings",
     "to_lonlat",
-    "write_geojson",
 ]

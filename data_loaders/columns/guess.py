@@ -65,7 +65,6 @@ class ColumnGuess:
     encoding : {"utf-8", "utf-8-sig", "latin-1"}
     decimal : {".", ","} or None
         None where the sample leaves it open.
-    rows_seen : int
     reasons : tuple of str
         One sentence per guess.
     owner : str or None
@@ -93,7 +92,6 @@ class ColumnGuess:
     delimiter: Delimiter
     encoding: Encoding
     decimal: Decimal | None
-    rows_seen: int
     reasons: tuple[str, ...]
     owner: str | None = None
     owner_word: OwnerWord | None = None
@@ -157,7 +155,6 @@ def guess_columns(source: Source, *, layer: str | None = None, limits: Limits = 
         delimiter=shape.delimiter,
         encoding=shape.encoding,
         decimal=decimal,
-        rows_seen=len(shape.sample),
         reasons=tuple(reasons),
         owner=owner,
         owner_word=word,

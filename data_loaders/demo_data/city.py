@@ -187,8 +187,8 @@ class DemoField:
     ----------
     seed : int
         Equal seeds give equal fields.
-    first_year, last_year : int
-        Years that are generated.
+    last_year : int
+        The year whose prices are the field without growth.
     growth : float
         Growth of the logarithm of prices in a year.
     changed : bool
@@ -197,7 +197,6 @@ class DemoField:
     """
 
     seed: int
-    first_year: int
     last_year: int
     growth: float = 0.03
     changed: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dpgp_core._checks import Floats, positive
+from dpgp_core._checks import Floats
 
 _PER_DECADE = 75
 _LOWEST, _HIGHEST = -3, 5  # decimal exponents of alpha - 1
@@ -23,12 +23,3 @@ ORDERS: Floats = _grid()
 Any subset of valid orders gives a valid epsilon (docs/mathematics.md, section 5), so the spacing only costs
 tightness: neighbouring points differ by 3.1 % in alpha - 1, which costs about 0.1 % of epsilon at most.
 """
-
-
-def orders_for(tau: float) -> Floats:
-    """The orders of `ORDERS` that are admissible for variance ratio tau = V_n / r^2 > 0: alpha < 1 + 1/tau.
-
-    Empty when even the smallest order of the grid is out of range: such a design has no guarantee here.
-    """
-    tau = positive("tau", tau)
-    return ORDERS[(ORDERS - 1.0) * tau < 1.0]

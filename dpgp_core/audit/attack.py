@@ -95,14 +95,6 @@ def area_under_curve(members: Floats, others: Floats) -> float:
     return float(total / (members.size * others.size))
 
 
-def area_deviation(size: int) -> float:
-    """Largest standard deviation of the area for `size` members and as many others: sqrt(1/(4 size)).
-
-    Var <= A (1 - A)/min(members, others) (Birnbaum and Klose 1957), at most 1/(4 size).
-    """
-    return float(np.sqrt(0.25 / size))
-
-
 def true_positive_rates(members: Floats, others: Floats, rates: Floats) -> Floats:
     """Share of members above the threshold whose false-positive rate is at most each of `rates`."""
     ordered = np.sort(others)[::-1]

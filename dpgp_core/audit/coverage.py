@@ -10,27 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.scores import ious
 from dpgp_core.excursion.sets import (
     Direction,
     excursion,
     inner_set,
     outer_set,
-    released_set,
-    vorobev_set,
 )
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Design
-from dpgp_core.mechanisms.registry import mechanism_of
-from dpgp_core.noise.entropy import SimulationEntropy
-from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.priors.registry import Prior
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import draw_release
 
 World = Callable[[], tuple[Floats, Floats]]
 """One simulated world: the true field (N,) and released paths (L, N), response units."""
@@ -67,8 +56,6 @@ class Coverage:
         mean share of the domain's cells called surely in or surely out
     told_right
         mean share of those cells that are called rightly (1 where none is called)
-    released_iou, vorobev_iou
-        mean IoU of these sets with the true one over the worlds where it is defined; NaN if in none
     """
 
     inner: Share
@@ -76,8 +63,6 @@ class Coverage:
     both: Share
     told: float
     told_right: float
-    released_iou: float
-    vorobev_iou: float
     simulations: int
 
 
@@ -86,7 +71,6 @@ def simulated_coverage(
     level: float,
     confidence: float,
     simulations: int,
-    cutoff: float = 0.5,
     direction: Direction = "above",
 ) -> Coverage:
     """Coverage of the excursion products on one side of a level over `simulations` independent worlds.
@@ -99,7 +83,7 @@ def simulated_coverage(
     if simulations < 1:
         raise InvalidValue(f"at least one simulation is needed, got {simulations}.")
     hits = np.zeros((simulations, 2), dtype=bool)
-    values = np.zeros((simulations, 4))
+    values = np.zeros((simulations, 2))
     for row in range(simulations):
         truth, paths = world()
         inside = excursion(truth, level, direction)
@@ -111,59 +95,15 @@ def simulated_coverage(
         values[row] = (
             told.mean(),
             right.mean() if right.size else 1.0,
-            ious(released_set(paths, level, cutoff, direction), inside)[0],
-            ious(vorobev_set(paths, level, direction), inside)[0],
         )
     inner_hits, outer_hits = (int(number) for number in np.count_nonzero(hits, axis=0))
     both_hits = int(np.count_nonzero(hits.all(axis=1)))
-    told_share, told_right = (float(value) for value in values[:, :2].mean(axis=0))
-    released, vorobev = (_mean_defined(column) for column in values[:, 2:].T)
+    told_share, told_right = (float(value) for value in values.mean(axis=0))
     return Coverage(
         Share.of(inner_hits, simulations),
         Share.of(outer_hits, simulations),
         Share.of(both_hits, simulations),
         told_share,
         told_right,
-        released,
-        vorobev,
         simulations,
     )
-
-
-def model_world(
-    design: Design,
-    prior: Prior,
-    index: NDArray[np.int64],
-    count: NDArray[np.int64],
-    entropy: SimulationEntropy,
-    *,
-    field_scale: float,
-    record_noise: float,
-    mean: Floats | None = None,
-) -> World:
-    """Worlds drawn from the model: a truth `mean + field_scale * GP`, records with noise, clipped, released.
-
-    Clipping is of single records in reality and of cell means here, which is milder.
-
-    Parameters
-    ----------
-    index, count
-        (k,) public or simulated places: which cells hold how many records
-    field_scale, record_noise
-        standard deviations, response units
-    """
-    base = np.zeros(prior.size) if mean is None else np.asarray(mean, dtype=np.float64)
-
-    def world() -> tuple[Floats, Floats]:
-        truth = base + field_scale * prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
-        noise = record_noise / np.sqrt(count) * entropy.normal(index.size)
-        records = CollapsedRecords(index, count, np.clip(truth[index] + noise, -1.0, 1.0))
-        prepared = mechanism_of(design).prepare(design, PublicFacts(prior.lattice, records.n), records)
-        return truth, draw_release(prepared, entropy, simulation=True).paths
-
-    return world
-
-
-def _mean_defined(values: Floats) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if known.size else float("nan")

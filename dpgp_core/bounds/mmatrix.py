@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy import sparse
 
@@ -15,26 +13,7 @@ class NotAnMMatrix(InvalidValue):
     """The matrix does not obey the premise of Theorem B, so the maximum principle may not be used for it."""
 
 
-@dataclass(frozen=True)
-class MMatrixFacts:
-    """What was checked of `A`, all in units of the precision: the proof's premises as numbers.
-
-    Parameters
-    ----------
-    largest_off_diagonal
-        <= 0
-    smallest_row_sum
-        >= 0, lower bound with the rounding of the summation subtracted
-    largest_variance
-        <= 1, largest diagonal entry of A^-1 over the cells where records may lie
-    """
-
-    largest_off_diagonal: float
-    smallest_row_sum: float
-    largest_variance: float
-
-
-def check_m_matrix(precision: sparse.csr_matrix, variance: Floats) -> MMatrixFacts:
+def check_m_matrix(precision: sparse.csr_matrix, variance: Floats) -> None:
     """Check that `precision` is a symmetric M-matrix with row sums >= 0 and prior variances <= 1.
 
     Parameters
@@ -74,4 +53,3 @@ def check_m_matrix(precision: sparse.csr_matrix, variance: Floats) -> MMatrixFac
         raise NotAnMMatrix(
             f"the prior variance reaches {largest:.6g}, above 1, so Theorem B does not apply; rescale it."
         )
-    return MMatrixFacts(off_diagonal, row_sum, largest)

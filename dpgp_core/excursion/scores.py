@@ -57,20 +57,6 @@ def ious(sets: Bools, truth: Bools) -> Floats:
     return np.where(union == 0, np.nan, common / np.maximum(union, 1))
 
 
-def two_sided(truth: Bools) -> bool:
-    """Whether a map, (N,), has cells inside and cells outside: with one side only it gives no score.
-
-    The agreement with a map that is all inside, or all outside, says nothing of where anything is.
-    """
-    truth = np.asarray(truth, dtype=bool)
-    return bool(truth.any() and not truth.all())
-
-
-def expected_iou(sets: Bools, truth: Bools) -> float:
-    """Mean IoU of S simulated released sets, (S, N), with the baseline set, (N,); NaN if one is undefined."""
-    return float(np.mean(ious(sets, truth)))
-
-
 def bce(probability: Floats, label: Bools) -> float:
     """Mean binary cross-entropy, nats per cell, of exceedance probabilities (N,) against labels (N,).
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
@@ -46,11 +47,6 @@ def excursion(paths: Floats, level: Floats | float, direction: Direction = "abov
 def sign_of(direction: Direction) -> float:
     """1 for above, -1 for below: what is asked of values is asked "above" of values times it."""
     return 1.0 if direction == "above" else -1.0
-
-
-def support_step(paths: Floats) -> float:
-    """`1/L`: the step in which L paths, (L, N), can speak of probabilities: they support nothing finer."""
-    return float(1.0 / np.atleast_2d(paths).shape[0])
 
 
 def vote_fraction(paths: Floats, level: Floats | float, direction: Direction = "above") -> Floats:
@@ -103,7 +99,7 @@ def vorobev_set(paths: Floats, level: Floats | float, direction: Direction = "ab
         return np.zeros(votes.shape, dtype=bool)
     ranked = np.sort(votes)[::-1]
     needed = max(1, int(np.ceil(wanted - ROUNDING * votes.size)))
-    return np.asarray(votes >= ranked[needed - 1] - ROUNDING)
+    return agreed(votes, float(ranked[needed - 1]))
 
 
 def inner_set(
@@ -131,7 +127,7 @@ def inner_set(
     # A path contains the first j cells of the order if its first miss is at or after j.
     sizes = np.arange(1, order.size + 1)
     containing = np.mean(first_miss[:, None] >= sizes[None, np.flatnonzero(_ends(votes[order]))], axis=0)
-    allowed = sizes[np.flatnonzero(_ends(votes[order]))][containing >= confidence - ROUNDING]
+    allowed = sizes[np.flatnonzero(_ends(votes[order]))][agreed(containing, confidence)]
     result = np.zeros(order.size, dtype=bool)
     result[order[: int(allowed.max(initial=0))]] = True
     return result
@@ -151,8 +147,54 @@ def three_way(paths: Floats, level: Floats | float, confidence: float) -> NDArra
     """
     above = inner_set(paths, level, confidence, "above")
     below = inner_set(paths, level, confidence, "below")
-    # With a confidence of at most one half both can claim a cell: then nothing can be told of it.
-    return (above.astype(np.int8) - below.astype(np.int8)).astype(np.int8)
+    return told(above, below)
+
+
+def told(above: Bools, below: Bools) -> NDArray[np.int8]:
+    """(N,) +1 surely above, -1 surely below, 0 cannot tell, from the inner sets of both sides, (N,) each.
+
+    With a confidence of at most one half both can claim a cell: then nothing can be told of it.
+    """
+    return np.asarray(above.astype(np.int8) - below.astype(np.int8), dtype=np.int8)
+
+
+def excursion_function(excursions: Iterable[Bools], order: NDArray[np.int64]) -> Floats:
+    """(N,) largest confidence at which each cell belongs to the inner set.
+
+    Parameters
+    ----------
+    excursions : iterable of ndarray of bool, each of shape (b, N)
+        Posterior excursion sets, in batches; L in all.
+    order : ndarray of int, shape (N,)
+        Cells from the surest on.
+
+    Returns
+    -------
+    ndarray, shape (N,)
+        Share of the L sets that hold the cell and all surer ones, in steps of 1/L, not increasing along
+        `order`. Cells with a value of at least 1 - a all exceed the level at once with probability 1 - a.
+
+    Raises
+    ------
+    InvalidValue
+        If there is no set.
+
+    Notes
+    -----
+    The excursion function of Bolin and Lindgren (2015, doi 10.1111/rssb.12055) for the one-parameter family
+    of sets of largest marginal probability, with simulated sets.
+    """
+    first_miss: list[NDArray[np.int64]] = []
+    for batch in excursions:
+        outside = ~batch[:, order]
+        first_miss.append(np.where(outside.any(axis=1), outside.argmax(axis=1), order.size))
+    misses = np.concatenate(first_miss) if first_miss else np.zeros(0, dtype=np.int64)
+    if misses.size == 0:
+        raise InvalidValue("at least one excursion set is needed.")
+    holding = misses.size - np.cumsum(np.bincount(misses, minlength=order.size + 1))[:-1]
+    result = np.empty(order.size)
+    result[order] = holding / misses.size
+    return result
 
 
 def _ends(ranked: Floats) -> Bools:

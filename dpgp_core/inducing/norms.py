@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,35 +10,9 @@ from numpy.typing import ArrayLike
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.priors.kernels import Kernel
 
 _POINTS = 8_001  # per axis
 _UP = 1.0 + 2.0**-40
-
-
-def trivial_norm(points: int) -> float:
-    """m: every kernel value is at most 1, as in all bounds here; times the kernel's variance squared."""
-    return float(points)
-
-
-def line_norm_of_the_paper(kernel: Kernel, points: int, spacing: float) -> float:
-    """Honkela and Melkas 2021, equation 7, for inducing points on a line at least `spacing` apart.
-
-    The sum as printed has one pair of points too many, which makes it valid and looser; it can exceed the
-    trivial bound, so the smaller of the two is returned. `kernel` takes distances here.
-    """
-    spacing = positive("spacing", spacing)
-    half = points / 2.0
-    whole = math.floor(half)
-    total = sum(2.0 * float(kernel(np.array(j * spacing))) ** 2 for j in range(whole + 1))
-    odd = math.ceil(half) - whole
-    total += odd * float(kernel(np.array(math.ceil(half) * spacing))) ** 2
-    return min(total, trivial_norm(points))
-
-
-def any_norm_of_the_paper(kernel: Kernel, points: int, spacing: float) -> float:
-    """Equation 8, for any dimension: one point may be near, all others are half a spacing away or more."""
-    return 1.0 + (points - 1) * float(kernel(np.array(positive("spacing", spacing) / 2.0))) ** 2
 
 
 def grid_norm(axes: Sequence[ArrayLike], lengthscales: Sequence[float]) -> float:

@@ -37,17 +37,6 @@ def regularisation_bound(second_noise: float, variance: float, size: int, failur
     return positive("second_noise", second_noise) / positive("variance", variance) * math.sqrt(spread)
 
 
-def one_sided_bound(second_noise: float, variance: float, size: int, failure: float = REFUSED) -> float:
-    """A lambda that is proved to exceed minus the least eigenvalue of the noise with probability 1 - rho.
-
-    `s sqrt((m + 1) ln(m/rho))/variance`, by the matrix Gaussian series bound (Tropp 2012, Theorem 1.2): the
-    matrix variance of the noise is `s^2 (m + 1)/2`.
-    """
-    return (
-        positive("second_noise", second_noise) / variance * math.sqrt((size + 1) * math.log(size / failure))
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class InducingPosterior:
     """The field at the inducing points: N(mean, covariance), shapes (m,) and (m, m)."""

@@ -24,7 +24,9 @@ from dpgp_core.priors.lattice import Lattice
 ACROSS = (2.5, 5.0, 10.0, 20.0, 40.0)
 """Candidate ranges: so many of them fit across the area."""
 
-RIDGES = (0.7, 1.5, 3.0)
+RECORD_RIDGES = (0.7, 1.5, 3.0)
+"""Scatter of one record around its cell's value, in units of the field's deviation."""
+
 FOLDS = 5
 
 
@@ -40,7 +42,7 @@ def field_models(lattice: Lattice) -> tuple[FieldModel, ...]:
     """The public candidates for an area, each once; no range is shorter than two cells."""
     extent = float(np.ptp(lattice.domain_centres, axis=0).max())
     ranges = dict.fromkeys(max(extent / across, 2.0 * lattice.spacing) for across in ACROSS)
-    return tuple(FieldModel(lengthscale, ridge) for lengthscale in ranges for ridge in RIDGES)
+    return tuple(FieldModel(lengthscale, ridge) for lengthscale in ranges for ridge in RECORD_RIDGES)
 
 
 def place_folds(places: PublicPlaces, ridge: float) -> tuple[Fold, ...]:

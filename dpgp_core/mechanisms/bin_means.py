@@ -27,12 +27,11 @@ from dpgp_core.mechanisms.sums.label_sums import (
 )
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.numbers import significant
-from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.release.facts import PublicFacts
 
 WIDTHS = (2.0, 4.0)  # widths of bins that are tried, in cell spacings
-_RESPONSE = 2.0**-10  # responses are whole multiples of it
 _CHANGE = 2.0  # of one value within [-1, 1]
 _UP = 1.0 + 2.0**-40
 
@@ -118,11 +117,11 @@ class BinMeans(LabelSums):
         reading = read_label_sums(places, rows, design.ridge, design.scale, variance)
         totals = np.zeros(rows.shape[1], dtype=np.int64)
         np.add.at(totals, bins.ravel(), records.units)
-        scale = _CHANGE / _RESPONSE / design.pure_epsilon * _UP
+        scale = _CHANGE / UNIT / design.pure_epsilon * _UP
 
         def noisy(entropy: Entropy) -> Floats:
             whole = totals + discrete_laplace(scale, totals.size, entropy)
-            return np.asarray(whole.astype(np.float64) * _RESPONSE)
+            return np.asarray(whole.astype(np.float64) * UNIT)
 
         return PreparedSums(design, places, rows, variance, reading, noisy)
 

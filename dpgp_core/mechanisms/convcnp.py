@@ -22,6 +22,7 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.grids import CUTOFFS, tried
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
@@ -39,7 +40,6 @@ Sums = Literal["set-convolution", "water-filled"]
 RANGES = (0.25, 0.5, 1.0)  # of the prior for water-filled sums, window units
 RIDGES = (0.5, 1.0, 2.0)  # scatter of a record in units of the field's deviation
 AMPLITUDES = (1.0, 1.6)  # of the public spread, which plumes and steps exceed
-CUTOFFS = (0.5, 0.45, 0.4, 0.35, 0.3)
 STEP = 1.4  # of the local stage, up and down from there
 RELEASES = 12
 PATHS = 100  # paths drawn after the noise cost nothing
@@ -200,8 +200,8 @@ class ConvCnp(Mechanism):
         return corrected + tuple(
             ConvCnpDesign(float(f"{width * half:.6g}"), 0.0, 0.5, amplitude, ridge, 1.0, paths=PATHS)
             for width in (WIDTHS[1::2] if ask.quick else WIDTHS)
-            for ridge in (RIDGES if ask.thorough else RIDGES[1:2])
-            for amplitude in (AMPLITUDES if ask.thorough else AMPLITUDES[:1])
+            for ridge in tried(RIDGES, ask.thorough)
+            for amplitude in tried(AMPLITUDES, ask.thorough, 0)
         )
 
     def refinement(
@@ -234,7 +234,7 @@ class ConvCnp(Mechanism):
         return replace(design, mu=1.0, cutoff=0.5)
 
     def variants(self, design: ConvCnpDesign, ask: Ask) -> tuple[ConvCnpDesign, ...]:
-        return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS)
+        return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS[:5])
 
     def prepare(self, design: ConvCnpDesign, facts: PublicFacts, records: CollapsedRecords) -> _PreparedSums:
         if records.index[-1] >= facts.lattice.size:

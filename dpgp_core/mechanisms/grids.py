@@ -7,9 +7,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpgp_core.labels.ranges import RECORD_RIDGES
 from dpgp_core.priors.lattice import Lattice
 
+__all__ = [
+    "CELL_SCALES", "CUTOFFS", "FEW_CUTOFFS", "FRONTIER_EPSILONS", "RECORD_RIDGES", "SCALES", "Grid",
+    "coarse_grid", "steps_around", "tried",
+]  # fmt: skip
+
 FRONTIER_EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
+
+CELL_SCALES = (0.25, 0.5, 1.0)
+"""Standard deviations of the field, response units, where every cell is observed."""
+
+SCALES = (0.3, 0.6)
+"""Standard deviations of the field, response units, where each model needs a dense factorisation."""
+
+CUTOFFS = (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
+"""Cutoffs on exceedance probabilities: lower than a half where the map is meant to miss little."""
+
+FEW_CUTOFFS = CUTOFFS[:4]
 
 
 @dataclass(frozen=True)
@@ -18,6 +35,11 @@ class Grid:
 
     lengthscales: tuple[float, ...]
     ridges: tuple[float, ...]
+
+
+def tried(values: tuple[float, ...], thorough: bool, usual: int = 1) -> tuple[float, ...]:
+    """All values in a thorough search, else the one at position `usual` alone."""
+    return values if thorough else values[usual : usual + 1]
 
 
 def coarse_grid(lattice: Lattice, n: int, quick: bool = False) -> Grid:

@@ -16,7 +16,7 @@ from dpgp_core.excursion.sets import Bools
 from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
-from dpgp_core.mechanisms.grids import coarse_grid
+from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid, tried
 from dpgp_core.mechanisms.sums.cell_sums import (
     NoisyStatistics,
     release_statistics,
@@ -136,8 +136,6 @@ def reference_records(
     return CollapsedRecords(cells, count[cells], np.clip(mean[cells], -1.0, 1.0))
 
 
-SCALES = (0.25, 0.5, 1.0)  # prior standard deviations tried, response units
-RIDGES = (0.7, 1.5, 3.0)  # noise of a record in units of the scale
 SIMULATIONS = 4
 GLANCE_CELLS = 8_000  # a search ranks by as many of them as show so many cells together: a few releases of
 # many cells differ by less than designs do
@@ -248,8 +246,8 @@ class NoisyCellStatistics(Mechanism):
             NoisyCellStatisticsDesign(prior, lengthscale, ridge, scale, 1.0, paths=PATHS)
             for prior in priors
             for lengthscale in lengthscales
-            for scale in SCALES
-            for ridge in (RIDGES if ask.thorough else RIDGES[1:2])
+            for scale in CELL_SCALES
+            for ridge in tried(RECORD_RIDGES, ask.thorough)
         )
 
     def unpriced(self, design: NoisyCellStatisticsDesign) -> NoisyCellStatisticsDesign:
@@ -258,7 +256,7 @@ class NoisyCellStatistics(Mechanism):
     def given(
         self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float
     ) -> NoisyCellStatisticsDesign:
-        return NoisyCellStatisticsDesign(ask.priors[0], lengthscale, ridge, SCALES[1], 1.0, paths=PATHS)
+        return NoisyCellStatisticsDesign(ask.priors[0], lengthscale, ridge, CELL_SCALES[1], 1.0, paths=PATHS)
 
     def prepare(
         self, design: NoisyCellStatisticsDesign, facts: PublicFacts, records: CollapsedRecords

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.release.released import GRID, to_grid
+from dpgp_core.release.released import to_grid, up_to_grid
 
 DRAWS = 100
 """Draws of the field that go along with paths which are none themselves."""
@@ -52,7 +52,7 @@ class Reading:
         """The same on public grids; deviations are rounded up."""
         return Reading(
             to_grid(self.mean),
-            np.ceil(self.sd / GRID) * GRID,
+            up_to_grid(self.sd),
             np.round(self.draws / DRAW_STEP) * DRAW_STEP,
         )
 

@@ -23,7 +23,7 @@ from dpgp_core.inducing.posterior import (
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
 from dpgp_core.mechanisms.bin_means import square_bins
-from dpgp_core.mechanisms.grids import coarse_grid
+from dpgp_core.mechanisms.grids import FEW_CUTOFFS, RECORD_RIDGES, SCALES, coarse_grid, tried
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
@@ -40,9 +40,7 @@ InducingReading = Literal["shrunken", "errors-in-variables"]
 MOST_CELLS = 6_000  # the prior's covariance is a dense matrix
 MOST_POINTS = 150  # inducing points; m (m + 1)/2 numbers are released
 NUGGET = 1e-6  # public share of white noise at the inducing points, so that their covariance can be inverted
-RIDGES = (0.7, 1.5)
-SCALES = (0.3, 0.6)
-CUTOFFS = (0.5, 0.45, 0.4, 0.35)
+RIDGES = RECORD_RIDGES[:2]
 SPACINGS = (1.0, 1.5)  # of the inducing points, in ranges of the prior
 RELEASES, PATHS = 12, 100
 _UP = 1.0 + 2.0**-40
@@ -271,8 +269,8 @@ class SparseGp(Mechanism):
             SparseGpDesign(ask.priors[0], lengthscale, ridge, scale, spacing * lengthscale, 1.0, paths=PATHS)
             for lengthscale in coarse_grid(facts.lattice, facts.n, ask.quick).lengthscales
             for spacing in SPACINGS
-            for ridge in (RIDGES if ask.thorough else RIDGES[1:])
-            for scale in (SCALES if ask.thorough else SCALES[1:])
+            for ridge in tried(RIDGES, ask.thorough)
+            for scale in tried(SCALES, ask.thorough)
         ]
         few = {
             spacing: 3 < inducing_cells(facts, spacing).size <= MOST_POINTS
@@ -286,7 +284,7 @@ class SparseGp(Mechanism):
     def variants(self, design: SparseGpDesign, ask: Ask) -> tuple[SparseGpDesign, ...]:
         readings: tuple[InducingReading, ...] = get_args(InducingReading)
         return tuple(
-            replace(design, cutoff=cutoff, reading=reading) for reading in readings for cutoff in CUTOFFS
+            replace(design, cutoff=cutoff, reading=reading) for reading in readings for cutoff in FEW_CUTOFFS
         )
 
     def given(self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float) -> SparseGpDesign:

@@ -21,7 +21,7 @@ from dpgp_core.mechanisms.base import (
     Protection,
     Protects,
 )
-from dpgp_core.mechanisms.grids import coarse_grid
+from dpgp_core.mechanisms.grids import CUTOFFS, coarse_grid, tried
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
@@ -49,7 +49,6 @@ MOVES = (
     (1, 0, 0, 0), (-1, 0, 0, 0), (0, 1, 0, 0), (0, -1, 0, 0),
 )  # fmt: skip
 STEP = 1.6  # of the local stage, up and down from there
-CUTOFFS = (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
 LENGTHSCALES = 3  # the shortest of the common grid
 RELEASES, COUNT_DRAWS = 12, 2
 GLANCE = 8  # releases by which a search ranks its candidates, of one release of the counts
@@ -127,8 +126,8 @@ class SpectralStatistics(Mechanism):
             SpectralStatisticsDesign(
                 STRATEGY, PRIOR, lengthscale, SIGNAL, 0.0, 1.0, 1.0, ridge, 1.0, paths=PATHS
             )
-            for lengthscale in (lengthscales if ask.thorough else lengthscales[1:2])
-            for ridge in (RIDGES if ask.thorough else RIDGES[1:])
+            for lengthscale in tried(lengthscales, ask.thorough)
+            for ridge in tried(RIDGES, ask.thorough)
         )
 
     def refinement(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
@@ -15,32 +15,6 @@ from dpgp_core.noise.rounded_normal import LARGEST_SIGMA, rounded_normal
 Integers = NDArray[np.int64]
 
 _LIMIT = 1 << 62
-
-
-def on_grid(values: ArrayLike, bits: int) -> Integers:
-    """Values as whole multiples of 2^-bits, each rounded to the nearest (ties to even).
-
-    Parameters
-    ----------
-    values : array_like of float, any shape
-        Finite; sizes below 2^(62 - bits).
-    bits : int
-        The grid is public: fixed before the records are touched.
-
-    Returns
-    -------
-    ndarray of int64, same shape
-        A function of each value alone, so neighbouring datasets differ in what one record contributes.
-
-    Raises
-    ------
-    InvalidValue
-        If a value is not finite or does not fit the grid.
-    """
-    scaled = np.ldexp(np.asarray(values, dtype=np.float64), bits)  # exact: a change of exponent
-    if not np.all(np.abs(scaled) < _LIMIT):
-        raise InvalidValue("values must be finite and fit the grid: clip them, or use a coarser grid.")
-    return np.rint(scaled).astype(np.int64)
 
 
 def simulated_integers(totals: Integers, noise: float, unit: float, entropy: Entropy) -> Integers:

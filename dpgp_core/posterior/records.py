@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
 
+UNIT = 2.0**-10
+"""Responses are rounded to whole multiples of this public step, response units, before they are added."""
+
 
 @dataclass(frozen=True)
 class CollapsedRecords:
@@ -58,7 +61,7 @@ class CollapsedRecords:
         """(k,) sums of responses in units of 2^-10; from the means where single records are not known."""
         if self.grid_total is not None:
             return self.grid_total
-        return np.rint(self.mean * self.count * 2.0**10).astype(np.int64)
+        return np.rint(self.mean * self.count / UNIT).astype(np.int64)
 
     @classmethod
     def from_records(cls, index: Any, response: Any) -> CollapsedRecords:
@@ -68,5 +71,5 @@ class CollapsedRecords:
         cells, inverse, count = np.unique(index, return_inverse=True, return_counts=True)
         total = np.bincount(inverse, weights=response, minlength=cells.size)
         whole = np.zeros(cells.size, dtype=np.int64)
-        np.add.at(whole, inverse, np.rint(np.clip(response, -1.0, 1.0) * 2.0**10).astype(np.int64))
+        np.add.at(whole, inverse, np.rint(np.clip(response, -1.0, 1.0) / UNIT).astype(np.int64))
         return cls(cells, count, np.clip(total / np.maximum(count, 1), -1.0, 1.0), whole)

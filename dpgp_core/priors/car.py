@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from dpgp_core.bounds.mmatrix import MMatrixFacts, check_m_matrix
+from dpgp_core.bounds.mmatrix import check_m_matrix
 from dpgp_core.errors import PriorError
 from dpgp_core.linalg.banded import BandedCholesky
 from dpgp_core.linalg.numerics import Floats
@@ -57,7 +57,6 @@ class CarPrior:
     precision: sparse.csr_matrix
     factor: BandedCholesky
     prior_variance: Floats
-    m_matrix: MMatrixFacts
     name: str = NAME
 
     @classmethod
@@ -90,8 +89,8 @@ class CarPrior:
         tau = float(variance.max()) * (1.0 + 1e-9)  # rounded up: variances must not exceed 1
         precision = sparse.csr_matrix(unscaled * tau)
         variance = variance / tau
-        facts = check_m_matrix(precision, variance)
-        return cls(lattice, lengthscale, precision, factor.scaled(tau), variance, facts)
+        check_m_matrix(precision, variance)
+        return cls(lattice, lengthscale, precision, factor.scaled(tau), variance)
 
     @property
     def size(self) -> int:

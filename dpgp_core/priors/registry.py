@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -27,17 +28,34 @@ class PriorFamily:
     name
         How settings, designs and statements call it.
     title
-        What it is, in words.
+        What it is, in words: as screens call it.
     sparse
         Whether it does without a dense matrix, and so takes more than `MAX_DENSE_CELLS` cells.
     make
         The prior on a lattice at a lengthscale in metres; `PriorError` where there is none.
+    decay
+        Exponent a > 0 of its spectrum (1 + (lengthscale w)^2)^-a in the plane, by which plane waves are
+        weighed: nu + 1 for Matern kernels of smoothness nu. The smooth one's is a stand-in.
+
+    Raises
+    ------
+    PriorError
+        If name or title is empty, or the decay is left out, not finite or not positive.
     """
 
     name: str
     title: str
     sparse: bool
     make: Callable[[Lattice, float], Prior]
+    decay: float = math.nan
+
+    def __post_init__(self) -> None:
+        if not (self.name and self.title):
+            raise PriorError("a prior needs a name and a title in words.")
+        if not (math.isfinite(self.decay) and self.decay > 0.0):
+            raise PriorError(
+                f"the prior {self.name!r} must state its decay, a positive exponent: see PriorFamily."
+            )
 
 
 def _exponential(lattice: Lattice, lengthscale: float) -> Prior:
@@ -57,10 +75,10 @@ def _squared_exponential(lattice: Lattice, lengthscale: float) -> Prior:
 PRIORS: dict[str, PriorFamily] = {
     family.name: family
     for family in (
-        PriorFamily("exponential", "Exponential", False, _exponential),
-        PriorFamily("car", "Conditional autoregression (lattice)", True, CarPrior.make),
-        PriorFamily("matern32", "Matérn 3/2", False, _matern32),
-        PriorFamily("squared-exponential", "Squared exponential", False, _squared_exponential),
+        PriorFamily("exponential", "exponential kernel", False, _exponential, 1.5),
+        PriorFamily("car", "neighbour graph (CAR)", True, CarPrior.make, 1.0),
+        PriorFamily("matern32", "Matérn 3/2 kernel", False, _matern32, 2.5),
+        PriorFamily("squared-exponential", "squared exponential kernel", False, _squared_exponential, 6.0),
     )
 }
 

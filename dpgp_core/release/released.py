@@ -28,6 +28,11 @@ def to_grid(values: Floats) -> Floats:
     return np.round(values / GRID) * GRID
 
 
+def up_to_grid(values: Floats) -> Floats:
+    """The least multiples of `GRID` that are not below the values: for deviations, never understated."""
+    return np.asarray(np.ceil(values / GRID) * GRID)
+
+
 @dataclass(frozen=True, eq=False)
 class Released:
     """What left a mechanism: nothing in it is private any more, everything computed from it is free.
@@ -69,7 +74,7 @@ class Released:
     def on_grid(self) -> Released:
         """The same on the public grid; deviations are rounded up to it."""
         mean = None if self.mean is None else to_grid(self.mean)
-        sd = None if self.sd is None else np.ceil(self.sd / GRID) * GRID
+        sd = None if self.sd is None else up_to_grid(self.sd)
         return replace(self, paths=to_grid(self.paths), mean=mean, sd=sd)
 
     def shifted(self, prior_mean: Floats | None) -> Released:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dpgp_core.spectral.areas import AreaShare, area_shares
 from dpgp_core.spectral.basis import FieldBasis
-from dpgp_core.spectral.calibration import Recalibration, recalibrate
-from dpgp_core.spectral.certainty import excursion_function, ranking, three_way
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
 from dpgp_core.spectral.cost import Relation, SpectralNoise, free_weight, noise_for, release_mu
 from dpgp_core.spectral.counts import (
@@ -16,7 +14,6 @@ from dpgp_core.spectral.counts import (
     prior_of_unknown,
     read_counts,
 )
-from dpgp_core.spectral.deconvolution import read_paths
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.reading import FieldPosterior, FieldReader
 from dpgp_core.spectral.shared import SharedReadings
@@ -29,7 +26,6 @@ from dpgp_core.spectral.sums import (
     exact_sums,
     release_sums,
 )
-from dpgp_core.spectral.trials import Trial, simulated_probabilities
 
 __all__ = [
     "RESPONSE_BITS",
@@ -45,7 +41,6 @@ __all__ = [
     "Prepared",
     "PublicCounts",
     "PublicPrior",
-    "Recalibration",
     "Relation",
     "RoundedNoise",
     "SharedReadings",
@@ -53,21 +48,14 @@ __all__ = [
     "SpectralNoise",
     "SpectralPlan",
     "SpectralSums",
-    "Trial",
     "area_shares",
     "estimated_number",
     "exact_sums",
-    "excursion_function",
     "free_weight",
     "noise_for",
     "prior_from_reference",
     "prior_of_unknown",
-    "ranking",
     "read_counts",
-    "read_paths",
-    "recalibrate",
     "release_mu",
     "release_sums",
-    "simulated_probabilities",
-    "three_way",
 ]

@@ -23,7 +23,7 @@ from dpgp_core.features.store import EigenStore
 from dpgp_core.features.strategies import make_features
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.priors.registry import make_prior
+from dpgp_core.priors.registry import PRIORS, make_prior
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
 from dpgp_core.spectral.cost import Relation, SpectralNoise, noise_for
@@ -43,9 +43,6 @@ PAIRS = 256
 
 KEPT = 12
 """Sets of features kept in memory; one takes up to 20 MB."""
-
-DECAY = {"exponential": 1.5, "car": 1.0, "matern32": 2.5, "squared-exponential": 6.0}
-"""Exponent of each prior's spectrum in the plane, for plane waves (the smooth one's is a stand-in)."""
 
 RECORD_NOISE = 0.5
 """Scatter of one clipped record around its cell's value that features reckon with where `signal` is given."""
@@ -297,7 +294,7 @@ class SpectralModel:
             nodes=self.nodes,
             pairs=pairs,
             lengthscale=plan.lengthscale,
-            decay=DECAY.get(plan.prior, 1.5),
+            decay=PRIORS[plan.prior].decay,
             density=plan.density,
             deviation=deviation,
             record_noise=scatter,

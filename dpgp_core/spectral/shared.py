@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtr, pdtr, pdtrik
 
 from dpgp_core._checks import whole
 from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
@@ -17,7 +17,9 @@ from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.reading import map_variance
-from dpgp_core.spectral.trials import drawn_anew
+
+REPEATED = 0.9
+"""Share of occupied cells that stand-ins for another period's cell records repeat."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,8 @@ class SharedReadings:
     releases, draws : int
         Simulated releases (rounded up to a multiple of draws), and releases of the counts among them.
     same : bool
-        As in `Trial`.
+        Whether the public counts are those of the reference records: they are then drawn anew for each
+        release of the counts, because counts of another period never agree this well.
     thin : int
         Posterior deviations are computed at every so many nodes and interpolated: 1 is exact.
 
@@ -188,3 +191,29 @@ class SharedReadings:
         strength, along = self._along[number]
         ratio = prior.deviation**2 / prior.record_noise**2
         return np.asarray(along @ (1.0 / (1.0 + ratio * strength)) + basis.rest[self._some])
+
+
+def drawn_anew(known: PublicCounts, n: float, same: bool, entropy: Entropy) -> PublicCounts:
+    """Public counts as another period might have shown them, for n records.
+
+    Parameters
+    ----------
+    same
+        whether the public counts are those of the reference records themselves: only then are they drawn anew
+    """
+    known = replace(known, n=None if known.n is None else n)
+    if not same or known.kind != "reference" or known.cells is None:
+        return known
+    chance = entropy.uniform(known.cells.size)
+    if known.single:
+        cells = np.where(chance < REPEATED, known.cells, 0.0)
+    else:
+        cells = np.where(known.cells > 0, _poisson_quantile(chance, np.maximum(known.cells, 1e-9)), 0.0)
+    return replace(known, cells=cells if cells.sum() > 0 else known.cells)
+
+
+def _poisson_quantile(chance: Floats, mean: Floats) -> Floats:
+    """Smallest counts whose distribution function reaches `chance`."""
+    above = np.ceil(pdtrik(chance, mean))
+    below = np.maximum(above - 1.0, 0.0)
+    return np.asarray(np.where(pdtr(below, mean) >= chance, below, above))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon
 
 from geo.domains.domain import Domain
+from geo.domains.hexagons import METRES_PER_DEGREE
 from geo.domains.polygons import cell_polygons
 from geo.errors import DomainError
 from geo.regions.region import Source, read_document, region_from_geojson
@@ -132,12 +133,14 @@ def _overlaps(
 def _flat(domain: Domain, shape: MultiPolygon) -> Any:
     """A shape in metres around the middle of the domain: near enough for shares of areas."""
     longitude, latitude = domain.middle
-    metres = 111_320.0
 
     def move(points: NDArray[np.float64]) -> NDArray[np.float64]:
         east = (points[:, 0] - longitude + 180.0) % 360.0 - 180.0
         return np.column_stack(
-            [east * metres * np.cos(np.radians(latitude)), (points[:, 1] - latitude) * metres]
+            [
+                east * METRES_PER_DEGREE * np.cos(np.radians(latitude)),
+                (points[:, 1] - latitude) * METRES_PER_DEGREE,
+            ]
         )
 
     return shapely.make_valid(shapely.transform(shape, move))

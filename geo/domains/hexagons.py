@@ -23,6 +23,7 @@ FINEST_RESOLUTION = 15
 _NO_WIDTH = 1e-7  # degrees, about a centimetre: below it H3 works for minutes and runs out of memory
 KEPT_OUTLINES = 1 << 15  # about 10 MB
 EARTH_RADIUS = 6_371_007.0  # metres, the authalic sphere on which H3 measures areas
+METRES_PER_DEGREE = 111_320.0  # of latitude, and of longitude at the equator
 
 
 def check_resolution(resolution: int) -> int:

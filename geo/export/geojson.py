@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import h3
@@ -16,7 +13,7 @@ from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon
 
 from geo.domains.domain import Domain
-from geo.domains.hexagons import boundary
+from geo.domains.hexagons import METRES_PER_DEGREE, boundary
 from geo.domains.polygons import cell_polygon, geometry_dict
 from geo.errors import GeoJsonError
 from geo.export.rfc7946 import MAX_DECIMALS, rfc7946_findings
@@ -26,10 +23,7 @@ __all__ = [
     "collection_bytes",
     "decimals_for",
     "regions_collection",
-    "write_geojson",
 ]
-
-METRES_PER_DEGREE = 111_320.0  # of latitude
 
 
 def cells_collection(
@@ -152,35 +146,6 @@ def collection_bytes(collection: Mapping[str, Any], *, checked: bool = False) ->
     except ValueError:
         raise GeoJsonError("a property is NaN or infinite, which JSON cannot hold: use null.") from None
     return f'{head},"features":[\n{features}\n]}}\n'.encode()
-
-
-def write_geojson(collection: Mapping[str, Any], path: str | Path) -> None:
-    """Write a collection to a file, whole or not at all.
-
-    Parameters
-    ----------
-    collection : mapping
-        A GeoJSON FeatureCollection.
-    path : str or Path
-
-    Raises
-    ------
-    GeoJsonError
-        Where it is not RFC 7946.
-    OSError
-        Where the file cannot be written.
-    """
-    content = collection_bytes(collection)
-    target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        os.chmod(name, 0o644)  # mkstemp's 0600 would make a published file unreadable to others
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _collection(features: list[dict[str, Any]], facts: Mapping[str, Any]) -> dict[str, Any]:

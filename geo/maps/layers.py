@@ -56,30 +56,6 @@ class _CompactDeck(pydeck.Deck):  # type: ignore[misc]  # pydeck has no types
         )
 
 
-def excursion_deck(
-    domain: Domain,
-    painting: Painting,
-    **look: Unpack[Look],
-) -> pydeck.Deck:
-    """Draw a released product.
-
-    Parameters
-    ----------
-    domain : Domain
-    painting : Painting
-        By `paint_set`, `paint_votes`, `paint_three_way` or `paint_field`.
-    **look : Look
-
-    Returns
-    -------
-    pydeck.Deck
-        Layer ids: "released" (cells, pickable), "released-unsure" (the dots of a marked class, named by its
-        role), "region-halo", "region".
-    """
-    layers = _cell_layers(domain, painting, "released", look)
-    return _deck(domain, layers, look)
-
-
 def pane_deck(domain: Domain, pane: Pane, **look: Unpack[Look]) -> pydeck.Deck:
     """Draw one pane of a linked map as a map of its own.
 

@@ -21,7 +21,8 @@ from geo.measures import currency_sign
 
 Mark = Literal["", "dots", "rings"]
 CLASSES_OF_A_FIELD = 7
-_SHARES = (0.2, 0.4, 0.6, 0.8)  # class limits of vote fractions with more than five paths
+SHARE_LIMITS = (0.2, 0.4, 0.6, 0.8)
+"""Limits of the classes of probabilities, confidences, and vote fractions of more than five paths."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,11 @@ def paint_cells(count: int) -> Painting:
     return Painting(np.zeros(count, dtype=np.int64), (Entry(note, "cell"),), (note,) * count, "")
 
 
+def share_classes(share: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Class, 0 to 4, of each share in [0, 1]; one at a limit is in the class below it, as its label says."""
+    return np.asarray(np.searchsorted(SHARE_LIMITS, share - 1e-9), dtype=np.int64)
+
+
 def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Painting:
     """Paint the vote fractions of released paths.
 
@@ -195,7 +201,7 @@ def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Paint
             Entry(f"in {k} of {paths} paths", role) for k, role in enumerate(steps("votes", paths + 1))
         )
         return Painting(counts, entries, _spread(notes, counts), title)
-    classes = np.where(counts == 0, 0, 1 + np.searchsorted(_SHARES, counts / paths - 1e-9))
+    classes = np.where(counts == 0, 0, 1 + share_classes(counts / paths))
     labels = ("in none", "up to 20 %", "20 to 40 %", "40 to 60 %", "60 to 80 %", "over 80 % of paths")
     entries = tuple(Entry(label, role) for label, role in zip(labels, steps("votes", 6), strict=True))
     return Painting(classes, entries, _spread(notes, counts), title)

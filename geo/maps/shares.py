@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from geo.colours import steps
-from geo.maps.painting import Entry, Painting
-
-LIMITS = (0.2, 0.4, 0.6, 0.8)
+from geo.maps.painting import Entry, Painting, share_classes
 
 
 def paint_shares(shares: ArrayLike, *, what: str, title: str, word: str, averaged: bool = True) -> Painting:
@@ -36,7 +34,7 @@ def paint_shares(shares: ArrayLike, *, what: str, title: str, word: str, average
     share = np.asarray(shares, dtype=np.float64)
     if share.ndim != 1 or not np.all((share >= 0) & (share <= 1)):
         raise ValueError("shares must be one number in [0, 1] for each cell.")
-    classes = np.searchsorted(LIMITS, share - 1e-9).astype(np.int64)
+    classes = share_classes(share)
     labels = ("up to 20 %", "20 to 40 %", "40 to 60 %", "60 to 80 %", "over 80 %")
     entries = tuple(Entry(label, role) for label, role in zip(labels, steps("votes", 6)[1:], strict=True))
     notes = tuple(f"Released: {what}, {word} {_per_cent(value)}" for value in share.tolist())

@@ -18,11 +18,10 @@ from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.server import access
 from pages.shared.session import workspace
-from pages.shared.session.areas import domain_of
+from pages.shared.session.areas import COARSEST, FINEST, domain_of
 from workflow.errors import WorkflowError
 
 work = workspace.current()
-COARSEST, FINEST = 4, 10  # resolutions on offer; a settings file may name others
 
 
 def asked_resolution() -> int:

@@ -11,13 +11,11 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from pages.privacy.designs.designs import BUDGETS
 from pages.privacy.search import search_panel
 from pages.shared.plain_text import plain
-from pages.shared.session.areas import domain_of_choices
+from pages.shared.session.areas import COARSEST, domain_of_choices
 from pages.shared.session.workspace import Found, Workspace
 from pages.shared.steps import PRIVACY
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.serving import that_can_serve
-
-COARSEST = 4
 
 
 @dataclass(frozen=True)

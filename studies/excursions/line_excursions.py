@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
-from studies.excursions.fields import Floats, best_cutoff, losses, probability, spread, weighted_ious
+from studies.excursions.fields import Floats, best_cutoff, ious_at, losses, probability, spread, weighted_ious
 from studies.excursions.line_worlds import Acceptance, LineWorlds, MeanLosses, joint_draws
 from studies.excursions.selection import (
     LIMIT_NOTE,
@@ -173,10 +173,7 @@ def _row(
     tell(0.1)
     chances, free_loss, free_dimension = _judged(worlds, noise, free)
     _, private_loss, private_dimension = _judged(worlds, noise, private)
-    free_iou = np.array([
-        weighted_ious((p >= cutoff)[None], t, worlds.weight)[0]
-        for p, t in zip(chances, worlds.truth, strict=True)
-    ])  # fmt: skip
+    free_iou = ious_at(chances, worlds.truth, worlds.weight, cutoff)
     mean, deviation = _released(worlds, noise, private, settings.draws, entropy, tell)
     gap = (free_iou - mean) / np.maximum(free_iou, 1e-12)
     increase = private_loss / free_loss - 1.0

@@ -14,7 +14,16 @@ from scipy.spatial.distance import cdist
 
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
-from studies.excursions.fields import Bools, Floats, Spectrum, best_cutoff, losses, probability, spread
+from studies.excursions.fields import (
+    Bools,
+    Floats,
+    Spectrum,
+    best_cutoff,
+    ious_at,
+    losses,
+    probability,
+    spread,
+)
 from studies.excursions.fields import weighted_ious as ious_of
 from studies.excursions.line_excursions import design_words
 from studies.excursions.plane_worlds import PlaneWorlds, square_grid
@@ -210,9 +219,7 @@ def _row(
     chances, free_loss, free_dimension = _judged(worlds, noise, free, truth, points, weight)
     _, private_loss, private_dimension = _judged(worlds, noise, private, truth, points, weight)
     cutoff = best_cutoff(chances, truth, weight)
-    free_iou = np.array(
-        [ious_of((p >= cutoff)[None], t, weight)[0] for p, t in zip(chances, truth, strict=True)]
-    )
+    free_iou = ious_at(chances, truth, weight, cutoff)
     tell(0.3)
     mean, deviation = _released(settings, worlds, noise, private, entropy, tell)
     increase = private_loss / free_loss - 1.0

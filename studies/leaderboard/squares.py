@@ -14,13 +14,12 @@ from dpgp_core.errors import BoundRefused
 from dpgp_core.excursion.sets import Bools, agreed
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Protection
-from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
-from dpgp_core.noise.grid import noisy_integers, simulated_integers
+from dpgp_core.mechanisms.grids import FEW_CUTOFFS
+from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
-from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import GRID, Released, draw_release
+from dpgp_core.release.released import Released, draw_release
 from dpgp_core.simulation.world import SEED, SIMULATED_RELEASES, World
 
 Integers = NDArray[np.int64]
@@ -29,7 +28,6 @@ SENSITIVITY = 2.0
 sum moves by at most 2, between two squares by (1, 1) each, of length at most 2."""
 COUNT_SENSITIVITY = 2.0**0.5
 UP = 1.0 + 2.0**-40
-CUTOFFS = (0.5, 0.45, 0.4, 0.35)
 SCATTER = 0.6  # of one record around its square's value, in units of the field's deviation
 
 
@@ -44,18 +42,6 @@ def square_of(lattice: Lattice, side: int) -> Integers:
 def numbered(groups: Integers) -> Integers:
     """The same partition with numbers 0, 1, ... and none left out."""
     return np.unique(groups, return_inverse=True)[1].ravel().astype(np.int64)
-
-
-def noisy_totals(
-    records: CollapsedRecords, groups: Integers, noise: float, entropy: Entropy
-) -> tuple[Floats, Floats]:
-    """Sum of responses and number of records, (k,) each, of every group of cells, plus N(0, noise^2)."""
-    totals = np.zeros((2, int(groups.max()) + 1), dtype=np.int64)
-    np.add.at(totals[0], groups[records.index], records.units * round(2.0**-10 / GRID))
-    np.add.at(totals[1], groups[records.index], records.count * round(1.0 / GRID))
-    add = noisy_integers if isinstance(entropy, SystemEntropy) else simulated_integers
-    sums, counts = add(totals, noise, GRID, entropy) * GRID
-    return sums, counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +104,7 @@ class OnSquares(Mechanism):
 
     def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
         """The same release read at every cutoff."""
-        return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS)
+        return tuple(replace(design, cutoff=cutoff) for cutoff in FEW_CUTOFFS)
 
     def simulate(self, design: Any, world: World) -> Bools:
         """(S, N) sets of simulated releases."""

@@ -55,7 +55,8 @@ def test_a_sheet_is_read_as_typed(tmp_path: Path) -> None:
 
 
 def test_the_sheet_is_asked_for_where_several_hold_rows() -> None:
-    data = workbook(ROWS, ROWS[:2], names=("2023", "notes & more"))
+    other = (("site", "lon", "lat", "value", "depth"), ("007", -0.1, 51.5, 3.25, 2.5))
+    data = workbook(ROWS, other, names=("2023", "notes & more"))
     said = refused(lambda: load(data, x="lon", y="lat"))
     assert "2 sheets" in said
     assert "'notes & more'" in said
@@ -65,7 +66,8 @@ def test_the_sheet_is_asked_for_where_several_hold_rows() -> None:
     guess = guess_columns(data)
     assert guess.layers == ("2023", "notes & more")
     assert (guess.x, guess.y, guess.value, guess.owner) == ("lon", "lat", "value", "site")
-    assert guess_columns(data, layer="notes & more").rows_seen == 1
+    assert guess.columns[-1] == "when"
+    assert guess_columns(data, layer="notes & more").columns[-1] == "depth"
 
 
 def test_numbers_written_as_text_with_commas_are_not_guessed_at() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from dpgp_core import (
     MECHANISMS,
     Budget,
     CollapsedRecords,
+    PriorFamily,
     PublicFacts,
     SimulationEntropy,
     SystemEntropy,
@@ -86,6 +88,10 @@ def test_the_prior_of_the_page_keeps_the_laws_of_priors() -> None:
     assert np.linalg.eigvalsh(matrix).min() > 0
     assert 0 < prior.kappa <= matrix.min()
     assert names["matern52"](np.array(1.0)) == pytest.approx(0.5239941088318203)
+    (line,) = re.findall(r"^    (PriorFamily\(.*\)),", (PAGES / "prior.md").read_text(encoding="utf-8"), re.M)
+    family = eval(line, {"PriorFamily": PriorFamily, "matern52": SimpleNamespace(make=names["make"])})
+    assert (family.name, family.title, family.decay) == ("matern52", "Matérn 5/2 kernel", 3.5)
+    assert family.make(disk(1), 900.0).name == "matern52"
 
 
 def test_the_loader_of_the_page_accounts_for_every_line() -> None:

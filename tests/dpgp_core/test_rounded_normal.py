@@ -13,7 +13,7 @@ from scipy.stats import chi2
 
 from dpgp_core.noise.digits import Uniforms, below, less
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
-from dpgp_core.noise.grid import noisy_integers, on_grid
+from dpgp_core.noise.grid import noisy_integers
 from dpgp_core.noise.rounded_normal import (
     LARGEST_SIGMA,
     NUMBER_DISTANCE,
@@ -168,11 +168,3 @@ def test_noise_is_added_to_integers_only_by_the_systems_entropy() -> None:
         noisy_integers(totals, 3.0, 0.1, SystemEntropy())
     with pytest.raises(ValueError, match="coarser grid"):
         noisy_integers(totals, 3.0, 2.0**-60, SystemEntropy())
-
-
-def test_the_grid_rounds_to_nearest_and_refuses_what_does_not_fit() -> None:
-    assert on_grid([0.5, -0.26, 3.0], 2).tolist() == [2, -1, 12]
-    assert on_grid([2.5, 3.5], 0).tolist() == [2, 4]
-    for wrong in (math.nan, math.inf, 2.0**60):
-        with pytest.raises(ValueError, match="grid"):
-            on_grid([wrong], 10)

@@ -135,7 +135,7 @@ class Plateau:
         return np.sqrt(SHARED) * white[:1] + np.sqrt(0.5) * white[1:]
 
 
-PLATEAU = PriorFamily("guest-plateau", "Guest plateau", False, Plateau)
+PLATEAU = PriorFamily("guest-plateau", "guest plateau", False, Plateau, decay=1.5)
 
 
 def lacks(wanted: Wanted) -> str:

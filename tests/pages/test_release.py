@@ -145,6 +145,10 @@ def test_remedies_are_only_what_is_not_chosen_yet(town: Town) -> None:
     assert names == ["mean", "coarser", "mechanisms", "epsilon"]
     used = town.settings(prior_mean=True, resolution=4, epsilon=10.0)
     assert [remedy.name for remedy in remedies(used)] == ["mechanisms"]
+    finer = [
+        remedy.changes for remedy in remedies(used.with_changes(resolution=5)) if remedy.name == "coarser"
+    ]
+    assert finer == [{"resolution": 4}]
 
 
 def test_the_check_asks_and_takes_no_answer_for_granted(open_app: OpenApp, jobs_at_once: None) -> None:

@@ -10,6 +10,7 @@ import pytest
 from dpgp_core.errors import BoundRefused
 from dpgp_core.mechanisms.base import Budget
 from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.sums.cell_sums import noisy_totals
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.release.facts import PublicFacts
@@ -26,7 +27,7 @@ from studies.leaderboard.run import (
     run,
     tables_of,
 )
-from studies.leaderboard.squares import noisy_totals, square_of
+from studies.leaderboard.squares import square_of
 from studies.reporting.tables import Cell, StudyResult
 from tests.dpgp_core.hexmap import disk
 

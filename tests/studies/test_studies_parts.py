@@ -13,7 +13,7 @@ from scipy.stats import norm
 from dpgp_core.noise.entropy import SimulationEntropy
 from studies.attacks.published_draws import published_draws
 from studies.excursions import plane_excursions
-from studies.excursions.fields import Spectrum, best_cutoff, losses, weighted_ious
+from studies.excursions.fields import Spectrum, best_cutoff, ious_at, losses, weighted_ious
 from studies.excursions.line_worlds import Acceptance, LineWorlds, joint_draws
 from studies.excursions.plane_worlds import PlaneWorlds, square_grid
 from studies.excursions.selection import Search, choose, free_scales
@@ -72,6 +72,13 @@ def test_ious_and_cutoffs_by_volume() -> None:
     chance = np.array([[0.9, 0.6, 0.2]])
     cutoff = best_cutoff(chance, np.array([[True, True, False]]), weight)
     assert 0.2 < cutoff <= 0.6
+    assert ious_at(chance, np.array([[True, False, True]]), weight, cutoff) == pytest.approx([0.5])
+
+
+def test_a_study_cuts_its_maps_with_the_slack_of_every_map() -> None:
+    chance, truth, weight = np.array([[0.06 - 5e-10, 0.055]]), np.array([[True, False]]), np.array([0.5, 0.5])
+    assert best_cutoff(chance, truth, weight) == pytest.approx(0.06)
+    assert ious_at(chance, truth, weight, 0.06).tolist() == [1.0]
 
 
 def test_line_worlds_are_bounded_and_accepted() -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from contextlib import closing
 from typing import Any
 
 from workflow.cli.options import add_release_options, settings_from_options
+from workflow.cli.progress import end_progress, progress
 from workflow.compare.report import csv_text, lines, svg_text
 from workflow.compare.run import EPSILONS, comparable, compare_mechanisms
 from workflow.errors import WorkflowError
@@ -43,9 +43,8 @@ def run_compare(options: argparse.Namespace) -> int:
     project = load_project(settings)
     names = comparable(project, tuple(settings.mechanisms) if options.mechanisms else ())
     with closing(make_executor(settings.executor, address=settings.dask)) as executor:
-        found = compare_mechanisms(project, names, tuple(options.epsilons), _progress, executor)
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
+        found = compare_mechanisms(project, names, tuple(options.epsilons), progress, executor)
+    end_progress()
     for line in lines(found):
         print(line)
     try:
@@ -56,8 +55,3 @@ def run_compare(options: argparse.Namespace) -> int:
         raise WorkflowError(f"The comparison could not be written to {out}: {error.strerror}.") from error
     print(f"\nTable and figure in {out}. Nothing was released or charged.")
     return 0
-
-
-def _progress(fraction: float, text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{100 * fraction:3.0f} %  {text:<60}", end="", file=sys.stderr, flush=True)

@@ -13,6 +13,7 @@ from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from workflow.bundle import read_bundle
 from workflow.bundle.published.view import Viewer
 from workflow.cli.options import settings_from_options
+from workflow.cli.progress import end_progress, progress
 from workflow.errors import WorkflowError
 from workflow.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit
 from workflow.ledger import begin, ledger_to_plan
@@ -100,8 +101,8 @@ def _release(
     if settings.lengthscale is None:
         with closing(make_executor(settings.executor, address=settings.dask)) as executor:
             beside = () if wanted is None else FRONTIER_EPSILONS  # a frontier is where a solver begins
-            tuned = tune(project, _progress, executor, beside=beside)
-        print(file=sys.stderr)
+            tuned = tune(project, progress, executor, beside=beside)
+        end_progress()
         _print_search(tuned)
     choice = given_choice(project) if tuned is None else tuned.choice
     if wanted is not None:
@@ -153,11 +154,6 @@ def run_view(options: argparse.Namespace) -> int:
     for line in viewer.sentences(viewer.at(threshold)):
         print(f"  {line}")
     return 0
-
-
-def _progress(fraction: float, text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{100 * fraction:3.0f} %  {text:<60}", end="", file=sys.stderr, flush=True)
 
 
 def _print_receipt(lines: tuple[ReceiptLine, ...]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from data_loaders.traces.model import instant
 from dpgp_core.errors import CoreError
 from dpgp_core.traces.fitting import fitted_prior
 from dpgp_core.traces.secret import MOVES
+from workflow.cli.progress import end_progress, progress
 from workflow.errors import WorkflowError
 from workflow.ledger import begin, ledger_to_plan
 from workflow.new_place import new_place
@@ -190,15 +190,9 @@ def run_trace(options: argparse.Namespace) -> int:
 def _planned(trace: Trace, settings: TraceSettings) -> TracePlan:
     """The plan, with its progress; Ctrl-C stops it, as every command, before anything is charged."""
     try:
-        return plan_trace(trace, settings, _progress)
+        return plan_trace(trace, settings, progress)
     finally:
-        if sys.stderr.isatty():
-            print(file=sys.stderr)
-
-
-def _progress(fraction: float, text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{100 * fraction:3.0f} %  {text:<40}", end="", file=sys.stderr, flush=True)
+        end_progress()
 
 
 def chosen_trace(traces: tuple[Trace, ...], wanted: str | None) -> Trace:

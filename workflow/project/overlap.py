@@ -8,6 +8,7 @@ from scipy.spatial import cKDTree
 
 from data_loaders import Observations
 from geo import to_lonlat
+from geo.domains.hexagons import EARTH_RADIUS
 from workflow.errors import WorkflowError
 from workflow.words import plural
 
@@ -16,9 +17,6 @@ WARNED, REFUSED = 0.01, 0.2
 
 SAME_PLACE = 10.0
 """Metres: conversions between coordinate systems without their grid files differ by up to about 5 m."""
-
-EARTH_RADIUS = 6_371_007.0
-"""Metres."""
 
 SAME_VALUE = 1e-6
 """Relative difference up to which two values are taken for one that was written with fewer digits."""

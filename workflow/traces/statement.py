@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
-from dpgp_core.numbers import upper
+from dpgp_core.numbers import lower, upper
 from workflow.project.trip import MOMENT, PROTECTION, TRIP_FORMAT
 from workflow.traces.plan import TracePlan
 from workflow.version import NAME, VERSION
@@ -30,8 +30,7 @@ def rounded_down(value: float, digits: int = 3) -> float:
     """A number that is said "at least", rounded down to some significant digits."""
     if not value > 0.0 or math.isinf(value):
         return 0.0
-    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
-    return float(f"{math.floor(value / unit) * unit:.{digits}g}")
+    return float(lower(value, digits).replace(",", ""))
 
 
 def sentences(plan: TracePlan) -> tuple[str, ...]:

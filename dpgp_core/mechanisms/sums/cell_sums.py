@@ -11,9 +11,9 @@ from dpgp_core.accounting.gaussian import gaussian_mu, provable_epsilon
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import Entropy, SystemEntropy
-from dpgp_core.noise.grid import noisy_integers, simulated_integers
+from dpgp_core.noise.grid import Integers, noisy_integers, simulated_integers
 from dpgp_core.noise.rounded_normal import distance_of
-from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.release.released import GRID
 
 STATISTIC_SENSITIVITY = 2.0
@@ -106,9 +106,31 @@ def release_statistics(
         raise InvalidValue(f"the statistic noise must be a positive finite number, got {statistic_noise!r}.")
     if records.index[-1] >= size:
         raise InvalidValue("a record lies outside the domain.")
-    totals = np.zeros((2, size), dtype=np.int64)
-    totals[0, records.index] = records.units * round(2.0**-10 / GRID)
-    totals[1, records.index] = records.count * round(1.0 / GRID)
-    add = noisy_integers if isinstance(entropy, SystemEntropy) else simulated_integers
-    noisy = add(totals, statistic_noise, GRID, entropy) * GRID
+    noisy = noisy_totals(records, np.arange(size), statistic_noise, entropy)
     return NoisyStatistics(noisy[0], noisy[1], float(statistic_noise), records.n)
+
+
+def noisy_totals(records: CollapsedRecords, groups: Integers, noise: float, entropy: Entropy) -> Floats:
+    """(2, k) sums of responses and numbers of records of k groups of cells, plus N(0, noise^2), on the grid.
+
+    Parameters
+    ----------
+    records : CollapsedRecords
+        PRIVATE.
+    groups : ndarray of int64, shape (N,)
+        Public number of the group, 0 to k - 1, of every cell of the domain.
+    noise : float
+        Standard deviation > 0, response units.
+    entropy : Entropy
+        True noise from `SystemEntropy`, floating point from any other source.
+
+    Raises
+    ------
+    InvalidValue
+        If sums or noise do not fit the grid.
+    """
+    totals = np.zeros((2, int(groups.max()) + 1), dtype=np.int64)
+    np.add.at(totals[0], groups[records.index], records.units * round(UNIT / GRID))
+    np.add.at(totals[1], groups[records.index], records.count * round(1.0 / GRID))
+    add = noisy_integers if isinstance(entropy, SystemEntropy) else simulated_integers
+    return np.asarray(add(totals, noise, GRID, entropy) * GRID)

@@ -15,7 +15,7 @@ from dpgp_core.labels.plan import LabelPlan, PublicPlaces, drawn_paths
 from dpgp_core.labels.reading import SumsReading
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Ask, Design, Mechanism, Parameter, Protection
-from dpgp_core.mechanisms.grids import coarse_grid
+from dpgp_core.mechanisms.grids import FEW_CUTOFFS, SCALES, coarse_grid, tried
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
@@ -26,9 +26,7 @@ from dpgp_core.simulation.world import SEED, HeldOut, World
 VALUES_ONLY = Protection(
     "values", ("point", "cell"), ("replace-one",), ("the number of records", "the places of all records")
 )
-SCALES = (0.3, 0.6)
 RIDGES = (1.0,)
-CUTOFFS = (0.5, 0.45, 0.4, 0.35)
 LENGTHSCALES = 2  # the shortest of the common grid
 RELEASES = 12
 PATHS = 100  # drawn after the noise: free
@@ -152,7 +150,7 @@ class LabelSums(Mechanism):
         models = [
             (ask.priors[0], lengthscale, ridge, scale)
             for lengthscale, ridge in shapes
-            for scale in (SCALES if ask.thorough else SCALES[1:])
+            for scale in tried(SCALES, ask.thorough)
         ]
         return self.shapes(facts, models)
 
@@ -162,7 +160,7 @@ class LabelSums(Mechanism):
         return self.shapes(facts, [(ask.priors[0], lengthscale, ridge, SCALES[1])])[0]
 
     def variants(self, design: Any, ask: Ask) -> tuple[Design, ...]:
-        return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS)
+        return tuple(replace(design, cutoff=cutoff) for cutoff in FEW_CUTOFFS)
 
     def sets(
         self, design: Any, world: World, records: CollapsedRecords, releases: int, entropy: Entropy

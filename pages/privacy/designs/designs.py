@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from dpgp_core.mechanisms.base import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import significant, upper
+from dpgp_core.priors.registry import PRIORS
 from pages.shared.computing.apart import apart, workers
 from pages.shared.computing.jobs import Job
 from workflow.estimates.words import refuse_what_cannot_fit
@@ -24,8 +25,6 @@ from workflow.words import design_words
 
 BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # of the slider
 MANY_TIMES = 10  # beyond it an increase is not worth a number
-# How priors are called on a screen.
-FAMILIES = {"car": "neighbour graph (CAR)", "exponential": "exponential kernel"}
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def family(design: Design) -> str:
     """Mechanism and prior in words."""
     mechanism = mechanism_of(design)
     family = mechanism.family_of(design)
-    return f"{mechanism.title}, {FAMILIES.get(family, family)}" if family else mechanism.title
+    return f"{mechanism.title}, {PRIORS[family].title}" if family else mechanism.title
 
 
 def search_job(settings: ReleaseSettings, piloted: Project | None = None) -> Job[tuple[Project, Tuned]]:

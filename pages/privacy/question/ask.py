@@ -10,7 +10,7 @@ from data_loaders import owner_word_of
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.registry import PRIORS
 from geo.maps.painting import format_value
-from pages.privacy.designs.designs import BUDGETS, FAMILIES
+from pages.privacy.designs.designs import BUDGETS
 from pages.privacy.guarantee import odds_panel
 from pages.privacy.looks import pilot_panel
 from pages.privacy.question import public_scale, question
@@ -201,7 +201,7 @@ def _more(work: Workspace) -> None:
             "Priors to try",
             list(PRIORS),
             default=list(work.choices.get("priors") or ()),
-            format_func=lambda name: FAMILIES.get(name, PRIORS[name].title),
+            format_func=lambda name: PRIORS[name].title,
             placeholder="those that are quick on so many hexagons",
             help=tip("prior"),
             key=f"priors_{work.mark}",

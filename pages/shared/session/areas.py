@@ -17,6 +17,8 @@ from workflow.project.area import fill_region, load_layers
 
 Box = tuple[float, float, float, float]
 LONLAT = "EPSG:4326"
+COARSEST, FINEST = 4, 10
+"""Resolutions on offer on a screen; a settings file may name others."""
 
 
 @dataclass(frozen=True)

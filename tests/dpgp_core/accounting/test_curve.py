@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dpgp_core import ORDERS, RdpCurve, orders_for, path_rdp
+from dpgp_core import ORDERS, RdpCurve, path_rdp
 
 
 def a_path(scale: float = 0.3) -> RdpCurve:
@@ -21,16 +21,6 @@ def test_the_orders_are_a_fixed_increasing_read_only_grid() -> None:
     assert np.all(np.diff(ORDERS) > 0.0)
     with pytest.raises(ValueError, match="read-only"):
         ORDERS[0] = 2.0
-
-
-def test_orders_for_a_variance_ratio_are_exactly_the_admissible_ones() -> None:
-    for tau in (1e-6, 0.04, 1.0, 500.0):
-        kept = orders_for(tau)
-        assert np.all(kept < 1.0 + 1.0 / tau)
-        assert kept.size == np.count_nonzero((ORDERS - 1.0) * tau < 1.0)
-    assert orders_for(1e4).size == 0
-    with pytest.raises(ValueError, match="tau"):
-        orders_for(0.0)
 
 
 def test_composition_is_addition_with_zero_as_neutral_element() -> None:

@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dpgp_core.excursion.sets import (
+    agreed,
+    agreed_each,
     excursion,
+    excursion_function,
     inner_set,
     outer_set,
     released_set,
-    support_step,
     three_way,
+    told,
     vorobev_set,
     vote_fraction,
 )
@@ -43,8 +46,8 @@ def test_below_is_the_complement_of_above(paths: Floats, level: float) -> None:
 
 
 @given(some_paths, some_level)
-def test_votes_are_multiples_of_the_support_step(paths: Floats, level: float) -> None:
-    steps = vote_fraction(paths, level) / support_step(paths)
+def test_votes_are_multiples_of_one_over_the_number_of_paths(paths: Floats, level: float) -> None:
+    steps = vote_fraction(paths, level) * len(paths)
     np.testing.assert_allclose(steps, np.round(steps), atol=1e-9)
 
 
@@ -152,6 +155,33 @@ def test_one_path_is_its_own_every_product(paths: Floats, level: float) -> None:
         np.testing.assert_array_equal(product, truth)
     np.testing.assert_array_equal(outer_set(one, level, 0.95), truth)
     assert not np.any(three_way(one, level, 0.95) == 0)
+
+
+def test_what_is_told_from_the_inner_sets_of_both_sides() -> None:
+    """A cell that both sides claim, as they can at low confidence, is one of which nothing can be told."""
+    above, below = np.array([True, False, False, True]), np.array([False, True, False, True])
+    assert told(above, below).tolist() == [1, -1, 0, 0]
+    assert told(above, below).dtype == np.int8
+
+
+SETS = np.array(
+    [[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1], [0, 1, 1, 0]], dtype=bool
+)  # fmt: skip
+
+
+def test_the_excursion_function_by_hand() -> None:
+    assert excursion_function([SETS[:2], SETS[2:]], np.array([0, 1, 2, 3])).tolist() == [0.8, 0.6, 0.4, 0.2]
+    assert excursion_function([SETS], np.array([2, 1, 0, 3])).tolist() == [0.4, 0.6, 0.8, 0.2]
+    with pytest.raises(ValueError, match="at least one"):
+        excursion_function([], np.arange(2))
+
+
+def test_shares_at_the_cutoff_and_within_its_slack_are_inside() -> None:
+    shares = np.array([0.3, 0.1 + 0.2, 0.3 - 0.9e-9, 0.3 - 1.1e-9])
+    assert agreed(shares, 0.3).tolist() == [True, True, True, False]
+    assert agreed(np.array([0.5 - 1e-9]), 0.5).tolist() == [True]
+    assert agreed(shares, 0.1 + 0.2).tolist() == [True, True, True, False]
+    assert agreed_each(np.stack([shares, shares]), np.array([0.3, 0.5])).sum(axis=1).tolist() == [3, 0]
 
 
 def test_a_cutoff_meets_votes_that_floats_cannot_represent() -> None:

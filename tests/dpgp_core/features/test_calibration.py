@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.spectral import GridRecords, PublicPrior, Recalibration, recalibrate, release_sums
+from dpgp_core.spectral import GridRecords, PublicPrior, release_sums
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from tests.dpgp_core.features.worlds import FakeNoise, model_on, plan_for
 from tests.dpgp_core.hexmap import disk
@@ -77,44 +76,3 @@ def test_probabilities_are_calibrated_over_four_hundred_worlds(kind: str, mu: fl
     gaps = bins(stated, true)
     assert len(gaps) == 10
     assert max(abs(gap) for _, gap in gaps) <= 0.03
-
-
-@pytest.mark.slow
-def test_recalibration_helps_where_clipping_is_one_sided() -> None:
-    """Far below the threshold nearly every response is clipped: the normal law is then a poor one."""
-    field = PublicPrior(-1.5, 2.5, 0.7)
-    made = model_on(RADIUS).prepare(plan_for(mu=1.0, density=800 / CELLS, field=field))
-    stated, true, known = worlds(made, "reference", 200, 0.0, 800, 100)
-    raw = max(abs(gap) for _, gap in bins(stated, true))
-    mended = recalibrate(made, known, 0.0, 200, SimulationEntropy(17)).apply(stated)
-    after = max(abs(gap) for _, gap in bins(mended, true))
-    assert raw > 0.04
-    assert after < 0.04
-
-
-def test_recalibration_mends_what_is_stated_wrongly() -> None:
-    generator = np.random.default_rng(3)
-    stated = generator.uniform(0.0, 1.0, 40_000)
-    true = generator.uniform(0.0, 1.0, 40_000) < stated**2
-    found = Recalibration.of(stated, true)
-    assert found.apply(np.array([0.0, 0.5, 1.0])) == pytest.approx([0.0, 0.3, 1.0], abs=0.03)
-    grid = np.linspace(0.0, 1.0, 100)
-    assert np.all(np.diff(found.apply(grid)) >= 0)
-    assert max(abs(gap) for _, gap in bins(found.apply(stated), true)) < 0.08
-
-
-def test_a_recalibration_increases_from_zero_to_one() -> None:
-    with pytest.raises(ValueError, match="increase from 0 to 1"):
-        Recalibration(np.array([0.0, 0.6, 0.5, 1.0]), np.array([0.0, 0.1, 0.2, 1.0]))
-    with pytest.raises(ValueError, match="increase from 0 to 1"):
-        Recalibration(np.array([0.0, 1.0]), np.array([0.1, 1.0]))
-
-
-@pytest.mark.parametrize("single", [False, True])
-def test_simulated_worlds_have_the_public_number_of_records(single: bool) -> None:
-    from dpgp_core.spectral.calibration import simulated_world
-
-    made = plan("reference", 0.5, 60)
-    known = PublicCounts("reference", 60.0, np.where(np.arange(CELLS) % 2 == 0, 1.0, 0.0), single)
-    totals = [simulated_world(made, known, SimulationEntropy(k))[2].n for k in range(30)]
-    assert 54.0 < float(np.mean(totals)) < 66.0  # type: ignore[arg-type]

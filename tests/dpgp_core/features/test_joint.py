@@ -1,10 +1,11 @@
-"""Joint statements from excursion sets: excursion function, three kinds of cells, shares of areas."""
+"""Joint statements from excursion sets: how often they hold, and shares of areas."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from dpgp_core.excursion.sets import excursion_function
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
 from dpgp_core.spectral import (
@@ -12,10 +13,7 @@ from dpgp_core.spectral import (
     GridRecords,
     PublicPrior,
     area_shares,
-    excursion_function,
-    ranking,
     release_sums,
-    three_way,
 )  # fmt: skip
 from dpgp_core.spectral.model import PublicCounts
 from tests.dpgp_core.features.worlds import FakeNoise, model_on, plan_for
@@ -24,28 +22,6 @@ from tests.dpgp_core.hexmap import disk
 SETS = np.array(
     [[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1], [0, 1, 1, 0]], dtype=bool
 )  # fmt: skip
-
-
-def test_the_excursion_function_by_hand() -> None:
-    order = np.array([0, 1, 2, 3])
-    found = excursion_function([SETS[:2], SETS[2:]], order)
-    assert found.tolist() == [0.8, 0.6, 0.4, 0.2]
-    other = excursion_function([SETS], np.array([2, 1, 0, 3]))
-    assert other.tolist() == [0.4, 0.6, 0.8, 0.2]
-
-
-def test_ties_are_broken_by_the_mean() -> None:
-    order = ranking(np.array([0.9, 1.0, 1.0, 0.2]), np.array([5.0, 1.0, 2.0, 9.0]))
-    assert order.tolist() == [2, 1, 0, 3]
-
-
-def test_three_kinds_of_cells() -> None:
-    kinds = three_way(np.array([0.95, 0.5, 0.0]), np.array([0.0, 0.4, 0.9]), 0.9)
-    assert kinds.tolist() == [1, 0, -1]
-    with pytest.raises(ValueError, match="confidence"):
-        three_way(np.ones(1), np.ones(1), 0.0)
-    with pytest.raises(ValueError, match="at least one"):
-        excursion_function([], np.arange(2))
 
 
 def test_shares_of_areas_by_hand() -> None:
@@ -120,7 +96,7 @@ def test_inner_sets_hold_as_a_whole() -> None:
     """At confidence one half, about half of the worlds have every claimed cell right (wide margin: 20)."""
     right = []
     for truth, posterior in released_worlds(20, 9):
-        order = ranking(posterior.exceedance(0.2), posterior.mean())
+        order = np.lexsort((-posterior.mean(), -posterior.exceedance(0.2)))
         sure = excursion_function(posterior.excursions(0.2, 300, SimulationEntropy(2)), order) >= 0.5
         right.append(bool(np.all(truth[sure] > 0.2)))
         assert isinstance(posterior, FieldPosterior)

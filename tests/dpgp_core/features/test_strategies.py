@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+import dpgp_core.spectral.model as spectral_model
 from dpgp_core.features import STRATEGIES, Features, PublicFacts, make_features
 from dpgp_core.features.facts import PublicFacts as Facts
 from tests.dpgp_core.features.worlds import model_on, plan_for, prepared
@@ -98,6 +101,22 @@ def test_features_off_the_grid_or_too_long_are_refused() -> None:
         Features("identity", np.zeros((0, 2)))
     with pytest.raises(ValueError, match="finite"):
         Features.of("identity", np.array([[np.nan]]))
+
+
+@pytest.mark.parametrize(("prior", "decay"), [("exponential", 1.5), ("car", 1.0), ("matern32", 2.5)])
+def test_a_model_takes_the_exponent_of_its_prior(
+    prior: str, decay: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No prior gets another one's: plane waves would be weighed by a spectrum that nobody assumed."""
+    read: list[float] = []
+
+    def remember(name: str, facts: PublicFacts) -> Features:
+        read.append(facts.decay)
+        return make_features(name, facts)
+
+    monkeypatch.setattr(spectral_model, "make_features", remember)
+    model_on(3).prepare(replace(plan_for("plane-waves"), prior=prior))
+    assert read == [decay]
 
 
 def test_rows_are_rounded_towards_zero() -> None:

@@ -15,15 +15,15 @@ from dpgp_core.spectral import (
     PublicPrior,
     SharedReadings,
     SpectralSums,
-    Trial,
     exact_sums,
     read_counts,
-    simulated_probabilities,
 )  # fmt: skip
 from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.model import PublicCounts, SpectralModel
+from dpgp_core.spectral.shared import drawn_anew
 from tests.dpgp_core.features.worlds import model_on, plan_for
 from tests.dpgp_core.hexmap import ZeroEntropy
+from tests.oracles.trials import Trial, simulated_probabilities
 
 RADIUS, CELLS, N = 5, 91, 1_500
 
@@ -73,6 +73,14 @@ def test_public_counts_of_the_same_records_are_drawn_anew() -> None:
     same = trial("reference", same=True)
     drawn = [simulated_probabilities(t, 1, SimulationEntropy(1), 1) for t in (same, trial("reference"))]
     assert not np.allclose(drawn[0], drawn[1], atol=1e-6)
+
+
+def test_nine_in_ten_occupied_cells_are_occupied_in_another_period() -> None:
+    cells = np.where(np.arange(20_000) % 2 == 0, 1.0, 0.0)
+    drawn = drawn_anew(PublicCounts("reference", 10_000.0, cells, True), 1.0, True, SimulationEntropy(3))
+    assert drawn.cells is not None
+    assert set(drawn.cells[1::2]) == {0.0}
+    assert drawn.cells[::2].mean() == pytest.approx(0.9, abs=0.015)  # five standard deviations
 
 
 @pytest.mark.parametrize(("kind", "same"), [("unknown", False), ("reference", False), ("reference", True)])

@@ -62,6 +62,33 @@ def test_the_frontier_tries_a_part_of_what_the_asked_budget_tries(
     assert set(beside) <= set(grid)
 
 
+FOUR, SEVEN = (0.5, 0.45, 0.4, 0.35), (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
+
+
+@pytest.mark.parametrize(("name", "ridges", "beside", "scales", "cutoffs"), [
+    ("noisy-cell-statistics", {0.7, 1.5, 3.0}, {1.5}, {0.25, 0.5, 1.0}, None),
+    ("sparse-gp", {0.7, 1.5}, {1.5}, {0.6}, FOUR),
+    ("functional", {1.0}, {1.0}, {0.6}, FOUR),
+    ("spectral-statistics", {0.8, 2.0}, {2.0}, None, SEVEN),
+    ("convcnp", {0.5, 1.0, 2.0}, {1.0}, None, SEVEN[:5]),
+])  # fmt: skip
+def test_the_numbers_that_a_grid_tries(
+    name: str, ridges: set[float], beside: set[float], scales: set[float] | None,
+    cutoffs: tuple[float, ...] | None,
+) -> None:  # fmt: skip
+    """Ridges in a thorough search and beside it, scales beside it, and the cutoffs of one design."""
+    facts, mechanism = PublicFacts(LATTICE, 150, places_public=True), MECHANISMS[name]
+    full: Any = mechanism.grid(facts, Ask(("car",)))
+    few: Any = mechanism.grid(facts, Ask(("car",), thorough=False))
+    assert ridges <= {design.ridge for design in full}
+    assert beside == {design.ridge for design in few if getattr(design, "sums", "") != "water-filled"}
+    if scales is not None:
+        assert {design.scale for design in few} == scales
+    if cutoffs is not None:
+        found = {design.cutoff for design in mechanism.variants(full[-1], Ask(("car",)))}
+        assert found == set(cutoffs)
+
+
 def test_every_step_around_a_middling_network_is_tried() -> None:
     """A step of 1.4 up and down in width, amplitude and ridge, as the network was trained for all of them."""
     mechanism: Any = MECHANISMS["convcnp"]

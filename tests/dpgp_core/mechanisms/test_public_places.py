@@ -11,7 +11,6 @@ import pytest
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.labels.plan import MOST_CELLS
-from dpgp_core.labels.regression import function_sensitivity
 from dpgp_core.mechanisms.base import Ask, Budget
 from dpgp_core.mechanisms.bin_means import BinMeans, BinMeansDesign, square_bins
 from dpgp_core.mechanisms.cloaking import Cloaking, CloakingDesign
@@ -22,6 +21,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.release.released import draw_release
 from tests.dpgp_core.hexmap import disk
+from tests.oracles.papers import function_sensitivity
 
 LATTICE = disk(3, padding=1)
 FACTS = PublicFacts(LATTICE, 150, places_public=True)

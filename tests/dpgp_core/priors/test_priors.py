@@ -6,11 +6,11 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpgp_core.errors import NumericalFailure
+from dpgp_core.errors import NumericalFailure, PriorError
 from dpgp_core.priors.car import LONGEST, CarPrior
 from dpgp_core.priors.kernels import DensePrior, squared_exponential
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.priors.registry import PRIORS, make_prior
+from dpgp_core.priors.registry import PRIORS, PriorFamily, make_prior
 from tests.dpgp_core.hexmap import disk, islands, line
 
 LATTICES = {"disk": disk(3, padding=2), "line": line(12), "islands": islands(), "one cell": disk(0)}
@@ -73,6 +73,27 @@ def test_a_prior_says_itself_whether_its_precision_is_sparse(name: str) -> None:
     prior = make_prior(name, disk(3, padding=1), 900.0)
     assert prior.graph is (prior if name == "car" else None)
     assert PRIORS[name].sparse == (prior.graph is not None)
+
+
+def test_a_family_states_its_title_and_the_exponent_of_its_spectrum() -> None:
+    """Exponents in the plane: nu + 1 for Matern kernels with nu = 1/2 and 3/2, 1 for the neighbour graph."""
+    assert {name: (family.title, family.decay) for name, family in PRIORS.items()} == {
+        "exponential": ("exponential kernel", 1.5),
+        "car": ("neighbour graph (CAR)", 1.0),
+        "matern32": ("Matérn 3/2 kernel", 2.5),
+        "squared-exponential": ("squared exponential kernel", 6.0),
+    }
+
+
+@pytest.mark.parametrize("decay", [{}, {"decay": 0.0}, {"decay": -1.5}, {"decay": float("inf")}])
+def test_a_family_without_the_exponent_of_its_spectrum_is_refused(decay: dict[str, float]) -> None:
+    with pytest.raises(PriorError, match=r"^the prior 'cubic' must state its decay, a positive exponent"):
+        PriorFamily("cubic", "cubic kernel", True, CarPrior.make, **decay)
+
+
+def test_a_family_without_a_title_is_refused() -> None:
+    with pytest.raises(PriorError, match=r"^a prior needs a name and a title in words\.$"):
+        PriorFamily("cubic", "", True, CarPrior.make, 1.5)
 
 
 @every_prior

@@ -22,21 +22,21 @@ MASK = DOMAIN.centres[:, 0] > 0
 OTHER = DOMAIN.centres[:, 1] > 0
 VOTES = np.linspace(0, 1, N)
 DECKS = {
-    "set": lambda **look: maps.excursion_deck(DOMAIN, paint_set(), **look),
-    "votes": lambda **look: maps.excursion_deck(
-        DOMAIN, painting.paint_votes(VOTES, 20, what="x", title="t"), **look
+    "set": lambda **look: pane_of(paint_set(), **look),
+    "votes": lambda **look: pane_of(painting.paint_votes(VOTES, 20, what="x", title="t"), **look),
+    "three-way": lambda **look: pane_of(
+        painting.paint_three_way(MASK.astype(int) - OTHER, threshold="5", title="t"), **look
     ),
-    "three-way": lambda **look: maps.excursion_deck(
-        DOMAIN,
-        painting.paint_three_way(MASK.astype(int) - OTHER, threshold="5", title="t"),
-        **look,
-    ),
-    "field": lambda **look: maps.excursion_deck(DOMAIN, painting.paint_field(VOTES, "m", title="t"), **look),
+    "field": lambda **look: pane_of(painting.paint_field(VOTES, "m", title="t"), **look),
     "baseline": lambda **look: maps.pane_deck(DOMAIN, linked.Pane("b", paint_set(), private=True), **look),
     "difference": lambda **look: maps.pane_deck(DOMAIN, difference(), **look),
     "boundaries": lambda **look: maps.boundaries_deck(DOMAIN, [MASK, ~OTHER], OTHER, **look),
     "preview": lambda **look: maps.preview_deck(DOMAIN, [0.0, np.nan], [51.5, 51.5], **look),
 }
+
+
+def pane_of(painted: painting.Painting, **look: Any) -> pydeck.Deck:
+    return maps.pane_deck(DOMAIN, linked.Pane("p", painted), **look)
 
 
 def difference(released: Any = MASK, baseline: Any = OTHER) -> linked.Pane:
@@ -86,7 +86,7 @@ def test_layers_have_names_and_the_outline_lies_on_top(name: str) -> None:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_cell_is_drawn_once_in_the_colour_of_its_class(theme: maps.Theme) -> None:
     votes = painting.paint_votes(VOTES, 20, what="x", title="t")
-    cells = layer(maps.excursion_deck(DOMAIN, votes, theme=theme), "released")
+    cells = layer(pane_of(votes, theme=theme), "cells")
     assert cells["highPrecision"] is True
     assert cells["opacity"] == 1.0
     assert [row["h"] for row in cells["data"]] == list(DOMAIN.cells)
@@ -102,7 +102,7 @@ def test_every_cell_is_drawn_once_in_the_colour_of_its_class(theme: maps.Theme) 
 
 
 def test_a_record_holds_index_colour_and_released_words_only() -> None:
-    cells = layer(maps.excursion_deck(DOMAIN, paint_set()), "released")
+    cells = layer(pane_of(paint_set()), "cells")
     assert {key for row in cells["data"] for key in row} == {"h", "c", "n"}
     assert {row["n"] for row in cells["data"]} == {"Released: in", "Released: out"}
 
@@ -151,7 +151,7 @@ def test_the_preview_shows_places_but_no_values() -> None:
 def test_what_does_not_fit_the_domain_is_refused() -> None:
     short = painting.paint_set(MASK[1:], inside="in", outside="out", title="t")
     with pytest.raises(ValueError, match="the domain"):
-        maps.excursion_deck(DOMAIN, short)
+        pane_of(short)
     with pytest.raises(ValueError, match="one boolean for each cell"):
         maps.boundaries_deck(DOMAIN, [MASK[1:]])
 

@@ -24,7 +24,7 @@ domain = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 7)
 x, y = domain.centres.T
 thirds = np.digitize(x, np.quantile(x, [1 / 3, 2 / 3]))
 ways = painting.paint_three_way(thirds - 1, threshold="5", title="t")
-st.pydeck_chart(maps.excursion_deck(domain, ways, **look), key="three", height=400)
+st.pydeck_chart(maps.pane_deck(domain, linked.Pane("t", ways), **look), key="three", height=400)
 pane = linked.Pane("d", painting.paint_difference(x > 0, y > 0, title="t"), private=True)
 st.pydeck_chart(maps.pane_deck(domain, pane, **look), key="difference", height=400)
 st.pydeck_chart(maps.boundaries_deck(domain, [x > 0], y > 0, **look), key="lines", height=400)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from geo.maps.painting import share_classes
 from geo.maps.shares import paint_shares
 
 
@@ -17,3 +18,9 @@ def test_classes_and_tooltips_of_shares() -> None:
     ]  # fmt: skip
     with pytest.raises(ValueError, match="one number in"):
         paint_shares(np.array([1.2]), what="above 3", title="Probability", word="a probability of")
+
+
+def test_a_share_at_a_limit_is_in_the_class_below_it_whatever_floats_make_of_it() -> None:
+    """0.1 * 6 and 0.2 * 3 are a little above 0.6."""
+    shares = np.array([0.0, 0.2, 0.1 * 6, 0.2 * 3, 0.6 + 1e-6, 0.8, 1.0])
+    assert share_classes(shares).tolist() == [0, 0, 2, 2, 3, 3, 4]

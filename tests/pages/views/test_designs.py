@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.numbers import significant
-from pages.privacy.designs.designs import dots, report_rows, search_job
+from pages.privacy.designs.designs import dots, family, report_rows, search_job
 from tests.patience import HANG
 from workflow.ledger import open_ledger
 from workflow.project.example import example_settings
@@ -57,6 +58,14 @@ def test_a_huge_increase_is_said_in_words(searched, times: float, said: str) -> 
     )
     rows = {row.term: row for row in report_rows(replace(tuned, result=result))}
     assert rows["bce"].private == said
+
+
+@pytest.mark.parametrize(("prior", "called"), [
+    ("car", "neighbour graph (CAR)"), ("exponential", "exponential kernel"),
+    ("matern32", "Matérn 3/2 kernel"),
+])  # fmt: skip
+def test_a_family_on_a_screen_is_the_mechanisms_title_and_the_priors(prior: str, called: str) -> None:
+    assert family(PosteriorSamplingDesign(prior, 1500.0, 2.0, 0.5)) == f"Posterior sampling, {called}"
 
 
 def test_every_dot_is_a_design_of_the_frontier(searched) -> None:

@@ -212,7 +212,10 @@ def test_a_break_after_the_charge_is_said(
 def test_numbers_said_at_most_and_at_least() -> None:
     assert rounded_up(1.23401) == 1.235
     assert rounded_down(272.99) == 272.0
-    assert rounded_down(0.0) == 0.0
+    assert rounded_down(12_399.0) == 12_300.0
+    assert [rounded_down(value) for value in (0.7, 0.07, 1.1, 70.0)] == [0.7, 0.07, 1.1, 70.0]
+    assert [rounded_down(value) for value in (0.6999, 0.70149)] == [0.699, 0.701]
+    assert [rounded_down(value) for value in (0.0, -1.0, math.inf, math.nan)] == [0.0] * 4
 
 
 def test_words_name_the_worst(plan: TracePlan) -> None:
@@ -282,7 +285,7 @@ def test_the_command_says_how_far_it_is_and_can_be_stopped(
     def stop(fraction: float, text: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("workflow.cli.trace._progress", stop)
+    monkeypatch.setattr("workflow.cli.trace.progress", stop)
     assert run(*wanted) == 2
     assert "error: Stopped; nothing was released." in capsys.readouterr().err
     assert not Path(out).exists()

@@ -10,13 +10,14 @@ from xml.sax.saxutils import quoteattr
 
 from geo.colours import channels, rgb, steps
 from geo.context.own_layers import Kind, OwnLayer
+from geo.maps.painting import SHARE_LIMITS
 
 TABLE = "layer_styles"
 ShareColumn = Literal["probability", "vote_fraction"]
 DrawnBy = Literal["SimpleFill", "SimpleLine", "SimpleMarker"]
 _GEOMETRY: Mapping[Kind, tuple[int, str]] = {"point": (0, "marker"), "line": (1, "line"), "area": (2, "fill")}
 _MILLIMETRES = 0.26  # of a pixel of the screen
-_LIMITS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+_LIMITS = (0.0, *SHARE_LIMITS, 1.0)
 _COLUMNS = (
     '"id" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, "f_table_catalog" TEXT(256), '
     '"f_table_schema" TEXT(256), '

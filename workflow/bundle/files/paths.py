@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from dpgp_core.release.released import GRID, to_grid
+from dpgp_core.release.released import to_grid, up_to_grid
 from geo import MAX_CELLS
 from workflow.bundle.errors import BundleError
 from workflow.bundle.untrusted.parquet_bounds import checked_parquet
@@ -50,7 +50,7 @@ def rounded_field(mean: Floats, sd: Floats) -> tuple[Floats, Floats]:
         As `rounded`.
     """
     steps = rounded(np.stack([mean, sd]))
-    return steps[0], np.where(steps[1] < sd, steps[1] + GRID, steps[1])
+    return steps[0], up_to_grid(sd) + 0.0
 
 
 def paths_bytes(

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.excursion.sets import (
+    ROUNDING,
     Direction,
     agreed,
     excursion,
     inner_set,
     outer_set,
     three_way,
+    told,
     vorobev_set,
     vote_fraction,
 )
@@ -105,7 +107,7 @@ def supports(count: int, confidence: float) -> bool:
 
     With fewer, "in 90 % of the paths" would only say "in all of these few".
     """
-    return count * (1.0 - confidence) >= 1.0 - 1e-9
+    return count * (1.0 - confidence) >= 1.0 - ROUNDING
 
 
 def products_at(
@@ -149,8 +151,7 @@ def products_at(
         inner = agreed(function, confidence)
         outside = agreed(certainty(joint, level, other, field), confidence)
         outer = ~outside
-        side = 1 if direction == "above" else -1
-        ways = np.asarray(side * (inner.astype(np.int8) - outside.astype(np.int8)), dtype=np.int8)
+        ways = told(inner, outside) if direction == "above" else told(outside, inner)
     elif supported:
         inner = inner_set(joint, level, confidence, direction)
         outer = outer_set(joint, level, confidence, direction)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion.sets import Direction, excursion, sign_of
-from dpgp_core.spectral.certainty import excursion_function
+from dpgp_core.excursion.sets import Direction, excursion, excursion_function, sign_of
 
 Floats = NDArray[np.float64]
 

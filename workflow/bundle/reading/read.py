@@ -51,8 +51,6 @@ class Bundle:
         (N,) mean and standard deviation of the field given the release, where its mechanism has them
     draws
         (J, N) joint draws of the field given the release, where the paths are none themselves
-    public_field
-        (N,) public values, the data's own unit, to which values and threshold are relative, where they are
     layers
         public layers that the curator added: not computed from the paths
     version
@@ -66,7 +64,6 @@ class Bundle:
     field: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     version: int = 2
     draws: NDArray[np.float64] | None = None
-    public_field: NDArray[np.float64] | None = None
     layers: tuple[OwnLayer, ...] = ()
 
     @property
@@ -134,10 +131,10 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     check_picture(contents[layout.MAP])
     check_script(contents[layout.REDRAW], version)
     draws = _draws(contents, statement, cells)
-    public = field_of(contents, statement, cells)
+    field_of(contents, statement, cells)
     layers = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
     picture = contents[layout.MAP]
-    bundle = Bundle(statement, domain, paths, picture, stored.field, version, draws, public, layers)
+    bundle = Bundle(statement, domain, paths, picture, stored.field, version, draws, layers)
     check_layers(contents, bundle)
     return bundle
 

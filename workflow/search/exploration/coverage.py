@@ -68,5 +68,5 @@ def coverage_of(
         paths = draw_release(prepared, entropy, simulation=True).shifted(world.offset).paths
         return truth, smooth(world.facts.lattice, paths, design.smoothing)
 
-    found = simulated_coverage(one, world.level, confidence, releases, design.cutoff, world.direction)
+    found = simulated_coverage(one, world.level, confidence, releases, world.direction)
     return SimulatedCoverage(found, confidence)

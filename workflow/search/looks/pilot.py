@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpgp_core.mechanisms.grids import coarse_grid
+from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     NoisyCellStatistics,
     log_evidence,
@@ -35,8 +35,6 @@ from workflow.project.records import PlacedObservations, bin_records, public_n
 from workflow.project.response import ResponseScale
 from workflow.project.simulated import SIMULATION_SEED
 
-MODEL_RIDGES = (0.7, 1.5, 3.0)
-MODEL_SCALES = (0.25, 0.5, 1.0)
 PATCHES, SWING = 25, 0.5  # see `pilot_strength`
 LEAST_STRENGTH = 0.5
 
@@ -92,8 +90,8 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
     models = [
         (make_prior("car", project.lattice, lengthscale), ridge, scale)
         for lengthscale in coarse_grid(project.lattice, records.n, quick=True).lengthscales
-        for ridge in MODEL_RIDGES
-        for scale in MODEL_SCALES
+        for ridge in RECORD_RIDGES
+        for scale in CELL_SCALES
     ]
     try:  # whatever cannot be computed fails here, on invented records
         _best(_simulated(project, noise), models)

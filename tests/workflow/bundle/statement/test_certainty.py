@@ -12,6 +12,7 @@ from geo import Domain
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import BundleError
 from workflow.bundle.files.layout import SUMS, sums_text
+from workflow.bundle.products.at_threshold import products_at, supports
 from workflow.bundle.products.certainty import certainty
 from workflow.bundle.published.view import Viewer
 from workflow.bundle.reading.read import bundle_from_contents
@@ -38,6 +39,20 @@ def test_equal_probabilities_are_ordered_by_the_mean() -> None:
     draws = np.array([[1.0, -1.0], [1.0, 1.0]])
     both = certainty(draws, 0.0, "above", (np.array([2.0, 1.0]), np.array([0.2, 0.1])))
     assert both.tolist() == [1.0, 0.5]
+
+
+def test_what_is_surely_above_is_above_whichever_side_was_asked() -> None:
+    above = products_at(DRAWS, 0.0, "above", cutoff=0.5, confidence=0.9, field=(MEAN, SD))
+    below = products_at(-DRAWS, 0.0, "below", cutoff=0.5, confidence=0.9, field=(-MEAN, SD))
+    assert above.three_way is not None
+    assert below.three_way is not None
+    assert above.three_way.tolist() == [1, 1, 1, 0]
+    assert below.three_way.tolist() == [-1, -1, -1, 0]
+
+
+def test_ten_draws_can_leave_one_out() -> None:
+    """10 * (1 - 0.9) is a little below 1 in floats."""
+    assert [supports(count, 0.9) for count in (9, 10)] == [False, True]
 
 
 def single(domain: Domain) -> Release:

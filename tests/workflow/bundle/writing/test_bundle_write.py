@@ -22,6 +22,7 @@ from tests.patience import HANG
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import BundleError, read_bundle, write_bundle
 from workflow.bundle.files.layout import REQUIRED
+from workflow.bundle.files.paths import rounded_field
 from workflow.bundle.products.at_threshold import MEANINGS
 from workflow.bundle.writing import write as write_module
 from workflow.bundle.writing.write import bundle_contents, targets
@@ -60,6 +61,12 @@ def test_rounding_leaves_no_low_bits(release: Release, bundle_folder: Path) -> N
     steps = read_bundle(bundle_folder).paths / GRID
     assert np.array_equal(steps, np.round(steps))
     assert not np.array_equal(release.paths / GRID, np.round(release.paths / GRID))
+
+
+def test_a_published_deviation_is_never_smaller_than_the_released_one() -> None:
+    mean, sd = rounded_field(np.array([0.6, 0.4]) * GRID, np.array([1.1, 2.0]) * GRID)
+    assert (mean / GRID).tolist() == [1.0, 0.0]
+    assert (sd / GRID).tolist() == [2.0, 2.0]
 
 
 @pytest.mark.parametrize("name", ["cells.geojson", "regions.geojson", "boundary.geojson"])

@@ -1,27 +1,21 @@
-"""Simulated releases of reference records: what a plan would achieve, with work shared between releases."""
+"""Simulated releases read one by one as a release is: what readings that share their work must agree with."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import pdtr, pdtrik
 
 from dpgp_core._checks import whole
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.reading import read_exceedance
+from dpgp_core.spectral.shared import drawn_anew
 from dpgp_core.spectral.sums import RESPONSE_BITS, GridRecords
-
-Bools = NDArray[np.bool_]
 
 COUNT_DRAWS = 3
 """Simulated releases of the counts among which the releases of the sums are divided."""
-
-REPEATED = 0.9
-"""Share of occupied cells that stand-ins for another period's cell records repeat."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,29 +72,3 @@ def simulated_probabilities(
         deviation = nodes.spread(reader.deviation())
         found.append(read_exceedance(made.prior, mean, deviation, trial.threshold, trial.sign))
     return np.concatenate(found)
-
-
-def drawn_anew(known: PublicCounts, n: float, same: bool, entropy: Entropy) -> PublicCounts:
-    """Public counts as another period might have shown them, for n records.
-
-    Parameters
-    ----------
-    same
-        whether the public counts are those of the reference records themselves: only then are they drawn anew
-    """
-    known = replace(known, n=None if known.n is None else n)
-    if not same or known.kind != "reference" or known.cells is None:
-        return known
-    chance = entropy.uniform(known.cells.size)
-    if known.single:
-        cells = np.where(chance < REPEATED, known.cells, 0.0)
-    else:
-        cells = np.where(known.cells > 0, _poisson_quantile(chance, np.maximum(known.cells, 1e-9)), 0.0)
-    return replace(known, cells=cells if cells.sum() > 0 else known.cells)
-
-
-def _poisson_quantile(chance: Floats, mean: Floats) -> Floats:
-    """Smallest counts whose distribution function reaches `chance`."""
-    above = np.ceil(pdtrik(chance, mean))
-    below = np.maximum(above - 1.0, 0.0)
-    return np.asarray(np.where(pdtr(below, mean) >= chance, below, above))
