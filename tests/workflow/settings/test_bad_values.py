@@ -7,11 +7,21 @@ import math
 import numpy as np
 import pytest
 
+from dpgp_core import MECHANISMS, PRIORS
 from workflow.errors import WorkflowError
 from workflow.settings import ReleaseSettings, SourceSettings, StatedFacts, field, settings_from_toml
 
 SENSORS = SourceSettings("s.csv", value="no2", x="lon", y="lat")
-PRIORS = "exponential, car, matern32, squared-exponential"
+NAMES = ", ".join(PRIORS)
+"""All names, in the registry's order: a new prior is in the sentences by itself."""
+
+FOR_CELLS = " or ".join(
+    name
+    for name, one in MECHANISMS.items()
+    if "cell" in one.protection.units
+    and one.protection.what == "values and places"
+    and "replace-one" in one.protection.relations
+)
 
 
 def settings(**changes: object) -> ReleaseSettings:
@@ -99,10 +109,10 @@ def refusal(**changes: object) -> str:
         ({"budget": 0.0}, "budget must be a positive finite number, not 0.0: try 3."),
         (
             {"priors": ("car", "cubic")},
-            f"priors must be a list of at least one name among {PRIORS}, not 'cubic'.",
+            f"priors must be a list of at least one name among {NAMES}, not 'cubic'.",
         ),
-        ({"priors": "car"}, f"priors must be a list of at least one name among {PRIORS}, not 'car'."),
-        ({"priors": ()}, f"priors must be a list of at least one name among {PRIORS}, not ()."),
+        ({"priors": "car"}, f"priors must be a list of at least one name among {NAMES}, not 'car'."),
+        ({"priors": ()}, f"priors must be a list of at least one name among {NAMES}, not ()."),
         ({"unit": "person"}, "unit must be 'point' or 'cell', not 'person'."),
         ({"direction": "up"}, "direction must be 'above' or 'below', not 'up'."),
         ({"focus": "one"}, "focus must be 'threshold' or 'all', not 'one'."),
@@ -195,7 +205,7 @@ def refusal(**changes: object) -> str:
         (
             {"unit": "cell", "mechanisms": ("noisy-cell-statistics",)},
             "noisy-cell-statistics cannot protect records of unit 'cell' under the relation 'replace-one': "
-            "choose unit 'point' or posterior-sampling or spectral-statistics or sparse-gp or convcnp.",
+            f"choose unit 'point' or {FOR_CELLS}.",
         ),
     ],
 )
