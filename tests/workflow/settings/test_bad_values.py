@@ -218,6 +218,11 @@ def test_one_sentence_says_what_it_must_be(changes: dict[str, object], sentence:
     [
         ({"years": (18,)}, "years must be a list of whole numbers from 1995 to 2100, not 18."),
         ({"years": 2018}, "years must be a list of whole numbers from 1995 to 2100, not 2018."),
+        (
+            {"postcodes": None, "value": "no2", "y": "lat"},
+            "A sensor table needs its coordinate columns (longitude and latitude, or easting and northing "
+            "with `crs`): set `x` and `y` in a settings file, or give --lon and --lat on the command line.",
+        ),
         ({"path": 3}, "path must be a text in quotation marks, not 3."),
         (
             {"segment": "castles"},
