@@ -8,7 +8,7 @@ import pytest
 from data_loaders import guess_columns, load_sensors
 from data_loaders.observations import Observations
 from data_loaders.report import LoadReport
-from tests.data_loaders.material import CANARY_PRICE, packed, reasons, refused, sale, sales_file
+from tests.data_loaders.material import CANARY_PRICE, packed, packed_zip, reasons, refused, sale, sales_file
 
 AIR = (
     "site,lat,lon,species,year,value\n"
@@ -233,3 +233,15 @@ def test_a_system_of_grads_and_an_unknown_code_are_not_judged_here() -> None:
 def test_a_column_of_times_may_hold_one_in_five_that_cannot_be_read(read: int, found: str | None) -> None:
     rows = [f"A,51.{day},0.1,2,{f'2024-01-1{day}' if day < read else 'soon'}" for day in range(5)]
     assert guess_columns("\n".join(["site,lat,lon,value,date", *rows]).encode()).time == found
+
+
+def test_the_report_names_the_tables_of_an_archive_that_were_read_as_one() -> None:
+    rows = b"lat,lon,value\n51.5,-0.1,20\n"
+    said = load(packed_zip({"b.csv": rows, "a.csv": rows}))[1].notes
+    assert said[0] == "2 tables were read as one: a.csv, b.csv."
+    many = packed_zip({f"{day:02}.csv": rows for day in range(12)})
+    assert load(many)[1].notes[0] == (
+        "12 tables were read as one: 00.csv, 01.csv, 02.csv, 03.csv, 04.csv, 05.csv, 06.csv, 07.csv, 08.csv, "
+        "09.csv and 2 more."
+    )
+    assert not any("read as one" in note for note in load(packed_zip({"a.csv": rows}))[1].notes)
