@@ -107,6 +107,7 @@ def test_a_place_that_cannot_be_new_is_refused_before_anything_is_read(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (["view", ""], "No bundle can be read at '': name a bundle's folder or zip file."),
         (["view", "a\0b"], "No bundle can be read at 'a\\x00b': name a bundle's folder or zip file."),
         (["lint", "a\0b"], "No bundle can be read at 'a\\x00b': name a bundle's folder or zip file."),
         (["release", "--config", "a\0b", "--out", "new"],

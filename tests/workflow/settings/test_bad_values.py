@@ -284,7 +284,9 @@ def test_a_long_or_broken_value_is_shown_short_and_on_one_line() -> None:
     [
         ('paths = ""', "paths must be a whole number from 1 to 1000, not '': try 1."),
         ("centre = nan", None),
-        ("epsilon = 2024-01-01", None),
+        ("epsilon = 2024-01-01", "epsilon must be a positive finite number, not 2024-01-01: try 1."),
+        ("title = 2024-01-01T07:00:00",
+         "title must be a text of at most 200 characters in quotation marks, not 2024-01-01T07:00:00."),
         ("epsilom = 1.0", "Unknown settings key 'epsilom': did you mean 'epsilon'?"),
         ("reference = 3", "reference must be a table with at least a `path`, not 3."),
         ("stated = { kontact = 'x' }", "Unknown stated key 'kontact': did you mean 'contact'?"),
