@@ -14,9 +14,6 @@ from data_loaders.errors import DataError
 Kind: TypeAlias = Literal["sale", "reading"]
 OwnerWord: TypeAlias = Literal["sensor", "person"]
 
-# Coordinate systems whose unit is the degree and whose ranges this room may check. What a code means is
-# not known here: only geo/coordinates/projection.py knows coordinate reference systems.
-DEGREES = frozenset({"EPSG:4326", "EPSG:4258", "EPSG:4269", "OGC:CRS84"})
 _CRS = re.compile(r"^(EPSG|ESRI|OGC):[A-Z0-9]{1,12}$")
 
 
@@ -63,7 +60,7 @@ class Observations:
     """Private rows: where they are and what was measured there.
 
     Everything that says something of a single row (`x`, `y`, `value`, `identifier`, `time`, `owner`,
-    `spot`) is private to the curator: it is never written to a bundle, a log or a message.
+    `place_sd`, `spot`) is private to the curator: it is never written to a bundle, a log or a message.
 
     Parameters
     ----------
@@ -101,7 +98,8 @@ class Observations:
     Raises
     ------
     DataError
-        Where the columns are empty, not finite or of different lengths, or a word is unknown.
+        Where the columns are empty, not finite or of different lengths, a word is unknown, or `crs` is
+        no code (`crs_name`).
     """
 
     x: NDArray[np.float64]

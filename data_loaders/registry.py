@@ -161,8 +161,8 @@ def _table_lacks(wanted: Wanted) -> str:
     unnamed = (wanted.x, wanted.y).count(None)
     if unnamed == 1 or (unnamed and Path(wanted.path).suffix.lower() not in POINT_SUFFIXES):
         return (
-            "A sensor table needs its coordinate columns: set `lon` and `lat` (or easting and northing "
-            "with `crs`)."
+            "A sensor table needs its coordinate columns (longitude and latitude, or easting and northing "
+            "with `crs`): set `x` and `y` in a settings file, or give --lon and --lat on the command line."
         )
     return ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +60,25 @@ class LoadReport:
         first = f"{self.source}: {self.rows_read:,} rows read, {self.kept:,} kept."
         reasons = (f"{count:,} dropped: {reason}." for reason, count in self.dropped if count)
         return (first, *reasons, *self.notes)
+
+
+def tables_note(names: Sequence[str]) -> tuple[str, ...]:
+    """Say which tables of an archive were read as one.
+
+    Parameters
+    ----------
+    names : sequence of str
+        In the order of reading.
+
+    Returns
+    -------
+    tuple of str
+        One sentence; none for a single table. It names at most ten.
+    """
+    if len(names) < 2:
+        return ()
+    more = f" and {len(names) - 10:,} more" if len(names) > 10 else ""
+    return (f"{len(names):,} tables were read as one: {', '.join(names[:10])}{more}.",)
 
 
 class Tally:

@@ -24,7 +24,7 @@ from data_loaders.files.sources import Source, Table, open_tables, source_name
 from data_loaders.files.spool import Column, strides
 from data_loaders.files.spool import chosen as kept_rows
 from data_loaders.observations import Observations, OwnerWord
-from data_loaders.report import LoadReport, Tally
+from data_loaders.report import LoadReport, Tally, tables_note
 
 Wanted: TypeAlias = "str | int | float | Iterable[str | int | float]"
 _DELIMITER_WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -72,6 +72,7 @@ class _Found:
     grouped: int = 0
     written: set[str] = field(default_factory=set)
     unmatched: set[str] = field(default_factory=set)
+    tables: list[str] = field(default_factory=list)
 
     def number(self, name: str) -> NDArray[np.float64]:
         return self.numbers.get(name, Column()).array()
@@ -173,6 +174,7 @@ def load_sensors(
         system = system_of(table, chosen.x, crs)
         check_named(chosen.x, chosen.y, system)
         found.systems.add(system)
+        found.tables.append(table.name)
         _read(table, chosen, decimal, delimiter, tally, found)
     places = found.number(chosen.x), found.number(chosen.y)
     system = next(iter(found.systems))
@@ -366,7 +368,7 @@ def _places(made: Observations) -> int:
 
 
 def _notes(found: _Found, made: Observations, chosen: _Columns) -> list[str]:
-    said = [f"Read with {written}." for written in sorted(found.written)]
+    said = [*tables_note(found.tables), *(f"Read with {written}." for written in sorted(found.written))]
     if found.grouped:
         said.append(f"{found.grouped:,} numbers were written with thousands separators.")
     if made.owners is not None:

@@ -124,7 +124,7 @@ def guess_time(shape: Shape, used: tuple[str | None, ...]) -> str | None:
         if name in used or not set(words) & set(_TIME):
             continue
         times = parse_times(pa.array(shape.column(position), pa.string())).time
-        if np.mean(np.isnat(times)) < 0.2:
+        if np.mean(np.isnat(times)) <= 0.2:
             return name
     return None
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from data_loaders.columns.systems import in_degrees, is_projected
 from data_loaders.errors import DataError
 from data_loaders.files.layers import POINT_X
 from data_loaders.files.sources import Table
-from data_loaders.observations import DEGREES, crs_name
+from data_loaders.observations import crs_name
 
 LATITUDE = ("lat", "latitude", "y_lat", "lat_wgs84", "latitude_wgs84")
 LONGITUDE = ("lon", "long", "lng", "longitude", "x_long", "lon_wgs84", "longitude_wgs84")
@@ -34,7 +35,7 @@ def check_named(x_name: str, y_name: str, system: str) -> None:
         raise DataError(
             f"Column {x_name!r} is named for both coordinates: choose one for x and another for y."
         )
-    if system in DEGREES and x_name.strip().lower() in LATITUDE and y_name.strip().lower() in LONGITUDE:
+    if in_degrees(system) and x_name.strip().lower() in LATITUDE and y_name.strip().lower() in LONGITUDE:
         raise DataError(f"Longitude is x and latitude is y: exchange the columns {x_name!r} and {y_name!r}.")
 
 
@@ -89,7 +90,7 @@ def in_range(system: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDA
     (n,) bool
         Always True for systems that are not of degrees: their range is not known here.
     """
-    if system not in DEGREES:
+    if not in_degrees(system):
         return np.ones(x.shape, dtype=bool)
     return (np.abs(x) <= 180) & (np.abs(y) <= 90)
 
@@ -118,7 +119,7 @@ def check_places(
     if x.size == 0:
         return
     small = (np.abs(x) <= 180) & (np.abs(y) <= 90)
-    if system in DEGREES:
+    if in_degrees(system):
         if np.count_nonzero(small) * 2 >= x.size:
             return
         swapped = (np.abs(y) <= 180) & (np.abs(x) <= 90)
@@ -131,8 +132,7 @@ def check_places(
             f"{name} has values in {x_name!r} and {y_name!r} that are not degrees but projected coordinates: "
             "set the EPSG code of their coordinate system, such as EPSG:27700 for the British National Grid."
         )
-    # Geographic systems have EPSG codes from 4000 to 4999; any other is taken to be in metres or feet.
-    if np.count_nonzero(small) * 2 > x.size and not system.startswith("EPSG:4"):
+    if np.count_nonzero(small) * 2 > x.size and is_projected(system):
         raise DataError(
             f"{name} has values in {x_name!r} and {y_name!r} that look like degrees, not like {system}: "
             "set the EPSG code to EPSG:4326, or give the coordinates in the units of that system."

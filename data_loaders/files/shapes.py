@@ -40,7 +40,7 @@ def shapes_of(path: str | Path, layer: str | None = None) -> dict[str, Any]:
     -------
     dict
         A GeoJSON FeatureCollection with the texts and numbers of every row, in the file's own coordinates;
-        where these are no degrees, its member `crs` names their system as files of before 2016 do.
+        its member `crs` names the system that the file states, also EPSG:4326, as files of before 2016 do.
 
     Raises
     ------

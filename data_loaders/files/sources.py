@@ -108,15 +108,20 @@ def as_sources(source: Source | Sequence[Source]) -> tuple[Source, ...]:
 
 
 def open_tables(
-    source: Source, limits: Limits = LIMITS, *, layer: str | None = None, ask: bool = True
+    source: Source,
+    limits: Limits = LIMITS,
+    *,
+    layer: str | None = None,
+    ask: bool = True,
+    folders: bool = False,
 ) -> Generator[Table, None, None]:
     """Open the tables in a source one after another; each must be read before the next is asked for.
 
     Parameters
     ----------
     source : path, bytes or open binary file
-        A file or a folder of CSV files. CSV may be plain or packed (.gz, .zip, .tar.gz); an Excel workbook,
-        a GeoPackage or GeoJSON points give one table. All are recognised by content and not by name.
+        A file or a folder with a CSV file. CSV may be plain or packed (.gz, .zip, .tar.gz); an Excel
+        workbook, a GeoPackage or GeoJSON points give one table. All are recognised by content, not by name.
     limits : Limits
         What may be unpacked.
     layer : str, optional
@@ -124,6 +129,8 @@ def open_tables(
     ask : bool
         Whether a file with several sheets or layers is refused while `layer` is None; otherwise its first
         one is opened.
+    folders : bool
+        Whether a folder may hold several CSV files, at any depth: what lies there by chance is no data.
 
     Yields
     ------
@@ -132,19 +139,19 @@ def open_tables(
     Raises
     ------
     DataError
-        For anything else.
+        For anything else, and for a folder with several tables unless `folders`.
     """
     asked = _Asked(layer, ask, Meter(limits))
     name = source_name(source)
     if isinstance(source, (str, os.PathLike)):
         path = Path(source)
         try:
-            if path.is_dir():
-                yield from _folder(path, asked.meter)
-                return
-            handle = path.open("rb")
+            handle = None if path.is_dir() else path.open("rb")
         except (OSError, ValueError):
             raise DataError(f"{name} cannot be opened: check that the file exists and may be read.") from None
+        if handle is None:
+            yield from _folder(path, asked.meter, folders)
+            return
         with handle:
             yield from _file(name, handle, replace(asked, path=path))
     elif isinstance(source, (bytes, bytearray, memoryview)):
@@ -169,9 +176,14 @@ def _rewound(name: str, source: Any, meter: Meter) -> Any:
     return held
 
 
-def _folder(path: Path, meter: Meter) -> Iterator[Table]:
+def _folder(path: Path, meter: Meter, several: bool) -> Iterator[Table]:
     files = sorted(item for item in path.rglob("*") if item.suffix.lower() in _SUFFIXES and item.is_file())
     _check_members(path.name, len(files), meter)
+    if len(files) > 1 and not several:
+        raise DataError(
+            f"{source_name(path)} is a folder with {len(files):,} CSV files: name the one to read, or pack "
+            "those that belong together into a .zip file."
+        )
     for item in files:
         with item.open("rb") as handle:
             yield _table(item.name, handle, meter)

@@ -171,11 +171,20 @@ def chosen(columns: Mapping[str, NDArray[Any]], kept: NDArray[np.bool_]) -> dict
         Read-only.
     """
     if kept.all():
-        return dict(columns)
+        return {name: _read_only(column) for name, column in columns.items()}
     spool = Spool()
     for rows in strides(kept.size):
         spool.add(**{name: column[rows][kept[rows]] for name, column in columns.items()})
     return {name: spool.array(name, column.dtype.str) for name, column in columns.items()}
+
+
+def _read_only(column: NDArray[Any]) -> NDArray[Any]:
+    """The same rows in an array that cannot be written to; a column on disk is one already."""
+    if not column.flags.writeable:
+        return column
+    view = column.view()
+    view.setflags(write=False)
+    return view
 
 
 def _full(error: OSError) -> DataError:

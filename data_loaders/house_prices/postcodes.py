@@ -240,7 +240,7 @@ def load_postcodes(
     unlocated: list[NDArray[np.int64]] = []
     crs = ""
     for item in sources:
-        for table in open_tables(item, limits):
+        for table in open_tables(item, limits, folders=True):
             if crs and "multi_csv" in table.folder:
                 continue  # ONS packs per-area copies beside the whole table, which sorts first
             layout = _layout(table)

@@ -32,7 +32,7 @@ from data_loaders.house_prices.postcodes import (
 from data_loaders.house_prices.price_paid import GENERATED_ID, layout_of
 from data_loaders.house_prices.segments import SalesFilter, sales_filter
 from data_loaders.observations import Observations
-from data_loaders.report import LoadReport, Tally
+from data_loaders.report import LoadReport, Tally, tables_note
 
 UNIT = "GBP"
 LAND_REGISTRY = (
@@ -64,6 +64,7 @@ class _Found:
     grouped: int = 0
     changed: int = 0
     seen: dict[str, set[str]] = field(default_factory=dict)
+    tables: list[str] = field(default_factory=list)
 
 
 def load_sales(
@@ -117,6 +118,7 @@ def load_sales(
         for part in open_tables(source, limits):
             layout = layout_of(part)
             formats.add(layout.words)
+            found.tables.append(part.name)
             read = {field: at for field, at in layout.columns.items() if field in _READ | wanted.reads}
             for block in blocks(part, layout.width, read, header=layout.header):
                 _take(block, wanted, table, tally, found)
@@ -280,6 +282,7 @@ def _nothing_left(name: str, wanted: SalesFilter, tally: Tally, found: _Found) -
 
 def _notes(formats: set[str], wanted: SalesFilter, table: PostcodeTable, found: _Found) -> tuple[str, ...]:
     said = [
+        *tables_note(found.tables),
         f"Read as {' and '.join(sorted(formats))}.",
         f"Kept {wanted.title}; places are those of postcodes, {table.crs}.",
     ]

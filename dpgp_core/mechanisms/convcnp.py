@@ -16,7 +16,7 @@ from dpgp_core.convcnp.plan import NARROWEST, WIDEST, Accounting, EncoderPlan, T
 from dpgp_core.convcnp.tasks import WIDTHS
 from dpgp_core.convcnp.water_filled import LONGEST, SHORTEST, WaterFilledPlan
 from dpgp_core.convcnp.weights import STORED_CORRECTION, network
-from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
+from dpgp_core.errors import BoundRefused, DesignError
 from dpgp_core.excursion.sets import Bools, agreed
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.features.store import FolderStore
@@ -237,8 +237,7 @@ class ConvCnp(Mechanism):
         return tuple(replace(design, cutoff=cutoff) for cutoff in CUTOFFS[:5])
 
     def prepare(self, design: ConvCnpDesign, facts: PublicFacts, records: CollapsedRecords) -> _PreparedSums:
-        if records.index[-1] >= facts.lattice.size:
-            raise InvalidValue("a record lies outside the prior's domain.")
+        records.refuse_outside(facts.lattice.size)
         plan = self.plan(design, facts)
         # a damaged file of weights must not be found out after the charge
         network() if design.sums == "set-convolution" else network(STORED_CORRECTION, CORRECTION)

@@ -262,8 +262,7 @@ class NoisyCellStatistics(Mechanism):
         self, design: NoisyCellStatisticsDesign, facts: PublicFacts, records: CollapsedRecords
     ) -> Prepared:
         prior = facts.prior(design.prior, design.lengthscale)
-        if records.index[-1] >= prior.size:
-            raise InvalidValue("a record lies outside the prior's domain.")
+        records.refuse_outside(prior.size)
         blank = np.zeros(prior.size)  # the reading is tried on nothing, so that it cannot fail after a charge
         noise_aware_posterior(
             NoisyStatistics(blank, blank, design.statistic_noise, records.n),

@@ -16,7 +16,7 @@ from dpgp_core.accounting.rdp import covariance_rdp
 from dpgp_core.bounds.choice import proved_bounds
 from dpgp_core.bounds.scale import smallest_scale_for
 from dpgp_core.bounds.variance import variance_bound
-from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
+from dpgp_core.errors import BoundRefused, DesignError
 from dpgp_core.excursion.sets import Bools, agreed, excursion
 from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.linalg.numerics import Floats
@@ -171,8 +171,7 @@ class PosteriorSampling(Mechanism):
         self, design: PosteriorSamplingDesign, facts: PublicFacts, records: CollapsedRecords
     ) -> Prepared:
         prior = facts.prior(design.prior, design.lengthscale)
-        if records.index[-1] >= prior.size:
-            raise InvalidValue("a record lies outside the prior's domain.")
+        records.refuse_outside(prior.size)
         if design.noise_scale > 0:
             prior.colour(
                 np.zeros((prior.white_size, 1))

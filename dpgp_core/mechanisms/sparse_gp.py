@@ -293,8 +293,7 @@ class SparseGp(Mechanism):
     def prepare(
         self, design: SparseGpDesign, facts: PublicFacts, records: CollapsedRecords
     ) -> _PreparedMoments:
-        if records.index[-1] >= facts.lattice.size:
-            raise InvalidValue("a record lies outside the prior's domain.")
+        records.refuse_outside(facts.lattice.size)
         plan = self.plan(design, facts)
         size, (first, second) = plan.chosen.size, plan.noises(design)
         # the reading is tried on nothing, so that it cannot fail after a charge

@@ -9,7 +9,6 @@ import numpy as np
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.sets import Bools, agreed, agreed_each, sign_of
 from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats
@@ -169,8 +168,7 @@ class SpectralStatistics(Mechanism):
     def prepare(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, records: CollapsedRecords
     ) -> _PreparedSums:
-        if records.index[-1] >= facts.lattice.size:
-            raise InvalidValue("a record lies outside the prior's domain.")
+        records.refuse_outside(facts.lattice.size)
         plan = self._plan(design, facts)
         return _PreparedSums(design, plan, _grid_records(records), _known(facts, records))
 

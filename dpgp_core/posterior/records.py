@@ -63,6 +63,17 @@ class CollapsedRecords:
             return self.grid_total
         return np.rint(self.mean * self.count / UNIT).astype(np.int64)
 
+    def refuse_outside(self, cells: int) -> None:
+        """Refuse records in cells that a domain of so many cells does not have.
+
+        Raises
+        ------
+        InvalidValue
+            Where a record lies in none of its cells.
+        """
+        if self.index[-1] >= cells:
+            raise InvalidValue("a record lies outside the prior's domain.")
+
     @classmethod
     def from_records(cls, index: Any, response: Any) -> CollapsedRecords:
         """Collapse one row per record, `index` (n,) cells and `response` (n,) clipped values, to cells."""

@@ -54,7 +54,7 @@ def label_columns(source: Source) -> tuple[str, ...]:
         Where the file is not GeoJSON.
     """
     found: dict[str, None] = {}
-    for feature in _features(read_document(source)):
+    for feature in _features(read_document(source, "layer file")):
         for name, value in _properties(feature).items():
             if _text(value):
                 found[str(name)] = None
@@ -79,7 +79,7 @@ def own_layer(source: Source, domain: Domain, name: str, column: str | None = No
     DomainError
         With one sentence, for what is no such file, has no such column, or has nothing near the domain.
     """
-    document = read_document(source)
+    document = read_document(source, "layer file")
     features = _features(document)
     named = _column(features, name, column)
     crs = stated_crs(document)

@@ -127,7 +127,8 @@ def project(lonlat: ArrayLike, crs: str) -> NDArray[np.float64]:
     Raises
     ------
     CrsError
-        Where a point has no image, since a domain with an unknown centre is no domain.
+        Where the system is unknown or cannot be converted, or a point has no image, since a domain with an
+        unknown centre is no domain.
     """
     points = np.asarray(lonlat, dtype=np.float64).reshape(-1, 2)
     x, y = _transformer(LONLAT, crs).transform(points[:, 0], points[:, 1])

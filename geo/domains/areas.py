@@ -67,7 +67,7 @@ def named_areas(source: Source, domain: Domain, name: str = "") -> Areas:
     DomainError
         With one sentence for what is no map of areas, or touches no hexagon.
     """
-    document = read_document(source)
+    document = read_document(source, "file of areas")
     features = document.get("features") if document.get("type") == "FeatureCollection" else [document]
     if not isinstance(features, list) or not features:
         raise DomainError("the file holds no area: give a GeoJSON file with polygons.")

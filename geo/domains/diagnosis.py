@@ -82,6 +82,11 @@ def outside_reason(x: ArrayLike, y: ArrayLike, crs: str, domain: Domain) -> str:
     -------
     str
         One sentence with the remedy, for the curator only: it tells where the points lie.
+
+    Raises
+    ------
+    CrsError
+        Where the system is unknown or cannot be converted.
     """
     east, north = _sample(x, y)
     if east.size == 0:

@@ -107,7 +107,10 @@ class Domain:
 
     @cached_property
     def drawn_outline(self) -> MultiPolygon:
-        """The region's outline for maps: simplified to a tenth of a cell, at most 2,000 vertices."""
+        """The region's outline for maps: simplified to a tenth of a cell, coarser for at most 2,000 vertices.
+
+        More remain only where islands and holes need them: each keeps at least a triangle.
+        """
         return simplified(
             self.region, _DRAWN_VERTICES, math.degrees(0.1 * self.spacing / hexagons.EARTH_RADIUS)
         )

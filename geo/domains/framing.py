@@ -84,7 +84,7 @@ def wide_box(region: Box) -> tuple[Box, float, float]:
     box : (west, south, east, north)
         Degrees.
     side : float
-        The region's longer side, degrees of latitude.
+        The region's longer side, degrees of latitude; at least 0.05, as if a smaller region were so large.
     stretch : float
         Degrees of longitude that are as long as one of latitude there.
     """

@@ -1,4 +1,4 @@
-"""The only module that knows H3: filling, centres, neighbours, outlines and lookup of cells.
+"""What is asked of H3: filling, centres, neighbours, outlines and lookup of cells.
 
 Polygons are exchanged as lists of rings, rings as (K, 2) arrays of longitude and latitude in degrees.
 """

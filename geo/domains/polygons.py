@@ -97,7 +97,8 @@ def simplified(shape: MultiPolygon, max_vertices: int, tolerance: float) -> Mult
     shape : MultiPolygon
         WGS 84 degrees.
     max_vertices : int
-        Most vertices that remain, since outlines travel to the browser with every message.
+        Most vertices that are wanted, since outlines travel to the browser with every message. More remain
+        where the islands and holes that are kept need more, of which each keeps at least a triangle.
     tolerance : float
         Degrees that dropped vertices may lie off; doubled until few enough remain.
 

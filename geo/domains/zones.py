@@ -47,7 +47,7 @@ def public_values(path: str | Path, domain: Domain) -> NDArray[np.float64]:
 
 
 def _from_zones(place: Path, domain: Domain) -> NDArray[np.float64]:
-    document = read_document(place)
+    document = read_document(place, "file of zones")
     features = document.get("features")
     if not isinstance(features, list) or not features:
         raise DomainError(f"{place.name} holds no zones: give a GeoJSON FeatureCollection of polygons.")

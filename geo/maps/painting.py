@@ -343,7 +343,8 @@ def field_breaks(values: ArrayLike, threshold: float | None = None) -> tuple[flo
     Returns
     -------
     tuple of float
-        At most six, with about equally many cells between them, rounded to two or three digits.
+        At most six, with about equally many cells between them. Each is rounded to a power of ten between a
+        hundredth and a tenth of the field's range, in as many digits as that takes; a threshold is not.
     """
     field = np.asarray(values, dtype=np.float64)
     field = field[np.isfinite(field)]

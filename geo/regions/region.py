@@ -22,6 +22,7 @@ from geo.regions.ragged import check_crossings, check_raggedness
 MAX_BYTES = 64 * 2**20
 MAX_VERTICES = 300_000
 _MANY_PARTS = 1_000
+_METRES = 10_000.0  # a number of that size is taken for metres rather than for mistyped degrees
 MAX_LATITUDE = 85.0  # beyond it a web map has no picture and a cell may hold a pole
 
 Source = str | Path | bytes | Mapping[str, Any]
@@ -178,12 +179,14 @@ def region_from_shape(shape: BaseGeometry) -> Region:
     return _united([shape], [], silent)
 
 
-def read_document(source: Source) -> Mapping[str, Any]:
+def read_document(source: Source, what: str = "region file") -> Mapping[str, Any]:
     """Read a GeoJSON file, or take it as parsed: one object, whose parts nobody has looked at yet.
 
     Parameters
     ----------
     source : str, Path, bytes or mapping
+    what : str
+        How sentences call the file.
 
     Returns
     -------
@@ -204,21 +207,19 @@ def read_document(source: Source) -> Mapping[str, Any]:
             raw = path.read_bytes() if path.stat().st_size <= MAX_BYTES else b" " * (MAX_BYTES + 1)
     except OSError as problem:
         reason = problem.strerror or type(problem).__name__
-        raise DomainError(f"the region file {source!s} cannot be read ({reason}).") from None
+        raise DomainError(f"the {what} {source!s} cannot be read ({reason}): name a GeoJSON file.") from None
     except ValueError:
-        raise DomainError("the region file's name is not a path.") from None
+        raise DomainError(f"the {what}'s name is not a path: name a GeoJSON file.") from None
     if len(raw) > MAX_BYTES:
-        raise DomainError(
-            f"the region file is larger than {MAX_BYTES // 2**20} MiB: simplify the polygon first."
-        )
+        raise DomainError(f"the {what} is larger than {MAX_BYTES // 2**20} MiB: simplify the polygons first.")
     try:
         document = json.loads(raw.decode("utf-8-sig"))
     except (ValueError, RecursionError):
         raise DomainError(
-            "the region file is not GeoJSON: export it as GeoJSON in longitude and latitude (EPSG:4326)."
+            f"the {what} is not GeoJSON: export it as GeoJSON in longitude and latitude (EPSG:4326)."
         ) from None
     if not isinstance(document, dict):
-        raise DomainError("the region file is not GeoJSON: its top level must be an object with a type.")
+        raise DomainError(f"the {what} is not GeoJSON: its top level must be an object with a type.")
     return document
 
 
@@ -321,6 +322,12 @@ def _check_degrees(lonlat: np.ndarray[Any, np.dtype[np.float64]]) -> None:
         raise DomainError(
             "the region has longitudes beyond 180 degrees: write them within -180 to 180 and cut the "
             "region at the antimeridian (RFC 7946, section 3.1.9)."
+        )
+    if max(lon, lat) < _METRES and (lon <= 180.0 or lat <= 90.0):
+        name, reach, found = ("longitude", 180, lon) if lon > 180.0 else ("latitude", 90, lat)
+        raise DomainError(
+            f"the region has a {name} of {found:,.6g} degrees: a {name} lies between -{reach} and {reach}, "
+            "so correct that number."
         )
     raise DomainError(
         f"the region's coordinates (up to {max(lon, lat):,.0f}) are not degrees of longitude and latitude: "

@@ -29,7 +29,11 @@ ALLOWED = {
 # One owner per foreign idea: the path prefixes whose modules may name it.
 OWNERS = {
     "h3": ("geo/", "workflow/bundle/"),
-    "pyproj": ("geo/coordinates/projection.py", "geo/coordinates/crs_names.py"),
+    "pyproj": (
+        "geo/coordinates/projection.py",
+        "geo/coordinates/crs_names.py",
+        "data_loaders/columns/systems.py",
+    ),
     "pyogrio": ("data_loaders/files/layers.py",),
     "pydeck": ("geo/maps/layers.py", "geo/maps/decks/"),
     "numpy.random": (

@@ -30,7 +30,7 @@ from workflow.ledger import open_ledger
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.toml import settings_to_toml
 
-VALUES_ONLY = {"cloaking", "functional", "bin-means"}
+VALUES_ONLY = {name for name, one in MECHANISMS.items() if one.protection.what == "values"}
 """What hides values only, and needs places that anybody may know."""
 
 

@@ -8,7 +8,7 @@ import pytest
 from data_loaders import guess_columns, load_sensors
 from data_loaders.observations import Observations
 from data_loaders.report import LoadReport
-from tests.data_loaders.material import CANARY_PRICE, packed, reasons, refused, sale, sales_file
+from tests.data_loaders.material import CANARY_PRICE, packed, packed_zip, reasons, refused, sale, sales_file
 
 AIR = (
     "site,lat,lon,species,year,value\n"
@@ -204,3 +204,44 @@ def test_a_guess_is_good_enough_to_load() -> None:
     guess = guess_columns(AIR.encode())
     made, _ = load(AIR, value=guess.value, x=guess.x, y=guess.y, crs=guess.crs, where={"species": "NO2"})
     assert made.size == 3
+
+
+@pytest.mark.parametrize("crs", ["EPSG:7844", "EPSG:6318", "EPSG:4203"])
+def test_degrees_of_any_geographic_system_are_degrees(crs: str) -> None:
+    """GDA2020 has the code 7844: codes of geographic systems are not all between 4000 and 4999."""
+    made, report = load("lat,lon,value\n-33.8,151.2,20\n-33.9,151.1,30\n-99,151.1,30\n", crs=crs)
+    assert (made.crs, made.y.tolist()) == (crs, [-33.8, -33.9])
+    assert report.dropped == (("coordinates outside the range of longitude and latitude", 1),)
+    metres = "lat,lon,value\n6250941,334369,20\n6250942,334370,30\n"
+    assert "are not degrees but projected" in refused(lambda: load(metres, crs=crs))
+
+
+@pytest.mark.parametrize("crs", ["EPSG:4647", "EPSG:4499", "ESRI:102100"])
+def test_degrees_in_a_projected_system_are_refused_whatever_its_code(crs: str) -> None:
+    text = "lat,lon,value\n53.5,10.0,20\n53.6,10.1,30\n"
+    assert f"look like degrees, not like {crs}" in refused(lambda: load(text, crs=crs))
+    metres = "lat,lon,value\n5934000,32566000,20\n5934100,32566100,30\n"
+    assert load(metres, crs=crs)[0].size == 2
+
+
+def test_a_system_of_grads_and_an_unknown_code_are_not_judged_here() -> None:
+    for crs in ("EPSG:4807", "EPSG:99999"):
+        assert load("y,x,value\n54.3,2.5,20\n", crs=crs, x="x", y="y")[0].crs == crs
+
+
+@pytest.mark.parametrize(("read", "found"), [(4, "date"), (3, None)])
+def test_a_column_of_times_may_hold_one_in_five_that_cannot_be_read(read: int, found: str | None) -> None:
+    rows = [f"A,51.{day},0.1,2,{f'2024-01-1{day}' if day < read else 'soon'}" for day in range(5)]
+    assert guess_columns("\n".join(["site,lat,lon,value,date", *rows]).encode()).time == found
+
+
+def test_the_report_names_the_tables_of_an_archive_that_were_read_as_one() -> None:
+    rows = b"lat,lon,value\n51.5,-0.1,20\n"
+    said = load(packed_zip({"b.csv": rows, "a.csv": rows}))[1].notes
+    assert said[0] == "2 tables were read as one: a.csv, b.csv."
+    many = packed_zip({f"{day:02}.csv": rows for day in range(12)})
+    assert load(many)[1].notes[0] == (
+        "12 tables were read as one: 00.csv, 01.csv, 02.csv, 03.csv, 04.csv, 05.csv, 06.csv, 07.csv, 08.csv, "
+        "09.csv and 2 more."
+    )
+    assert not any("read as one" in note for note in load(packed_zip({"a.csv": rows}))[1].notes)

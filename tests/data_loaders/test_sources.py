@@ -62,9 +62,25 @@ def test_a_folder_and_an_archive_give_their_tables_in_order_of_name(tmp_path: Pa
     (tmp_path / "sub").mkdir()
     for name in ("b.csv", "a.csv", "notes.pdf"):
         (tmp_path / "sub" / name).write_bytes(TEXT)
-    assert list(contents(tmp_path)) == ["a.csv", "b.csv"]
+    assert [table.name for table in open_tables(tmp_path, folders=True)] == ["a.csv", "b.csv"]
     archive = packed_zip({"b.csv": TEXT, "a.csv": TEXT, "readme.md": b"x", "__MACOSX/._a.csv": b"x"})
     assert list(contents(archive)) == ["a.csv", "b.csv"]
+
+
+def test_a_folder_with_several_tables_is_not_merged_in_silence(tmp_path: Path) -> None:
+    """Somebody who gives a folder for a file would release whatever else lies below it."""
+    (tmp_path / "air" / "old").mkdir(parents=True)
+    (tmp_path / "air" / "old" / "a.csv").write_bytes(TEXT)
+    assert list(contents(tmp_path / "air")) == ["a.csv"]
+    (tmp_path / "air" / "b.csv").write_bytes(TEXT)
+    assert refused(lambda: contents(tmp_path / "air")) == (
+        "air is a folder with 2 CSV files: name the one to read, or pack those that belong together into a "
+        ".zip file."
+    )
+    (tmp_path / "none").mkdir()
+    assert refused(lambda: contents(tmp_path / "none")) == (
+        "none holds no CSV file: choose the file with the table."
+    )
 
 
 @pytest.mark.parametrize(

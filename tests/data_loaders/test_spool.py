@@ -96,3 +96,12 @@ def test_the_last_row_of_every_name_is_found_in_parts(monkeypatch: pytest.Monkey
     monkeypatch.setattr("data_loaders.house_prices.sales.STRIDE", 1)  # two parts of four rows at most
     assert last_of_each(names).tolist() == last
     assert last_of_each(np.empty(0, np.uint64)).tolist() == []
+
+
+@pytest.mark.parametrize("kept", [[True, True], [True, False]])
+def test_chosen_columns_cannot_be_written_to_also_when_every_row_is_kept(kept: list[bool]) -> None:
+    column = np.array([1.5, 2.5])
+    found = chosen({"value": column}, np.array(kept))["value"]
+    assert found.tolist() == [1.5, 2.5][: sum(kept)]
+    assert not found.flags.writeable
+    assert column.flags.writeable

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
-from data_loaders import DataError
+from data_loaders import LOADERS, DataError, Loader
 from dpgp_core import (
     MECHANISMS,
     Budget,
@@ -23,7 +26,10 @@ from dpgp_core import (
     draw_release,
 )
 from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.priors.registry import PriorFamily
+from pages.shared.session import workspace
 from tests.dpgp_core.hexmap import disk
+from tests.dpgp_core.mechanisms import test_mechanisms as laws
 from tests.workflow.bundle.bundle_samples import make_release, small_domain
 from workflow.bundle import BundleError
 from workflow.bundle.exports.registry import EXPORTS
@@ -47,9 +53,24 @@ def code_of(page: str) -> dict[str, Any]:
     return names
 
 
+def indented(page: str) -> str:
+    """The lines of a page that are set apart by four spaces, outside of its fenced code and its list."""
+    text = re.sub(
+        r"^```python\n.*?^```$", "", (PAGES / f"{page}.md").read_text(encoding="utf-8"), flags=re.M | re.S
+    )
+    found = re.findall(r"(?:^\n)((?:^(?: {4}.*)?\n)+)", text, re.M)
+    return "\n".join(line[4:] for block in found for line in block.splitlines())
+
+
 @pytest.mark.parametrize("page", WORKED)
 def test_a_worked_page_has_at_most_forty_lines(page: str) -> None:
     assert len((PAGES / f"{page}.md").read_text(encoding="utf-8").splitlines()) <= 40
+
+
+@pytest.mark.parametrize("page", ["mechanism", "prior", "loader", "page"])
+def test_a_module_of_a_page_says_its_duty(page: str) -> None:
+    """`tests/architecture` asks it of every module, and so of one that is copied from here."""
+    assert code_of(page)["__doc__"]
 
 
 @pytest.mark.parametrize("page", WORKED)
@@ -81,6 +102,30 @@ def test_the_mechanism_of_the_page_costs_what_it_says(monkeypatch: pytest.Monkey
     assert np.std(means) == pytest.approx(0.0373, rel=0.15)
 
 
+@pytest.mark.parametrize(
+    "law",
+    [
+        laws.test_a_design_is_described_in_a_line,
+        laws.test_a_release_has_its_shape_its_grid_and_its_statistics,
+        laws.test_two_releases_differ_and_two_simulations_do_not,
+        laws.test_a_release_refuses_seeds_and_records_outside,
+    ],
+)
+def test_the_mechanism_of_the_page_keeps_the_laws_over_the_registry(
+    law: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever adds a mechanism needs to enter it into no list of a test."""
+    toy: Mechanism = code_of("mechanism")["DomainMean"]()
+    monkeypatch.setitem(MECHANISMS, toy.name, toy)
+    law(toy.name)
+
+
+@pytest.mark.parametrize("page", ["mechanism", "prior", "loader"])
+def test_a_page_names_the_command_that_writes_the_settings_page(page: str) -> None:
+    """Its names stand in docs/settings.md, and a test compares that page."""
+    assert "`python -m workflow.settings`" in (PAGES / f"{page}.md").read_text(encoding="utf-8")
+
+
 def test_the_prior_of_the_page_keeps_the_laws_of_priors() -> None:
     names = code_of("prior")
     prior = names["make"](disk(3), 900.0)
@@ -88,8 +133,8 @@ def test_the_prior_of_the_page_keeps_the_laws_of_priors() -> None:
     assert np.linalg.eigvalsh(matrix).min() > 0
     assert 0 < prior.kappa <= matrix.min()
     assert names["matern52"](np.array(1.0)) == pytest.approx(0.5239941088318203)
-    (line,) = re.findall(r"^    (PriorFamily\(.*\)),", (PAGES / "prior.md").read_text(encoding="utf-8"), re.M)
-    family = eval(line, {"PriorFamily": PriorFamily, "matern52": SimpleNamespace(make=names["make"])})
+    known = {"PriorFamily": PriorFamily, "matern52": SimpleNamespace(**names)}
+    (family,) = eval(indented("prior"), known)
     assert (family.name, family.title, family.decay) == ("matern52", "Matérn 5/2 kernel", 3.5)
     assert family.make(disk(1), 900.0).name == "matern52"
 
@@ -104,8 +149,30 @@ def test_the_loader_of_the_page_accounts_for_every_line() -> None:
         load(b"a;b;c\n", unit="ug/m3")
 
 
+def test_the_line_of_the_page_registers_its_loader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = eval(indented("loader"), {"Loader": Loader, **code_of("loader")})
+    monkeypatch.setitem(LOADERS, line.name, line)
+    path = tmp_path / "a.triples"
+    path.write_bytes(b"-0.1;51.5;20\n")
+    found, _ = LOADERS["triples"].read(SimpleNamespace(path=str(path)), "ug/m3", None)
+    assert found.value.tolist() == [20.0]
+
+
 def test_the_view_of_the_page_says_its_sentence() -> None:
     assert code_of("page")["Size"](1248, 8).sentence == "1,248 hexagons of resolution 8."
+
+
+def test_the_page_of_the_page_draws_its_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    view = ModuleType("pages.size.view")
+    vars(view).update(code_of("page"))
+    monkeypatch.setitem(sys.modules, "pages.size", ModuleType("pages.size"))
+    monkeypatch.setitem(sys.modules, "pages.size.view", view)
+    screen = AppTest.from_string(indented("page"))
+    work = SimpleNamespace(domain=None)
+    monkeypatch.setattr(workspace, "current", lambda: work)
+    assert [each.value for each in screen.run().info] == ["Choose hexagons first."]
+    work.domain = SimpleNamespace(size=1248, resolution=8)
+    assert [each.value for each in screen.run().text] == ["1,248 hexagons of resolution 8."]
 
 
 def test_the_format_of_the_page_joins_a_bundle_and_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:

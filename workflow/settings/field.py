@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from datetime import date, time
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -328,7 +329,7 @@ def _plain(value: Any, kind: Kind) -> Any:
 def _shown(value: Any) -> str:
     """A value inside a sentence: on one line and not long."""
     try:
-        text = " ".join(repr(value).split())
+        text = value.isoformat() if isinstance(value, date | time) else " ".join(repr(value).split())
     except ValueError:  # Python does not write integers of thousands of digits
         text = "a number of thousands of digits"
     return text if len(text) <= 60 else f"{text[:56]} ..."

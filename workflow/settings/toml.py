@@ -73,7 +73,11 @@ def read_settings_mapping(path: str | Path) -> dict[str, Any]:
         if len(content) > MOST_BYTES:
             raise WorkflowError(f"The settings file {name!r} is too large to be one: name a TOML file.")
         return _parsed(content.decode("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        raise WorkflowError(
+            f"The settings file {name!r} is not text in UTF-8: save it as UTF-8 in its editor."
+        ) from error
+    except OSError as error:
         raise unreadable from error
 
 

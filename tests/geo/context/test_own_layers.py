@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -187,3 +188,10 @@ def test_columns_that_are_called_a_name_come_first() -> None:
     named = collection(feature(POINT, area="1", LAD_NM="x", name="y", zone="z"))
     assert label_columns(named) == ("name", "LAD_NM", "area", "zone")
     assert own_layer(named, DOMAIN, "x").features[0].label == "y"
+
+
+def test_a_layer_that_is_not_there_is_called_a_layer(tmp_path: Path) -> None:
+    with pytest.raises(DomainError, match=r"^the layer file \S+nope\.geojson cannot be read \(No such file"):
+        label_columns(tmp_path / "nope.geojson")
+    with pytest.raises(DomainError, match=r"^the layer file is not GeoJSON: export it as GeoJSON"):
+        label_columns(b"nothing")

@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from data_loaders import LOADERS
+from dpgp_core import PRIORS
 from tests.town import BOX, Town
 from workflow.cli import main
 from workflow.ledger import open_ledger
 from workflow.settings import settings_to_toml
+
+NAMES = ", ".join(PRIORS)
+READERS = " or ".join(map(repr, LOADERS)) if len(LOADERS) == 2 else f"one of {', '.join(LOADERS)}"
 
 
 @pytest.mark.parametrize(
@@ -18,8 +23,7 @@ from workflow.settings import settings_to_toml
     [
         (
             ["--priors", "cubic"],
-            "priors must be a list of at least one name among exponential, car, matern32, "
-            "squared-exponential, not 'cubic'.",
+            f"priors must be a list of at least one name among {NAMES}, not 'cubic'.",
         ),
         (
             ["--centre", "nan"],
@@ -28,7 +32,7 @@ from workflow.settings import settings_to_toml
         ),
         (["--centre", "inf"], "centre must be a finite number in transformed units, not inf: name a public "
          "value near the middle of the data."),
-        (["--loader", "parquet"], "data.loader must be 'price-paid' or 'sensor-table', not 'parquet'."),
+        (["--loader", "parquet"], f"data.loader must be {READERS}, not 'parquet'."),
         (["--paths", ""], "paths must be a whole number from 1 to 1000, not '': try 1."),
         (["--clip", "0"], "clip must be a positive finite number in transformed units, not 0.0."),
     ],
@@ -50,8 +54,7 @@ def test_a_bad_word_is_one_sentence(
         ('paths = ""', "paths must be a whole number from 1 to 1000, not '': try 1."),
         ("paths = []", "paths must be a whole number from 1 to 1000, not (): try 1."),
         ("paths = true", "paths must be a whole number from 1 to 1000, not True: try 1."),
-        ('priors = "cubic"', "priors must be a list of at least one name among exponential, car, matern32, "
-         "squared-exponential, not 'cubic'."),
+        ('priors = "cubic"', f"priors must be a list of at least one name among {NAMES}, not 'cubic'."),
         ("centre = nan", "centre must be a finite number in transformed units, not nan: name a public value "
          "near the middle of the data."),
     ],
@@ -104,6 +107,7 @@ def test_a_place_that_cannot_be_new_is_refused_before_anything_is_read(
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (["view", ""], "No bundle can be read at '': name a bundle's folder or zip file."),
         (["view", "a\0b"], "No bundle can be read at 'a\\x00b': name a bundle's folder or zip file."),
         (["lint", "a\0b"], "No bundle can be read at 'a\\x00b': name a bundle's folder or zip file."),
         (["release", "--config", "a\0b", "--out", "new"],

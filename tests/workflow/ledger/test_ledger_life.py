@@ -308,5 +308,8 @@ def test_a_file_that_is_no_database_is_refused(make_place: Callable[[str], Place
     place.open()
     with open(place.address, "wb") as file:
         file.write(b"id,price\n1,250000\n" * 100)
-    with pytest.raises(LedgerError, match="not a database"):
+    with pytest.raises(
+        LedgerError,
+        match="not a database; name the ledger's own file, or restore",
+    ):
         place.open()

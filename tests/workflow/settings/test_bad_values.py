@@ -7,11 +7,21 @@ import math
 import numpy as np
 import pytest
 
+from dpgp_core import MECHANISMS, PRIORS
 from workflow.errors import WorkflowError
 from workflow.settings import ReleaseSettings, SourceSettings, StatedFacts, field, settings_from_toml
 
 SENSORS = SourceSettings("s.csv", value="no2", x="lon", y="lat")
-PRIORS = "exponential, car, matern32, squared-exponential"
+NAMES = ", ".join(PRIORS)
+"""All names, in the registry's order: a new prior is in the sentences by itself."""
+
+FOR_CELLS = " or ".join(
+    name
+    for name, one in MECHANISMS.items()
+    if "cell" in one.protection.units
+    and one.protection.what == "values and places"
+    and "replace-one" in one.protection.relations
+)
 
 
 def settings(**changes: object) -> ReleaseSettings:
@@ -99,10 +109,10 @@ def refusal(**changes: object) -> str:
         ({"budget": 0.0}, "budget must be a positive finite number, not 0.0: try 3."),
         (
             {"priors": ("car", "cubic")},
-            f"priors must be a list of at least one name among {PRIORS}, not 'cubic'.",
+            f"priors must be a list of at least one name among {NAMES}, not 'cubic'.",
         ),
-        ({"priors": "car"}, f"priors must be a list of at least one name among {PRIORS}, not 'car'."),
-        ({"priors": ()}, f"priors must be a list of at least one name among {PRIORS}, not ()."),
+        ({"priors": "car"}, f"priors must be a list of at least one name among {NAMES}, not 'car'."),
+        ({"priors": ()}, f"priors must be a list of at least one name among {NAMES}, not ()."),
         ({"unit": "person"}, "unit must be 'point' or 'cell', not 'person'."),
         ({"direction": "up"}, "direction must be 'above' or 'below', not 'up'."),
         ({"focus": "one"}, "focus must be 'threshold' or 'all', not 'one'."),
@@ -195,7 +205,7 @@ def refusal(**changes: object) -> str:
         (
             {"unit": "cell", "mechanisms": ("noisy-cell-statistics",)},
             "noisy-cell-statistics cannot protect records of unit 'cell' under the relation 'replace-one': "
-            "choose unit 'point' or posterior-sampling or spectral-statistics or sparse-gp or convcnp.",
+            f"choose unit 'point' or {FOR_CELLS}.",
         ),
     ],
 )
@@ -208,6 +218,11 @@ def test_one_sentence_says_what_it_must_be(changes: dict[str, object], sentence:
     [
         ({"years": (18,)}, "years must be a list of whole numbers from 1995 to 2100, not 18."),
         ({"years": 2018}, "years must be a list of whole numbers from 1995 to 2100, not 2018."),
+        (
+            {"postcodes": None, "value": "no2", "y": "lat"},
+            "A sensor table needs its coordinate columns (longitude and latitude, or easting and northing "
+            "with `crs`): set `x` and `y` in a settings file, or give --lon and --lat on the command line.",
+        ),
         ({"path": 3}, "path must be a text in quotation marks, not 3."),
         (
             {"segment": "castles"},
@@ -279,7 +294,9 @@ def test_a_long_or_broken_value_is_shown_short_and_on_one_line() -> None:
     [
         ('paths = ""', "paths must be a whole number from 1 to 1000, not '': try 1."),
         ("centre = nan", None),
-        ("epsilon = 2024-01-01", None),
+        ("epsilon = 2024-01-01", "epsilon must be a positive finite number, not 2024-01-01: try 1."),
+        ("title = 2024-01-01T07:00:00",
+         "title must be a text of at most 200 characters in quotation marks, not 2024-01-01T07:00:00."),
         ("epsilom = 1.0", "Unknown settings key 'epsilom': did you mean 'epsilon'?"),
         ("reference = 3", "reference must be a table with at least a `path`, not 3."),
         ("stated = { kontact = 'x' }", "Unknown stated key 'kontact': did you mean 'contact'?"),

@@ -147,7 +147,7 @@ def test_a_file_that_is_none_is_one_sentence(tmp_path: Path) -> None:
         read_settings_mapping(big)
     binary = tmp_path / "b.toml"
     binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(WorkflowError, match=r"'b.toml' cannot be read"):
+    with pytest.raises(WorkflowError, match=r"'b.toml' is not text in UTF-8"):
         read_settings_mapping(binary)
 
 
@@ -175,3 +175,12 @@ def test_the_page_is_written_by_a_command(root: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     subprocess.run([sys.executable, "-m", "workflow.settings", str(page)], cwd=root, check=True)
     assert page.read_text(encoding="utf-8") == reference_page()
+
+
+def test_a_settings_file_in_another_encoding_is_told_to_be_saved_anew(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_bytes('title = "Café"\n'.encode("latin-1"))
+    with pytest.raises(
+        WorkflowError, match=r"^The settings file 'plan\.toml' is not text in UTF-8: save it as"
+    ):
+        read_settings_mapping(path)

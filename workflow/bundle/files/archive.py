@@ -52,10 +52,10 @@ def contents_of(source: str | Path | bytes | BinaryIO) -> dict[str, bytes]:
         return _from_zip(source)
     path = Path(source)
     unreadable = BundleError(f"No bundle can be read at {path.name!r}: name a bundle's folder or zip file.")
+    if not str(source) or "\0" in str(path):  # an empty name would stand for the folder one is in
+        raise unreadable
     if path.is_dir():
         return _from_folder(path)
-    if "\0" in str(path):
-        raise unreadable
     try:
         with path.open("rb") as stream:
             return _from_zip(stream)

@@ -26,6 +26,7 @@ REDRAW = "redraw.py"
 README = "README.txt"
 ATTRIBUTION = "ATTRIBUTION.txt"
 SUMS = "SHA256SUMS"
+_AGAIN = "get the bundle again from where it was published"
 
 MEGABYTE = 1_000_000
 # Largest accepted size of each file, bytes: generous for 200,000 cells, small enough to be read into memory.
@@ -111,13 +112,19 @@ def check_sums(contents: Mapping[str, bytes]) -> None:
     for line in contents[SUMS].decode("utf-8", "replace").splitlines():
         match = _SUM_LINE.fullmatch(line)
         if match is None or match[2] in stated:
-            raise BundleError(f"{SUMS} is damaged: one of its lines is not a checksum and a file name.")
+            raise BundleError(
+                f"{SUMS} is damaged: one of its lines is not a checksum and a file name; {_AGAIN}."
+            )
         stated[match[2]] = match[1]
     present = set(contents) - {SUMS}
     if missing := sorted(set(stated) - present):
-        raise BundleError(f"The bundle is incomplete: {missing[0]} is listed in {SUMS} but not there.")
+        raise BundleError(
+            f"The bundle is incomplete: {missing[0]} is listed in {SUMS} but not there; {_AGAIN}."
+        )
     if extra := sorted(present - set(stated)):
-        raise BundleError(f"The bundle has a file that {SUMS} does not list: {extra[0]}.")
+        raise BundleError(f"The bundle has a file that {SUMS} does not list: {extra[0]}; {_AGAIN}.")
     for name in sorted(stated):
         if hashlib.sha256(contents[name]).hexdigest() != stated[name]:
-            raise BundleError(f"{name} was changed after the bundle was made: its checksum differs.")
+            raise BundleError(
+                f"{name} was changed after the bundle was made, as its checksum differs: {_AGAIN}."
+            )

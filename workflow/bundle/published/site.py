@@ -96,7 +96,10 @@ def write_site(sources: Sequence[Path], out: Path, address: str = "") -> tuple[s
     try:
         listed: list[Listed] = []
         for path in bundles:
-            listed.append(_write_release(path, work, {one.folder for one in listed}, address))
+            try:
+                listed.append(_write_release(path, work, {one.folder for one in listed}, address))
+            except BundleError as error:  # of several bundles the sentence says which
+                raise error if path.name in str(error) else BundleError(f"{path.name}: {error}") from error
         listed.sort(
             key=lambda one: (str(one.bundle.statement["release"]["created"]), one.folder), reverse=True
         )

@@ -240,6 +240,11 @@ class Store:
                     f"Another release has held the ledger {self.shown} for {WAIT_SECONDS} seconds: try again "
                     "when it has finished."
                 ) from error
+            if "not a database" in reason:
+                reason = (
+                    "the file is not a database; name the ledger's own file, or restore that from its backup "
+                    "if it was written over"
+                )
             raise LedgerError(f"The ledger {self.shown} cannot be used: {reason}.") from error
         except UnicodeDecodeError as error:  # sqlite3 quotes the damaged text in its own message
             raise LedgerError(f"The ledger {self.shown} cannot be used: its tables are damaged.") from error
