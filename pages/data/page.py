@@ -112,7 +112,7 @@ def unread(asked: Sources | None) -> bool:
     known: tuple[int, object] | None = st.session_state.get(AS_READ)
     if known is None or known[0] != work.mark:
         known = st.session_state[AS_READ] = (work.mark, named)
-    return named != known[1]
+    return asked is not None and asked.choices != known[1]
 
 
 known_before = shown_before()

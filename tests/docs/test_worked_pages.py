@@ -26,7 +26,6 @@ from dpgp_core import (
     draw_release,
 )
 from dpgp_core.mechanisms.base import Mechanism
-from dpgp_core.priors.registry import PriorFamily
 from pages.shared.session import workspace
 from tests.dpgp_core.hexmap import disk
 from tests.dpgp_core.mechanisms import test_mechanisms as laws

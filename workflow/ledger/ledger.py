@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,9 +50,6 @@ from workflow.ledger.storage.entry import (
     EntryKind,
 )
 from workflow.ledger.storage.store import Snapshot, Store, Writing
-
-LEAST_ROOM = 10_000_000
-"""Free bytes that a charge asks for: its rows, a dataset's record hashes, and the database's own journal."""
 
 
 @dataclass(frozen=True)
@@ -184,11 +180,7 @@ class Ledger:
 
     def check_room(self) -> None:
         """Raise LedgerError where the disk of a SQLite ledger has no room for the rows of a release."""
-        folder = self._store.folder
-        if folder is not None and shutil.disk_usage(folder).free < LEAST_ROOM:
-            raise LedgerError(
-                f"The disk of the ledger {self._store.shown} is nearly full: nothing was charged. Make room."
-            )
+        self._store.check_room()
 
     def outcome(self, number: int) -> Outcome:
         """What became of a charge so far."""

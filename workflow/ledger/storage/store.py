@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -35,6 +36,8 @@ from workflow.ledger.storage.schema import (
 )
 
 WAIT_SECONDS = 60
+LEAST_ROOM = 10_000_000
+"""Free bytes that a charge asks for: its rows, a dataset's record hashes, and the database's own journal."""
 _CREATION_LOCK = 0x4865786C  # any number: who creates the tables in PostgreSQL holds this advisory lock
 _ROWS = select(*(ENTRIES.c[name] for name in COLUMNS)).order_by(ENTRIES.c.number)
 
@@ -127,6 +130,13 @@ class Store:
     def folder(self) -> Path | None:
         """The folder of a SQLite file; None for a server."""
         return Path(self.url.database or "").parent if self.sqlite else None
+
+    def check_room(self) -> None:
+        """Raise LedgerError where the disk of a SQLite ledger has no room for the rows of a release."""
+        if self.folder is not None and shutil.disk_usage(self.folder).free < LEAST_ROOM:
+            raise LedgerError(
+                f"The disk of the ledger {self.shown} is nearly full: nothing was charged. Make room."
+            )
 
     def is_new(self) -> bool:
         """Whether no ledger was ever begun here."""
