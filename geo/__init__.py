@@ -19,7 +19,7 @@ from geo.export.geojson import (
     regions_collection,
 )
 from geo.export.rfc7946 import rfc7946_findings
-from geo.measures import currency_sign, never_negative
+from geo.measures import format_value, never_negative, with_unit
 from geo.progress import Progress
 from geo.regions.outlines import chosen_parts, exchanged, part_columns, part_names
 from geo.regions.region import MAX_VERTICES, Region, region_from_bbox, region_from_geojson
@@ -42,13 +42,13 @@ __all__ = [
     "collection_bytes",
     "crs_by_name",
     "crs_candidates",
-    "currency_sign",
     "decimals_for",
     "dissolve",
     "domain_from_bbox",
     "domain_from_cells",
     "domain_from_geojson",
     "exchanged",
+    "format_value",
     "geometry_dict",
     "is_lonlat",
     "looks_like_degrees",
@@ -65,4 +65,5 @@ __all__ = [
     "regions_collection",
     "rfc7946_findings",
     "to_lonlat",
+    "with_unit",
 ]

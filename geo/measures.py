@@ -1,7 +1,8 @@
-"""Units of measure as people write them: the sign of a currency, where a unit is one."""
+"""Values and units of measure as people write them: the sign of a currency, where a unit is one."""
 
 from __future__ import annotations
 
+import math
 import re
 
 _SIGNS = {
@@ -12,20 +13,52 @@ _SIGNS = {
 _KNOWN = {word: sign for sign, words in _SIGNS.items() for word in words}
 
 
-def currency_sign(unit: str) -> str:
-    """The sign of a currency, which stands before a number; "" where a unit is none.
+def with_unit(number: str, unit: str) -> str:
+    """A number, already written, with its unit: before it the sign of a currency, behind it any other.
 
     Parameters
     ----------
+    number : str
+        A minus is its first character.
     unit : str
-        As data and settings write it; capitals do not count.
+        As data and settings write it.
 
     Examples
     --------
-    >>> currency_sign("GBP"), currency_sign("ug/m3")
-    ('£', '')
+    >>> with_unit("-3.5", "GBP"), with_unit("20", "ug/m3")
+    ('-£3.5', '20 ug/m3')
     """
-    return _KNOWN.get(unit.strip().lower(), "")
+    symbol = _currency_sign(unit)
+    if not symbol:
+        return f"{number} {unit}".strip()
+    return f"-{symbol}{number[1:]}" if number.startswith("-") else f"{symbol}{number}"
+
+
+def format_value(value: float, unit: str) -> str:
+    """A value that was measured or estimated with its unit: three digits, or whole numbers from 100 on.
+
+    Parameters
+    ----------
+    value : float
+        What is exact, such as a threshold, is written with all its digits and `with_unit` instead.
+    unit : str
+        As data and settings write it.
+
+    Returns
+    -------
+    str
+        "no value" for what is not finite.
+
+    Examples
+    --------
+    >>> format_value(442413.39, "GBP"), format_value(0.12345, "mg/kg")
+    ('£442,413', '0.123 mg/kg')
+    """
+    if not math.isfinite(value):
+        return "no value"
+    size = abs(value)
+    decimals = 0 if size >= 100 or value == int(value) else min(6, 2 - math.floor(math.log10(size)))
+    return with_unit(f"{value:,.{decimals}f}", unit)
 
 
 _AMOUNT = re.compile(
@@ -53,4 +86,8 @@ def never_negative(unit: str) -> bool:
     >>> never_negative("mg/kg"), never_negative("GBP"), never_negative("°C")
     (True, True, False)
     """
-    return bool(currency_sign(unit)) or bool(_AMOUNT.fullmatch(unit.strip().lower()))
+    return bool(_currency_sign(unit)) or bool(_AMOUNT.fullmatch(unit.strip().lower()))
+
+
+def _currency_sign(unit: str) -> str:
+    return _KNOWN.get(unit.strip().lower(), "")

@@ -12,7 +12,7 @@ from dpgp_core.mechanisms.base import Design, Protects, Unit
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import lower, significant, upper
 from dpgp_core.release.facts import Relation
-from geo import currency_sign
+from geo import with_unit
 from workflow.errors import WorkflowError
 
 UnitWord = Literal["sale", "reading", "sensor", "person", "cell"]
@@ -66,13 +66,23 @@ def share(value: float) -> str:
 
 
 def agreement_words(value: float) -> str:
-    """An intersection over union as "0.73"; two empty maps have none."""
-    return f"{value:.2f}" if math.isfinite(value) else "undefined, both maps are empty"
+    """An intersection over union as "0.73", rounded down; two empty maps have none."""
+    return lower(value, 2) if math.isfinite(value) else "undefined, both maps are empty"
 
 
 def ratio_words(value: float) -> str:
-    """An expected agreement as "0.73"; a reference map with one side only gives none."""
-    return f"{value:.2f}" if math.isfinite(value) else "undefined"
+    """An expected agreement as "0.73", rounded down; a reference map with one side only gives none."""
+    return lower(value, 2) if math.isfinite(value) else "undefined"
+
+
+def error_words(area_error: float) -> str:
+    """An expected error of an area, over that area, in per cent: "3.6 %", rounded up."""
+    return f"{upper(100.0 * area_error, 2)} %"
+
+
+def right_words(right: float) -> str:
+    """The expected share of hexagons that are right: "93 %", rounded down."""
+    return f"{lower(100.0 * right, 2)} %"
 
 
 def one_in(delta: float) -> str:
@@ -96,10 +106,7 @@ def remaining(value: float) -> str:
 
 def quantity(value: float, unit: str, digits: int = 9) -> str:
     """A value of the data with its unit: "£442,413", "20 ug/m3"."""
-    symbol, number = currency_sign(unit), significant(value, digits)
-    if not symbol:
-        return f"{number} {unit}".strip()
-    return f"-{symbol}{number[1:]}" if number.startswith("-") else f"{symbol}{number}"
+    return with_unit(significant(value, digits), unit)
 
 
 def side_words(direction: str) -> str:

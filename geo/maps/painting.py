@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from geo.colours import Theme, colour, ink_on, steps
-from geo.measures import currency_sign
+from geo.measures import format_value, with_unit
 
 Mark = Literal["", "dots", "rings"]
 CLASSES_OF_A_FIELD = 7
@@ -270,7 +270,7 @@ def paint_field(
     limits = list(field_breaks(field, threshold) if breaks is None else breaks)
     if len(limits) >= CLASSES_OF_A_FIELD or any(a >= b for a, b in pairwise(limits)):
         raise ValueError(f"breaks must increase and be at most {CLASSES_OF_A_FIELD - 1}.")
-    said = [format_value(limit, unit) for limit in limits]
+    said = [with_unit(f"{limit:,.12g}", unit) for limit in limits]
     labels = [
         f"below {said[0]}" if said else "all cells",
         *[f"{low} to {high}" for low, high in pairwise(said)],
@@ -363,23 +363,6 @@ def field_breaks(values: ArrayLike, threshold: float | None = None) -> tuple[flo
         else:
             limits = [float(threshold)]
     return tuple(sorted(set(limits)))
-
-
-def format_value(value: float, unit: str) -> str:
-    """Write a value with its unit as people do: £442,413, 20 µg/m3, 0.125 mg/kg.
-
-    Parameters
-    ----------
-    value : float
-    unit : str
-        Unit of measure.
-    """
-    size = abs(value)
-    decimals = 0 if size >= 100 or value == int(value) else min(6, 2 - math.floor(math.log10(size)))
-    number = f"{size:,.{decimals}f}"
-    minus = "−" if value < 0 else ""
-    symbol = currency_sign(unit)
-    return f"{minus}{symbol}{number}" if symbol else f"{minus}{number} {unit}".strip()
 
 
 def _mask(values: ArrayLike) -> NDArray[np.bool_]:

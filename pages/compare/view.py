@@ -85,7 +85,7 @@ def _line(row: Row) -> dict[str, str]:
     made = row.best.utility
     return {
         **start,
-        "agreement": f"{ratio_words(made.agreement)} ± {ratio_words(made.agreement_sd)}",
+        "agreement": f"{ratio_words(made.agreement)} ± {made.agreement_sd:.2f}",
         "area error": _share(made.area_error),
         "BCE": "–" if math.isnan(made.bce) else f"{made.bce:.2f}",
         "calibration error": f"{row.calibration:.2f}",

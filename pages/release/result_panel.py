@@ -8,7 +8,7 @@ import streamlit as st
 
 from geo.maps.layers import boundaries_legend
 from geo.maps.linked import Mode, Pane, boundary_lines
-from geo.maps.painting import LegendEntry, Painting, format_value, legend, paint_difference, paint_set
+from geo.maps.painting import LegendEntry, Painting, legend, paint_difference, paint_set
 from pages.release.releasing import Bools, agreement, baseline_at, curators_baseline
 from pages.shared import linked_maps, maps
 from pages.shared.glossary import tip
@@ -20,7 +20,7 @@ from pages.shared.shipped import is_shipped, viewer_of
 from workflow.bundle import Products
 from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
-from workflow.words import agreement_words, side_words
+from workflow.words import agreement_words, quantity, side_words
 
 BESIDE, SWIPE, TOGGLE, DIFFERENCE, LINES, ALONE = "beside", "swipe", "toggle", "difference", "lines", "alone"
 WAYS = {
@@ -120,7 +120,7 @@ def _comparison(products: Products, private: Bools) -> str:
 
 def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, mode: Mode) -> None:
     """The release and the baseline under one camera, with one legend."""
-    words = f"{side_words(viewer.direction)} {format_value(threshold, viewer.unit)}"
+    words = f"{side_words(viewer.direction)} {quantity(threshold, viewer.unit)}"
     baseline = paint_set(private, inside=words, outside=f"not {words}", title="Without privacy")
     entries = legend(painting, maps.theme())
     known = {entry.label for entry in entries}

@@ -18,7 +18,7 @@ from pages.shared.server import access
 from pages.shared.steps import DATA, VIEWER
 from pages.tour.view import Shown, Tour, tour
 from workflow.errors import WorkflowError
-from workflow.words import agreement_words, belief
+from workflow.words import agreement_words, belief, ratio_words
 
 STEPS = ("What is public", "What is new", "Who is protected", "Is it right?", "What does it cost?")
 STEP, HEIGHT = "tour_step", 430
@@ -93,9 +93,9 @@ def what_it_costs(seen: Tour) -> None:
     st.markdown(
         "Protection costs accuracy. The **privacy budget ε** says how much one sale may show: smaller "
         f"is safer. From ε {low.epsilon:g} to ε {high.epsilon:g} the agreement with the truth rises from "
-        f"{low.agreement:.2f} to {high.agreement:.2f}; the public map stays at "
-        f"{seen.measured['public']:.2f}. Each release is charged once to an account of its data; looking at "
-        "it again is free."
+        f"{plain(ratio_words(low.agreement))} to {plain(ratio_words(high.agreement))}; the public map stays "
+        f"at {plain(ratio_words(seen.measured['public']))}. Each release is charged once to an account of "
+        "its data; looking at it again is free."
     )
     frontier(seen)
     with st.container(horizontal=True):

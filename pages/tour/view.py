@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from geo.maps.linked import Line, Pane
-from geo.maps.painting import Painting, format_value, paint_set
+from geo.maps.painting import Painting, paint_set
 from pages.shared.shipped import FILES, shipped
 from workflow.bundle.published.view import Viewer
+from workflow.words import quantity
 
 Bools = NDArray[np.bool_]
 STORY = FILES / "tour.json"
@@ -82,7 +83,7 @@ class Tour:
     @property
     def threshold(self) -> str:
         """The threshold with its unit."""
-        return format_value(self.viewer.bundle.threshold, self.viewer.unit)
+        return quantity(self.viewer.bundle.threshold, self.viewer.unit)
 
     @property
     def epsilon(self) -> float:

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 import streamlit as st
 
 from geo.maps.linked import Pane
-from geo.maps.painting import LegendEntry, format_value, legend
+from geo.maps.painting import LegendEntry, legend
 from pages.shared import linked_maps, maps
 from pages.shared.plain_text import plain
 from pages.shared.released.exploring import ShownProduct, paint, products_of
 from workflow.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
 from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
+from workflow.words import quantity
 
 MOST = 3  # others: four maps stand side by side
 HELD = "beside-opened"
@@ -69,7 +70,7 @@ def in_time_order(
         name = product if product in products_of(viewer) else "vote-set"
         painting = paint(viewer, viewer.at(threshold=at, smoothing=rounds), name, at, rounds)
         date = str(viewer.bundle.statement["release"]["created"])[:10]
-        panes.append(Pane(date if fits else f"{date}, at {format_value(at, viewer.unit)}", painting))
+        panes.append(Pane(date if fits else f"{date}, at {quantity(at, viewer.unit)}", painting))
         for entry in legend(painting, maps.theme()):
             entries.setdefault(entry.label, LegendEntry(entry.label, entry.colour, entry.mark, ink=entry.ink))
     return panes, tuple(entries.values())

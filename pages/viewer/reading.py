@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import streamlit as st
 
 from geo.context.surroundings import around
@@ -48,11 +46,12 @@ def belief_html(surest: float) -> Markdown:
 
     Of plain boxes: `st.html` leaves drawings (SVG) out.
     """
-    most = min(100.0, math.ceil(1000.0 * surest) / 10.0)
+    said = f"at most {plain(words.share(surest))}"
+    wide = min(50.0, 100.0 * surest - 50.0)
     return (
-        f'<div class="belief" role="img" aria-label="50 % before, at most {most:.1f} % after">'
-        f'<div class="track"><div class="before"></div><div class="after" style="width: {most - 50.0:.1f}%">'
-        f'</div></div><div class="words"><div>before: 50 %</div><div>at most {most:.1f} %</div></div></div>'
+        f'<div class="belief" role="img" aria-label="50 % before, {said} after">'
+        f'<div class="track"><div class="before"></div><div class="after" style="width: {wide:.1f}%">'
+        f'</div></div><div class="words"><div>before: 50 %</div><div>{said}</div></div></div>'
     )
 
 

@@ -35,7 +35,7 @@ def _line(row: Row) -> str:
         return f"{start} {row.reason}"
     made = row.best.utility
     return (
-        f"{start} agreement {ratio_words(made.agreement)} (deviation {ratio_words(made.agreement_sd)}), "
+        f"{start} agreement {ratio_words(made.agreement)} (deviation {made.agreement_sd:.2f}), "
         f"area error {made.area_error:.0%}, calibration error {row.calibration:.2f}"
     )
 

@@ -22,6 +22,7 @@ from workflow.search.problem.task import Scored, SearchResult, SearchTask, Utili
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.serving import that_can_serve
 from workflow.settings.words import ReferenceKind, mechanism_names
+from workflow.words import ratio_words
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 10.0)
 
@@ -136,7 +137,7 @@ class Comparison:
             ]
             yield (
                 f"Hiding {protects}, epsilon {epsilon:g}: {row.title} reaches the best expected agreement, "
-                f"{best.agreement:.2f} (deviation {best.agreement_sd:.2f}){_why(found, close)}."
+                f"{ratio_words(best.agreement)} (deviation {best.agreement_sd:.2f}){_why(found, close)}."
             )
 
 

@@ -21,7 +21,7 @@ from workflow.search.executors import make_executor
 from workflow.search.problem.task import Scored
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.words import ExecutorName
-from workflow.words import design_words
+from workflow.words import design_words, error_words, ratio_words
 
 BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # of the slider
 MANY_TIMES = 10  # beyond it an increase is not worth a number
@@ -99,7 +99,7 @@ def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, 
     gap = tuned.result.iou_gap if chosen is tuned.result.chosen else math.nan
     return (
         ReportRow("epsilon", _cost(free.epsilon), _cost(chosen.epsilon)),
-        ReportRow("iou", "1", _known(chosen.utility.agreement, _ratio)),
+        ReportRow("iou", "1", _known(chosen.utility.agreement, ratio_words)),
         ReportRow(
             "dimension",
             significant(free.utility.effective_dimension, 3),
@@ -107,7 +107,9 @@ def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, 
         ),
         ReportRow("bce", significant(free.utility.bce, 2), _loss(chosen.utility.bce, free.utility.bce)),
         ReportRow(
-            "held_iou", _known(free.utility.holdout_iou, _ratio), _known(chosen.utility.holdout_iou, _ratio)
+            "held_iou",
+            _known(free.utility.holdout_iou, ratio_words),
+            _known(chosen.utility.holdout_iou, ratio_words),
         ),
         ReportRow("iou_gap", "0 %", _percent(gap)),
     )
@@ -130,8 +132,8 @@ def cutoff_rows(tuned: Tuned, scored: Scored) -> tuple[CutoffRow, ...]:
     return tuple(
         CutoffRow(
             _inside_from(each.design) + (" (the design)" if each.design == scored.design else ""),
-            _known(each.utility.agreement, _ratio),
-            _known(each.utility.area_error, lambda error: f"{math.ceil(100 * error):.0f} %"),
+            _known(each.utility.agreement, ratio_words),
+            _known(each.utility.area_error, error_words),
         )
         for each in tried
     )
@@ -159,10 +161,6 @@ def dots(tuned: Tuned) -> tuple[Dot, ...]:
 
 def _cost(epsilon: float) -> str:
     return "no finite bound" if math.isinf(epsilon) else upper(epsilon, 3)
-
-
-def _ratio(value: float) -> str:
-    return f"{value:.2f}"
 
 
 def _loss(value: float, without: float) -> str:

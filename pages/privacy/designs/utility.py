@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from workflow.words import error_words, ratio_words, right_words
+
 
 def expected_words(agreement: float | None, area_error: float | None, right: float | None) -> str:
     """The three figures in one line; what is not known is left out.
@@ -17,10 +19,9 @@ def expected_words(agreement: float | None, area_error: float | None, right: flo
     right
         Expected share of the shown hexagons that are right.
     """
-    known = agreement is not None and math.isfinite(agreement)
-    said = [f"expected agreement {agreement:.2f}" if known else "expected agreement undefined"]
+    said = [f"expected agreement {ratio_words(math.nan if agreement is None else agreement)}"]
     if area_error is not None and math.isfinite(area_error):
-        said.append(f"area off by {math.ceil(100 * area_error):.0f} %")
+        said.append(f"area off by {error_words(area_error)}")
     if right is not None and math.isfinite(right):
-        said.append(f"{math.floor(100 * right):.0f} % of the shown hexagons right")
+        said.append(f"{right_words(right)} of the shown hexagons right")
     return ", ".join(said)

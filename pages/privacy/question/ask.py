@@ -9,7 +9,6 @@ import streamlit as st
 from data_loaders import owner_word_of
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.registry import PRIORS
-from geo.maps.painting import format_value
 from pages.privacy.designs.designs import BUDGETS
 from pages.privacy.guarantee import odds_panel
 from pages.privacy.looks import pilot_panel
@@ -266,5 +265,5 @@ def threshold_words(work: Workspace) -> str:
     if work.choices.get("change") or work.choices.get("limits"):
         what = "the public map" if work.choices.get("change") else "the limits by zone"
         return f"{side} {work.choices['threshold']:g}, relative to {what}"
-    value = format_value(float(work.choices["threshold"]), str(work.choices.get("value_unit", "")))
+    value = words.quantity(float(work.choices["threshold"]), str(work.choices.get("value_unit", "")))
     return f"{side} {value}"

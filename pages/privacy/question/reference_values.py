@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpgp_core.numbers import significant
-from geo.maps.painting import format_value
+from geo.measures import format_value
 from pages.shared.session.previews import Preview
+from workflow.words import quantity
 
 BARS = 32
 TAIL = 0.005  # of the values on each side that the bars leave out
@@ -55,7 +56,7 @@ def sentences(seen: Preview, unit: str, threshold: float | None) -> tuple[str, .
     if threshold is None:
         return tuple(said)
     share = share_above(seen.quantiles, threshold)
-    said.append(f"About {significant(100 * share, 2)} % of them lie above {format_value(threshold, unit)}.")
+    said.append(f"About {significant(100 * share, 2)} % of them lie above {quantity(threshold, unit)}.")
     if share < NEARLY or share > 1.0 - NEARLY:
         hint = "lower" if share < NEARLY else "higher"
         said.append(f"Nearly the whole map would be one colour: a {hint} threshold tells more.")

@@ -9,7 +9,6 @@ import numpy as np
 from geo.maps.painting import (
     Painting,
     field_breaks,
-    format_value,
     paint_field,
     paint_set,
     paint_three_way,
@@ -19,7 +18,7 @@ from geo.maps.shares import paint_shares
 from workflow.bundle import Products
 from workflow.bundle.products.at_threshold import Bools
 from workflow.bundle.published.view import Viewer
-from workflow.words import side_words
+from workflow.words import quantity, side_words
 
 STOPS = 96
 ShownProduct = Literal[
@@ -67,7 +66,7 @@ def products_of(viewer: Viewer) -> dict[ShownProduct, str]:
 
 def paint(viewer: Viewer, products: Products, name: ShownProduct, threshold: float, rounds: int) -> Painting:
     """One product as a painting, with the words of its unit."""
-    said = format_value(threshold, viewer.unit)
+    said = quantity(threshold, viewer.unit)
     what = f"{side_words(products.direction)} {said}"
     title = PRODUCTS[name]
     if name == "votes":

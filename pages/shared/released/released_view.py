@@ -8,13 +8,14 @@ from typing import Any
 import streamlit as st
 
 from geo.maps.linked import STREETS_HOST, Pane
-from geo.maps.painting import LegendEntry, Painting, format_value, legend
+from geo.maps.painting import LegendEntry, Painting, legend
 from pages.shared import linked_maps, maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.released.exploring import ShownProduct, paint, products_of, threshold_stops
 from workflow.bundle import Products
 from workflow.bundle.published.view import MAX_ROUNDS, Viewer
+from workflow.words import quantity
 
 
 def controls(
@@ -42,7 +43,7 @@ def controls(
         f"Threshold ({plain(viewer.unit)})" if viewer.unit else "Threshold",
         threshold_stops(viewer),
         value=viewer.bundle.threshold,
-        format_func=lambda value: plain(format_value(value, viewer.unit)),
+        format_func=lambda value: plain(quantity(value, viewer.unit)),
         help="Moving it is free: every threshold is read off the same released paths.",
         key=f"{key}_threshold_{own}",
         **kept,

@@ -14,7 +14,6 @@ from geo.maps.painting import (
     Painting,
     as_baseline,
     field_breaks,
-    format_value,
     legend,
     paint_difference,
     paint_field,
@@ -118,25 +117,6 @@ def test_release_and_baseline_share_a_legend() -> None:
 def test_a_class_without_cells_keeps_its_line() -> None:
     painting = paint_three_way([1, 1], threshold="5", title="t")
     assert [entry.cells for entry in legend(painting, "dark")] == [2, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (442413.39, "pounds", "£442,413"),
-        (442413, "GBP", "£442,413"),
-        (20, "µg/m3", "20 µg/m3"),
-        (20.04, "µg/m3", "20.0 µg/m3"),
-        (0.12345, "mg/kg", "0.123 mg/kg"),
-        (-3.5, "°C", "−3.50 °C"),
-        (0, "m", "0 m"),
-        (0.0, "", "0"),
-        (1e-9, "m", "0.000000 m"),
-        (1234567, "$", "$1,234,567"),
-    ],
-)
-def test_values_are_written_as_people_write_them(value: float, unit: str, text: str) -> None:
-    assert format_value(value, unit) == text
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from geo import (
     chosen_parts,
     domain_from_geojson,
     exchanged,
-    never_negative,
     part_columns,
     part_names,
 )
@@ -105,13 +104,3 @@ def test_exchanged_axes_are_turned_back() -> None:
     assert right["features"] == boroughs({"name": "one"}, {"name": "two"})["features"]
     with pytest.raises(DomainError, match="not GeoJSON"):
         exchanged(b"no json")
-
-
-@pytest.mark.parametrize("unit", ["GBP", "£", "mg/kg", "ug/m3", "µg/m³", "g m-3", "ppm", "Bq/kg", "uSv/h"])
-def test_amounts_have_a_floor(unit: str) -> None:
-    assert never_negative(unit)
-
-
-@pytest.mark.parametrize("unit", ["°C", "C", "m", "", "dB(A) difference", "log10(mg/kg)", "m/s", "points"])
-def test_other_units_have_none(unit: str) -> None:
-    assert not never_negative(unit)

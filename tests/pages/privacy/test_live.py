@@ -19,6 +19,7 @@ from tests.pages.data_steps import work_of
 from tests.pages.privacy_steps import OpenApp, at_privacy, key_of
 from workflow.project.load import load_project
 from workflow.settings import ReleaseSettings
+from workflow.words import ratio_words
 
 SPECTRAL = {"mechanisms": ("spectral-statistics",), "prior_mean": False, "delta": 1e-5}
 
@@ -74,7 +75,7 @@ def test_a_moved_slider_changes_design_and_promise_without_another_search(
     slide(app, 10.0)
     most = found_of(app).choice.expected.agreement
     assert least < most
-    assert f"{most:.2f}" in told(app)
+    assert ratio_words(most) in told(app)
     assert work_of(app).fits()
     assert not any("area off by" in table.value.columns for table in app.table)  # of the searched one only
     slide(app, 1.0)

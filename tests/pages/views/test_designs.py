@@ -16,6 +16,7 @@ from workflow.project.example import example_settings
 from workflow.release.transaction import plan_release
 from workflow.search.decision.settle import settle_on
 from workflow.search.exploration.simulated import simulated_release
+from workflow.words import ratio_words
 
 
 @pytest.fixture(scope="module")
@@ -36,8 +37,8 @@ def test_the_report_says_what_the_search_found(searched) -> None:
     rows = {row.term: row for row in report_rows(tuned)}
     assert set(rows) == {"epsilon", "iou", "dimension", "bce", "held_iou", "iou_gap"}
     assert float(rows["epsilon"].private) >= tuned.result.chosen.epsilon  # a cost is never rounded down
-    assert rows["held_iou"].private == f"{tuned.result.chosen.utility.holdout_iou:.2f}"
-    assert rows["iou"].private == f"{tuned.result.chosen.utility.agreement:.2f}"
+    assert rows["held_iou"].private == ratio_words(tuned.result.chosen.utility.holdout_iou)
+    assert rows["iou"].private == ratio_words(tuned.result.chosen.utility.agreement)
     other = {row.term: row for row in report_rows(tuned, tuned.result.frontier[0].scored)}
     assert other["held_iou"].private == other["iou_gap"].private == "–"
     assert rows["iou_gap"].free == "0 %"

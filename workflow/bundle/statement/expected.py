@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from dpgp_core.numbers import lower, upper
 from workflow.bundle.untrusted.text import clean
 from workflow.record import Expected
+from workflow.words import error_words, ratio_words, right_words
 
 NOT_KNOWN = "How right this map is was not estimated before it was drawn."
 BASES = {
@@ -36,13 +36,13 @@ def expected_words(stated: Mapping[str, Any] | None) -> str:
     said = []
     if stated["agreement"] is not None:
         said.append(
-            f"agreement (intersection over union) {lower(stated['agreement'], 2)} with the map without "
+            f"agreement (intersection over union) {ratio_words(stated['agreement'])} with the map without "
             "privacy"
         )
     if stated["area_error"] is not None:
-        said.append(f"area wrong by {upper(100.0 * stated['area_error'], 2)} %")
+        said.append(f"area wrong by {error_words(stated['area_error'])}")
     if stated["right"] is not None:
-        said.append(f"{lower(100.0 * stated['right'], 2)} % of the shown hexagons right")
+        said.append(f"{right_words(stated['right'])} of the shown hexagons right")
     if not said:
         return f"Expected agreement: undefined, because the map of {basis} has one side only."
     return f"Expected, from {basis}: {', '.join(said)}."

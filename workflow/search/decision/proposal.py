@@ -7,7 +7,7 @@ import math
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from dpgp_core.numbers import significant
 from workflow.search.problem.task import Scored, SearchResult
-from workflow.words import agreement_words
+from workflow.words import agreement_words, error_words, ratio_words, right_words
 
 HALF = 0.5
 
@@ -57,10 +57,10 @@ def beside_words(result: SearchResult) -> str:
     """What stands beside the agreement: area, shown hexagons, and the map of one colour."""
     found, said = result.chosen.utility, []
     if math.isfinite(found.area_error):
-        said.append(f"its area is off by about {math.ceil(100 * found.area_error):.0f} %")
+        said.append(f"its area is off by about {error_words(found.area_error)}")
     if math.isfinite(found.right):
-        said.append(f"{math.floor(100 * found.right):.0f} % of the hexagons that it shows are right")
-    said.append(f"a map of one colour would reach {result.one_colour:.2f}")
+        said.append(f"{right_words(found.right)} of the hexagons that it shows are right")
+    said.append(f"a map of one colour would reach {ratio_words(result.one_colour)}")
     return f"Beside it: {', '.join(said)}."
 
 
@@ -86,7 +86,7 @@ def cutoff_words(result: SearchResult) -> str:
 
 def _with_area(scored: Scored) -> str:
     area = scored.utility.area_error
-    beside = f", the area off by about {math.ceil(100 * area):.0f} %" if math.isfinite(area) else ""
+    beside = f", the area off by about {error_words(area)}" if math.isfinite(area) else ""
     return f"{agreement_words(scored.utility.agreement)}{beside}"
 
 
@@ -107,7 +107,7 @@ def _reaches(scored: Scored, result: SearchResult) -> str:
     agreement = scored.utility.agreement
     if math.isnan(agreement):
         return "has no agreement (IoU), as their map has one side only"
-    return f"reaches an agreement (IoU) of {agreement:.2f}"
+    return f"reaches an agreement (IoU) of {ratio_words(agreement)}"
 
 
 def _others(result: SearchResult) -> dict[str, Scored]:

@@ -47,6 +47,7 @@ from workflow.search.problem.public_map import (
 )
 from workflow.search.problem.task import Scene, SearchResult, SearchTask, Unconstrained
 from workflow.search.problem.worlds import make_scene
+from workflow.words import ratio_words
 
 Floats = NDArray[np.float64]
 CLIP_FACTORS = (1.0, 0.6, 0.36)
@@ -108,8 +109,8 @@ class Tuned:
             )
         if self.free_agreement is not None:
             said.append(
-                f"The map of public data alone reaches an agreement (IoU) of about {self.free_agreement:.2f}"
-                f"{self.free_basis}."
+                "The map of public data alone reaches an agreement (IoU) of about "
+                f"{ratio_words(self.free_agreement)}{self.free_basis}."
             )
             if self.choice.public_map is None and agreement <= self.free_agreement:
                 said.append("This release is not expected to add to it; a public prior mean may.")

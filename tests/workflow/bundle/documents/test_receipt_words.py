@@ -160,6 +160,11 @@ def test_numbers_in_words() -> None:
     assert words.quantity(442_413.0, "pounds") == "£442,413"
     assert words.quantity(-3.5, "GBP") == "-£3.5"
     assert words.quantity(20.0, "ug/m3") == "20 ug/m3"
+    assert words.agreement_words(0.8699) == words.ratio_words(0.8699) == "0.86"
+    assert words.agreement_words(math.nan) == "undefined, both maps are empty"
+    assert words.ratio_words(math.nan) == "undefined"
+    assert words.error_words(0.0311) == "3.2 %"
+    assert words.right_words(0.9399) == "93 %"
     assert words.plural(2, "property") == "2 properties"
     assert words.plural(1, "sale") == "1 sale"
     for wrong in (-1.0, math.nan):
