@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 from workflow.errors import WorkflowError
@@ -34,6 +35,11 @@ def new_place(place: str | Path, kind: PlaceKind = "folder") -> Path:
     if os.path.lexists(path):
         raise WorkflowError(f"{path} exists already: name a new {kind}, nothing is overwritten.")
     nearest = next(parent for parent in path.absolute().parents if parent.exists())
-    if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
-        raise WorkflowError(f"Nothing can be written in {nearest}: name a new {kind} in another place.")
+    try:  # rights alone do not tell: some folders refuse even the administrator
+        with TemporaryDirectory(prefix=".hexcursion-", dir=nearest):
+            pass
+    except OSError:
+        raise WorkflowError(
+            f"Nothing can be written in {nearest}: name a new {kind} in another place."
+        ) from None
     return path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dpgp_core.numbers import significant, upper
 from workflow.ledger import Account, Entry, Ledger, LedgerDamaged, NoLedger, open_ledger
@@ -171,11 +172,21 @@ def _entry(entry: Entry, names: Mapping[str, str]) -> EntryView:
     )
 
 
+def _charged(said: Mapping[str, Any]) -> str:
+    """What was charged for, and its cost as its own release states it; a charge need not say either."""
+    parts = [str(said[name]) for name in ("title", "mechanism") if said.get(name)]
+    if {"epsilon", "delta"} <= said.keys():
+        parts.append(f"ε {upper(said['epsilon'], 4)} at δ {significant(said['delta'], 3)}")
+    return ", ".join(parts)
+
+
 def _details(entry: Entry) -> str:
     """The few facts of an entry that a person asks for; of a damaged entry, none."""
     if entry.hash != entry.expected_hash():
         return "changed after it was written"
     facts = entry.facts
+    if entry.kind == RESERVE:
+        return _charged(facts["facts"])
     if entry.kind == TRACE:
         said = facts["facts"]
         secrets = plural(said["secrets"], "secret")
@@ -187,7 +198,9 @@ def _details(entry: Entry) -> str:
     if entry.kind == VOID:
         return f"charge {entry.refers_to}: {facts['reason']} ({facts['person']})"
     if entry.kind == RECORDS:
-        return f"{plural(facts['n'], 'record')}, some shared with {plural(len(facts['shares']), 'dataset')}"
+        shared = len(facts["shares"])
+        with_others = f"some shared with {plural(shared, 'other dataset')}" if shared else "none known before"
+        return f"{plural(facts['n'], 'record')}, {with_others}"
     if entry.kind == LINK:
         verb = "joined with" if facts["joined"] else "kept apart from"
         return f"{verb} {facts['other'][:SHOWN_DIGITS]}: {facts['reason']} ({facts['person']})"

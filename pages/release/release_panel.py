@@ -74,7 +74,8 @@ def _budget(budget: BudgetState) -> None:
     first, second, third = st.columns(3)
     first.metric("Spent ε", plain(budget.before), help=tip("ledger"))
     second.metric("After this ε", plain(budget.after))
-    third.metric("Then left ε", plain(budget.left))
+    if budget.total is not None:
+        third.metric("Then left ε", plain(budget.left))
     if not budget.fits:
         st.error(
             plain(budget.refused)

@@ -20,7 +20,7 @@ from pages.shared.shipped import is_shipped, viewer_of
 from workflow.bundle import Products
 from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
-from workflow.words import agreement_words, quantity, side_words
+from workflow.words import agreement_words, plural, quantity, side_words
 
 BESIDE, SWIPE, TOGGLE, DIFFERENCE, LINES, ALONE = "beside", "swipe", "toggle", "difference", "lines", "alone"
 WAYS = {
@@ -108,12 +108,12 @@ def _comparison(products: Products, private: Bools) -> str:
         )
         st.metric("Agreement", plain(agreement_words(seen.iou)), help=tip("iou"), width="content")
         st.metric(
-            "Wrongly in", plain(f"{seen.falsely_in:,}"), width="content",
-            help="Hexagons inside on the released map only.",
+            "Wrongly in", plain(plural(seen.falsely_in, "hexagon")), width="content",
+            help="Inside on the released map only.",
         )  # fmt: skip
         st.metric(
-            "Wrongly out", plain(f"{seen.falsely_out:,}"), width="content",
-            help="Hexagons inside on the map without privacy only.",
+            "Wrongly out", plain(plural(seen.falsely_out, "hexagon")), width="content",
+            help="Inside on the map without privacy only.",
         )  # fmt: skip
     return str(way)
 

@@ -11,6 +11,7 @@ import streamlit as st
 from geo.colours import Theme
 from geo.maps.layers import Look
 from geo.maps.painting import LegendEntry
+from workflow.words import plural
 
 HEIGHT = 460
 
@@ -54,7 +55,11 @@ def legend_html(entries: Sequence[LegendEntry]) -> str:
     """A legend as a row of swatches; the second channel of a class is drawn into its swatch."""
     items = "".join(
         f'<li><span class="swatch {entry.mark}" style="background:{entry.colour};color:{entry.ink}"></span>'
-        f"{html.escape(entry.label)}{f' <small>{entry.cells:,} cells</small>' if entry.cells else ''}</li>"
+        f"{html.escape(entry.label)}{_count(entry.cells)}</li>"
         for entry in entries
     )
     return f'<ul class="legend">{items}</ul>'
+
+
+def _count(cells: int) -> str:
+    return f" <small>{html.escape(plural(cells, 'cell'))}</small>" if cells else ""

@@ -15,7 +15,7 @@ from pages.shared.plain_text import plain
 from pages.shared.released.exploring import ShownProduct, paint, products_of, threshold_stops
 from workflow.bundle import Products
 from workflow.bundle.published.view import MAX_ROUNDS, Viewer
-from workflow.words import quantity
+from workflow.words import plural, quantity
 
 
 def controls(
@@ -93,7 +93,7 @@ def released_map(
 
 def in_words(painting: Painting, entries: Sequence[LegendEntry]) -> str:
     """A map for those who cannot see it: its title and how many hexagons each class has."""
-    counted = "; ".join(f"{entry.label}: {entry.cells:,} hexagons" for entry in entries)
+    counted = "; ".join(f"{entry.label}: {plural(entry.cells, 'hexagon')}" for entry in entries)
     return f"{painting.title}. {counted}."
 
 

@@ -28,7 +28,13 @@ def ledger(place: str) -> Ledger:
         dataset=DATASET,
         unit="point",
         cost=Cost.gaussian(0.05),
-        facts={"title": "Lead above 50", "file": "lead.csv"},
+        facts={
+            "title": "Lead above 50",
+            "file": "lead.csv",
+            "mechanism": "toy",
+            "epsilon": 0.21234,
+            "delta": 1e-5,
+        },
     )
     first = opened.reserve(charge)
     first.begin_draw()
@@ -59,7 +65,14 @@ def test_budget_spent_and_left_are_those_of_the_ledger(place: str, ledger: Ledge
     assert [entry.dataset for entry in view.entries][1:] == ["lead.csv, Lead above 50"] * 5
     assert view.findings == ()
     assert [entry.number for entry in view.entries] == list(range(len(ledger.entries())))
-    assert any("0123456789abcdef" in entry.details for entry in view.entries)
+    assert [entry.details for entry in view.entries] == [
+        "",
+        "ε 2 at δ 1e-5",
+        "Lead above 50, toy, ε 0.2124 at δ 1e-5",
+        "charge 2",
+        "0123456789abcdef (charge 2)",
+        "Lead above 50, toy, ε 0.2124 at δ 1e-5",
+    ]
 
 
 def test_an_open_charge_is_offered_and_voided_with_name_and_reason(place: str, ledger: Ledger) -> None:

@@ -221,3 +221,12 @@ def test_a_dataset_is_registered_once_and_read_by_another_process(place: Place, 
     assert kinds.count("records") == 1
     found: tuple[Overlap, ...] = open_ledger(place.address, place.key).overlaps(sales.charge(ledger).records)
     assert [overlap.shared for overlap in found] == [50]
+
+
+@pytest.mark.filterwarnings("error")
+def test_values_that_no_measure_reaches_are_taken_for_each_other() -> None:
+    seen = [
+        record_keys(KEY, [0.1], [51.5], [value]).hashes["place"].tolist()
+        for value in (1e308, 1.7e308, -1e308)
+    ]
+    assert seen[0] == seen[1] != seen[2]

@@ -192,8 +192,8 @@ class Viewer:
             above, below = int((products.three_way > 0).sum()), int((products.three_way < 0).sum())
             unsure = total - above - below
             said.append(
-                f"At {sure}: {above:,} cells surely above the threshold, {below:,} surely at most that, "
-                f"{unsure:,} cannot be told at this privacy."
+                f"At {sure}: {words.plural(above, 'cell')} surely above the threshold, {below:,} surely at "
+                f"most that, {unsure:,} cannot be told at this privacy."
             )
         said.append(f"Frequencies come in steps of 1/{self.draws}; nothing finer is supported.")
         return tuple(said)

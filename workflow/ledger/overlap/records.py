@@ -46,6 +46,8 @@ PLACE_STEP = 1.618034e-4
 VALUE_STEP = 1.618034e-4
 """Relative step of values, so 72 pounds at 442,413; near zero the step is VALUE_STEP * VALUE_FLOOR."""
 VALUE_FLOOR = 0.01
+LARGEST = 1e300
+"""Values beyond it are taken for each other: overlaps are found and not missed; no measure is as large."""
 OFFSET = 0.4142135
 EXACT_RECORDS = 1 << 17
 """Up to this many records every hash is kept; of more, a sample of at most about as many."""
@@ -192,7 +194,7 @@ def record_keys(
         [
             _step(x, PLACE_STEP),
             _step(y, PLACE_STEP),
-            _step(np.arcsinh(v / VALUE_FLOOR), VALUE_STEP),
+            _step(np.arcsinh(np.clip(v, -LARGEST, LARGEST) / VALUE_FLOOR), VALUE_STEP),
         ]
     )
     hashes: dict[Kind, Hashes] = {"place": _hash_rows(key, "place", grid)}
