@@ -42,6 +42,10 @@ class Tuning:
         return self.kind != "not accounted"
 
 
+LOW_AGREEMENT = "Low agreement"
+"""Topic of the line of a receipt that says that its map was expected to be poor."""
+
+
 @dataclass(frozen=True)
 class ReceiptLine:
     """One line of the receipt: what it is about, what it says, and whether it is a warning."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workflow.errors import WorkflowError
-from workflow.record import Expected, ReceiptLine, Yardsticks
+from workflow.record import LOW_AGREEMENT, Expected, ReceiptLine, Yardsticks
 
 LEAST_AGREEMENT = 0.5
 
@@ -79,4 +79,4 @@ def stop_or_state(
             "--accept-low-agreement."
         )
     text = f"Expected to be a poor map: {said}. The curator released it all the same."
-    return (ReceiptLine("Low agreement", text, True),)
+    return (ReceiptLine(LOW_AGREEMENT, text, True),)

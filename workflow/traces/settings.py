@@ -17,6 +17,10 @@ GOALS: tuple[Goal, ...] = get_args(Goal)
 MODES: tuple[Mode, ...] = get_args(Mode)
 
 
+OPTIONS = {"metres": "--error or --interval", "error": "--receiver"}
+"""Settings that the command line calls by another name."""
+
+
 @dataclass(frozen=True)
 class Window:
     """A span of time that is secret: seconds since 1970, UTC, both ends included.
@@ -89,13 +93,19 @@ class TraceSettings:
 
     def __post_init__(self) -> None:
         for name in ("stop_radius", "radius", "metres"):
-            self._refuse(
-                name, getattr(self, name), 0.0 < getattr(self, name) < 1e6, "a positive number of metres"
-            )
-        self._refuse("stops", self.stops, 0.0 <= self.stops < 1e5, "a number of minutes, 0 for none")
-        self._refuse("every", self.every, 0.0 <= self.every < 1e6, "a number of seconds, 0 for all records")
+            good = 0.0 < getattr(self, name) < 1e6
+            self._refuse(name, getattr(self, name), good, "a number of metres above 0 and below 1,000,000")
+        self._refuse(
+            "stops", self.stops, 0.0 <= self.stops < 1e5, "a number of minutes below 100,000, 0 for none"
+        )
+        self._refuse(
+            "every",
+            self.every,
+            0.0 <= self.every < 1e6,
+            "a number of seconds below 1,000,000, 0 for all records",
+        )
         self._refuse("delta", self.delta, 0.0 < self.delta < 1.0, "between 0 and 1")
-        self._refuse("error", self.error, 0.1 <= self.error < 1e4, "at least 0.1 metres")
+        self._refuse("error", self.error, 0.1 <= self.error < 1e4, "at least 0.1 and below 10,000 metres")
         self._refuse("moves", self.moves, self.moves in MOVES, " or ".join(MOVES))
         self._refuse("goal", self.goal, self.goal in GOALS, " or ".join(GOALS))
         self._refuse("mode", self.mode, self.mode in MODES, " or ".join(MODES))
@@ -107,7 +117,8 @@ class TraceSettings:
     @staticmethod
     def _refuse(name: str, value: object, good: bool, wanted: str) -> None:
         if not good:
-            raise WorkflowError(f"The setting {name!r} must be {wanted}, not {value!r}.")
+            said = f"{name!r} ({OPTIONS[name]})" if name in OPTIONS else repr(name)
+            raise WorkflowError(f"The setting {said} must be {wanted}, not {value!r}.")
 
     @property
     def prior(self) -> TracePrior:

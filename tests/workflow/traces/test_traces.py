@@ -296,7 +296,10 @@ BAD = {
     "no secret": (["--error", "100"], "no secret was named"),
     "bad window": (["--error", "100", "--secret", "noon"], "cannot be read"),
     "backwards": (["--error", "100", "--secret", "2026-05-02/2026-05-01"], "ends after it begins"),
-    "negative": (["--error", "-1", "--stops", "5"], "positive number of metres"),
+    "negative": (
+        ["--error", "-1", "--stops", "5"],
+        "(--error or --interval) must be a number of metres above 0 and below 1,000,000, not -1.0",
+    ),
     "scale": (["--error", "9", "--stops", "5", "--lengthscale", "soon"], "number of seconds or 'fit'"),
     "scale 0": (["--error", "9", "--stops", "5", "--lengthscale", "0"], "must be a positive number"),
     "table": (["--error", "9", "--stops", "5", "--readings", "x.csv"], "belong together"),

@@ -16,6 +16,7 @@ from geo.context.surroundings import Place
 from workflow import words
 from workflow.bundle.products.at_threshold import Products
 from workflow.bundle.statement.expected import BASES
+from workflow.record import LOW_AGREEMENT
 
 # A hexagon whose share lies between these is a close call.
 CLOSE = (0.2, 0.8)
@@ -125,7 +126,8 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
     if products.paths.shape[0] > 1 or products.probability is not None:
         close = int(((share > CLOSE[0]) & (share < CLOSE[1])).sum())
         text += f" {_part(close, share.size)} of the hexagons are close calls."
-    return Fact("How sure", lead, text)
+    poor = " ".join(line["text"] for line in statement["receipt"] if line["topic"] == LOW_AGREEMENT)
+    return Fact("How sure", lead, f"{poor} {text}".strip(), bool(poor))
 
 
 def _protected(statement: Mapping[str, Any]) -> Fact:
