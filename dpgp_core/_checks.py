@@ -49,7 +49,7 @@ def whole(name: str, value: Any, least: int = 1) -> int:
 
 
 def positive_array(name: str, value: ArrayLike) -> Floats:
-    """`value` as a float64 array whose entries are all finite and > 0, else `InvalidValue`."""
+    """`value`, of any shape, as a float64 array whose entries are all finite and > 0, else `InvalidValue`."""
     array = np.asarray(value, dtype=np.float64)
     if not np.all(np.isfinite(array) & (array > 0.0)):
         raise InvalidValue(f"{name} must be positive and finite.")
@@ -57,7 +57,7 @@ def positive_array(name: str, value: ArrayLike) -> Floats:
 
 
 def ridge_array(value: ArrayLike) -> Floats:
-    """Effective ridges r as a float64 array, each in [1e-6, 1e9], else `InvalidValue`.
+    """Effective ridges r, of any shape, as a float64 array, each in [1e-6, 1e9], else `InvalidValue`.
 
     Outside of it r^2 beside 1 is lost to rounding and no bound would mean anything.
     """
@@ -68,7 +68,7 @@ def ridge_array(value: ArrayLike) -> Floats:
 
 
 def variance_array(value: ArrayLike) -> Floats:
-    """`value` as a float64 array with entries in (0, 1], the domain of the variance bound V_n."""
+    """`value`, of any shape, as a float64 array with entries in (0, 1], where the variance bound V_n lies."""
     array = np.asarray(value, dtype=np.float64)
     if not np.all((array > 0.0) & (array <= 1.0)):
         raise InvalidValue("the variance must lie in (0, 1]: priors are scaled to variance at most 1.")
@@ -76,7 +76,7 @@ def variance_array(value: ArrayLike) -> Floats:
 
 
 def renyi_orders(orders: ArrayLike) -> Floats:
-    """`orders` as a one-dimensional float64 array with finite entries > 1, else `InvalidValue`."""
+    """`orders`, a scalar or (K,), as a float64 array (K,) of finite entries > 1, else `InvalidValue`."""
     array = np.atleast_1d(np.asarray(orders, dtype=np.float64))
     if array.ndim != 1 or array.size == 0 or not np.all(np.isfinite(array) & (array > 1.0)):
         raise InvalidValue("orders must be a non-empty list of finite Renyi orders > 1.")

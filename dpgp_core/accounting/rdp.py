@@ -20,13 +20,21 @@ def leverage(ridge: ArrayLike, variance: ArrayLike, noise_share: ArrayLike = 0.0
 
     Parameters
     ----------
+    ridge, variance
+        r in [1e-6, 1e9] and V_n in (0, 1]: scalars or arrays that broadcast
     noise_share
-        eta^2/(sigma^2 + eta^2) in [0, 1], the share of extra prior noise in the released variance.
+        eta^2/(sigma^2 + eta^2) in [0, 1], the share of extra prior noise in the released variance; a scalar,
+        or an array that broadcasts with them
+
+    Returns
+    -------
+    Floats
+        in [0, 1), of the shape that the three broadcast to
 
     Raises
     ------
     InvalidValue
-        If the ridge is not positive, the variance not in [0, 1], or the share not in [0, 1].
+        If the ridge is not in [1e-6, 1e9], the variance not in (0, 1], or the share not in [0, 1].
     """
     r2 = ridge_array(ridge) ** 2
     v = variance_array(variance)
@@ -81,7 +89,24 @@ def classical_shift(orders: Floats, sensitivity: Floats, p: Floats) -> Floats:
 
 
 def rdp_from_shift(orders: Floats, shift: Floats, covariance: Floats, total: Floats, paths: int) -> Floats:
-    """paths * (covariance + (alpha/2) shift/total^2), `total` = sqrt(sigma^2 + eta^2); rounded upwards."""
+    """paths * (covariance + (alpha/2) shift/total^2), `total` = sqrt(sigma^2 + eta^2); rounded upwards.
+
+    Parameters
+    ----------
+    orders
+        (K,) Renyi orders alpha > 1
+    shift
+        (..., K) mean shift S(alpha), response units squared; ... stands for designs, none for a single one
+    covariance
+        (..., K) covariance term of one path, nats
+    total
+        (...) response units
+
+    Returns
+    -------
+    Floats
+        (..., K) RDP upper bounds of all paths together, nats
+    """
     size = np.asarray(total, dtype=np.float64)[..., None]
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         mean = np.where(np.isinf(shift), np.inf, 0.5 * orders * ((shift / size) / size))

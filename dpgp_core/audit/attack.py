@@ -48,7 +48,15 @@ class Statistics:
 
 @dataclass(frozen=True)
 class Scores:
-    """Log likelihood ratios of releases, in favour of "in": from the mean statistic alone, and combined."""
+    """Log likelihood ratios of S releases, in nats, in favour of "in".
+
+    Parameters
+    ----------
+    mean_only
+        (S,) from the mean statistic alone
+    combined
+        (S,) from both statistics; the same where there is but one
+    """
 
     mean_only: Floats
     combined: Floats
@@ -87,7 +95,13 @@ class Attack:
 
 
 def area_under_curve(members: Floats, others: Floats) -> float:
-    """Probability that one of the members' scores (m,) exceeds one of the others' (k,), ties counted half."""
+    """Probability that one of the members' scores exceeds one of the others', ties counted half.
+
+    Parameters
+    ----------
+    members, others
+        scores of releases with and without the target, shapes (m,) and (k,)
+    """
     from scipy.stats import rankdata  # half a second to import, for audits alone
 
     rank = rankdata(np.concatenate([members, others]))
@@ -96,20 +110,50 @@ def area_under_curve(members: Floats, others: Floats) -> float:
 
 
 def true_positive_rates(members: Floats, others: Floats, rates: Floats) -> Floats:
-    """Share of members above the threshold whose false-positive rate is at most each of `rates`."""
+    """Share of members above the threshold whose false-positive rate is at most each of `rates`.
+
+    Parameters
+    ----------
+    members, others
+        scores of releases with and without the target, shapes (m,) and (k,)
+    rates
+        (R,) false-positive rates in [0, 1]
+
+    Returns
+    -------
+    Floats
+        (R,) true-positive rates in [0, 1]
+    """
     ordered = np.sort(others)[::-1]
     allowed = np.minimum((np.asarray(rates) * others.size).astype(np.int64), others.size - 1)
     return np.asarray(np.mean(members[:, None] > ordered[allowed], axis=0))
 
 
 def roc(members: Floats, others: Floats, points: int = 101) -> tuple[Floats, Floats]:
-    """(false-positive rates, true-positive rates), (points,) each, of the scores of both, (m,) and (k,)."""
+    """(false-positive rates, true-positive rates) of the attack that thresholds the scores.
+
+    Parameters
+    ----------
+    members, others
+        scores of releases with and without the target, shapes (m,) and (k,)
+
+    Returns
+    -------
+    tuple of Floats
+        shape (points,) each, in [0, 1]
+    """
     rates = np.linspace(0.0, 1.0, points) ** 2
     return rates, true_positive_rates(members, others, rates)
 
 
 def count_errors(members: Floats, others: Floats, threshold: float) -> ErrorCounts:
-    """Counts of the test "score above threshold" on the scores (m,) and (k,) of fresh releases."""
+    """Counts of the test "score above threshold" on fresh releases.
+
+    Parameters
+    ----------
+    members, others
+        scores of releases with and without the target, shapes (m,) and (k,)
+    """
     return ErrorCounts(
         int((members > threshold).sum()), members.size, int((others > threshold).sum()), others.size
     )
@@ -119,6 +163,11 @@ def best_threshold(members: Floats, others: Floats, delta: float, least: int = 2
     """The threshold whose estimated rates prove most at `delta`; to be chosen on shadow releases only.
 
     Looks from both sides at thresholds that leave at least `least` releases beyond them.
+
+    Parameters
+    ----------
+    members, others
+        scores of shadow releases with and without the target, shapes (m,) and (k,)
     """
     pooled = np.sort(np.concatenate([members, others]))
     steps = np.unique(np.linspace(0, pooled.size - 1, min(pooled.size, 2000)).astype(np.int64))

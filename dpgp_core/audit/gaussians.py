@@ -13,7 +13,16 @@ from dpgp_core.linalg.numerics import Floats
 def renyi_divergence(mean_a: Floats, cov_a: Floats, mean_b: Floats, cov_b: Floats, order: float) -> float:
     """Exact D_order(N(mean_a, cov_a) || N(mean_b, cov_b)), inf where infinite (Gil et al. 2013).
 
-    Source: paper, appendix A. Covariances (k, k) must be positive definite; order > 1.
+    Source: paper, appendix A.
+
+    Parameters
+    ----------
+    mean_a, mean_b
+        means of both laws, shape (k,)
+    cov_a, cov_b
+        their covariances, shape (k, k), positive definite
+    order
+        > 1
     """
     mixed = order * cov_b + (1.0 - order) * cov_a
     if float(np.linalg.eigvalsh(mixed)[0]) <= 0.0:
@@ -28,7 +37,17 @@ def renyi_divergence(mean_a: Floats, cov_a: Floats, mean_b: Floats, cov_b: Float
 
 @dataclass(frozen=True)
 class NormalLaw:
-    """A normal law estimated from samples (S, k): mean (k,), inverse covariance (k, k), log determinant."""
+    """A normal law of k numbers, estimated from samples.
+
+    Parameters
+    ----------
+    mean
+        shape (k,)
+    precision
+        inverse covariance, shape (k, k)
+    log_determinant
+        of the covariance
+    """
 
     mean: Floats
     precision: Floats
@@ -36,12 +55,13 @@ class NormalLaw:
 
     @staticmethod
     def of(samples: Floats) -> NormalLaw:
+        """From S samples of k numbers each, shape (S, k)."""
         covariance = np.cov(samples, rowvar=False).reshape(samples.shape[1], samples.shape[1])
         precision: Floats = np.asarray(np.linalg.inv(covariance), dtype=np.float64)
         return NormalLaw(samples.mean(axis=0), precision, float(np.linalg.slogdet(covariance)[1]))
 
     def log_density(self, values: Floats) -> Floats:
-        """Log density of (..., k) values up to the constant that all laws share, (...)."""
+        """Log density of values (..., k), shape (...), up to the constant that all laws share."""
         shift = values - self.mean
         square = np.einsum("...i,ij,...j->...", shift, self.precision, shift)
         return np.asarray(-0.5 * (square + self.log_determinant))

@@ -31,7 +31,15 @@ class Mixture:
 
     @staticmethod
     def fit(samples: Floats, rounds: int = 300, tolerance: float = 1e-7) -> Mixture:
-        """Maximum likelihood for samples (n,), from quartiles, by EM (Dempster et al. 1977)."""
+        """Maximum likelihood from quartiles, by EM (Dempster et al. 1977).
+
+        Parameters
+        ----------
+        samples
+            shape (n,)
+        rounds, tolerance
+            most rounds; they end before where the mean log likelihood grows by less than the tolerance
+        """
         samples = np.asarray(samples, dtype=np.float64)
         means = np.quantile(samples, [0.25, 0.75])
         deviations = np.full(2, max(float(samples.std()), _SMALLEST))
@@ -52,7 +60,7 @@ class Mixture:
         return mixture
 
     def log_density(self, values: Floats) -> Floats:
-        """Log density at `values`, of their shape."""
+        """Log densities at values of shape (n,), of that shape."""
         return np.asarray(np.maximum(logsumexp(self._joint(np.asarray(values)), axis=0), _FLOOR))
 
     def _joint(self, values: Floats) -> Floats:
@@ -73,10 +81,15 @@ class LatentMixture:
 
     @staticmethod
     def fit(samples: Floats, noisy: bool = True) -> LatentMixture:
-        """Maximum likelihood for samples (n,); with `noisy=False` they are posterior means without noise.
+        """Maximum likelihood; with `noisy=False` the samples are posterior means without noise.
 
         The likelihood is evaluated on a grid of values and interpolated linearly to the samples, which is
         exact to the square of the grid's step.
+
+        Parameters
+        ----------
+        samples
+            mean statistics of releases, shape (n,)
 
         Raises
         ------
@@ -110,7 +123,7 @@ class LatentMixture:
         return _unpack(best)
 
     def log_density(self, values: Floats) -> Floats:
-        """Log density at `values`, of their shape."""
+        """Log densities at values of shape (n,), of that shape."""
         values = np.asarray(values, dtype=np.float64)
         if self.noise == 0.0:
             inside = np.clip(values, -1.0 + _EDGE, 1.0 - _EDGE)

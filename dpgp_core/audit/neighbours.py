@@ -72,7 +72,18 @@ def worst_pair(design: Design, prior: Prior, n: int, order: float = 2.0) -> Pair
 
 
 def among(prior: Prior, cells: np.ndarray) -> Floats:
-    """(k, k) prior covariance among a few cells (k,)."""
+    """Prior covariance among a few cells, in units of the prior's variance.
+
+    Parameters
+    ----------
+    cells
+        positions in the domain, shape (k,)
+
+    Returns
+    -------
+    Floats
+        shape (k, k)
+    """
     if prior.graph is not None:
         inside = prior.lattice.inside[cells]
         right = np.zeros((prior.lattice.centres.shape[0], cells.size), order="F")

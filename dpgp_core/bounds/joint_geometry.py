@@ -34,22 +34,33 @@ class Designs:
     top: Floats
 
     def take(self, rows: Ints) -> Designs:
-        """The designs of `rows`."""
+        """The designs at `rows`.
+
+        Parameters
+        ----------
+        rows
+            (N,) positions among the K designs, repeated at will
+
+        Returns
+        -------
+        Designs
+            (N,) entries in each field
+        """
         return Designs(self.order[rows], self.r2[rows], self.growth[rows], self.top[rows])
 
 
 @dataclass(frozen=True)
 class Corners:
-    """Bounds over boxes of (v, w, t), entrywise; docs/joint-bound.md, section 5.
+    """Bounds over N boxes of (v, w, t), entrywise; docs/joint-bound.md, section 5.
 
     Parameters
     ----------
     p_low, p_high, q_low, q_high
-        leverages v/(v + r^2), w/(w + r^2)
+        (N,) bounds on the leverages v/(v + r^2), w/(w + r^2)
     a, b
-        upper bounds on sqrt(v)/(v + r^2), sqrt(w)/(w + r^2)
+        (N,) upper bounds on sqrt(v)/(v + r^2), sqrt(w)/(w + r^2)
     m11, m22, m12, m12_low
-        upper (and one lower) bounds on the entries of M = (Gamma^-1 + diag(x, -y))^-1
+        (N,) upper (and one lower) bounds on the entries of M = (Gamma^-1 + diag(x, -y))^-1
     """
 
     p_low: Floats
@@ -131,6 +142,13 @@ class Hull:
 
     sqrt(v w) is concave: above its corner values, below its tangent plane of slopes tilt/2 and 1/(2 tilt).
     `sag` bounds how far (in t) the lower face lies below t = low[2]; docs/joint-bound.md, section 4.
+
+    Parameters
+    ----------
+    low, high, middle
+        (3, N) ends and middles of the N boxes in (v, w, t)
+    tilt
+        (N,) sqrt(w/v) at the middle
     """
 
     low: Floats
@@ -145,7 +163,7 @@ class Hull:
         return cls(low, high, middle, np.sqrt(middle[1] / middle[0]))
 
     def vertices(self) -> list[tuple[Floats, Floats, Floats, bool]]:
-        """The eight vertices (v, w, c, whether on the upper face)."""
+        """The eight vertices (v, w, c, whether on the upper face); v, w and c are (N,), one entry a box."""
         found = []
         for v in (self.low[0], self.high[0]):
             for w in (self.low[1], self.high[1]):
@@ -154,7 +172,7 @@ class Hull:
         return found
 
     def sag(self) -> Floats:
-        """low[2] times 1 - (worst ratio of the chord of sqrt to sqrt, for v times for w)."""
+        """(N,) low[2] times 1 - (worst ratio of the chord of sqrt to sqrt, for v times for w)."""
         root_low, root_high = np.sqrt(self.low[:2]), np.sqrt(self.high[:2])
         chord = 2.0 * np.sqrt(root_low * root_high) / (root_low + root_high)
         sag: Floats = self.low[2] * (1.0 - chord[0] * chord[1] * (1.0 - 1e-14))

@@ -69,13 +69,16 @@ class GenericPairs:
     """Any prior with k(x,x) <= 1: the core means lie in the ellipse of docs/joint-bound.md, section 2."""
 
     def corner_bound(self, low: Floats, high: Floats, designs: Designs) -> Floats:
-        """See `Problem`."""
+        """(N,) upper bounds over boxes (3, N): see `Problem`."""
         duals = _duals(low, high, corners(low, high, designs))
         bound: Floats = (np.sqrt(duals.first) + designs.growth * np.sqrt(duals.spread)) ** 2
         return bound
 
     def ruled_out(self, low: Floats, high: Floats, designs: Designs, target: Floats) -> Flags:
-        """See `Problem`: sigma/(1+omega) Q~ - (R^2/omega) N~ >= e e^T at all vertices."""
+        """(N,) flags of boxes (3, N), see `Problem`.
+
+        True where sigma/(1+omega) Q~ - (R^2/omega) N~ >= e e^T at all vertices.
+        """
         hull = Hull.around(low, high)
         v, w, t = hull.middle
         duals = _duals(hull.middle, hull.middle, corners(hull.middle, hull.middle, designs))
@@ -112,7 +115,7 @@ class LatticePairs:
     """Lattice priors with a maximum principle: residual sizes (2, 2-2t), (2-2t, 2) apart or (2, 2) alike."""
 
     def corner_bound(self, low: Floats, high: Floats, designs: Designs) -> Floats:
-        """See `Problem`."""
+        """(N,) upper bounds over boxes (3, N): see `Problem`."""
         k = corners(low, high, designs)
         one, two, cross = k.a * k.a * k.m11, k.b * k.b * k.m22, k.a * k.b * k.m12
         rest = 1.0 - low[2]
@@ -125,7 +128,10 @@ class LatticePairs:
         return bound
 
     def ruled_out(self, low: Floats, high: Floats, designs: Designs, target: Floats) -> Flags:
-        """See `Problem`: u^T Q~^-1 u <= sigma at all vertices, for the three extreme residuals."""
+        """(N,) flags of boxes (3, N), see `Problem`.
+
+        True where u^T Q~^-1 u <= sigma at all vertices, for the three extreme residuals.
+        """
         hull = Hull.around(low, high)
         minorant = hull.minorant(designs)
         rest_low, rest_high = np.minimum(1.0, 1.0 - low[2] + hull.sag()), 1.0 - high[2]

@@ -22,7 +22,7 @@ from dpgp_core.errors import InvalidValue
 class Scales:
     """The least total standard deviation that fits a budget, split into its two parts.
 
-    Floats for one design, arrays for many.
+    Floats for one design, arrays for many: both of the shape of the designs.
 
     Parameters
     ----------
@@ -98,8 +98,15 @@ def smallest_scale_for(
     ----------
     bound
         name in `BOUNDS` (or a Bound); responses are clipped to [-1, 1]
+    ridge, kappa
+        r > 0, and the least prior correlation in [0, 1]: scalars, or arrays that broadcast
     noise_share
         eta^2/(sigma^2 + eta^2) in [0, 1): the share of extra prior noise in the released variance
+
+    Returns
+    -------
+    Scales
+        floats, or arrays of the shape that `ridge` and `kappa` broadcast to
 
     Raises
     ------

@@ -55,7 +55,20 @@ def _meet(one: Floats, other: Floats) -> Floats:
 
 
 def parts(point: Floats, r2: Floats) -> tuple[Floats, Floats, Floats]:
-    """At points (3, n) of (m, f, angle): first, E, and the largest term inside E."""
+    """First, E, and the largest term inside E, for response bound 1.
+
+    Parameters
+    ----------
+    point
+        m, f and the angle in radians, shape (3, ...), f >= 0
+    r2
+        squared ridge, broadcasts with the points' shape (...)
+
+    Returns
+    -------
+    tuple of Floats
+        shape (...) each
+    """
     g, h = np.exp(point[0] + point[1]), np.exp(point[0] - point[1])
     v, w = g * g, h * h
     x, y, a, b = v / (v + r2), w / (w + r2), g / (v + r2), h / (w + r2)
@@ -72,7 +85,20 @@ def parts(point: Floats, r2: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def value(point: Floats, r2: Floats, growth: Floats) -> Floats:
-    """(n,) objective at points (3, n) of (m, f, angle)."""
+    """The objective at points, for response bound 1.
+
+    Parameters
+    ----------
+    point
+        m, f and the angle in radians, shape (3, ...), f >= 0
+    r2, growth
+        squared ridge, sqrt(n_records - 1)/ridge; both broadcast with the points' shape (...)
+
+    Returns
+    -------
+    Floats
+        shape (...)
+    """
     first, rest, _ = parts(point, r2)
     return first + growth * np.sqrt(rest)
 
@@ -265,16 +291,16 @@ def _slopes_of_rest(q: _Pieces, kappa: Floats, big_k: Floats) -> tuple[Floats, F
 
 @dataclass(frozen=True)
 class BoxBounds:
-    """What is certified about boxes.
+    """What is certified about n boxes.
 
     Parameters
     ----------
     upper
-        (n,) upper bounds of the objective over the part of the box with v <= 1
+        shape (n,), upper bounds of the objective over the part of the box with v <= 1
     looseness
-        (3, n) how much each direction contributes to the bound's looseness
+        shape (3, n), how much each direction contributes to the bound's looseness
     falls
-        (n,) True where the objective is certified not to grow with f inside the box
+        shape (n,), True where the objective is certified not to grow with f inside the box
     """
 
     upper: Floats
@@ -291,11 +317,11 @@ def upper_bounds(box: Floats, half: Floats, r2: Floats, growth: Floats, target: 
     Parameters
     ----------
     box, half
-        (3, n) centres and half widths in (m, f, angle), angle in [0, pi/2]; f below 0 is cut off
+        shape (3, n), centres and half widths in (m, f, angle), angle in [0, pi/2]; f below 0 is cut off
     r2, growth
-        (n,) squared ridge, sqrt(n_records - 1)/ridge
+        shape (n,), squared ridge, sqrt(n_records - 1)/ridge
     target
-        (n,) a box certified to lie below it needs no sharper bound
+        shape (n,), a box certified to lie below it needs no sharper bound
     """
     everything = _pieces(box, half, r2)
     upper = _monotone(everything, r2, growth)

@@ -36,6 +36,12 @@ class SimulatedNoise:
         self._entropy = SimulationEntropy(int(rng.integers(1 << 62)))
 
     def rounded_normal(self, scale: float, size: int) -> NDArray[np.int64]:
+        """Whole numbers of deviation `scale`.
+
+        Returns
+        -------
+        ndarray of int64, shape (size,)
+        """
         return np.rint(scale * self._entropy.normal((size,))).astype(np.int64)
 
 

@@ -43,7 +43,17 @@ class Encoder:
         return cls(width)
 
     def kernel(self, first: Floats, second: Floats) -> Floats:
-        """(a, b) values of the kernel along one axis."""
+        """Values of the kernel along one axis, in (0, 1].
+
+        Parameters
+        ----------
+        first, second : ndarray, shapes (a,) and (b,)
+            Coordinates, window units.
+
+        Returns
+        -------
+        ndarray, shape (a, b)
+        """
         return np.asarray(np.exp(-np.square((first[:, None] - second[None, :]) / self.width) / 2.0))
 
     @cached_property

@@ -67,7 +67,14 @@ _MATRICES = tuple(blur_matrix(width) for width in BLURS)
 
 
 def usual_density(encoder: Encoder, mask: NDArray[np.bool_]) -> float:
-    """Mean over the domain, a mask of its square window, of the density channel of one record in it."""
+    """Mean over the domain of the density channel of one record that lies anywhere in it.
+
+    Parameters
+    ----------
+    encoder : Encoder
+    mask : ndarray of bool, shape (SIDE, SIDE)
+        Pixels of the domain.
+    """
     inside = mask.astype(float)
     return float((encoder.gram @ inside @ encoder.gram * inside).sum() / inside.sum() ** 2)
 

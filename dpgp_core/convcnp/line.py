@@ -77,7 +77,13 @@ class LineEncoder:
 
     @cached_property
     def colour(self) -> Floats:
-        """(p, SIDE) turns released numbers into values at the pixels."""
+        """Turns released numbers into values at the pixels.
+
+        Returns
+        -------
+        ndarray, shape (p, SIDE)
+            p is the number of features.
+        """
         value, vector = self._pairs
         return np.asarray((vector * np.sqrt(value)).T)
 

@@ -156,6 +156,12 @@ class EncoderPlan:
         )
 
     def deviates(self, released: SpectralSums, read: Told, paths: int, entropy: Entropy) -> Floats:
-        """(paths, N) deviates of variance 1 that vary together over the encoder's width."""
+        """Deviates of variance 1 at the nodes that vary together over the encoder's width.
+
+        Returns
+        -------
+        ndarray, shape (paths, N)
+            Without unit: multiples of the field's deviation at the N cells.
+        """
         white = entropy.normal((self.features.size, paths))
         return self.nodes.spread(np.ascontiguousarray((self.features.values @ white).T))

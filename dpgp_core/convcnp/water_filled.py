@@ -95,7 +95,22 @@ class WaterFilledPlan:
         noise: SpectralNoise,
         read: Told,
     ) -> tuple[Floats, Floats]:
-        """As `EncoderPlan.field`: the reading of spectral statistics, corrected."""
+        """As `EncoderPlan.field`: the reading of spectral statistics, corrected.
+
+        Parameters
+        ----------
+        sums, counts : ndarray, shape (R, p)
+            Released numbers of both kinds, of R releases.
+        noise : SpectralNoise
+            Their deviations.
+        read : Told
+            What is public beside them.
+
+        Returns
+        -------
+        tuple of ndarray, shape (R, N) each
+            Mean and deviation of the field at the cells, response units.
+        """
         prepared, known = self._believed(noise, read)
         readings = [
             read_twice(self.model, prepared, SpectralSums(one, other, noise), known)
@@ -107,7 +122,13 @@ class WaterFilledPlan:
         )
 
     def deviates(self, released: SpectralSums, read: Told, paths: int, entropy: Entropy) -> Floats:
-        """(paths, N) deviates of variance 1 that vary together as under the posterior that is corrected."""
+        """Deviates of variance 1 at the nodes that vary together as under the posterior that is corrected.
+
+        Returns
+        -------
+        ndarray, shape (paths, N)
+            Without unit: multiples of the field's deviation at the N cells.
+        """
         prepared, known = self._believed(released.noise, read)
         reader = prepared.reader(prepared.counts(known, released.counts))
         apart = reader.draw(released.sums, paths, entropy) - reader.mean(released.sums)

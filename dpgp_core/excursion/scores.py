@@ -75,7 +75,20 @@ def bce(probability: Floats, label: Bools) -> float:
 def exceedance_probability(
     mean: Floats, sd: Floats, level: Floats | float, direction: Direction = "above"
 ) -> Floats:
-    """Probability that normal values lie above `level` (or at or below it), response units, per cell."""
+    """Probability that normal values lie above `level` (or at or below it), one by one.
+
+    Parameters
+    ----------
+    mean, sd
+        Of the values, response units, of any shapes that broadcast; (N,) for one value per cell.
+    level
+        A scalar, or an array that broadcasts with them; response units.
+
+    Returns
+    -------
+    Floats
+        In [0, 1], of the shape that the three broadcast to.
+    """
     return np.asarray(ndtr(sign_of(direction) * (mean - level) / np.maximum(sd, 1e-12)))
 
 

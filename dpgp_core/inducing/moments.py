@@ -60,10 +60,22 @@ def free_balance(response_bound: float, norm: float) -> float:
 
 
 def symmetric_noise(size: int, deviation: float, entropy: Entropy) -> Floats:
-    """(m, m) symmetric matrix, independent N(0, s^2) on the diagonal and N(0, s^2/2) above it.
+    """Symmetric matrix, independent N(0, s^2) on the diagonal and N(0, s^2/2) above it.
 
     In the inner product of symmetric matrices this is white noise, so only the Frobenius norm of a change
     matters.
+
+    Parameters
+    ----------
+    size : int
+        m.
+    deviation : float
+        s.
+    entropy : Entropy
+
+    Returns
+    -------
+    ndarray, shape (m, m)
     """
     matrix = np.zeros((size, size))
     upper = np.triu_indices(size, 1)
@@ -117,7 +129,12 @@ class GriddedFeatures:
 
     @classmethod
     def of(cls, features: Floats) -> GriddedFeatures:
-        """From (N, m), rounded towards zero, so that no vector grows longer.
+        """Rounded towards zero, so that no vector grows longer.
+
+        Parameters
+        ----------
+        features : ndarray, shape (N, m)
+            k(Z, x) of every cell, in [-1, 1].
 
         Raises
         ------
@@ -130,7 +147,13 @@ class GriddedFeatures:
 
     @property
     def values(self) -> Floats:
-        """(N, m) the features themselves."""
+        """The features themselves.
+
+        Returns
+        -------
+        ndarray, shape (N, m)
+            In [-1, 1].
+        """
         return np.asarray(self.whole * 2.0**-BITS, dtype=float)
 
     @property
@@ -140,6 +163,10 @@ class GriddedFeatures:
 
     def exact(self, records: CollapsedRecords) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """First moment in units of 2^-25 and second moment in units of 2^-30, whole numbers. PRIVATE.
+
+        Returns
+        -------
+        tuple of ndarray of int64, shapes (m,) and (m, m)
 
         Raises
         ------

@@ -20,8 +20,8 @@ def grid_norm(axes: Sequence[ArrayLike], lengthscales: Sequence[float]) -> float
 
     Parameters
     ----------
-    axes : sequence of array_like
-        Coordinates of the grid along each axis.
+    axes : sequence of array_like, each of shape (k,)
+        Coordinates of the grid along each axis, whose numbers k may differ.
     lengthscales : sequence of float
         l of `exp(-(x - z)^2/(2 l^2))` along each axis, same unit.
 
@@ -51,5 +51,11 @@ def grid_norm(axes: Sequence[ArrayLike], lengthscales: Sequence[float]) -> float
 
 
 def largest_norm(features: Floats) -> float:
-    """Largest squared length of the rows of (N, m) features of all public places, rounded upwards: exact."""
+    """Largest squared length of the features of one public place, rounded upwards: exact.
+
+    Parameters
+    ----------
+    features : ndarray, shape (N, m)
+        k(Z, x) of all N public places.
+    """
     return float(np.einsum("ij,ij->i", features, features).max()) * _UP

@@ -112,6 +112,20 @@ def errors_in_variables(between: Floats, moments: Moments, variance: float) -> I
 
     `A = B w + e` with `u = K w`, `w ~ N(0, K^-1)`, B the released matrix without its negative part and
     `Cov e = v B + s_a^2 I + s_b^2/2 (E|w|^2 I + E w w^T)`; the last expectation is found by iteration.
+
+    Parameters
+    ----------
+    between : ndarray, shape (m, m)
+        K, the prior covariance of the inducing points.
+    moments : Moments
+        Released.
+    variance : float
+        v, variance of an observation around the field.
+
+    Raises
+    ------
+    NumericalFailure
+        If K is not positive definite to working precision.
     """
     size = moments.first.size
     value, vector = np.linalg.eigh(0.5 * (moments.second + moments.second.T))

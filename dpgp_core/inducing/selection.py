@@ -129,7 +129,19 @@ def private_mean(
 
 
 def log_densities(values: Floats, mean: Floats, variance: Floats) -> Floats:
-    """Log densities of values (n,) under independent normal predictions."""
+    """Log densities of values under independent normal predictions, one by one.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+    mean, variance : ndarray, shape (n,)
+        Of the predictions; the variance in the values' unit squared.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Nats.
+    """
     spread = np.log(2.0 * np.pi * variance)
     return np.asarray(-0.5 * (spread + np.square(values - mean) / variance))
 

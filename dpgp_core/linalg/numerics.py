@@ -12,7 +12,17 @@ Floats = NDArray[np.float64]
 
 
 def cholesky(matrix: Floats, what: str, remedy: str) -> Floats:
-    """Lower Cholesky factor of a symmetric positive definite (m, m) matrix, strict upper part zero.
+    """Lower Cholesky factor of a symmetric positive definite matrix, strict upper part zero.
+
+    Parameters
+    ----------
+    matrix : ndarray, shape (m, m)
+    what, remedy : str
+        Words of the error: what failed, and what to do about it.
+
+    Returns
+    -------
+    ndarray, shape (m, m)
 
     Raises
     ------
@@ -26,7 +36,19 @@ def cholesky(matrix: Floats, what: str, remedy: str) -> Floats:
 
 
 def solve_lower(factor: Floats, right: Floats, transposed: bool = False) -> Floats:
-    """Solution (m,) or (m, k) of `L x = right`, or of `L^T x = right`, for a lower factor of `cholesky`.
+    """Solution of `L x = right`, or of `L^T x = right`, for a lower factor of `cholesky`.
+
+    Parameters
+    ----------
+    factor : ndarray, shape (m, m)
+    right : ndarray, shape (m,) or (m, k)
+    transposed : bool
+        Whether to solve with `L^T`.
+
+    Returns
+    -------
+    ndarray
+        Of the shape of `right`.
 
     Raises
     ------

@@ -25,11 +25,11 @@ class Entropy(Protocol):
         ...
 
     def uniform(self, shape: Shape) -> Floats:
-        """Independent uniform numbers strictly inside (0, 1)."""
+        """Independent uniform numbers strictly inside (0, 1), of the given shape."""
         ...
 
     def words(self, shape: Shape) -> Words:
-        """Independent 64-bit words, each bit a fair coin: the raw material of exact samplers."""
+        """Independent 64-bit words of the given shape, each bit a fair coin: for exact samplers."""
         ...
 
 
@@ -45,11 +45,13 @@ class SystemEntropy:
     __slots__ = ()
 
     def normal(self, shape: Shape) -> Floats:
+        """Independent standard normal numbers of the given shape."""
         word = _words(shape)
         tail = ((word & np.uint64((1 << 63) - 1)).astype(np.float64) + 0.5) * 2.0**-64
         return np.asarray(np.where(word >> np.uint64(63), -1.0, 1.0) * ndtri(tail))
 
     def uniform(self, shape: Shape) -> Floats:
+        """Independent uniform numbers strictly inside (0, 1), of the given shape."""
         # 52 bits and a half step: the largest value, 1 - 2^-53, is still representable below 1.
         return ((_words(shape) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
@@ -64,9 +66,11 @@ class SimulationEntropy:
         self._generator = np.random.default_rng(seed)
 
     def normal(self, shape: Shape) -> Floats:
+        """Independent standard normal numbers of the given shape."""
         return self._generator.standard_normal(shape)
 
     def uniform(self, shape: Shape) -> Floats:
+        """Independent uniform numbers strictly inside (0, 1), of the given shape."""
         return (self._generator.integers(0, 1 << 52, size=shape).astype(np.float64) + 0.5) * 2.0**-52
 
     def words(self, shape: Shape) -> Words:

@@ -36,6 +36,19 @@ class DensePosterior:
 
     With observed cells c, noise variances R and `C = K_cc + R = L L^T`:
     mean = K_.c C^-1 y, variance = diag(K) - |L^-1 K_c.|^2 column by column.
+
+    Parameters
+    ----------
+    prior
+        on the N cells of the domain
+    index
+        positions of the observed cells, shape (k,)
+    noise_variance
+        in units of scale^2, shape (k,)
+    factor
+        L, shape (k, k)
+    mean
+        (N,) response units
     """
 
     prior: Prior
@@ -48,6 +61,24 @@ class DensePosterior:
     def fit(
         cls, prior: Prior, index: NDArray[np.int64], observed: Floats, noise_variance: Floats
     ) -> DensePosterior:
+        """Condition the prior on k observed cells.
+
+        Parameters
+        ----------
+        prior
+            on the N cells of the domain
+        index
+            positions of the observed cells, shape (k,), strictly increasing
+        observed
+            their values, response units, shape (k,)
+        noise_variance
+            > 0, in units of scale^2, shape (k,)
+
+        Raises
+        ------
+        NumericalFailure
+            If the covariance of the records is not positive definite to working precision.
+        """
         cross = prior.correlation()[:, index]
         matrix = cross[index] + np.diag(noise_variance)
         factor = cholesky(matrix, "the covariance of the records", "use a larger ridge")
@@ -56,6 +87,7 @@ class DensePosterior:
 
     @cached_property
     def variance(self) -> Floats:
+        """(N,) posterior variance in units of scale^2, between 0 and 1."""
         correlation = self.prior.correlation()
         explained = solve_lower(self.factor, correlation[self.index])
         variance = correlation.diagonal() - np.einsum("ij,ij->j", explained, explained)
@@ -68,6 +100,11 @@ class DensePosterior:
         """Exact draws by Matheron's rule: `g - K_.c C^-1 (g_c + e)` for a prior draw g and noise e ~ N(0, R).
 
         Its covariance is K - K_.c C^-1 K_c., without factoring that nearly singular matrix.
+
+        Returns
+        -------
+        Floats
+            shape (paths, N), response units
         """
         check_draw(scale, paths, noise_scale)
         values = np.repeat(self.mean[:, None], paths, axis=1)

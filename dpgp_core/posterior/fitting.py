@@ -17,23 +17,30 @@ from dpgp_core.priors.base import Prior
 
 
 class Posterior(Protocol):
-    """A Gaussian posterior on the N cells of the domain.
-
-    mean      (N,) response units
-    variance  (N,) in units of scale^2, so between 0 and 1
-    """
+    """A Gaussian posterior on the N cells of the domain."""
 
     @property
-    def mean(self) -> Floats: ...
+    def mean(self) -> Floats:
+        """(N,) response units."""
+        ...
+
     @property
-    def variance(self) -> Floats: ...
+    def variance(self) -> Floats:
+        """(N,) in units of scale^2, so between 0 and 1."""
+        ...
 
     def log_determinant(self) -> float:
         """`log det (I + K_cc R^-1)` for the noise variances R of the observed cells, in units of scale^2."""
         ...
 
     def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        """(paths, N) exact draws of `N(mean, scale^2 k_D + noise_scale^2 k)`, response units."""
+        """Exact draws of `N(mean, scale^2 k_D + noise_scale^2 k)`.
+
+        Returns
+        -------
+        Floats
+            shape (paths, N), response units
+        """
         ...
 
 

@@ -58,7 +58,13 @@ class CollapsedRecords:
 
     @property
     def units(self) -> NDArray[np.int64]:
-        """(k,) sums of responses in units of 2^-10; from the means where single records are not known."""
+        """Sums of responses per cell in units of 2^-10, from the means where single records are not known.
+
+        Returns
+        -------
+        Ints
+            shape (k,)
+        """
         if self.grid_total is not None:
             return self.grid_total
         return np.rint(self.mean * self.count / UNIT).astype(np.int64)

@@ -21,15 +21,12 @@ from dpgp_core.priors.base import GraphPrior, Prior
 class RidgeSlice:
     """The posterior at one ridge, computed as asked for; unpacks as (mean, variance, residual_paths).
 
-    variance        (N,) units of scale^2
-    residual_paths  (S, N) simulated zero-mean posterior paths at scale 1: `mean + scale * residual_paths`
-                    are draws; the same white noise stands behind every ridge, so that ridges are compared
-                    on common random numbers
-
     Parameters
     ----------
     mean
         (N,) response units
+    variance_of, paths_of
+        make what `variance` and `residual_paths` hold
     """
 
     mean: Floats
@@ -38,10 +35,15 @@ class RidgeSlice:
 
     @cached_property
     def variance(self) -> Floats:
+        """(N,) in units of scale^2."""
         return self.variance_of()
 
     @cached_property
     def residual_paths(self) -> Floats:
+        """(S, N) simulated zero-mean posterior paths at scale 1: `mean + scale * residual_paths` are draws.
+
+        The same white noise stands behind every ridge, so that ridges are compared on common random numbers.
+        """
         return self.paths_of()
 
     def __iter__(self) -> Iterator[Floats]:
@@ -87,7 +89,13 @@ class RidgeFamily:
         self._noise = entropy.normal((index.size, basis_paths))
 
     def with_means(self, mean: Floats) -> RidgeFamily:
-        """The family of the same cells and counts with other mean responses (k,)."""
+        """The family of the same cells and counts with other responses.
+
+        Parameters
+        ----------
+        mean
+            mean response of each observed cell, in [-1, 1], shape (k,)
+        """
         sibling = copy(self)
         sibling.records = CollapsedRecords(self.records.index, self.records.count, mean)
         if self.prior.graph is None:

@@ -21,6 +21,15 @@ class SparsePosterior:
 
     With data precisions W at the observed cells and `A + W = L L^T`:
     mean = (A + W)^-1 W y, variance = diag (A + W)^-1 (docs/mathematics.md, section 8).
+
+    Parameters
+    ----------
+    prior
+        on the P padded cells, N of them in the domain
+    factor
+        L, of the P padded cells
+    mean
+        (N,) response units
     """
 
     prior: GraphPrior
@@ -31,6 +40,24 @@ class SparsePosterior:
     def fit(
         cls, prior: GraphPrior, index: NDArray[np.int64], observed: Floats, noise_variance: Floats
     ) -> SparsePosterior:
+        """Condition the prior on k observed cells.
+
+        Parameters
+        ----------
+        prior
+            on the padded lattice
+        index
+            positions of the observed cells in the domain, shape (k,), strictly increasing
+        observed
+            their values, response units, shape (k,)
+        noise_variance
+            > 0, in units of scale^2, shape (k,)
+
+        Raises
+        ------
+        NumericalFailure
+            If the precision is not positive definite to working precision.
+        """
         nodes = prior.lattice.inside[index]
         weight = np.zeros(prior.lattice.centres.shape[0])
         weight[nodes] = 1.0 / noise_variance
@@ -43,13 +70,20 @@ class SparsePosterior:
 
     @cached_property
     def variance(self) -> Floats:
+        """(N,) posterior variance in units of scale^2, between 0 and 1."""
         return self.factor.variance()[self.prior.lattice.inside]
 
     def log_determinant(self) -> float:
         return self.factor.log_determinant() - self.prior.factor.log_determinant()
 
     def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
-        """Exact draws `mean + scale L^-T z`, plus `noise_scale` times a prior draw."""
+        """Exact draws `mean + scale L^-T z`, plus `noise_scale` times a prior draw.
+
+        Returns
+        -------
+        Floats
+            shape (paths, N), response units
+        """
         check_draw(scale, paths, noise_scale)
         values = np.repeat(self.mean[:, None], paths, axis=1)
         if scale > 0:

@@ -62,7 +62,18 @@ class Prior(Protocol):
         ...
 
     def colour(self, white: Floats) -> Floats:
-        """Prior draws (N, m) on the domain from standard normal numbers (white_size, m)."""
+        """Prior draws on the domain, of variance at most 1.
+
+        Parameters
+        ----------
+        white
+            independent standard normal numbers, shape (white_size, m) for m draws
+
+        Returns
+        -------
+        Floats
+            shape (N, m)
+        """
         ...
 
 
@@ -84,4 +95,6 @@ class GraphPrior(Prior, Protocol):
     @property
     def factor(self) -> BandedCholesky: ...
     @property
-    def prior_variance(self) -> Floats: ...
+    def prior_variance(self) -> Floats:
+        """(N,) variances of the domain's cells, at most 1."""
+        ...

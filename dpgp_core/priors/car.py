@@ -134,7 +134,18 @@ class CarPrior:
         return 0.5 * (matrix + matrix.T)
 
     def colour(self, white: Floats) -> Floats:
-        """Prior draws (N, m) on the domain from standard normal numbers (P, m)."""
+        """Prior draws on the domain, of variance at most 1.
+
+        Parameters
+        ----------
+        white
+            independent standard normal numbers, shape (P, m) for m draws on the P padded cells
+
+        Returns
+        -------
+        Floats
+            shape (N, m)
+        """
         return self.factor.colour(white)[self.lattice.inside]
 
     @property

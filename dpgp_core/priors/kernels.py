@@ -131,7 +131,18 @@ class DensePrior:
         )
 
     def colour(self, white: Floats) -> Floats:
-        """Prior draws (N, m) from standard normal numbers (N, m)."""
+        """Prior draws on the domain, of variance 1.
+
+        Parameters
+        ----------
+        white
+            independent standard normal numbers, shape (N, m) for m draws
+
+        Returns
+        -------
+        Floats
+            shape (N, m)
+        """
         return self.root @ white
 
     @property

@@ -29,7 +29,7 @@ def to_grid(values: Floats) -> Floats:
 
 
 def up_to_grid(values: Floats) -> Floats:
-    """The least multiples of `GRID` that are not below the values: for deviations, never understated."""
+    """The least multiples of `GRID` not below the values, of any shape: for deviations, never understated."""
     return np.asarray(np.ceil(values / GRID) * GRID)
 
 
@@ -92,6 +92,18 @@ class Released:
 
     def own_cutoff(self, level: Floats | float, direction: Direction = "above") -> float:
         """The cutoff at which this release is expected to agree best with the map without privacy noise.
+
+        Parameters
+        ----------
+        level
+            The threshold, response units: a scalar, or (N,) one per cell.
+        direction
+            Its asked side.
+
+        Returns
+        -------
+        float
+            A probability in (0, 1), of `dpgp_core.spectral.cutoff.OWN_CUTOFFS`.
 
         Raises
         ------

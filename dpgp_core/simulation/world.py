@@ -33,7 +33,17 @@ class PostProcessing(Protocol):
     def smoothing(self) -> int: ...
     @property
     def cutoff(self) -> float: ...
-    def settled(self, released: Released, level: Floats | float, direction: Direction) -> PostProcessing: ...
+    def settled(self, released: Released, level: Floats | float, direction: Direction) -> PostProcessing:
+        """The same for a release that was drawn, whose cutoff may be its own.
+
+        Parameters
+        ----------
+        released
+            As it would be published.
+        level, direction
+            The threshold, response units, a scalar or (N,), and its asked side.
+        """
+        ...
 
 
 @dataclass(frozen=True)
@@ -103,9 +113,9 @@ class World:
     training
         Those outside the held-out cells.
     held_out
-        Positions of the held-out cells.
+        Positions of the h held-out cells, shape (h,).
     labels
-        Whether each held-out cell truly lies on the asked side.
+        Whether each held-out cell truly lies on the asked side, shape (h,).
     level, direction
         The threshold in response units and its asked side.
     offset
@@ -138,7 +148,7 @@ class World:
         return self.facts.shelf
 
     def aiming_at(self, baseline: Bools) -> World:
-        """The same world with its map to be reached."""
+        """The same world with its map to be reached, (N,)."""
         return replace(self, baseline=baseline)
 
     @cached_property
@@ -163,7 +173,20 @@ class World:
         return excursion(field + self.offset, self.level, self.direction)
 
     def probability(self, mean: Floats, sd: Floats, offset: Floats) -> Floats:
-        """Exceedance probabilities of normal values (k,); `offset` adds the public prior mean to `mean`."""
+        """Exceedance probabilities of normal values.
+
+        Parameters
+        ----------
+        mean, sd
+            Of the values, response units, shape (k,) for k cells; the mean without the public prior mean.
+        offset
+            The public prior mean there, response units, shape (k,).
+
+        Returns
+        -------
+        Floats
+            In [0, 1], shape (k,).
+        """
         return exceedance_probability(mean + offset, sd, self.level, self.direction)
 
     def probabilities(self, released: Released) -> Floats:
@@ -182,11 +205,23 @@ class World:
         return released_set(paths, self.level, design.cutoff, self.direction)
 
     def bce(self, probability: Floats) -> float:
-        """Cross-entropy, nats a cell, of probabilities (h,) at the held-out cells against their labels."""
+        """Cross-entropy, nats a cell, of probabilities at the held-out cells against their labels.
+
+        Parameters
+        ----------
+        probability
+            In [0, 1], shape (h,).
+        """
         return bce(probability, self.labels)
 
     def held_out_bce(self, mean: Floats, sd: Floats) -> float:
-        """Cross-entropy, nats a cell, of normal marginals (h,) at the held-out cells against their labels."""
+        """Cross-entropy, nats a cell, of normal marginals at the held-out cells against their labels.
+
+        Parameters
+        ----------
+        mean, sd
+            Of the field without its public prior mean, response units, shape (h,).
+        """
         return self.bce(self.probability(mean, sd, self.offset[self.held_out]))
 
     def agreement(self, sets: Bools) -> Agreement:

@@ -80,10 +80,15 @@ class ClippedPrior:
 
         Parameters
         ----------
-        threshold : float or ndarray
+        threshold : float or ndarray of any shape
             Before clipping, response units.
-        share : float or ndarray
+        share : float or ndarray, which broadcasts with it
             Posterior over prior standard deviation, in [0, 1].
+
+        Returns
+        -------
+        ndarray
+            Clipped response units, of the shape that both broadcast to.
 
         Notes
         -----

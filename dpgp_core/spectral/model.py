@@ -149,7 +149,15 @@ class Prepared:
     prior: ClippedPrior
 
     def count_prior(self, known: PublicCounts, released: Floats) -> CountPrior:
-        """The prior of the counts; where n is not public it is estimated from the released ones, (p,)."""
+        """The prior of the counts; where n is not public it is estimated from the released ones.
+
+        Parameters
+        ----------
+        known
+            what is public
+        released
+            noisy `sum phi`, shape (p,)
+        """
         shape = self.nodes.cells_per_node if known.cells is None else self.nodes.gather(known.cells)
         n = known.n if known.n is not None else estimated_number(self.features, shape, released)
         if known.kind == "reference" and known.cells is not None:
@@ -157,9 +165,16 @@ class Prepared:
         return prior_of_unknown(self.nodes, n, self.shape.rows, single=known.single)
 
     def counts(self, known: PublicCounts, released: Floats | None) -> NodeCounts:
-        """Posterior of the counts per node given the released ones, (p,), or None where they are public.
+        """Posterior of the counts per node given the released ones, if any.
 
         A rough plan computes it in single precision.
+
+        Parameters
+        ----------
+        known
+            what is public
+        released
+            noisy `sum phi`, shape (p,), or None where the places are public
 
         Raises
         ------

@@ -126,7 +126,17 @@ class FieldReader:
         return cls(nodes, basis, prior, prior.mean * (a.T @ m), root, solve_lower(root, link), error_root)
 
     def weights(self, sums: Floats) -> Floats:
-        """(Q, ...) posterior mean of z for released sums (p,) or (p, R)."""
+        """Posterior mean of z.
+
+        Parameters
+        ----------
+        sums : ndarray, shape (p,) or (p, R)
+            Released, of one or of R releases.
+
+        Returns
+        -------
+        ndarray, shape (Q,) or (Q, R)
+        """
         offset = self.offset if sums.ndim == 1 else self.offset[:, None]
         return np.asarray(self.half.T @ solve_lower(self.root, sums - offset))
 
@@ -140,15 +150,33 @@ class FieldReader:
         return np.asarray(self.prior.deviation * np.sqrt(np.maximum(1.0 - known, 1e-12)))
 
     def log_evidence(self, sums: Floats) -> float:
-        """Log density of released sums (p,) under this prior: ranks priors for free."""
+        """Log density, nats, of released sums under this prior: ranks priors for free.
+
+        Parameters
+        ----------
+        sums : ndarray, shape (p,)
+        """
         white = solve_lower(self.root, sums - self.offset)
         spread = 2.0 * float(np.sum(np.log(self.root.diagonal())))
         return -0.5 * (float(white @ white) + spread + sums.size * float(np.log(2.0 * np.pi)))
 
     def draw(self, sums: Floats, count: int, entropy: Entropy) -> Floats:
-        """(count, M) exact posterior draws at the nodes given sums (p,): free, as many as wanted.
+        """Exact posterior draws at the nodes: free, as many as wanted.
 
         By Matheron's rule: for z, error from their priors, `z + G^T V^-1 (T - A m mean - G z - error)`.
+
+        Parameters
+        ----------
+        sums : ndarray, shape (p,)
+            Released.
+        count : int
+            How many.
+        entropy : Entropy
+
+        Returns
+        -------
+        ndarray, shape (count, M)
+            Clipped responses, response units.
 
         Raises
         ------
@@ -215,9 +243,26 @@ class FieldPosterior:
     def excursions(
         self, threshold: Floats | float, count: int, entropy: Entropy, sign: float = 1.0, batch: int = 64
     ) -> Iterator[Bools]:
-        """`count` posterior excursion sets, (<= batch, N) at a time: free, as many as wanted.
+        """Posterior excursion sets: free, as many as wanted.
 
         In each, a cell is inside with the probability that `exceedance` states.
+
+        Parameters
+        ----------
+        threshold : float or ndarray of shape (N,)
+            In response units before clipping, as in `exceedance`.
+        count : int
+            How many sets.
+        entropy : Entropy
+        sign : float
+            1 for above, -1 for below.
+        batch : int
+            Most sets made at a time.
+
+        Yields
+        ------
+        ndarray of bool, shape (b, N)
+            b <= batch sets; the b of all batches sum to `count`.
         """
         prior, deviation = self.reader.prior, self.deviation()
         level = prior.level(threshold, deviation / prior.deviation)
@@ -226,5 +271,11 @@ class FieldPosterior:
             yield np.asarray(sign * (paths - level) > 0)
 
     def paths(self, count: int, entropy: Entropy) -> Floats:
-        """(count, N) posterior paths, free."""
+        """Posterior paths, free.
+
+        Returns
+        -------
+        ndarray, shape (count, N)
+            Clipped responses, response units.
+        """
         return self.reader.nodes.spread(self.reader.draw(self.sums, count, entropy))

@@ -31,7 +31,12 @@ class RoundedNoise(Protocol):
     """Independent deviates of a normal distribution times `scale`, each rounded to the nearest integer."""
 
     def rounded_normal(self, scale: float, size: int) -> Ints:
-        """(size,) integers."""
+        """Integers.
+
+        Returns
+        -------
+        ndarray of int64, shape (size,)
+        """
         ...
 
 
@@ -42,7 +47,12 @@ class ExactNoise:
     source: WordSource
 
     def rounded_normal(self, scale: float, size: int) -> Ints:
-        """(size,) integers."""
+        """Integers.
+
+        Returns
+        -------
+        ndarray of int64, shape (size,)
+        """
         return rounded_normal(scale, size, self.source)
 
 
@@ -83,9 +93,16 @@ class GridRecords:
 
     @classmethod
     def of(cls, cell: ArrayLike, response: ArrayLike) -> GridRecords:
-        """From one row per record: cells (n,) and responses (n,), which are clipped to [-1, 1] and rounded.
+        """From one row per record, whose responses are clipped to [-1, 1] and rounded.
 
         Each record is rounded by itself, so replacing one record changes one record's integers only.
+
+        Parameters
+        ----------
+        cell
+            position of each record's cell in the domain, shape (n,)
+        response
+            of each record, response units, shape (n,)
 
         Raises
         ------
@@ -135,7 +152,11 @@ class SpectralSums:
 
 
 def exact_sums(features: Features, nodes: Nodes, records: GridRecords) -> tuple[Ints, Ints]:
-    """`sum y phi` in units of 2^-30 and `sum phi` in units of 2^-20, (p,) each: exact, and private.
+    """`sum y phi` in units of 2^-30 and `sum phi` in units of 2^-20: exact, and private.
+
+    Returns
+    -------
+    tuple of ndarray of int64, shape (p,) each
 
     Raises
     ------
