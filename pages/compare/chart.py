@@ -48,7 +48,9 @@ def show(found: Comparison, protects: Protects, measure: MeasureName, key: str) 
     )
     spread = base.mark_rule(opacity=0.5).encode(y=alt.Y("low:Q", title=title), y2="high:Q")
     picked = st.altair_chart(
-        alt.layer(base.mark_line(opacity=0.5).encode(y=height), spread, dot).properties(height=320),
+        alt.layer(base.mark_line(opacity=0.5).encode(y=height), spread, dot).properties(
+            height=260, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
+        ),
         on_select="rerun",
         selection_mode=PICK,
         key=key,

@@ -163,6 +163,7 @@ def say(work: TraceWork, plan: TracePlan) -> None:
         number = int(st.number_input("Secret number", 1, len(plan.secrets), 1)) - 1
     points = curve_points(work.adversaries(number))
     kinds = [kind for kind in KINDS if any(point["noise"] == kind for point in points)]
+    believed = sorted({float(point["lengthscale"]) for point in points})
     chosen = alt.selection_point(fields=["noise"], bind="legend")
     chart = (
         alt.Chart(alt.Data(values=points))
@@ -171,7 +172,8 @@ def say(work: TraceWork, plan: TracePlan) -> None:
             x=alt.X(
                 "lengthscale:Q",
                 title="Lengthscale that the adversary believes in (s)",
-                scale=alt.Scale(type="log"),
+                scale=alt.Scale(type="log", nice=False, padding=14),
+                axis=alt.Axis(values=believed, format=".3~r"),
             ),
             y=alt.Y("metres:Q", title="68 % interval (m)"),
             color=alt.Color(

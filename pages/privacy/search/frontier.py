@@ -99,7 +99,9 @@ def show(found: Found, key: str) -> FrontierPoint | None:
             )
         )
     picked = st.altair_chart(
-        alt.layer(*layers).properties(height=340),
+        alt.layer(*layers).properties(
+            height=260, autosize=alt.AutoSizeParams(type="fit-x", contains="padding")
+        ),
         on_select="rerun",
         selection_mode=PICK,
         key=key,

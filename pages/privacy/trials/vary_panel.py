@@ -116,13 +116,14 @@ def _cost(view: VariationView, views: tuple[VariationView, ...]) -> Any:
 def _agreement(view: VariationView, views: tuple[VariationView, ...]) -> Any:
     """Dashed, hollow: agreement, on one scale for all four charts."""
     known = [point.agreement for each in views for point in each.points if math.isfinite(point.agreement)]
-    all_of_them = known or [0.0, 1.0]
+    low, high = (min(known), max(known)) if known else (0.0, 1.0)
+    room = max(0.1 * (high - low), 0.01)
     unit = f" ({view.unit})" if view.unit else ""
     base = _base(view, f"{TERMS[view.term].word}{unit}")
     height = alt.Y(
         "agreement:Q",
         title="agreement",
-        scale=alt.Scale(domain=[min(all_of_them), max(all_of_them)], padding=12, nice=True, zero=False),
+        scale=alt.Scale(domain=[max(0.0, low - room), min(1.0, high + room)], nice=True, zero=False),
         axis=alt.Axis(format=".2f", tickCount=4),
     )
     layers = [
