@@ -122,7 +122,7 @@ class WaterFilledPlan:
         )
 
     def deviates(self, released: SpectralSums, read: Told, paths: int, entropy: Entropy) -> Floats:
-        """Deviates of variance 1 at the nodes that vary together as under the posterior that is corrected.
+        """Deviates of variance 1 that vary together as under the posterior that is corrected.
 
         Returns
         -------
@@ -131,8 +131,8 @@ class WaterFilledPlan:
         """
         prepared, known = self._believed(released.noise, read)
         reader = prepared.reader(prepared.counts(known, released.counts))
-        apart = reader.draw(released.sums, paths, entropy) - reader.mean(released.sums)
-        return self.nodes.spread(apart / reader.deviation())
+        apart = reader.draw(released.sums, paths, entropy) - self.nodes.spread(reader.mean(released.sums))
+        return apart / self.nodes.spread(reader.deviation())
 
     def _believed(self, noise: SpectralNoise, read: Told) -> tuple[Prepared, PublicCounts]:
         """The plan under a belief, at the noise that was added, and what is known of the counts."""

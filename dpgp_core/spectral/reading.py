@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,8 @@ from dpgp_core.spectral.clipped import ClippedPrior
 from dpgp_core.spectral.counts import NodeCounts
 
 Bools = NDArray[np.bool_]
+
+AT_ONCE = 1024  # cells whose deviation between nodes is computed together
 
 LEAST_MAP_SHARE = 1e-4
 """Least variance of the map without privacy noise, as a share of the released posterior's."""
@@ -161,9 +164,12 @@ class FieldReader:
         return -0.5 * (float(white @ white) + spread + sums.size * float(np.log(2.0 * np.pi)))
 
     def draw(self, sums: Floats, count: int, entropy: Entropy) -> Floats:
-        """Exact posterior draws at the nodes: free, as many as wanted.
+        """Posterior draws at the cells: free, as many as wanted; exact where every node is one cell.
 
-        By Matheron's rule: for z, error from their priors, `z + G^T V^-1 (T - A m mean - G z - error)`.
+        By Matheron's rule: for z, error from their priors, `z + G^T V^-1 (T - A m mean - G z - error)`. Where
+        a node has several cells, B z is interpolated between nodes, and the rest, independent from node to
+        node, is that of a cell's own node. A mean of nodes scatters less than each of them, so the scatter is
+        then widened at every cell to the deviation that is stated there.
 
         Parameters
         ----------
@@ -175,7 +181,7 @@ class FieldReader:
 
         Returns
         -------
-        ndarray, shape (count, M)
+        ndarray, shape (count, N)
             Clipped responses, response units.
 
         Raises
@@ -190,7 +196,25 @@ class FieldReader:
         simulated = self.half @ z + solve_lower(self.root, error)
         z += self.half.T @ (solve_lower(self.root, sums - self.offset)[:, None] - simulated)
         rest = np.sqrt(self.basis.rest)[:, None] * entropy.normal((self.basis.rest.size, count))
-        return np.asarray((self.prior.mean + self.prior.deviation * (self.basis.rows @ z + rest)).T)
+        if self.nodes.one_to_one:
+            return np.asarray((self.prior.mean + self.prior.deviation * (self.basis.rows @ z + rest)).T)
+        mean = self.nodes.spread(self.mean(sums))
+        smooth = self.nodes.spread(np.asarray(self.basis.rows @ z).T) + rest.T[:, self.nodes.place]
+        return mean + self._widening * (self.prior.mean + self.prior.deviation * smooth - mean)
+
+    @cached_property
+    def _widening(self) -> Floats:
+        """(N,) the stated deviation at each cell over that of what is interpolated between nodes there."""
+        rows, known = self.basis.rows, self.basis.rows @ self.half.T
+        covariance = rows @ rows.T - known @ known.T  # of B z at the nodes
+        between, variance = self.nodes.interpolation, self.basis.rest[self.nodes.place].copy()
+        for start in range(0, variance.size, AT_ONCE):
+            some = between[start : start + AT_ONCE]
+            variance[start : start + AT_ONCE] += np.asarray(
+                some.multiply(some @ covariance).sum(axis=1)
+            ).ravel()
+        made = self.prior.deviation * np.sqrt(np.maximum(variance, 1e-12))
+        return np.asarray(self.nodes.spread(self.deviation()) / made)
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,4 +302,4 @@ class FieldPosterior:
         ndarray, shape (count, N)
             Clipped responses, response units.
         """
-        return self.reader.nodes.spread(self.reader.draw(self.sums, count, entropy))
+        return self.reader.draw(self.sums, count, entropy)
