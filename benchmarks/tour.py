@@ -37,6 +37,7 @@ from workflow.bundle.files import layout
 from workflow.bundle.files.archive import contents_of
 from workflow.bundle.published.site import zip_anew
 from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.writing.write import statement_text
 from workflow.ledger import open_ledger
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.example import changed_settings, example_folder
@@ -96,7 +97,7 @@ def pages_anew(place: Path) -> None:
     bundle = bundle_from_contents(contents)
     statement = dict(bundle.statement)  # its numbers, and what follows from them in today's words
     papers = {
-        layout.STATEMENT: json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        layout.STATEMENT: statement_text(statement),
         layout.README: readme_text(statement),
         layout.REGISTRY: registry_yaml(statement),
     }

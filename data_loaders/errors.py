@@ -13,6 +13,11 @@ class DataError(ValueError):
     """
 
 
+def unopened(name: str) -> DataError:
+    """The error for a file of this name that is not there or may not be read."""
+    return DataError(f"{name} cannot be opened: check that the file exists and may be read.")
+
+
 def closest(word: str, known: Iterable[str]) -> str:
     """Suggest the known word that is most like another.
 

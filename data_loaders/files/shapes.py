@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import shapely
 
-from data_loaders.errors import DataError
+from data_loaders.errors import DataError, unopened
 from data_loaders.files.geopackage import MAGIC
 from data_loaders.files.guarded import LIMITS
 from data_loaders.files.layers import read_table
@@ -52,9 +52,7 @@ def shapes_of(path: str | Path, layer: str | None = None) -> dict[str, Any]:
     try:
         handle = place.open("rb")
     except OSError:
-        raise DataError(
-            f"{place.name} cannot be opened: check that the file exists and may be read."
-        ) from None
+        raise unopened(place.name) from None
     with handle:
         _, crs, geometry, table = read_table("GPKG", place.name, place, handle, layer, True, LIMITS)
     if table.num_rows > MOST_ROWS:

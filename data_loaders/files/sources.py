@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, TypeAlias
 
-from data_loaders.errors import DataError
+from data_loaders.errors import DataError, unopened
 from data_loaders.files.content import refusal
 from data_loaders.files.guarded import DAMAGE, LIMITS, GuardedStream, Limits, Meter, damage_sentence
 from data_loaders.files.layers import Format, format_of, is_workbook, read_layer
@@ -148,7 +148,7 @@ def open_tables(
         try:
             handle = None if path.is_dir() else path.open("rb")
         except (OSError, ValueError):
-            raise DataError(f"{name} cannot be opened: check that the file exists and may be read.") from None
+            raise unopened(name) from None
         if handle is None:
             yield from _folder(path, asked.meter, folders)
             return

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from data_loaders.errors import DataError
+from data_loaders.errors import DataError, unopened
 from data_loaders.files.content import GEOJSON_TYPE
 from data_loaders.files.guarded import GuardedStream, Limits, Meter
 from data_loaders.files.sources import Source, source_name
@@ -72,7 +72,7 @@ def _whole(source: Source, name: str, limits: Limits) -> bytes:
         except DataError:
             raise
         except (OSError, ValueError):
-            raise DataError(f"{name} cannot be opened: check that the file exists and may be read.") from None
+            raise unopened(name) from None
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _unpacked(name, io.BytesIO(source), limits)
     return _unpacked(name, source, limits)

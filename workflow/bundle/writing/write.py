@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from geo import GeoError, domain_from_cells, geometry_dict
 from geo.context.surroundings import around
@@ -181,9 +182,7 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
     picture = picture_svg(domain.cells, region, products, layers)
     contents |= {
         layout.PATHS: paths_bytes(domain.cells, paths, field),
-        layout.STATEMENT: (
-            json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        ).encode(),
+        layout.STATEMENT: statement_text(statement).encode(),
         layout.SCHEMAS[2]: schema_bytes(2, release.design.mechanism),
         layout.REGISTRY: registry_yaml(statement).encode(),
         layout.LABEL: label_html(statement, domain.cells, region, products, picture).encode(),
@@ -207,6 +206,11 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
             raise BundleError(f"{name} would be too large to be read again: use a coarser resolution.")
     bundle_from_contents(contents)
     return contents
+
+
+def statement_text(statement: Mapping[str, Any]) -> str:
+    """A statement as its file holds it: JSON with a line for each entry, no number that is none."""
+    return json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def targets(directory: str | Path) -> tuple[Path, Path]:
