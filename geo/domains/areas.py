@@ -44,7 +44,12 @@ class Areas:
     covered: NDArray[np.float64]
 
     def part(self, kept: NDArray[np.bool_]) -> Areas:
-        """The areas of a mask (A,)."""
+        """Choose some of the A areas.
+
+        Parameters
+        ----------
+        kept : (A,) bool
+        """
         chosen = np.flatnonzero(kept).tolist()
         names = tuple(self.names[at] for at in chosen)
         return Areas(names, tuple(self.shapes[at] for at in chosen), self.weights[kept], self.covered[kept])

@@ -86,7 +86,7 @@ class Painting:
     values : (N,) float64, optional
         What a continuous painting was made from; means of them over larger hexagons say something.
     again : function, optional
-        Paints such means in the same classes and words.
+        Paints such means, one for each of M larger hexagons, (M,), in the same classes and words.
     """
 
     classes: NDArray[np.int64]
@@ -161,7 +161,18 @@ def paint_cells(count: int) -> Painting:
 
 
 def share_classes(share: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Class, 0 to 4, of each share in [0, 1]; one at a limit is in the class below it, as its label says."""
+    """Find the class of each share.
+
+    Parameters
+    ----------
+    share : any shape
+        In [0, 1].
+
+    Returns
+    -------
+    the shape of share, int64
+        0 to 4; a share at a limit is in the class below it, as its label says.
+    """
     return np.asarray(np.searchsorted(SHARE_LIMITS, share - 1e-9), dtype=np.int64)
 
 

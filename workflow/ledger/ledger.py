@@ -111,7 +111,7 @@ class Ledger:
         return self._key.identity
 
     def fingerprint(self, *columns: ArrayLike) -> str:
-        """The name of a dataset in this ledger; see `LedgerKey.fingerprint`."""
+        """The name of a dataset in this ledger, from its columns, (n,) each; see `LedgerKey.fingerprint`."""
         return self._key.fingerprint(*columns)
 
     def record_keys(
@@ -123,7 +123,7 @@ class Ledger:
         time: ArrayLike | None = None,
         identity: ArrayLike | None = None,
     ) -> RecordKeys:
-        """Keyed hashes of a dataset's records; see `records.record_keys`."""
+        """Keyed hashes of a dataset's n records, from columns of shape (n,); see `records.record_keys`."""
         return record_keys(self._key, longitude, latitude, value, time=time, identity=identity)
 
     def request(self, *parts: str) -> str:

@@ -96,7 +96,13 @@ def _fit(project: Project, model: FieldModel, placed: PlacedObservations) -> Bas
 
 
 def compare(released: Bools, baseline: Bools) -> Agreement:
-    """IoU of two sets (N,), and the cells falsely in and falsely out."""
+    """IoU of two sets, and the cells falsely in and falsely out.
+
+    Parameters
+    ----------
+    released, baseline
+        (N,) each
+    """
     return Agreement(
         iou(released, baseline),
         int((released & baseline).sum()),

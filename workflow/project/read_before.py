@@ -95,14 +95,20 @@ def is_kept(source: SourceSettings) -> bool:
 def cells_or_remembered(
     observations: Observations, domain: Domain, locate: Callable[[], NDArray[np.int64]]
 ) -> NDArray[np.int64]:
-    """(n,) the hexagon of each row: from the store where the rows are kept and were placed there before.
+    """The hexagon of each row: from the store where the rows are kept and were placed there before.
 
     Parameters
     ----------
     observations
+        n rows
     domain
     locate
-        Places them.
+        places them: (n,) positions in the domain's cell array, -1 outside
+
+    Returns
+    -------
+    array
+        (n,) what `locate` gives
     """
     rows = _KNOWN.get(observations)
     if rows is None:

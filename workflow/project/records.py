@@ -50,7 +50,13 @@ class PlacedObservations:
     sure: float | None = None
 
     def part(self, kept: NDArray[np.bool_]) -> PlacedObservations:
-        """The observations of a mask (n,)."""
+        """Some of the n observations.
+
+        Parameters
+        ----------
+        kept
+            (n,) a mask
+        """
         year = None if self.year is None else self.year[kept]
         return PlacedObservations(self.index[kept], self.value[kept], int(kept.sum()), 0, year, self.sure)
 

@@ -45,7 +45,7 @@ class Relative:
         For a public map: the distance, in transformed units, that holds 90 % of the reference records around
         it; None for limits.
     places
-        Cells of the reference records behind a public map, None for limits.
+        (m,) cells of the m reference records behind a public map, None for limits.
 
     Raises
     ------

@@ -53,7 +53,17 @@ class ResponseScale:
             raise InvalidValue("the public clip bound must be a positive finite number.")
 
     def forward(self, value: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Values in the data's unit, of any shape, to unclipped responses of that shape.
+        """Values to unclipped responses.
+
+        Parameters
+        ----------
+        value
+            any shape, the data's unit
+
+        Returns
+        -------
+        array
+            the shape of `value`
 
         Raises
         ------
@@ -68,10 +78,32 @@ class ResponseScale:
         return np.asarray((value - self.centre) / self.clip)
 
     def response(self, value: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Values in the data's unit, of any shape, to responses clipped to [-1, 1]; raises as `forward`."""
+        """Values to responses clipped to [-1, 1]; raises as `forward`.
+
+        Parameters
+        ----------
+        value
+            any shape, the data's unit
+
+        Returns
+        -------
+        array
+            the shape of `value`
+        """
         return np.clip(self.forward(value), -1.0, 1.0)
 
     def value(self, response: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Responses, of any shape, back to the data's unit."""
+        """Responses back to values.
+
+        Parameters
+        ----------
+        response
+            any shape
+
+        Returns
+        -------
+        array
+            the shape of `response`, in the data's unit
+        """
         raw = np.asarray(response, dtype=np.float64) * self.clip + self.centre
         return np.exp(raw) if self.transform == "log" else raw

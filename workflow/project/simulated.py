@@ -70,8 +70,10 @@ def simulate_field(
 
     Parameters
     ----------
-    n, places
-        as for `simulate_reference`
+    n
+        public number of records
+    places
+        (m,) as for `simulate_reference`
     number
         from 0
     model

@@ -91,7 +91,9 @@ def chosen_secrets(
     Parameters
     ----------
     time : (n,)
+        Seconds since 1970, ascending.
     places : (n, 2)
+        Metres.
     windows : sequence of Window
     stops : float
         Minutes, 0 for none.

@@ -28,7 +28,17 @@ MAX_MAGNITUDE = 2.0**30
 
 
 def rounded(paths: Floats) -> Floats:
-    """(L, N) paths, response units, rounded to multiples of `GRID`.
+    """Paths rounded to multiples of `GRID`.
+
+    Parameters
+    ----------
+    paths
+        (L, N) response units; any other shape is rounded alike
+
+    Returns
+    -------
+    array
+        the shape of `paths`
 
     Raises
     ------
@@ -42,7 +52,17 @@ def rounded(paths: Floats) -> Floats:
 
 
 def rounded_field(mean: Floats, sd: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation (N,), response units, on the grid, the deviation rounded upwards.
+    """Mean and standard deviation on the grid, the deviation rounded upwards.
+
+    Parameters
+    ----------
+    mean, sd
+        (N,) response units
+
+    Returns
+    -------
+    mean, sd
+        (N,) multiples of `GRID`, response units
 
     Raises
     ------

@@ -35,7 +35,15 @@ def relative_block(release: Release) -> dict[str, Any]:
 
 
 def field_bytes(cells: Sequence[str], field: Floats) -> bytes:
-    """The table `h3`, `value`, a row a cell; the (N,) values as they are, in the data's own unit."""
+    """The table `h3`, `value`, a row a cell; the values as they are.
+
+    Parameters
+    ----------
+    cells
+        H3 indices, length N
+    field
+        (N,) in the data's own unit
+    """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)

@@ -62,7 +62,15 @@ def largest_regions(
 
 
 def where(domain: Domain, members: NDArray[np.bool_], places: Sequence[Place] = ()) -> str:
-    """Where the largest region of a set (N,) lies, in one sentence; "" for an empty or a whole map."""
+    """Where the largest region of a set lies, in one sentence; "" for an empty or a whole map.
+
+    Parameters
+    ----------
+    members
+        (N,) the set
+    places
+        as for `largest_regions`
+    """
     regions = largest_regions(domain, members, 1, places)
     if not regions or members.all():
         return ""

@@ -44,7 +44,7 @@ SURE = (
 
 @dataclass(frozen=True)
 class Products:
-    """What L paths say about one threshold, each array over the N cells of the domain.
+    """What L paths say about one threshold, over the N cells of the domain.
 
     Parameters
     ----------
@@ -57,20 +57,20 @@ class Products:
     confidence
         of `inner`, `outer` and `three_way`
     votes
-        share of the paths in whose excursion set a cell lies, in steps of 1/L
+        (N,) share of the paths in whose excursion set a cell lies, in steps of 1/L
     probability
-        exceedance probability given the release, where its mechanism has one
+        (N,) exceedance probability given the release, where its mechanism has one
     paths
         (L, N) excursion set of each path
     vote_set
-        the published set: cells with probability >= cutoff, or votes >= cutoff where there is none
+        (N,) the published set: cells with probability >= cutoff, or votes >= cutoff where there is none
     vorobev
-        Vorob'ev set
+        (N,) Vorob'ev set
     inner, outer, three_way
-        inner and outer set at `confidence` and +1 above / -1 below / 0 cannot tell; None when L paths cannot
+        (N,) inner and outer set at `confidence` and +1 above / -1 below / 0 cannot tell; None when L paths cannot
         support that confidence (see `supports`)
     surely
-        excursion function: of each cell the largest confidence at which it is in the inner set; None where
+        (N,) excursion function: of each cell the largest confidence at which it is in the inner set; None where
         the draws cannot support a confidence, where there is no probability, and in earlier bundles
     draws
         number of joint draws of the field that the sets rest on

@@ -23,9 +23,9 @@ def certainty(
     draws
         (J, N) joint draws of the field given the release: the paths, where they are such draws.
     level
-        Response units, one number or one a cell.
+        Response units, one number or (N,).
     field
-        (N,) mean and deviation: cells are ordered by their exceedance probability, ties by the mean
+        (N,) mean and standard deviation, response units: cells are ordered by their exceedance probability, ties by the mean
 
     Notes
     -----

@@ -18,7 +18,7 @@ Drawn = list[tuple[MultiPolygon, dict[str, Any]]]
 
 
 def region_list(products: Products) -> list[tuple[dict[str, Any], Bools]]:
-    """(properties, members) of every region, in the order of the file."""
+    """(properties, members (N,)) of every region, in the order of the file."""
     named: list[tuple[ProductName, int | None, Bools]] = [
         ("path", k + 1, members) for k, members in enumerate(products.paths[:MAX_PATH_REGIONS])
     ]

@@ -92,9 +92,16 @@ def written_cost(cost: Cost) -> dict[str, Any]:
 
 
 def read_cost(values: Floats, facts: Mapping[str, Any]) -> Cost:
-    """The cost of a stored charge, from its curve (one value an order of `ORDERS`) and its entry's body.
+    """The cost of a stored charge, from its curve and its entry's body.
 
     Until version 2 a body had `gaussian_mu` alone: such a release is known by it, or else by its curve.
+
+    Parameters
+    ----------
+    values
+        (K,) the curve, one value an order of `ORDERS`
+    facts
+        the body
 
     Raises
     ------
@@ -142,12 +149,12 @@ def check_account(dataset: str, unit: str) -> Unit:
 
 
 def encode(values: Floats) -> str:
-    """Float64 values (K,) as hex without loss, big-endian, 16 digits each."""
+    """Float64 values (J,) as hex without loss, big-endian, 16 digits each."""
     return np.ascontiguousarray(values, dtype=">f8").tobytes().hex()
 
 
 def decode(text: str) -> Floats:
-    """The (K,) values that `encode` wrote."""
+    """The (J,) values that `encode` wrote."""
     return np.frombuffer(bytes.fromhex(text), dtype=">f8").astype(np.float64)
 
 
@@ -160,12 +167,12 @@ def on_current_grid(orders: Floats, values: Floats) -> Floats:
     Parameters
     ----------
     orders, values
-        (K,) the stored grid, increasing, and the curve on it
+        (J,) the stored grid, increasing, and the curve on it
 
     Returns
     -------
     array
-        one value an order of `ORDERS`
+        (K,) one value an order of `ORDERS`
     """
     if np.array_equal(orders, ORDERS):
         return values

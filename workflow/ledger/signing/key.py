@@ -57,10 +57,14 @@ class LedgerKey:
     def fingerprint(self, *columns: ArrayLike) -> str:
         """Keyed hash of a dataset, 64 hex digits: the same records in any order give the same name.
 
-        Columns are numeric arrays (n,), one entry per record: x, y and value as loaded, before any choice of
-        domain, resolution or clip, so that such choices cannot make a new dataset of an old one.
         Without the key the name tells nothing about the records, not even by guessing them. It is exact:
         one changed record is another name (and another budget), which is the curator's to prevent.
+
+        Parameters
+        ----------
+        *columns
+            (n,) numbers each, one entry per record: x, y and value as loaded, before any choice of domain,
+            resolution or clip, so that such choices cannot make a new dataset of an old one
 
         Raises
         ------

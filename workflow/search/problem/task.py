@@ -193,7 +193,13 @@ class SearchTask:
         return utility.bce if self.objective == "bce" else -utility.known_agreement
 
     def aiming_at(self, baseline: Bools) -> SearchTask:
-        """The same task with the map (N,) to be reached."""
+        """The same task with another map to be reached.
+
+        Parameters
+        ----------
+        baseline
+            (N,) the map's set
+        """
         scenes = tuple(replace(scene, world=scene.world.aiming_at(baseline)) for scene in self.scenes)
         plain = Scene(self.baseline_scene.response, self.baseline_scene.world.aiming_at(baseline))
         return replace(self, scenes=scenes, baseline_scene=plain)
