@@ -78,7 +78,7 @@ class _Found:
         return self.numbers.get(name, Column()).array()
 
     def time(self) -> NDArray[np.datetime64]:
-        """When each row was measured, as its dates are meant."""
+        """(n,) when each row was measured, seconds, as its dates are meant."""
         return self.times[int(self.order.month_comes_first())].array("M8[s]")
 
     def add_times(self, column: Any) -> None:

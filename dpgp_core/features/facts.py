@@ -73,5 +73,5 @@ class PublicFacts:
         return self.per_node * self.record_noise**2
 
     def signal(self, eigenvalue: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Signal variance `c^2 lambda^2 kappa` of directions of the plain sums per node."""
+        """Signal variance `c^2 lambda^2 kappa` of Q directions of the plain sums per node, (Q,)."""
         return np.asarray((self.per_node * self.deviation) ** 2 * np.maximum(eigenvalue, 0.0))

@@ -27,15 +27,15 @@ class EigenStore(Protocol):
         ...
 
     def put(self, key: str, pairs: Eigenpairs) -> None:
-        """Keep them; a store that cannot may forget them."""
+        """Keep them, of any shape; a store that cannot may forget them."""
         ...
 
     def arrays(self, key: str, names: tuple[str, ...]) -> tuple[Floats, ...] | None:
-        """The arrays of these names, None where one of them is missing or unusable."""
+        """The arrays of these names, in the shapes they had; None where one is missing or unusable."""
         ...
 
     def put_arrays(self, key: str, arrays: Mapping[str, Floats]) -> None:
-        """Keep them; a store that cannot may forget them."""
+        """Keep them, of any shape; a store that cannot may forget them."""
         ...
 
 

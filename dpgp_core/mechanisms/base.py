@@ -77,7 +77,7 @@ class Design:
         return replace(self, cutoff=cutoff)
 
     def settled(self, released: Released, level: Floats | float, direction: Direction) -> Self:
-        """The design of a release that was drawn: the same, unless the release chooses its own cutoff."""
+        """The drawn release's design at a level, scalar or (N,): the same, unless it chooses its own cutoff."""
         return self
 
     def to_mapping(self) -> dict[str, Any]:
@@ -308,7 +308,7 @@ class Mechanism(ABC):
     def read(
         self, design: Any, facts: PublicFacts, records: CollapsedRecords, paths: Floats, entropy: Entropy
     ) -> Reading | None:
-        """The field given released paths, where these are no draws of it themselves; None where they are.
+        """The field given released paths (L, N) where these are no draws of it; None where they are.
 
         Post-processing of paths on the public grid (before a public prior mean is added back). Of `records`
         their places alone may enter, and only where `facts` say that these are public.

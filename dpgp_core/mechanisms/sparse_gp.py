@@ -125,7 +125,21 @@ def inducing_cells(facts: PublicFacts, spacing: float) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class InducingPlan:
-    """The public part of a release: inducing points, features on a grid, the projection to all cells."""
+    """The public part of a release: inducing points, features on a grid, the projection to all cells.
+
+    Parameters
+    ----------
+    prior, features
+        of the N cells
+    between
+        (K, K) correlations of the K inducing points, with a nugget
+    projection
+        (N, K) weights that carry values at the inducing points to the cells
+    prior_variance
+        (N,) in units of the scale squared
+    chosen
+        (K,) cells that the inducing points are
+    """
 
     prior: Prior
     features: GriddedFeatures
@@ -178,7 +192,7 @@ class InducingPlan:
         return private_posterior(self.between, own, variance, step)
 
     def field(self, moments: Moments, design: SparseGpDesign) -> tuple[InducingPosterior, Floats, Floats]:
-        """The posterior, and mean and deviation of the field at all cells, response units."""
+        """The posterior, and (N,) mean and (N,) deviation of the field at all cells, response units."""
         posterior = self.read(moments, design)
         mean, variance = posterior.at(self.projection, self.between, self.prior_variance)
         return posterior, design.scale * mean, design.scale * np.sqrt(variance)

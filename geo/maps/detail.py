@@ -138,8 +138,8 @@ def regions(domain: Domain, painting: Painting) -> list[tuple[int, list[NDArray[
     Returns
     -------
     list of (class, rings), or None
-        Polygons, the outer ring first, then holes: closed, degrees, longitudes in one piece across the
-        antimeridian. None where they would take as long to draw as the cells themselves.
+        Polygons, rings of shape (K, 2), the outer one first, then holes: closed, degrees, longitudes in one
+        piece across the antimeridian. None where they would take as long to draw as the cells themselves.
     """
     cells = np.array(domain.cells)
     found = [
