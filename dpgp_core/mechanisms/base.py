@@ -77,7 +77,7 @@ class Design:
         return replace(self, cutoff=cutoff)
 
     def settled(self, released: Released, level: Floats | float, direction: Direction) -> Self:
-        """The drawn release's design at a level, scalar or (N,): the same, unless it chooses its own cutoff."""
+        """The drawn release's design at a level, one or (N,): the same, unless it chooses its own cutoff."""
         return self
 
     def to_mapping(self) -> dict[str, Any]:

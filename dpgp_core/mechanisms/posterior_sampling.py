@@ -186,7 +186,7 @@ class PosteriorSampling(Mechanism):
         paths: Floats,
         entropy: Entropy,
     ) -> Reading:
-        """Deconvolution: probabilities and draws of the field behind (L, N) paths, also behind a single one."""
+        """Deconvolution: probabilities and draws of the field behind (L, N) paths, also behind one."""
         known: Floats | None = None
         if facts.places_public:
             known = np.zeros(facts.lattice.size)
