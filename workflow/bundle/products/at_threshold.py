@@ -67,11 +67,11 @@ class Products:
     vorobev
         (N,) Vorob'ev set
     inner, outer, three_way
-        (N,) inner and outer set at `confidence` and +1 above / -1 below / 0 cannot tell; None when L paths cannot
-        support that confidence (see `supports`)
+        (N,) inner and outer set at `confidence` and +1 above / -1 below / 0 cannot tell; None when L paths
+        cannot support that confidence (see `supports`)
     surely
-        (N,) excursion function: of each cell the largest confidence at which it is in the inner set; None where
-        the draws cannot support a confidence, where there is no probability, and in earlier bundles
+        (N,) excursion function: of each cell the largest confidence at which it is in the inner set; None
+        where the draws cannot support a confidence, where there is no probability, and in earlier bundles
     draws
         number of joint draws of the field that the sets rest on
     """

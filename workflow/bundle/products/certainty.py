@@ -25,7 +25,8 @@ def certainty(
     level
         Response units, one number or (N,).
     field
-        (N,) mean and standard deviation, response units: cells are ordered by their exceedance probability, ties by the mean
+        (N,) mean and standard deviation, response units: cells are ordered by their exceedance probability,
+        ties by the mean
 
     Notes
     -----
