@@ -188,7 +188,7 @@ def ink_on(role: Role, theme: Theme = "light") -> Ink:
     Parameters
     ----------
     role : Role
-        The class's own.
+        Of the class.
     theme : {"light", "dark"}
 
     Returns

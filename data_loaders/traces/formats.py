@@ -14,8 +14,8 @@ from data_loaders.files.encoding import decode
 from data_loaders.traces.model import Fix
 
 _HEADER_LINES = 6  # of a GeoLife file
-What: TypeAlias = Literal["time", "latitude", "longitude", "id"]
-_NAMES: dict[What, tuple[str, ...]] = {
+_What: TypeAlias = Literal["time", "latitude", "longitude", "id"]
+_NAMES: dict[_What, tuple[str, ...]] = {
     "time": ("time", "timestamp", "datetime", "date_time", "utc", "t", "recorded_at", "location-timestamp"),
     "latitude": ("lat", "latitude", "y", "location-lat", "lat_deg"),
     "longitude": ("lon", "lng", "long", "longitude", "x", "location-long", "lon_deg"),
@@ -90,7 +90,7 @@ def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
     yield from found.items()
 
 
-def _column(name: str, header: list[str], what: What) -> int | None:
+def _column(name: str, header: list[str], what: _What) -> int | None:
     at = [header.index(word) for word in _NAMES[what] if word in header]
     if at:
         return at[0]
