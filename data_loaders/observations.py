@@ -14,6 +14,7 @@ from data_loaders.errors import DataError
 Kind: TypeAlias = Literal["sale", "reading"]
 OwnerWord: TypeAlias = Literal["sensor", "person"]
 
+_Dtype: TypeAlias = Literal["f8", "S", "M8[s]", "i8", "i4"]
 _CRS = re.compile(r"^(EPSG|ESRI|OGC):[A-Z0-9]{1,12}$")
 
 
@@ -43,7 +44,7 @@ def crs_name(crs: str | int) -> str:
     return name
 
 
-def _column(values: Any, kind: str) -> NDArray[Any]:
+def _column(values: Any, kind: _Dtype) -> NDArray[Any]:
     if isinstance(values, np.memmap) and values.mode == "r" and values.dtype == _read(kind, values):
         return values  # a long column on disk, which nobody can write to
     column = np.array(values, dtype=kind)  # a copy: nobody else may hold a writable view
@@ -51,7 +52,7 @@ def _column(values: Any, kind: str) -> NDArray[Any]:
     return column
 
 
-def _read(kind: str, values: NDArray[Any]) -> np.dtype[Any]:
+def _read(kind: _Dtype, values: NDArray[Any]) -> np.dtype[Any]:
     return values.dtype if kind == "S" and values.dtype.kind == "S" else np.dtype(kind)
 
 
@@ -119,6 +120,7 @@ class Observations:
     spot: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
+        kinds: dict[str, _Dtype]
         kinds = {"x": "f8", "y": "f8", "value": "f8", "identifier": "S", "time": "M8[s]", "owner": "i8"}
         kinds |= {"place_sd": "f8", "spot": "i4"}
         for name, kind in kinds.items():

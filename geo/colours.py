@@ -13,8 +13,19 @@ from types import MappingProxyType
 from typing import Literal
 
 Theme = Literal["light", "dark"]
+Role = Literal[
+    "ground", "inside", "outside", "above", "below", "unsure", "agree_in", "agree_out", "falsely_in",
+    "falsely_out", "line", "halo", "baseline", "point", "cell", "votes0", "votes1", "votes2", "votes3",
+    "votes4", "votes5", "field0", "field1", "field2", "field3", "field4", "field5", "field6", "path0",
+    "path1", "path2", "path3", "path4", "water", "shore", "border", "park", "building", "road", "rail",
+]  # fmt: skip
+"""What a colour stands for."""
 
-_LIGHT = {
+Ink = Literal["line", "ground"]
+Sequential = Literal["votes", "field"]
+Family = Literal["set", "three-way", "difference", Sequential, "paths"]
+
+_LIGHT: dict[Role, str] = {
     "ground": "#ffffff",
     "inside": "#d55e00",
     "outside": "#cfd9dd",
@@ -60,7 +71,7 @@ _LIGHT = {
     "road": "#8f9ca2",
     "rail": "#6f6480",
 }
-_DARK = {
+_DARK: dict[Role, str] = {
     "ground": "#10191c",
     "inside": "#f08030",
     "outside": "#304047",
@@ -102,30 +113,30 @@ _DARK = {
     "road": "#6d7d84",
     "rail": "#8a7d99",
 }
-PALETTES: Mapping[Theme, Mapping[str, str]] = MappingProxyType(
+PALETTES: Mapping[Theme, Mapping[Role, str]] = MappingProxyType(
     {"light": MappingProxyType(_LIGHT), "dark": MappingProxyType(_DARK)}
 )
 
 # The classes that meet on one map and must stay apart; the colour tests run over this registry.
-CLASSES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+CLASSES: Mapping[Family, tuple[Role, ...]] = MappingProxyType(
     {
         "set": ("inside", "outside"),
         "three-way": ("above", "below", "unsure"),
         "difference": ("agree_in", "agree_out", "falsely_in", "falsely_out"),
-        "votes": tuple(f"votes{k}" for k in range(6)),
-        "field": tuple(f"field{k}" for k in range(7)),
-        "paths": tuple(f"path{k}" for k in range(5)),
+        "votes": ("votes0", "votes1", "votes2", "votes3", "votes4", "votes5"),
+        "field": ("field0", "field1", "field2", "field3", "field4", "field5", "field6"),
+        "paths": ("path0", "path1", "path2", "path3", "path4"),
     }
 )
 
 
-def colour(role: str, theme: Theme = "light") -> str:
+def colour(role: Role, theme: Theme = "light") -> str:
     """Find the colour of a role on the ground of a theme.
 
     Parameters
     ----------
-    role : str
-        A role of the palette.
+    role : Role
+        Of the palette.
     theme : {"light", "dark"}
 
     Returns
@@ -145,12 +156,12 @@ def colour(role: str, theme: Theme = "light") -> str:
     return PALETTES[theme][role]
 
 
-def rgb(role: str, theme: Theme = "light") -> list[int]:
+def rgb(role: Role, theme: Theme = "light") -> list[int]:
     """Find the colour of a role as numbers.
 
     Parameters
     ----------
-    role : str
+    role : Role
     theme : {"light", "dark"}
 
     Returns
@@ -171,13 +182,13 @@ def channels(text: str) -> list[int]:
     return [int(text[start : start + 2], 16) for start in (1, 3, 5)]
 
 
-def ink_on(role: str, theme: Theme = "light") -> str:
+def ink_on(role: Role, theme: Theme = "light") -> Ink:
     """Choose the ink of marks that are drawn over a class.
 
     Parameters
     ----------
-    role : str
-        The class's role.
+    role : Role
+        Of the class.
     theme : {"light", "dark"}
 
     Returns
@@ -187,26 +198,26 @@ def ink_on(role: str, theme: Theme = "light") -> str:
     """
     back = _luminance(colour(role, theme))
 
-    def contrast(ink: str) -> float:  # WCAG 2.2
+    def contrast(ink: Ink) -> float:  # WCAG 2.2
         dark, bright = sorted((back, _luminance(colour(ink, theme))))
         return (bright + 0.05) / (dark + 0.05)
 
-    return max(("line", "ground"), key=contrast)
+    inks: tuple[Ink, ...] = ("line", "ground")
+    return max(inks, key=contrast)
 
 
-def steps(family: Literal["votes", "field"], count: int) -> tuple[str, ...]:
+def steps(family: Sequential, count: int) -> tuple[Role, ...]:
     """Choose roles from a sequential family.
 
     Parameters
     ----------
-    family : str
-        "votes" or "field".
+    family : {"votes", "field"}
     count : int
         How many.
 
     Returns
     -------
-    tuple of str
+    tuple of Role
         Spread evenly over the family, its ends included.
 
     Raises

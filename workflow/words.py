@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from dpgp_core.accounting.conversion import odds_factor
 from dpgp_core.accounting.power import surest_guess
+from dpgp_core.excursion.sets import Direction
 from dpgp_core.mechanisms.base import Design, Protects, Unit
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import lower, significant, upper
@@ -21,6 +22,9 @@ person, only where a column names these and each may contribute one row."""
 
 RecordWord = Literal[UnitWord, "record"]
 """The same while no data are loaded that would say what a record is."""
+
+Side = Literal["above", "at most"]
+"""Where a hexagon lies, before a threshold."""
 
 BILLION = 1e9
 # With a chance of failure above this a guarantee is not worth the name.
@@ -109,7 +113,7 @@ def quantity(value: float, unit: str, digits: int = 9) -> str:
     return with_unit(significant(value, digits), unit)
 
 
-def side_words(direction: str) -> str:
+def side_words(direction: Direction) -> Side:
     """Where a hexagon of the set lies, before a threshold: one that equals it is "at most" it."""
     return "above" if direction == "above" else "at most"
 

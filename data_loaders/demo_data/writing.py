@@ -9,6 +9,7 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,10 +41,10 @@ _LETTERS = np.array(list("ABDEFGHJLNPQRSTUWXYZ"))
 class _Kind:
     """One kind of sale: its codes, sales per year, log price above the true field, and how central."""
 
-    property_type: str
-    new_build: str
-    tenure: str
-    category: str
+    property_type: Literal["D", "S", "T", "F", "O"]
+    new_build: Literal["Y", "N"]
+    tenure: Literal["F", "L"]
+    category: Literal["A", "B"]
     per_year: int
     offset: float
     central: float

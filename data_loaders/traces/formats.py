@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from data_loaders.errors import DataError
 from data_loaders.files.csvstream import sniff_delimiter
@@ -14,7 +14,8 @@ from data_loaders.files.encoding import decode
 from data_loaders.traces.model import Fix
 
 _HEADER_LINES = 6  # of a GeoLife file
-_NAMES = {
+_What: TypeAlias = Literal["time", "latitude", "longitude", "id"]
+_NAMES: dict[_What, tuple[str, ...]] = {
     "time": ("time", "timestamp", "datetime", "date_time", "utc", "t", "recorded_at", "location-timestamp"),
     "latitude": ("lat", "latitude", "y", "location-lat", "lat_deg"),
     "longitude": ("lon", "lng", "long", "longitude", "x", "location-long", "lon_deg"),
@@ -80,8 +81,8 @@ def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
                 for what, at in where.items()
             }
             if comma:
-                for what in ("latitude", "longitude"):
-                    cells[what] = cells[what].replace(",", ".")
+                cells["latitude"] = cells["latitude"].replace(",", ".")
+                cells["longitude"] = cells["longitude"].replace(",", ".")
             fix = Fix(cells["time"], cells["longitude"], cells["latitude"])
             found.setdefault(cells["id"], []).append(fix)
     except csv.Error:
@@ -89,7 +90,7 @@ def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
     yield from found.items()
 
 
-def _column(name: str, header: list[str], what: str) -> int | None:
+def _column(name: str, header: list[str], what: _What) -> int | None:
     at = [header.index(word) for word in _NAMES[what] if word in header]
     if at:
         return at[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,7 +36,7 @@ class _Joint:
     """One joint bound: its supremum, the sensitivity it sharpens, and what is certified so far."""
 
     problem: Problem
-    classical: str
+    classical: Literal["sharp", "maximum-principle"]
     counts_records: bool
     known: dict[Key, Certificate] = field(default_factory=dict)
 

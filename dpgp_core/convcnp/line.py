@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +40,8 @@ INSIDE = np.abs(PIXELS) <= DOMAIN
 
 Normal = Callable[[int], Floats]
 
-FAMILIES = ("eq", "matern", "periodic", "sawtooth", "people")
+LineFamily = Literal["eq", "matern", "periodic", "sawtooth", "people"]
+FAMILIES: tuple[LineFamily, ...] = ("eq", "matern", "periodic", "sawtooth", "people")
 """Laws of the field that the network is told; `line_tasks` has what each means."""
 
 LINE = Layout(2 * len(BLURS) + 3, 3 + len(FAMILIES), (32, 48, 64, 64), (5,))

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.convcnp.inputs import Single
-from dpgp_core.convcnp.line import CELLS, DOMAIN, FAMILIES, LineEncoder
+from dpgp_core.convcnp.line import CELLS, DOMAIN, FAMILIES, LineEncoder, LineFamily
 from dpgp_core.linalg.numerics import Floats
 
 SCATTER = 0.2
 """Deviation of a record around the field in the synthetic studies."""
 
-LENGTHS: dict[str, tuple[float, float]] = {
+LENGTHS: dict[LineFamily, tuple[float, float]] = {
     "eq": (0.25, 2.0), "matern": (0.25, 2.0), "periodic": (0.4, 1.6), "sawtooth": (0.2, 1.25),
     "people": (1.0, 4.0),
 }  # fmt: skip
@@ -35,7 +36,7 @@ class Law:
 
     Parameters
     ----------
-    family : str
+    family : LineFamily
         One of `FAMILIES`.
     length : float
         As `LENGTHS` says.
@@ -43,7 +44,7 @@ class Law:
         Deviation of a record around the field.
     """
 
-    family: str
+    family: LineFamily
     length: float
     scatter: float = SCATTER
 
@@ -107,7 +108,7 @@ class LineSimulator:
 
     def law(self) -> Law:
         """Any family is as likely as any other."""
-        family = str(self._rng.choice(FAMILIES))
+        family = cast(LineFamily, str(self._rng.choice(FAMILIES)))
         low, high = LENGTHS[family]
         length = float(np.exp(self._rng.uniform(np.log(low), np.log(high))))
         return Law(family, length, float(self._rng.uniform(*PEOPLE)) if family == "people" else SCATTER)

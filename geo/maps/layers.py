@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydeck.bindings.json_tools import default_serialize
 from shapely.geometry import MultiPolygon
 
-from geo.colours import CLASSES, Theme, colour, ink_on, rgb
+from geo.colours import CLASSES, Role, Theme, colour, ink_on, rgb
 from geo.domains.domain import Domain
 from geo.domains.framing import fit
 from geo.domains.polygons import rings
@@ -287,5 +287,5 @@ def _drawn(line: Line, theme: Theme) -> pydeck.Layer:
     return _line_layer(line.name, paths, rgb(line.role, theme), line.width)
 
 
-def _path_role(index: int) -> str:
+def _path_role(index: int) -> Role:
     return CLASSES["paths"][index % len(CLASSES["paths"])]

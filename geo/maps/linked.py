@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from geo.basemap import Basemap
-from geo.colours import CLASSES, Theme, colour, ink_on, rgb
+from geo.colours import CLASSES, Role, Theme, colour, ink_on, rgb
 from geo.context.own_layers import OwnLayer
 from geo.context.surroundings import around, around_box
 from geo.domains.domain import Domain
@@ -32,7 +32,8 @@ _STREETS = {
     }
     for theme, style in (("light", "light_nolabels"), ("dark", "dark_nolabels"))
 }
-_BENEATH = ("ground", "water", "shore", "border", "park", "building", "road", "rail")
+_AROUND: tuple[Role, ...] = ("water", "shore", "border")
+_BENEATH: tuple[Role, ...] = ("ground", "water", "shore", "border", "park", "building", "road", "rail")
 _DECIMALS = 5  # of drawn coordinates: about a metre
 
 
@@ -44,7 +45,7 @@ class Line:
     ----------
     name : str
         Its id in a scene.
-    role : str
+    role : Role
         Of the palette.
     width : float
         Pixels.
@@ -53,7 +54,7 @@ class Line:
     """
 
     name: str
-    role: str
+    role: Role
     width: float
     paths: Sequence[NDArray[np.float64]]
 
@@ -314,7 +315,7 @@ def _look(alt: str, height: int, theme: Theme) -> dict[str, Any]:
 
 
 def _around_colours(theme: Theme) -> dict[str, Any]:
-    return {role: rgb(role, theme) for role in ("water", "shore", "border")}
+    return {role: rgb(role, theme) for role in _AROUND}
 
 
 def _pane(
@@ -383,7 +384,7 @@ def _line(line: Line, theme: Theme) -> dict[str, Any]:
     }
 
 
-def _boundary(domain: Domain, name: str, role: str, width: float, mask: NDArray[np.bool_]) -> Line:
+def _boundary(domain: Domain, name: str, role: Role, width: float, mask: NDArray[np.bool_]) -> Line:
     if mask.shape != (domain.size,) or mask.dtype != np.bool_:
         raise ValueError("a set of cells is one boolean for each cell of the domain.")
     return Line(name, role, width, interface(domain.cells, mask))

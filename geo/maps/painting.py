@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from geo.colours import Theme, colour, ink_on, steps
+from geo.colours import Role, Theme, colour, ink_on, steps
 from geo.measures import format_value, with_unit
 
 Mark = Literal["", "dots", "rings"]
@@ -33,14 +33,14 @@ class Entry:
     ----------
     label : str
         The class in words.
-    role : str
+    role : Role
         Of the palette.
     mark : {"", "dots", "rings"}
         A second channel beside the colour.
     """
 
     label: str
-    role: str
+    role: Role
     mark: Mark = ""
 
 

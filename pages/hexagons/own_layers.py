@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -78,7 +78,7 @@ def _decided(work: Workspace) -> list[Wish]:
     """What was chosen: settings may give a column, a colour or a width once for all files."""
     paths: tuple[str, ...] = work.choices.get("layers", ())
 
-    def each(name: str) -> list[Any]:
+    def each(name: Literal["label_columns", "layer_colours", "layer_widths"]) -> list[Any]:
         given = work.choices.get(name, ())
         return [*given] * len(paths) if len(given) == 1 else [*given]
 

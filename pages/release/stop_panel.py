@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -22,7 +22,7 @@ from workflow.settings.serving import that_can_serve
 class Remedy:
     """Another choice that may give a better map, and what its button says."""
 
-    name: str
+    name: Literal["mean", "coarser", "mechanisms", "epsilon"]
     label: str
     changes: dict[str, Any]
 

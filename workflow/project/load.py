@@ -30,7 +30,7 @@ from workflow.project.trip import TripProtection, trip_protection
 from workflow.settings.defaults import default_priors, usual_delta
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.source import SourceSettings
-from workflow.settings.words import TRIED_ON, ReferenceKind, Transform
+from workflow.settings.words import TRIED_ON, ReferenceKind, Transform, TriedOn
 
 PADDING_RINGS = 4
 CLIP_QUANTILE = 0.9
@@ -170,7 +170,7 @@ class Project:
         return self.reference_kind == "simulated" or (self.pilot is not None and self.pilot.model is not None)
 
     @property
-    def tried_on(self) -> str:
+    def tried_on(self) -> TriedOn:
         """What designs are tried on, as a screen says it: no reference data where the fields are invented."""
         if self.pilot is not None and self.pilot.model is not None:
             return "simulated fields of the chosen range"

@@ -18,6 +18,7 @@ from workflow.errors import WorkflowError
 from workflow.settings.words import Group
 
 Kind = Literal["number", "whole number", "text", "switch", "word", "pairs", "table"]
+Measure = Literal["", "metres", "degrees", "pixels", "the data's own unit", "transformed units"]
 _KINDS: dict[Any, Kind] = {float: "number", int: "whole number", str: "text", bool: "switch"}
 QUOTED = " in quotation marks"
 _STRICT = ConfigDict(strict=True, allow_inf_nan=False)
@@ -66,7 +67,7 @@ class Setting:
     help: str
     group: Group
     _: KW_ONLY
-    measure: str = ""
+    measure: Measure = ""
     minimum: float | None = None
     maximum: float | None = None
     above: float | None = None

@@ -15,7 +15,7 @@ from workflow.words import UnitWord
 
 __all__ = [
     "GROUPS", "TRIED_ON", "Direction", "ExecutorName", "Focus", "Group", "Objective", "ReferenceKind",
-    "Relation", "Transform", "TuningKind", "Unit", "UnitWord", "bound_names", "loader_names",
+    "Relation", "Transform", "TriedOn", "TuningKind", "Unit", "UnitWord", "bound_names", "loader_names",
     "mechanism_names", "prior_names", "segment_names",
 ]  # fmt: skip
 
@@ -26,15 +26,19 @@ Focus = Literal["threshold", "all"]
 ExecutorName = Literal["serial", "processes", "dask"]
 
 ReferenceKind = Literal["public reference data", "reference data", "simulated", "private selection"]
-TRIED_ON: dict[ReferenceKind, str] = {
+"""On what a design is tuned: "reference data" are set aside and not published, a "private selection" is a
+pilot whose cost is inside the release's epsilon."""
+
+TriedOn = Literal[
+    "the reference data", "simulated fields", "what the pilot showed", "simulated fields of the chosen range"
+]
+TRIED_ON: dict[ReferenceKind, TriedOn] = {
     "public reference data": "the reference data",
     "reference data": "the reference data",
     "simulated": "simulated fields",
     "private selection": "what the pilot showed",
 }
 """What a search tries its designs on, in words."""
-"""On what a design is tuned: "reference data" are set aside and not published, a "private selection" is a
-pilot whose cost is inside the release's epsilon."""
 
 TuningKind = Literal[ReferenceKind, "given", "not accounted"]
 """How a design was chosen: tuned, "given" (typed in, public by the curator's word), or by looking."""

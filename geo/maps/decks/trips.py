@@ -13,7 +13,7 @@ import pydeck
 from numpy.typing import NDArray
 from pydeck.bindings.json_tools import default_serialize
 
-from geo.colours import Theme, rgb
+from geo.colours import Role, Theme, rgb
 
 _DECIMALS = 5
 _WORLD = 512
@@ -28,7 +28,7 @@ class TripLine:
     ----------
     name : str
         The layer's id.
-    role : str
+    role : Role
         Of the palette in `geo.colours`.
     longitude, latitude : (n,)
         Degrees.
@@ -37,7 +37,7 @@ class TripLine:
     """
 
     name: str
-    role: str
+    role: Role
     longitude: NDArray[np.float64]
     latitude: NDArray[np.float64]
     width: float = 3.0
@@ -49,7 +49,10 @@ class Rings:
 
     Parameters
     ----------
-    name, role : str
+    name : str
+        The layer's id.
+    role : Role
+        Of the palette in `geo.colours`.
     longitude, latitude : (n,)
         Degrees.
     radius : (n,)
@@ -60,7 +63,7 @@ class Rings:
     """
 
     name: str
-    role: str
+    role: Role
     longitude: NDArray[np.float64]
     latitude: NDArray[np.float64]
     radius: NDArray[np.float64]

@@ -13,7 +13,7 @@ from pages.shared.session.workspace import Workspace
 from workflow.project.load import Project
 from workflow.settings.model import ReleaseSettings
 
-NAME = "pilot"
+NAME: aside.AsideName = "pilot"
 KEEP: Any = {"persist_state": "session"}
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 WAYS = {

@@ -13,7 +13,7 @@ from workflow import words
 from workflow.search.problem.facts import private_n
 from workflow.search.problem.task import FrontierPoint
 
-NAME = "solve"
+NAME: aside.AsideName = "solve"
 
 
 def begin(work: Workspace, found: Found, wanted: float) -> None:

@@ -29,7 +29,7 @@ from workflow import words
 from workflow.search.problem.facts import private_n
 from workflow.search.problem.task import Scored, family_of
 
-NAME = "typed"
+NAME: aside.AsideName = "typed"
 
 
 def show(work: Workspace, found: Found, scored: Scored) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -19,6 +19,7 @@ from workflow.search.exploration.simulated import SimulatedRelease
 from workflow.settings.model import ReleaseSettings
 
 KEY = "planning"
+AsideName = Literal["pilot", "solve", "typed", "coverage", "sweep", "compare"]
 PLAIN = (str, int, float, Design, ReleaseSettings)
 
 
@@ -52,7 +53,7 @@ class Planning:
     mark: int
     wanted: float | None = None
     piloted: Project | None = None
-    asides: dict[str, Aside] = field(default_factory=dict)
+    asides: dict[AsideName, Aside] = field(default_factory=dict)
     note: str = ""
     simulated: list[tuple[tuple[Any, ...], SimulatedRelease]] = field(default_factory=list)
 
@@ -72,7 +73,7 @@ def same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     )
 
 
-def start(work: Workspace, name: str, about: tuple[Any, ...], job: Job[Any]) -> None:
+def start(work: Workspace, name: AsideName, about: tuple[Any, ...], job: Job[Any]) -> None:
     """Follow a job from now on under this name; it ends with the session."""
     before = planning(work).asides.get(name)
     if before is not None and before.job is not None:
@@ -81,7 +82,7 @@ def start(work: Workspace, name: str, about: tuple[Any, ...], job: Job[Any]) -> 
     work.ends_with(job)
 
 
-def running(work: Workspace, name: str, cancel: Markdown | None) -> bool:
+def running(work: Workspace, name: AsideName, cancel: Markdown | None) -> bool:
     """Show the progress of a job that is under way; otherwise take up what it brought."""
     aside = planning(work).asides.get(name)
     if aside is None or aside.job is None:
@@ -104,7 +105,7 @@ def _cancelled(aside: Aside) -> None:
     aside.job, aside.note = None, "Cancelled."
 
 
-def found(work: Workspace, name: str, about: tuple[Any, ...]) -> Aside | None:
+def found(work: Workspace, name: AsideName, about: tuple[Any, ...]) -> Aside | None:
     """The finished computation about exactly this; what went wrong, and what is outdated, is said."""
     aside = planning(work).asides.get(name)
     if aside is None:
@@ -121,7 +122,7 @@ def found(work: Workspace, name: str, about: tuple[Any, ...]) -> Aside | None:
 
 def follow(
     work: Workspace,
-    name: str,
+    name: AsideName,
     about: tuple[Any, ...],
     label: Markdown,
     cancel: Markdown,

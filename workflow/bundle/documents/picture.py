@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, shape
 
 from geo import dissolve
-from geo.colours import colour
+from geo.colours import Role, colour
 from geo.context.own_layers import OwnLayer
 from geo.domains.polygons import multipolygon, rings, simplified
 from workflow.bundle.documents.picture_layers import own_svg
@@ -74,7 +74,7 @@ xmlns="http://www.w3.org/2000/svg">
 </svg>"""
 
 
-def _classes(products: Products) -> list[tuple[NDArray[np.bool_], str, str, bool]]:
+def _classes(products: Products) -> list[tuple[NDArray[np.bool_], Role, str, bool]]:
     """(members, palette role, words, dotted) of the classes to draw over the domain."""
     side = side_words(products.direction)
     if products.three_way is None:

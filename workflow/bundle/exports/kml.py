@@ -10,7 +10,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from geo import MAX_CELLS, decimals_for
-from geo.colours import colour
+from geo.colours import Role, colour
 from geo.domains.hexagons import boundary
 from workflow.bundle.errors import BundleError
 from workflow.bundle.exports.base import Export, Exported
@@ -42,7 +42,7 @@ def write(exported: Exported) -> bytes:
     return f"{head}{body}\n</Document></kml>\n".encode()
 
 
-def _style(name: str, role: str) -> str:
+def _style(name: str, role: Role) -> str:
     """A KML style; its colours are written alpha, blue, green, red."""
     text = colour(role)
     reverse = text[5:7] + text[3:5] + text[1:3]

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Literal
 from xml.sax.saxutils import quoteattr
 
-from geo.colours import channels, rgb, steps
+from geo.colours import Role, channels, rgb, steps
 from geo.context.own_layers import Kind, OwnLayer
 from geo.maps.painting import SHARE_LIMITS
 
@@ -117,11 +117,11 @@ def _symbol(name: str, layer: str, kind: Kind = "area") -> str:
     return f'<symbol type="{of}" name="{name}" alpha="1" clip_to_extent="1">{layer}</symbol>'
 
 
-def _filled(role: str) -> str:
+def _filled(role: Role) -> str:
     return _layer({"color": _colour(rgb(role)), "style": "solid", "outline_style": "no"})
 
 
-def _outline(role: str, millimetres: float) -> str:
+def _outline(role: Role, millimetres: float) -> str:
     line = {"outline_color": _colour(rgb(role)), "outline_style": "solid", "outline_width_unit": "MM"}
     return _layer({"style": "no", **line, "outline_width": f"{millimetres:g}"})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from workflow.record import LOW_AGREEMENT
 # A hexagon whose share lies between these is a close call.
 CLOSE = (0.2, 0.8)
 NAMED = 3  # places that stand for the whole map
+
+
+About = Literal["How sure", "Who is protected", "What it is not"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Fact:
         whether a reader should not miss it
     """
 
-    about: str
+    about: About
     lead: str
     text: str
     warning: bool = False

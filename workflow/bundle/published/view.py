@@ -158,7 +158,7 @@ class Viewer:
             return (*self._of_one_colour(inside > 0, side), *self._told(products, total, inside))
         return self._told(products, total, inside)
 
-    def _of_one_colour(self, inside: bool, side: str) -> tuple[str, ...]:
+    def _of_one_colour(self, inside: bool, side: words.Side) -> tuple[str, ...]:
         what = f"every hexagon is {side}" if inside else f"no hexagon is {side}"
         return (f"The whole map is one colour: {what} the threshold. Another threshold tells more.",)
 

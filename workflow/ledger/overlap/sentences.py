@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from dpgp_core.mechanisms.base import Unit
 from dpgp_core.numbers import upper
@@ -12,12 +13,14 @@ from workflow import words
 from workflow.ledger.overlap.standing import OtherUnit, Standing
 from workflow.words import UnitWord
 
+Topic = Literal["Neighbours", "Earlier releases", "Other unit", "Other numbers", "Not compared", "Kept apart"]
+
 
 @dataclass(frozen=True)
 class Line:
     """One line for a receipt: what it is about, what it says, and whether it is a warning."""
 
-    topic: str
+    topic: Topic
     text: str
     warning: bool = False
 
@@ -31,7 +34,7 @@ def account_lines(
     ----------
     standing : Standing
         From the preview of a charge that came with its records.
-    unit_word : str
+    unit_word : UnitWord
         What one record is called, as in the statement: "sale", "sensor", "cell".
     relation : Relation
         Which datasets are neighbours.

@@ -7,12 +7,13 @@ import math
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from dpgp_core.numbers import significant
 from workflow.search.problem.task import Scored, SearchResult
+from workflow.settings.words import TriedOn
 from workflow.words import agreement_words, error_words, ratio_words, right_words
 
 HALF = 0.5
 
 
-def proposal_words(result: SearchResult, tried_on: str) -> str:
+def proposal_words(result: SearchResult, tried_on: TriedOn) -> str:
     """One sentence: what is proposed, what it is expected to reach, and what the others reached.
 
     Parameters

@@ -47,6 +47,7 @@ from workflow.search.problem.public_map import (
 )
 from workflow.search.problem.task import Scene, SearchResult, SearchTask, Unconstrained
 from workflow.search.problem.worlds import make_scene
+from workflow.settings.words import TriedOn
 from workflow.words import ratio_words
 
 Floats = NDArray[np.float64]
@@ -84,7 +85,7 @@ class Tuned:
     left_out: tuple[str, ...] = ()
     free_basis: str = ""
     starts: str = ""
-    tried_on: str = "the reference data"
+    tried_on: TriedOn = "the reference data"
 
     def remarks(self) -> tuple[str, ...]:
         """What a curator should know before releasing, in words; all from what designs were tried on."""
