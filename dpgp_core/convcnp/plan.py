@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -156,7 +157,7 @@ class EncoderPlan:
         )
 
     def deviates(self, released: SpectralSums, read: Told, paths: int, entropy: Entropy) -> Floats:
-        """Deviates of variance 1 at the nodes that vary together over the encoder's width.
+        """Deviates of variance 1 that vary together over the encoder's width.
 
         Returns
         -------
@@ -164,4 +165,11 @@ class EncoderPlan:
             Without unit: multiples of the field's deviation at the N cells.
         """
         white = entropy.normal((self.features.size, paths))
-        return self.nodes.spread(np.ascontiguousarray((self.features.values @ white).T))
+        between = self.nodes.spread(np.ascontiguousarray((self.features.values @ white).T))
+        return between if self.nodes.one_to_one else between / self._narrowing
+
+    @cached_property
+    def _narrowing(self) -> Floats:
+        """(N,) deviation at each cell of what is interpolated between nodes of variance 1."""
+        values = self.features.values
+        return np.asarray(np.sqrt(self.nodes.spread_variance(values @ values.T)))

@@ -19,6 +19,8 @@ from dpgp_core.priors.lattice import Lattice
 MOST_NODES = 3_000
 """Default number of nodes: a dense eigenproblem of this size takes a few seconds, once per domain."""
 
+AT_ONCE = 1024  # cells whose variance between nodes is computed together
+
 Ints = NDArray[np.int64]
 
 
@@ -122,6 +124,21 @@ class Nodes:
             return values
         flat = self.interpolation @ values.reshape(-1, self.size).T
         return np.ascontiguousarray(flat.T).reshape(*values.shape[:-1], self.cells)
+
+    def spread_variance(self, covariance: Floats) -> Floats:
+        """(N,) variance at cells of what is interpolated between nodes: below that of the nodes around.
+
+        Parameters
+        ----------
+        covariance : ndarray, shape (M, M)
+            Of the values at the nodes.
+        """
+        variance = np.empty(self.cells)
+        for start in range(0, self.cells, AT_ONCE):
+            some = self.interpolation[start : start + AT_ONCE]
+            products = some.multiply(some @ covariance).sum(axis=1)
+            variance[start : start + AT_ONCE] = np.asarray(products).ravel()
+        return variance
 
 
 def _hexagon_of(points: Floats, spacing: float) -> Ints:

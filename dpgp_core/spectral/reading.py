@@ -21,8 +21,6 @@ from dpgp_core.spectral.counts import NodeCounts
 
 Bools = NDArray[np.bool_]
 
-AT_ONCE = 1024  # cells whose deviation between nodes is computed together
-
 LEAST_MAP_SHARE = 1e-4
 """Least variance of the map without privacy noise, as a share of the released posterior's."""
 
@@ -207,12 +205,7 @@ class FieldReader:
         """(N,) the stated deviation at each cell over that of what is interpolated between nodes there."""
         rows, known = self.basis.rows, self.basis.rows @ self.half.T
         covariance = rows @ rows.T - known @ known.T  # of B z at the nodes
-        between, variance = self.nodes.interpolation, self.basis.rest[self.nodes.place].copy()
-        for start in range(0, variance.size, AT_ONCE):
-            some = between[start : start + AT_ONCE]
-            variance[start : start + AT_ONCE] += np.asarray(
-                some.multiply(some @ covariance).sum(axis=1)
-            ).ravel()
+        variance = self.nodes.spread_variance(covariance) + self.basis.rest[self.nodes.place]
         made = self.prior.deviation * np.sqrt(np.maximum(variance, 1e-12))
         return np.asarray(self.nodes.spread(self.deviation()) / made)
 

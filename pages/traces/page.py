@@ -7,6 +7,7 @@ import streamlit as st
 from data_loaders import DataError
 from pages.shared import maps
 from pages.shared.plain_text import plain
+from pages.traces import confirm
 from pages.traces.maps import released_deck
 from pages.traces.plan_panel import ask_noise, ask_secrets, follow, say, show_recorded
 from pages.traces.view import moment, next_record, trip_of
@@ -107,18 +108,14 @@ else:
     if work.plan is not None:
         say(work, work.plan)
     if work.plan is not None and work.published is None and not work.note:
-        st.caption(
-            "A release is drawn once from the operating system's randomness, and written into the ledger "
-            "first. It "
-            "cannot be undone, and these records cannot be released a second time."
-        )
-        if st.button("Release this trip", type="primary", icon=":material/shield_lock:"):
-            try:
-                with st.spinner("Charging the ledger, drawing"):
-                    work.release()
-            except WorkflowError as error:
-                work.note = str(error)
-            st.rerun()
+        if st.button(
+            "Release this trip …",
+            type="primary",
+            icon=":material/shield_lock:",
+            help="You are asked once more before anything is drawn or charged.",
+        ):
+            confirm.begin(work)
+        confirm.show(work)
     if work.published is not None:
         st.success("Released. What is below is public.", icon=":material/check_circle:")
         st.button(

@@ -176,8 +176,14 @@ def test_the_screen_from_file_to_release(open_app: Callable[..., AppTest], tmp_p
     app.run()
     assert not app.exception
     assert "This is not differential privacy" in texts(app)
-    press(app, "Release this trip")
+    press(app, "Release this trip …")
+    assert "**1 secret in 60 records**, μ at most " in texts(app)
+    assert app.session_state["traces"].published is None
+    press(app, "Go back")
+    assert not [button for button in app.button if button.label == "Release now"]
+    press(press(app, "Release this trip …"), "Release now")
     assert "Released." in texts(app)
+    assert not [button for button in app.button if button.label == "Release now"]
     assert app.session_state["trace_record"] == 1
     press(app, "Play")
     assert app.session_state["trace_record"] == 2

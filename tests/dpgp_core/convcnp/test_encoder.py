@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 
 from dpgp_core.convcnp.encoder import Encoder
-from dpgp_core.convcnp.lattice import AXIS
+from dpgp_core.convcnp.lattice import AXIS, Window
+from dpgp_core.convcnp.plan import NARROWEST, EncoderPlan, Told
 from dpgp_core.errors import HexcursionError
+from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg.numerics import Floats
+from dpgp_core.spectral.cost import SpectralNoise
+from dpgp_core.spectral.sums import SpectralSums
+from tests.dpgp_core.hexmap import disk, drawn_law
 
 
 def set_convolution(places: Floats, values: Floats, points: Floats, width: float) -> Floats:
@@ -71,3 +76,17 @@ def test_summed_features_give_the_set_convolution_back() -> None:
 def test_a_width_of_nothing_is_refused() -> None:
     with pytest.raises(HexcursionError, match="width"):
         Encoder(0.0)
+
+
+@pytest.mark.parametrize("most", [60, 400], ids=["60 nodes", "every cell a node"])
+def test_paths_scatter_by_one_between_nodes_too(most: int) -> None:
+    """331 hexagons: a mean of nodes scatters less than each of them, down to .34 of the variance."""
+    lattice = disk(10)
+    window = Window.of(lattice.domain_centres, lattice.spacing)
+    plan = EncoderPlan.of(lattice, window, Nodes.of(lattice, most), NARROWEST * window.half)
+    size, told = plan.features.size, Told(100, 0.0, 1.0, 0.5)
+    released = SpectralSums(np.zeros(size), np.zeros(size), SpectralNoise(1.0, 1.0))
+    mean, law = drawn_law(lambda paths, entropy: plan.deviates(released, told, paths, entropy), size)
+    assert mean.tolist() == [0.0] * 331
+    np.testing.assert_allclose(law.diagonal(), 1.0, atol=0.002)
+    assert np.sort(law[165])[-7] > 0.5  # six neighbours move with a hexagon
