@@ -35,7 +35,8 @@ def _over() -> None:
 def _ask(work: TraceWork, plan: TracePlan) -> None:
     secrets, records = plural(len(plan.secrets), "secret"), plural(plan.trace.size, "record")
     st.markdown(
-        f"**{plain(secrets)} in {plain(records)}**, μ at most {plain(upper(plan.worst.certificate.mu, 3))}"
+        f"**{plain(secrets)} in {plain(records)}**, μ at most {plain(upper(plan.worst.certificate.mu, 3))}. "
+        "This is not differential privacy."
     )
     first, second = st.columns(2)
     first.metric("Adversary's 68 % interval", f"≥ {rounded_down(worst_interval(plan)):g} m")

@@ -130,7 +130,6 @@ def place(observations: Observations, domain: Domain) -> PlacedObservations:
 
     Where places carry known noise that is the likeliest hexagon of each: a function of the row alone.
 
-
     Raises
     ------
     WorkflowError
