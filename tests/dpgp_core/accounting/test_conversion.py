@@ -73,6 +73,13 @@ def test_gaussian_delta_is_exact_from_above() -> None:
                 assert got <= max(exact * (1 + mpmath.mpf("1e-6")), mpmath.mpf("1e-300")), (mu, t)
 
 
+def test_the_margin_of_gaussian_delta_is_sixteen_roundings_of_both_terms() -> None:
+    """At epsilon 0 and mu 1e-8 both terms are 1, and half of 16 * 2^-52 * 2 is added to their difference."""
+    with mpmath.workdps(60):
+        above = gaussian_delta(0.0, 1e-8) - mp_gaussian_delta(0.0, 1e-8)
+    assert float(above) == pytest.approx(3.553e-15, rel=0.05, abs=0.0)
+
+
 def test_gaussian_round_trips_to_the_safe_side() -> None:
     """mu is rounded down and epsilon up, each by at most 1e-9 of itself."""
     with mpmath.workdps(60):

@@ -25,6 +25,7 @@ from dpgp_core.audit import audit_design, own_sampler, worst_pair
 from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
+from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.priors.registry import Prior
 from tests.dpgp_core.drawing import guarantee
 from tests.dpgp_core.hexmap import disk
@@ -60,6 +61,14 @@ def test_the_worst_pair_is_a_pair_of_neighbours_under_its_bound(name: str, bound
     assert np.abs(change[0]).sum() in (0.0, 2.0)
     assert np.abs(change[1]).sum() <= 2.0 + 1e-9
     assert 0.0 < pair.divergence <= guarantee(design, N, prior).curve.values[place] * (1.0 + 1e-9)
+
+
+def test_the_law_of_a_path_counts_its_prior_noise() -> None:
+    """No records and prior covariance 1: variance .4^2 + .3^2."""
+    design = Design("car", LENGTHSCALE, 2.0, 0.4, noise_scale=0.3)
+    mean, law = PosteriorSampling().law(design, np.eye(2), np.zeros(2), np.zeros(2), [1])
+    assert mean.tolist() == [0.0]
+    np.testing.assert_allclose(law, [[0.25]], rtol=1e-12)
 
 
 def test_the_two_cells_tell_all_that_the_path_tells() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     COUNT_SMOOTHING,
     LEAST_SHARE,
+    NoisyCellStatistics,
+    NoisyCellStatisticsDesign,
     cell_observations,
     estimated_counts,
     log_evidence,
@@ -32,7 +35,9 @@ from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import PRIORS, make_prior
+from dpgp_core.release.facts import PublicFacts
 from dpgp_core.release.released import GRID
+from dpgp_core.simulation.world import World
 from tests.dpgp_core.hexmap import ZeroEntropy, disk, line, lone, records_on
 
 FAILURE = 1e-9
@@ -177,6 +182,15 @@ def test_log_evidence_is_the_density_of_the_estimated_cell_means(name: str) -> N
     assert log_evidence(statistics, prior, ridge=2.0, scale=0.5) == pytest.approx(expected, abs=1e-8)
 
 
+def test_a_cells_mean_varies_by_its_records_its_count_and_the_noise() -> None:
+    """Records' noise 2 * .5, a field of deviation .5 times the count's error, noise 2 on the sum."""
+    prior = make_prior("car", disk(2, padding=1), 900.0)
+    statistics = release_statistics(records_on(prior.lattice, 100, seed=2)[2], 19, 2.0, SimulationEntropy(2))
+    cells, _, variance = cell_observations(statistics, prior.lattice, ridge=2.0, scale=0.5)
+    count, doubt = (each[cells] for each in estimated_counts(statistics, prior.lattice))
+    np.testing.assert_allclose(variance, (count + 0.25 * doubt + 4.0) / count**2, rtol=1e-12)
+
+
 def test_evidence_prefers_the_scale_that_made_the_data() -> None:
     prior = make_prior("exponential", disk(5), 1_500.0)
     entropy = SimulationEntropy(4)
@@ -225,3 +239,26 @@ def test_released_numbers_lie_on_the_public_grid() -> None:
     for values in (released.sums, released.counts):
         np.testing.assert_array_equal(values / GRID, np.round(values / GRID))
     assert norm.cdf(GRID) - 0.5 < 1e-6  # the grid is far finer than any useful noise
+
+
+def test_held_out_cells_are_judged_by_simulated_releases() -> None:
+    """A field of .6 in the east and -.6 in the west: true labels cost little, false ones much."""
+    lattice = disk(4)
+    east = lattice.domain_centres[:, 0] > 0.0
+    records = CollapsedRecords(np.arange(lattice.size), np.full(lattice.size, 40), np.where(east, 0.6, -0.6))
+    held = np.flatnonzero(np.abs(lattice.domain_centres[:, 0]) > 1_000.0)
+    world = World(
+        PublicFacts(lattice, records.n),
+        records,
+        records,
+        held,
+        east[held],
+        0.0,
+        "above",
+        np.zeros(lattice.size),
+    )
+    design = NoisyCellStatisticsDesign("car", 1_500.0, 0.7, 0.5, 2.0)
+    right = NoisyCellStatistics().held_out(design, world).bce
+    wrong = NoisyCellStatistics().held_out(design, replace(world, labels=~east[held])).bce
+    assert right == pytest.approx(0.01, abs=0.01)
+    assert wrong > 3.0

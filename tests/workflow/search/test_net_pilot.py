@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import workflow.search.decision.tuning as tuning_module
 from dpgp_core.accounting.composition import Cost, epsilon
+from dpgp_core.mechanisms.base import Budget
 from dpgp_core.mechanisms.paths.design import path_guarantee
+from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.priors.registry import Prior, make_prior
 from tests.town import Town
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
 from workflow.project.load import Pilot, Project, load_project
 from workflow.search.decision.tuning import Tuned, tune
-from workflow.search.looks.beside_pilot import with_pilot
+from workflow.search.looks.beside_pilot import beside_pilot, with_pilot
 from workflow.search.looks.pilot import run_pilot
 from workflow.search.problem.facts import private_n
 
@@ -90,3 +93,20 @@ def test_a_pilot_too_noisy_to_show_a_record_says_that_it_is_paid_for(
 def test_a_baseline_that_an_earlier_search_found_is_handed_on(hamlet: Project, hamlet_tuned: Tuned) -> None:
     known = hamlet_tuned.result.unconstrained
     assert tuning_module.search_task(hamlet, None, known).unconstrained is known
+
+
+def test_too_small_a_budget_is_raised_until_a_design_fits_beside_the_pilot(
+    hamlet: Project, hamlet_tuned: Tuned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mechanism that serves no epsilon below 1.5: half of 2 is tried first, and is not the end."""
+    chosen = hamlet_tuned.result.chosen
+    mechanism, tried = mechanism_of(chosen.design), []
+
+    def calibrate(design: Any, facts: Any, budget: Budget) -> Any:
+        tried.append(budget.epsilon)
+        return None if budget.epsilon < 1.5 else type(mechanism).calibrate(mechanism, design, facts, budget)
+
+    monkeypatch.setattr(mechanism, "calibrate", calibrate, raising=False)
+    found = beside_pilot(hamlet, chosen, PILOT)
+    assert tried[0] < 1.5 < tried[1]
+    assert 1.999 < found.epsilon <= 2.0

@@ -109,7 +109,7 @@ def thresholds(released: Released) -> tuple[list[float], int]:
     scale = ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
     values = released.paths if released.field is None else released.field[0]
     low, high = np.clip(np.quantile(values, (0.02, 0.98)), -1.5, 1.5)
-    many = int(max(1, min(STOPS, room)) - 1)
+    many = max(1, min(STOPS, room)) - 1
     with np.errstate(over="ignore"):
         given = scale.value(np.linspace(low, high, many)).tolist() if many else []
     usable = {float(f"{value:.3g}") for value in given if math.isfinite(value)} - {published}

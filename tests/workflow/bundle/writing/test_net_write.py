@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from tests.workflow.bundle.bundle_samples import make_release, small_domain
@@ -38,6 +39,11 @@ def test_a_bundle_that_was_rehearsed_is_not_checked_twice(
         make_release(small_domain(), 1), tmp_path / "shelf" / "one", tmp_path, rehearsed=rehearsed
     )
     assert seen == [rehearsed]
+
+
+def test_paths_are_packed(bundle_folder: Path) -> None:
+    group = pq.ParquetFile(bundle_folder / "paths.parquet").metadata.row_group(0)
+    assert {group.column(k).compression for k in range(group.num_columns)} == {"ZSTD"}
 
 
 @pytest.mark.parametrize("known", ["mean", "sd"])
