@@ -144,7 +144,7 @@ class PrivacyLoss:
         values = self.profile()
         if epsilon >= self.reach:
             return float(values[-1])
-        k = min(int(epsilon / self.step), values.size - 2)
+        k = int(epsilon / self.step)  # exact, for a step that is a power of two: below the last
         part = math.expm1(epsilon - k * self.step) / math.expm1(
             self.step
         )  # delta is linear in e^epsilon here

@@ -142,6 +142,9 @@ def test_the_distance_to_the_ideal_is_added_to_delta() -> None:
     assert found == pytest.approx(epsilon(ideal, 1e-5 - (1.0 + math.exp(found)) * 1e-7).epsilon, rel=1e-9)
     assert found > epsilon(ideal, 1e-5).epsilon
     assert compose([real, real, ideal]).distance == pytest.approx(2e-7)
+    far = [Cost.gaussian(0.5, distance=share) for share in (0.4, 0.3, 0.4)]
+    assert 0.7 < compose(far[:2]).distance < 0.7 + 1e-9
+    assert compose(far).distance == 1.0 - 2.0**-53  # the most that two laws can differ by, but one rounding
     assert math.isinf(epsilon(real, 1e-8).epsilon)
     tiny = Cost.gaussian(0.5, distance=2.0**-150)
     assert epsilon(tiny, 1e-5).epsilon == pytest.approx(epsilon(ideal, 1e-5).epsilon, rel=1e-12)

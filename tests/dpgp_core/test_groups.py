@@ -124,6 +124,9 @@ def test_groups_of_accounts_and_of_pure_releases() -> None:
     assert group_epsilon(Cost.pure(0.05), 3, 1e-5).epsilon == pytest.approx(0.15, rel=1e-3)
     assert group_epsilon(account, 1, 1e-5) == epsilon(account, 1e-5)
     assert group_epsilon(Cost.nothing(), 4, 1e-5).epsilon == 0.0
+    assert group_cost(account, 1) is account
+    nothing = Cost.nothing()
+    assert group_cost(nothing, 4) is nothing
     far = Cost.gaussian(0.1, distance=1e-9)
     assert group_cost(far, 5).distance == 1e-9
 

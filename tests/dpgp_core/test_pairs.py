@@ -128,7 +128,8 @@ def test_the_inversion_integral_is_rounded_up_and_close() -> None:
         exact = np.trapezoid(np.exp(-0.5 * b * t**2 / (1.0 + 4.0 * bent**2 * t**2)), theta) / (math.pi * m)
         assert exact <= value * (1.0 + 1e-9)
         assert value <= exact * 1.005
-    assert inversion(np.array([2.0]), np.zeros(1), np.zeros(1))[0] == pytest.approx(0.25, rel=1e-10)
+    at_rest = inversion(np.array([2.0]), np.zeros(1), np.zeros(1))[0]
+    assert 0.25 < at_rest < 0.25 * (1.0 + 1e-10)
 
 
 # (bound, n, ridge, paths, delta, total that costs epsilon 1 by Renyi alone): its sharper epsilon, the noise

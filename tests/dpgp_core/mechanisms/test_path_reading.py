@@ -7,6 +7,7 @@ import pytest
 
 from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.paths import reading
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.paths.reading import PathReader
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
@@ -182,3 +183,11 @@ def test_every_mechanism_offers_a_probability(name: str) -> None:
     mechanism = MECHANISMS[name]
     reads = type(mechanism).read is not Mechanism.read
     assert reads != mechanism.free_paths  # paths that are free are draws of the field themselves
+
+
+def test_the_beliefs_that_paths_weigh() -> None:
+    """Deviations in response units; scatters and ranges as parts of the deviation and of the lengthscale."""
+    assert reading.DEVIATIONS == (0.2, 0.4, 0.8)
+    assert reading.SCATTERS == (0.7, 2.0)
+    assert reading.RANGES == (0.7, 1.6, 4.0)
+    assert (reading.PATTERNS, reading.CONSTANT, reading.LEAST_WEIGHT) == (128, 0.2, 0.02)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,21 @@ def test_one_value_moves_one_bin_by_at_most_two() -> None:
     draws = np.array([prepared.noisy(entropy)[0] for _ in range(4000)])
     assert draws.mean() == pytest.approx(1.0, abs=0.2)
     assert draws.std() == pytest.approx(np.sqrt(8.0) / design.pure_epsilon, rel=0.08)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.7, 1.0, 3.3, 97.1])
+def test_the_noise_of_bins_is_rounded_upwards(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change of 2 is 2^11 units: noise of at least 2^11 over the pure epsilon, in exact arithmetic."""
+    scales: list[float] = []
+
+    def noise(scale: float, size: int, entropy: object) -> np.ndarray:
+        scales.append(scale)
+        return np.zeros(size, dtype=np.int64)
+
+    monkeypatch.setattr("dpgp_core.mechanisms.bin_means.discrete_laplace", noise)
+    design = BinMeansDesign(*MODEL, 900.0, epsilon)
+    BIN_MEANS.prepare(design, FACTS, records()).noisy(SimulationEntropy(1))
+    assert 2**11 < Fraction(scales[0]) * Fraction(epsilon) < 2**11 + 1
 
 
 @every

@@ -9,8 +9,10 @@ import pytest
 
 from dpgp_core.mechanisms.base import Budget
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
+from dpgp_core.mechanisms.paths import design as paths
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.priors.registry import make_prior
 from dpgp_core.release.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk
 from tests.oracles.hockey import gaussian_profile
@@ -102,3 +104,10 @@ def test_a_mechanism_whose_calibration_is_exact_is_left_alone() -> None:
     assert noisy.sharpened(made, facts, budget) is made
     mean_only = PosteriorSamplingDesign("car", 900.0, 4.0, 0.0, noise_scale=1.0)
     assert SAMPLING.sharpened(mean_only, facts, budget) is mean_only
+
+
+def test_a_design_that_cannot_be_sharpened_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not made noisier by what covers the rounding of two scales."""
+    design = PosteriorSamplingDesign("car", 1_500.0, 4.0, 0.05, noise_scale=0.02)
+    monkeypatch.setattr(paths, "least_total", lambda *_, start, **__: start)
+    assert paths.sharpened_paths(design, 500, make_prior("car", disk(3), 1_500.0), 50.0, 1e-5) is design

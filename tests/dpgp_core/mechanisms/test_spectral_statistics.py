@@ -166,3 +166,20 @@ def test_without_reference_data_no_cutoff_is_taken_from_simulated_fields() -> No
     found = MECHANISM.sharpened(blind.with_cutoff(0.4), facts, budget)
     assert (found.cutoff_from, found.cutoff) == ("release", 0.5)
     assert MECHANISM.place_of(found) == replace(blind, mu=1.0)
+
+
+def test_the_local_stage_goes_as_far_up_as_down() -> None:
+    """Lengthscale, signal, amplitude and ridge one at a time; amplitude against ridge, which change alike."""
+    moved = MECHANISM.refinement([DESIGN], PublicFacts(LATTICE, 400), Ask(("exponential",)))
+    ratios = {
+        tuple(
+            round(getattr(each, name) / getattr(DESIGN, name), 9)
+            for name in ("lengthscale", "signal", "amplitude", "ridge")
+        )
+        for each in moved
+    }
+    assert ratios == {
+        (1.6, 1.0, 1.0, 1.0), (0.625, 1.0, 1.0, 1.0), (1.0, 2.56, 1.0, 1.0), (1.0, 0.390625, 1.0, 1.0),
+        (1.0, 1.0, 1.6, 1.0), (1.0, 1.0, 0.625, 1.0), (1.0, 1.0, 1.0, 1.6), (1.0, 1.0, 1.0, 0.625),
+        (1.0, 1.0, 1.6, 0.625), (1.0, 1.0, 0.625, 1.6),
+    }  # fmt: skip

@@ -18,7 +18,9 @@ from workflow.ledger import (
     NoLedger,
     open_ledger,
 )
+from workflow.ledger.accounts.charge import encode, written_cost
 from workflow.ledger.storage import store
+from workflow.ledger.storage.entry import Draft
 
 EPSILON, DELTA = 1.0, 1e-5
 
@@ -205,10 +207,22 @@ def test_what_would_be_refused_is_said_without_a_word_in_the_ledger(ledger: Ledg
     assert len(ledger.entries()) == len(rows) + 1
 
 
+def test_a_charge_is_not_written_before_a_budget(ledger: Ledger, dataset: str) -> None:
+    """Whoever writes it: the book refuses the entry itself."""
+    charge = charge_for(dataset, 0.2)
+    facts = {"facts": charge.facts, "cost": written_cost(charge.cost)}
+    draft = Draft("reserve", facts, dataset, "point", curve=encode(charge.cost.curve.values))
+    with pytest.raises(LedgerError, match=r"^A charge needs a budget first\.$"):
+        ledger._append(lambda book, _: [draft])
+
+
 def test_raising_a_budget_needs_a_reason_lowering_does_not(funded: Ledger, dataset: str) -> None:
     for epsilon, delta in ((2.0, DELTA), (EPSILON, 1e-4), (0.5, 1e-4)):
         with pytest.raises(LedgerError, match="give both"):
             funded.set_budget(dataset, "point", epsilon, delta)
+    for half in ({"reason": "agreed"}, {"person": "Ada"}, {"reason": "agreed", "person": " "}):
+        with pytest.raises(LedgerError, match="give both"):
+            funded.set_budget(dataset, "point", 2.0, DELTA, **half)
     rows = len(funded.entries())
     funded.set_budget(dataset, "point", EPSILON, DELTA)
     assert len(funded.entries()) == rows, "setting what is set writes nothing"
