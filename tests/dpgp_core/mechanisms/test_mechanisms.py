@@ -94,6 +94,13 @@ def test_a_design_is_described_in_a_line_with_four_digits(name: str) -> None:
     assert MECHANISMS[name].describe(design) == SAID[name]
 
 
+def test_both_scales_and_the_range_of_paths_are_said_with_four_digits() -> None:
+    many = {"ridge": 1.23456, "scale": 0.412345, "noise_scale": 0.212345, "lengthscale": 912.345}
+    assert MECHANISMS[POSTERIOR_SAMPLING].describe(replace(EVERY[POSTERIOR_SAMPLING], **many)) == (
+        "ridge 1.235, scale 0.4123, prior noise 0.2123; prior car, range 912.3 m"
+    )
+
+
 def renyi(mean: Floats, covariance: Floats, other_mean: Floats, other_covariance: Floats) -> Floats:
     """Exact Renyi divergences of two normal laws at every order of ORDERS (Gil et al. 2013)."""
     root = np.linalg.inv(np.linalg.cholesky(covariance))

@@ -68,6 +68,26 @@ def test_inducing_points_come_from_public_parents_or_squares() -> None:
     assert inducing_cells(tree, 100.0).size == LATTICE.size  # no level of that size: squares
 
 
+@pytest.mark.parametrize(("times", "points"), [(0.49, 34), (0.5, 9), (2.0, 9), (2.1, 4)])
+def test_a_level_within_a_factor_of_two_gives_the_inducing_points(times: float, points: int) -> None:
+    """Nine parents of 61 hexagons; beyond twice or half their size squares of the asked side."""
+    tree = PublicFacts(LATTICE, 800, parents=(np.arange(LATTICE.size) // 7,))
+    size = LATTICE.spacing * np.sqrt(LATTICE.size / 9)
+    assert inducing_cells(tree, times * size).size == points
+
+
+def test_a_covariance_that_rounding_made_indefinite_is_drawn_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    eigh = np.linalg.eigh
+
+    def rounded(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        value, vector = eigh(matrix)
+        return np.where(np.arange(value.size) == 0, -1e-18, value), vector
+
+    prepared = MECHANISM.prepare(DESIGN, FACTS, records())
+    monkeypatch.setattr(np.linalg, "eigh", rounded)
+    assert np.all(np.isfinite(prepared.draw(SystemEntropy()).paths))
+
+
 @READINGS
 def test_a_release_shows_the_high_side(reading: str) -> None:
     design = replace(DESIGN, reading=reading, mu=8.0)  # type: ignore[arg-type]
