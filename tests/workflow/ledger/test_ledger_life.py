@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -327,3 +329,9 @@ def test_a_file_that_is_no_database_is_refused(make_place: Callable[[str], Place
         match="not a database; name the ledger's own file, or restore",
     ):
         place.open()
+
+
+def test_a_ledgers_new_folder_is_its_owners_alone(tmp_path: Path) -> None:
+    open_ledger(str(tmp_path / "new" / "ledger.sqlite"), tmp_path / "key")
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
+    assert stat.S_IMODE((tmp_path / "new" / "ledger.sqlite").stat().st_mode) == 0o600
