@@ -9,6 +9,7 @@ import streamlit as st
 from dpgp_core.numbers import upper
 from pages.privacy.designs.utility import expected_words
 from pages.release.releasing import BudgetState, budget_state, plan, release, released_as
+from pages.shared import question
 from pages.shared.plain_text import plain
 from pages.shared.session.workspace import Found, Workspace, new_session
 from pages.shared.steps import LEDGER, VIEWER
@@ -26,20 +27,14 @@ KEY = "release-asked"
 
 def begin(work: Workspace, total: float | None) -> None:
     """Ask from now on, until it is answered. `total` is the budget to set with a first release."""
-    st.session_state[KEY] = (work.session, work.found, total)
+    question.begin(KEY, (work.session, work.found, total))
 
 
 def show(work: Workspace, budget: BudgetState) -> None:
     """The question, while it stands: about this very plan."""
-    session, found, total = st.session_state.get(KEY, (None, None, None))
+    session, found, total = question.about(KEY) or (None, None, None)
     if isinstance(found, Found) and session == work.session and found is work.found:
-        st.dialog("Release this map?", icon=":material/shield_lock:", on_dismiss=_over)(_ask)(
-            work, found, budget, total
-        )
-
-
-def _over() -> None:
-    st.session_state.pop(KEY, None)
+        question.show(KEY, "Release this map?", _ask, work, found, budget, total)
 
 
 def _ask(work: Workspace, found: Found, budget: BudgetState, total: float | None) -> None:
@@ -60,12 +55,7 @@ def _ask(work: Workspace, found: Found, budget: BudgetState, total: float | None
         )
     st.markdown("The map is drawn **once**. What is published cannot be taken back, and ε stays spent.")
     token = work.session
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Go back", key=f"back_{token}"):
-            _over()
-            st.rerun()
-        asked = st.button("Release now", type="primary", icon=":material/shield_lock:", key=f"now_{token}")
-    if asked:
+    if question.answered(KEY, token):
         release_once(work, found, total, token)
 
 
@@ -82,7 +72,7 @@ def release_once(work: Workspace, found: Found, total: float | None, token: str)
         if work.release_id is None and work.session == token:
             _release(work, found, total)
     if work.release_id is not None:
-        _over()
+        question.over(KEY)
         work.budget_text = budget_state(plan(found.project, found.choice)).line
         st.rerun()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from dpgp_core.numbers import upper
+from pages.shared import question
 from pages.shared.plain_text import plain
 from pages.traces.work import TraceWork
-from workflow.errors import WorkflowError
 from workflow.traces.plan import TracePlan
 from workflow.traces.statement import rounded_down, worst_interval
 from workflow.words import plural
@@ -17,25 +17,19 @@ KEY = "trace-asked"
 
 def begin(work: TraceWork) -> None:
     """Ask from now on, until it is answered or another plan takes this one's place."""
-    st.session_state[KEY] = work.session
+    question.begin(KEY, work.session)
 
 
 def show(work: TraceWork) -> None:
     """The question, while it stands: about this very plan."""
-    if work.plan is not None and work.published is None and st.session_state.get(KEY) == work.session:
-        st.dialog("Release this trip?", icon=":material/shield_lock:", on_dismiss=_over)(_ask)(
-            work, work.plan
-        )
-
-
-def _over() -> None:
-    st.session_state.pop(KEY, None)
+    if work.plan is not None and question.about(KEY) == work.session:
+        question.show(KEY, "Release this trip?", _ask, work, work.plan)
 
 
 def _ask(work: TraceWork, plan: TracePlan) -> None:
     secrets, records = plural(len(plan.secrets), "secret"), plural(plan.trace.size, "record")
     st.markdown(
-        f"**{plain(secrets)} in {plain(records)}**, μ at most {plain(upper(plan.worst.certificate.mu, 3))}. "
+        f"**{plain(secrets)} in {plain(records)}**, μ at most {plain(upper(plan.worst.certificate.mu, 4))}. "
         "This is not differential privacy."
     )
     first, second = st.columns(2)
@@ -45,18 +39,8 @@ def _ask(work: TraceWork, plan: TracePlan) -> None:
         "The trip is drawn **once**, and written into the ledger first. What is published cannot be taken "
         "back, and these records cannot be released a second time."
     )
-    with st.container(horizontal=True, horizontal_alignment="right"):
-        if st.button("Go back", key=f"back_{work.session}"):
-            _over()
-            st.rerun()
-        asked = st.button(
-            "Release now", type="primary", icon=":material/shield_lock:", key=f"now_{work.session}"
-        )
-    if asked:
-        try:
-            with st.spinner("Charging the ledger, drawing"):
-                work.release()
-        except WorkflowError as error:
-            work.note = str(error)
-        _over()
+    if question.answered(KEY, work.session):
+        with st.spinner("Charging the ledger, drawing"):
+            work.release()
+        question.over(KEY)
         st.rerun()

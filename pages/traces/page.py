@@ -7,6 +7,7 @@ import streamlit as st
 from data_loaders import DataError
 from pages.shared import maps
 from pages.shared.plain_text import plain
+from pages.shared.session import workspace
 from pages.traces import confirm
 from pages.traces.maps import released_deck
 from pages.traces.plan_panel import ask_noise, ask_secrets, follow, say, show_recorded
@@ -83,6 +84,7 @@ def offer_files(work: TraceWork) -> None:
 
 work = current()
 take_upload(work)
+workspace.current().trip = bool(work.traces)
 if not work.traces:
     st.info(
         "Choose a file. It stays in this session; places are drawn without any map of others below them, "
@@ -117,7 +119,10 @@ else:
             confirm.begin(work)
         confirm.show(work)
     if work.published is not None:
-        st.success("Released. What is below is public.", icon=":material/check_circle:")
+        st.success(
+            "Released. What is below is public. Download it now: it is kept for this visit only.",
+            icon=":material/check_circle:",
+        )
         st.button(
             "Pause" if work.playing else "Play",
             icon=":material/pause:" if work.playing else ":material/play_arrow:",

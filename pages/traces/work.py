@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Lock
 
 import streamlit as st
 
@@ -28,6 +29,8 @@ class TraceWork:
     ----------
     session
         a token of its own, by which the ledger tells a second click from a second release
+    releasing
+        held while a trip is charged and drawn
     """
 
     folder: PrivateFolder = field(default_factory=PrivateFolder)
@@ -43,6 +46,7 @@ class TraceWork:
     note: str = ""
     playing: bool = False
     known: dict[int, tuple[Known, ...]] = field(default_factory=dict)
+    releasing: Lock = field(default_factory=Lock)
 
     def read_upload(self, upload: str, name: str, data: bytes) -> None:
         """Read an upload; `DataError` says what is wrong with it, and then nothing changes."""
@@ -93,15 +97,16 @@ class TraceWork:
         return self.known[number]
 
     def release(self) -> None:
-        """Charge and draw once; a second click finds it done."""
-        if self.plan is None or self.published is not None:
-            return
-        try:
-            self.published = release_trace(self.plan, open_ledger(), self.session)
-        except RequestTaken:
-            self.note = (
-                "" if self.published is not None else "The release is under way from your first click."
-            )
+        """Charge and draw once; a second click waits, and finds it done or finds the note why it is not."""
+        with self.releasing:
+            if self.plan is None or self.published is not None or self.note:
+                return
+            try:
+                self.published = release_trace(self.plan, open_ledger(), self.session)
+            except RequestTaken:
+                self.note = "The release is under way from your first click."
+            except WorkflowError as error:
+                self.note = str(error)
 
 
 def current() -> TraceWork:

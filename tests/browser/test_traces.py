@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from data_loaders.traces import load_traces
 from tests.browser.harness import PATIENCE, RunningApp, appear, download, open_screen, press, settle
 from tests.workflow.traces.trips import write_trip
+from workflow.ledger import open_ledger
 
 
 def test_from_gpx_to_gpx(page: Page, app: RunningApp, tmp_path: Path) -> None:
@@ -31,6 +32,14 @@ def test_from_gpx_to_gpx(page: Page, app: RunningApp, tmp_path: Path) -> None:
     button.evaluate("one => { one.click(); one.click(); }")
     appear(page.get_by_text("Released. What is below is public."))
     settle(page)
+    assert page.get_by_text("under way").count() == 0
+    ledger = open_ledger(app.home / "ledger.sqlite", create=False)
+    assert [entry.kind for entry in ledger.entries()].count("trace") == 1
+    with page.expect_event("dialog", timeout=PATIENCE * 1000) as asked:  # it lies in this visit alone
+        page.evaluate("setTimeout(() => location.reload(), 0)")
+    assert asked.value.type == "beforeunload"
+    asked.value.dismiss()
+    appear(page.get_by_text("Released. What is below is public."))
     assert page.get_by_test_id("stException").count() == 0
     appear(page.get_by_text("00:00 UTC, not a secret moment"))
     slider = page.get_by_role("slider", name="Play the trip")

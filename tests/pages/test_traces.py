@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from threading import Event, Thread
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -20,7 +22,9 @@ from tests.pages.conftest import press, texts
 from tests.patience import HANG
 from tests.workflow.traces.trips import write_trip
 from workflow.cli.trace import window
+from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
+from workflow.traces.release import PublishedTrace, release_trace
 from workflow.traces.settings import TraceSettings
 
 STOP = "2026-05-01T12:25/2026-05-01T12:34:30"
@@ -73,6 +77,46 @@ def test_a_second_click_draws_nothing(work: TraceWork) -> None:
     assert work.published is None
     assert work.note == "The release is under way from your first click."
     assert [entry.kind for entry in open_ledger().entries()] == ["genesis", "trace"]
+
+
+def test_two_clicks_at_once_are_one_release(work: TraceWork, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second waits for the first, and finds it done: no word of something under way."""
+    planned(work)
+    begun, go_on, real = Event(), Event(), release_trace
+
+    def slow(*given: Any) -> PublishedTrace:
+        begun.set()
+        assert go_on.wait(HANG)
+        return real(*given)
+
+    monkeypatch.setattr("pages.traces.work.release_trace", slow)
+    clicks = [Thread(target=work.release) for _ in range(2)]
+    for click in clicks:
+        click.start()
+        assert begun.wait(HANG)
+    go_on.set()
+    for click in clicks:
+        click.join(HANG)
+    assert work.published is not None
+    assert work.note == ""
+    assert [entry.kind for entry in open_ledger().entries()] == ["genesis", "trace"]
+
+
+def test_a_click_after_a_failed_one_neither_draws_nor_hides_why(
+    work: TraceWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned(work)
+    tried: list[int] = []
+
+    def broken(*_: Any) -> None:
+        tried.append(1)
+        raise WorkflowError("The release broke off after it was charged.")
+
+    monkeypatch.setattr("pages.traces.work.release_trace", broken)
+    work.release()
+    work.release()
+    assert (len(tried), work.note) == (1, "The release broke off after it was charged.")
+    assert work.published is None
 
 
 def test_a_trip_that_was_released_is_refused_before_the_button(work: TraceWork) -> None:
@@ -162,6 +206,7 @@ def test_another_trip_of_the_file_has_its_own_secrets(work: TraceWork) -> None:
 def test_the_screen_from_file_to_release(open_app: Callable[..., AppTest], tmp_path: Path) -> None:
     app = open_app(TRACES.path)
     assert "Choose a file." in texts(app)
+    assert not app.session_state["workspace"].at_risk
     app.file_uploader[0].set_value(
         ("trip.gpx", write_trip(tmp_path).read_bytes(), "application/gpx+xml")
     ).run()
@@ -183,6 +228,7 @@ def test_the_screen_from_file_to_release(open_app: Callable[..., AppTest], tmp_p
     assert not [button for button in app.button if button.label == "Release now"]
     press(press(app, "Release this trip …"), "Release now")
     assert "Released." in texts(app)
+    assert app.session_state["workspace"].at_risk  # what was released lies in this visit alone
     assert not [button for button in app.button if button.label == "Release now"]
     assert app.session_state["trace_record"] == 1
     press(app, "Play")

@@ -132,6 +132,8 @@ class Workspace:
         the same browser has the app open in another tab
     chosen_by_looking
         the design was changed after that map had been shown
+    trip
+        a recorded trip, or what was released of it, lies in this visit alone
     releasing
         held by whoever releases: a second click waits, and finds it done
     """
@@ -161,6 +163,7 @@ class Workspace:
     unread: bool = False
     other_tab: bool = False
     chosen_by_looking: bool = False
+    trip: bool = False
     releasing: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -186,8 +189,9 @@ class Workspace:
 
     @property
     def at_risk(self) -> bool:
-        """Whether closing the page now would lose private work that was never released."""
-        return self.private is not None and not self.generated and self.release_id is None
+        """Whether closing the page now would lose private work that was never released, or a trip."""
+        never_released = self.private is not None and not self.generated and self.release_id is None
+        return never_released or self.trip
 
     def settings(self) -> ReleaseSettings:
         """All choices as one valid value.
