@@ -193,3 +193,12 @@ def test_masses_carry_their_margin_for_rounding() -> None:
         for i in range(1, 5)
     ]
     assert over == pytest.approx([19.7, 21.8, 21.2, 12.0], abs=4.0)
+
+
+@pytest.mark.parametrize("step", [2.0**-10, 2.0**-3])
+def test_delta_just_below_the_largest_loss_lies_between_its_neighbours(step: float) -> None:
+    loss = response_loss(0.7, step)
+    values = loss.profile()
+    for epsilon in (loss.reach, np.nextafter(loss.reach, 0.0), loss.reach - 0.5 * step):
+        found = loss.delta(epsilon + 1e-12)  # which `delta` takes off again
+        assert values[-1] <= found <= values[-2] * (1.0 + 1e-12)

@@ -72,3 +72,16 @@ def test_impossible_nodes_are_refused() -> None:
         Nodes(lattice, np.arange(6), weights)
     with pytest.raises(ValueError, match="most"):
         Nodes.of(lattice, 1)
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 37, 1024])
+def test_the_variance_between_nodes_is_the_diagonal_of_the_whole_law(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In portions of any size: 331 cells are not a whole number of most of them."""
+    monkeypatch.setattr("dpgp_core.features.nodes.AT_ONCE", at_once)
+    nodes = Nodes.of(disk(10), most=60)
+    root = np.random.default_rng(3).normal(size=(nodes.size, nodes.size))
+    between = nodes.interpolation.toarray()
+    expected = np.diag(between @ (root @ root.T) @ between.T)
+    np.testing.assert_allclose(nodes.spread_variance(root @ root.T), expected, rtol=1e-9)

@@ -247,16 +247,8 @@ def test_held_out_cells_are_judged_by_simulated_releases() -> None:
     east = lattice.domain_centres[:, 0] > 0.0
     records = CollapsedRecords(np.arange(lattice.size), np.full(lattice.size, 40), np.where(east, 0.6, -0.6))
     held = np.flatnonzero(np.abs(lattice.domain_centres[:, 0]) > 1_000.0)
-    world = World(
-        PublicFacts(lattice, records.n),
-        records,
-        records,
-        held,
-        east[held],
-        0.0,
-        "above",
-        np.zeros(lattice.size),
-    )
+    facts, flat = PublicFacts(lattice, records.n), np.zeros(lattice.size)
+    world = World(facts, records, records, held, east[held], 0.0, "above", flat)
     design = NoisyCellStatisticsDesign("car", 1_500.0, 0.7, 0.5, 2.0)
     right = NoisyCellStatistics().held_out(design, world).bce
     wrong = NoisyCellStatistics().held_out(design, replace(world, labels=~east[held])).bce
