@@ -34,7 +34,7 @@ def show(work: Workspace, budget: BudgetState) -> None:
     """The question, while it stands: about this very plan."""
     session, found, total = question.about(KEY) or (None, None, None)
     if isinstance(found, Found) and session == work.session and found is work.found:
-        question.show(KEY, "Release this map?", _ask, work, found, budget, total)
+        question.ask(KEY, "Release this map?", _ask, work, found, budget, total)
 
 
 def _ask(work: Workspace, found: Found, budget: BudgetState, total: float | None) -> None:

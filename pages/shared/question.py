@@ -7,6 +7,8 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared.plain_text import Markdown
+
 _ICON = ":material/shield_lock:"
 
 
@@ -25,7 +27,7 @@ def over(key: str) -> None:
     st.session_state.pop(key, None)
 
 
-def show(key: str, title: str, body: Callable[..., None], *values: Any) -> None:
+def ask(key: str, title: Markdown, body: Callable[..., None], *values: Any) -> None:
     """The dialog with `body(*values)` in it; closing it is an answer too."""
     st.dialog(title, icon=_ICON, on_dismiss=lambda: over(key))(body)(*values)
 

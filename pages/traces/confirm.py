@@ -23,7 +23,7 @@ def begin(work: TraceWork) -> None:
 def show(work: TraceWork) -> None:
     """The question, while it stands: about this very plan."""
     if work.plan is not None and question.about(KEY) == work.session:
-        question.show(KEY, "Release this trip?", _ask, work, work.plan)
+        question.ask(KEY, "Release this trip?", _ask, work, work.plan)
 
 
 def _ask(work: TraceWork, plan: TracePlan) -> None:
