@@ -131,7 +131,7 @@ class Guarded:
     cost: Cost | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Release:
     """What was released, ready to leave the building.
 

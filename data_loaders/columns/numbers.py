@@ -25,7 +25,7 @@ _NUMERIC = re.compile(r"^[+-]?[0-9.,][0-9.,'’ \u00a0\u202f]*([eE][+-]?[0-9]{1,
 _SEPARATORS = {".": r"[, '’  ]", ",": r"[. '’  ]"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Numbers:
     """A column of numbers.
 

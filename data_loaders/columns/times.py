@@ -18,7 +18,7 @@ _CLOCK = r"[T ](?P<a>[0-9]{1,2}):(?P<b>[0-9]{2})(?::(?P<c>[0-9]{2}))?"
 _PLAIN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?$"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Times:
     """A column of times.
 
@@ -90,7 +90,7 @@ class DateOrder:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TimesRead:
     """A column of times read both ways, or one block of it.
 

@@ -175,7 +175,7 @@ def ward_of(east: Array, north: Array) -> NDArray[np.int64]:
     return np.asarray(np.argmin(distance, axis=1), dtype=np.int64)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DemoField:
     """The true field: median price in pounds of an existing leasehold flat, by place and year.
 

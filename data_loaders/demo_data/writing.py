@@ -128,7 +128,7 @@ def write_demo(
     return files
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Places:
     """The city's postcodes: text, coordinates, ward, and relative centrality."""
 

@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 _TINY = 1e-12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Statistics:
     """What the attacker sees of each release at the target: sample mean and, with L > 1, log sample variance.
 
@@ -46,7 +46,7 @@ class Statistics:
         return Statistics(mean, np.log(np.maximum(variance, _TINY)), exact=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scores:
     """Log likelihood ratios of S releases, in nats, in favour of "in".
 

@@ -35,7 +35,7 @@ def renyi_divergence(mean_a: Floats, cov_a: Floats, mean_b: Floats, cov_b: Float
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NormalLaw:
     """A normal law of k numbers, estimated from samples.
 

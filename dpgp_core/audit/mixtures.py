@@ -21,7 +21,7 @@ _FLOOR = -690.0  # log densities are never below this: no score becomes infinite
 _SMALLEST = 1e-3  # least standard deviation of any component and of the noise
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mixture:
     """A mixture of two normal distributions: weights, means and standard deviations, each (2,)."""
 

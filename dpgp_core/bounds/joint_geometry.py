@@ -12,7 +12,7 @@ from dpgp_core._checks import Floats
 Ints = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Designs:
     """What a supremum depends on, one entry (K,) for each design at one order.
 
@@ -49,7 +49,7 @@ class Designs:
         return Designs(self.order[rows], self.r2[rows], self.growth[rows], self.top[rows])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Corners:
     """Bounds over N boxes of (v, w, t), entrywise; docs/joint-bound.md, section 5.
 
@@ -107,7 +107,7 @@ def corners(low: Floats, high: Floats, designs: Designs) -> Corners:
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Minorant:
     """Matrices Q~ <= Q, affine in (v, w, c), that touch Q near the middle of each box: Z^T D + D Z - Z^T K Z.
 
@@ -136,7 +136,7 @@ class Minorant:
         return q11, q12, q22
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Hull:
     """Prisms in (v, w, c) that contain the curved boxes low <= (v, w, t) <= high, c = t sqrt(v w).
 

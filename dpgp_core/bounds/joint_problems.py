@@ -24,7 +24,7 @@ class Problem(Protocol):
         """(N,) True where nothing in the box exceeds `target`; second order in the width of the box."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Duals:
     """Per box: weight theta of the two prior variances, and the two parts of the bound."""
 

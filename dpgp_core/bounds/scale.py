@@ -18,7 +18,7 @@ from dpgp_core.bounds.variance import variance_bounds
 from dpgp_core.errors import InvalidValue
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Scales:
     """The least total standard deviation that fits a budget, split into its two parts.
 

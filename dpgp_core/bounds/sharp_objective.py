@@ -103,7 +103,7 @@ def value(point: Floats, r2: Floats, growth: Floats) -> Floats:
     return first + growth * np.sqrt(rest)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Pieces:
     """Enclosures over boxes of everything the bounds are made of, (2, n) each; bend_m is signed."""
 
@@ -289,7 +289,7 @@ def _slopes_of_rest(q: _Pieces, kappa: Floats, big_k: Floats) -> tuple[Floats, F
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BoxBounds:
     """What is certified about n boxes.
 

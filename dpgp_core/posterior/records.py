@@ -14,7 +14,7 @@ UNIT = 2.0**-10
 """Responses are rounded to whole multiples of this public step, response units, before they are added."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CollapsedRecords:
     """Records at cell centres, collapsed exactly per non-empty cell (note, sections 8 and 9).
 

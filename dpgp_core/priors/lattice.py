@@ -13,7 +13,7 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.banded import Ordering
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Lattice:
     """Cells as a prior sees them.
 

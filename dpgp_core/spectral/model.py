@@ -107,7 +107,7 @@ class SpectralPlan:
         return float(np.sqrt(2.0)) if self.relation == "add-or-remove" else 2.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PublicCounts:
     """What is public of the counts.
 

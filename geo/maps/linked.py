@@ -37,7 +37,7 @@ _BENEATH: tuple[Role, ...] = ("ground", "water", "shore", "border", "park", "bui
 _DECIMALS = 5  # of drawn coordinates: about a metre
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Line:
     """Lines of one colour.
 
@@ -59,7 +59,7 @@ class Line:
     paths: Sequence[NDArray[np.float64]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pane:
     """One of the maps of a scene.
 

@@ -69,7 +69,7 @@ class LegendEntry:
     ink: str = "#000000"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Painting:
     """The class of each of N cells, and the words that go with it.
 

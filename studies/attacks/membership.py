@@ -98,7 +98,7 @@ class MembershipSettings:
         return float(self.n**-1.1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Outcome:
     """One attack: scores on fresh releases of members and others, and what the threshold test proves.
 

@@ -15,7 +15,7 @@ Bools = NDArray[np.bool_]
 CUTOFFS = np.linspace(0.05, 0.95, 91)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Spectrum:
     """One eigendecomposition of a dataset's correlation matrix serves every ridge.
 

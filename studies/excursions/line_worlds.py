@@ -51,7 +51,7 @@ def ornstein_uhlenbeck(places: Floats, lengthscale: float, draws: int, entropy: 
     return field
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LineWorlds:
     """W worlds on [0, 1]: noisy records of paths of the exponential prior with lengthscale 1.
 

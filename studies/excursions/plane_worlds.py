@@ -25,7 +25,7 @@ def square_grid(side: int) -> Floats:
     return np.stack([values.ravel() for values in np.meshgrid(axis, axis)], axis=1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plumes:
     """W fields f = 2 g - 1 in [-1, 1]: g the normalised sigmoid of a sum of plumes (paper, appendix D.1).
 
@@ -87,7 +87,7 @@ class Plumes:
         return total
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PlaneWorlds:
     """W worlds on the unit square.
 

@@ -30,7 +30,7 @@ PLUME_SENSORS, PLUME_NOISE, PLUME_SEED = 800, 0.3, 21
 CORNER, SIDE = (10.0, 50.0), 0.1  # of the plumes' square, degrees
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Contest:
     """One data set, ready to be contested.
 

@@ -23,7 +23,7 @@ DASHES = ("", "7 3", "2 3")  # second channel beyond colour
 GROUND = "#8c8c8c"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PaperMap:
     """Sets of cells on a public domain.
 

@@ -203,7 +203,7 @@ def _domain_rows(
     return rows, painted
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Aim:
     """The later year's non-private set, and the IoU with it of the earlier year's: the free map."""
 

@@ -39,7 +39,7 @@ class FieldModel(Protocol):
         """Factor on the standard deviations of the posterior, whose prior has unit variance."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Baseline:
     """The non-private posterior on the private records; never exported.
 

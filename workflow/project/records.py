@@ -24,7 +24,7 @@ GROUP = 4 << 20
 """Rows whose medians are taken at a time."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PlacedObservations:
     """Observations that lie inside the domain: their cell and value, private to the curator.
 

@@ -42,7 +42,7 @@ SURE = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Products:
     """What L paths say about one threshold, over the N cells of the domain.
 

@@ -33,7 +33,7 @@ from workflow.bundle.untrusted.strict import strict_json
 from workflow.project.response import ResponseScale
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bundle:
     """A checked bundle: its statement, its domain and its released paths. Nothing else is believed.
 

@@ -20,7 +20,7 @@ from workflow.search.problem.worlds import make_scene
 SEED = 161803  # drawn on reference data only
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SimulatedRelease:
     """A design drawn once on the reference data.
 

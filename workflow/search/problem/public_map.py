@@ -27,7 +27,7 @@ LEAST_YEAR = 0.1
 MORE = 1.25  # times as many reference records as private ones are no more than these
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PublicMap:
     """A public prior mean.
 

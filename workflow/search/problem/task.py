@@ -237,7 +237,7 @@ class LeftEarly:
     agreement: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SearchResult:
     """What the search found; every utility figure is on reference data.
 
