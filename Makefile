@@ -70,7 +70,7 @@ wheel: $(MAPS) $(TOOLS)  ## build the installable package into out/wheel, with t
 
 # One resolution for every platform and Python that pyproject.toml allows, with the hash of each file and no address.
 LOCK := $(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-  --no-annotate --no-emit-index-url $(ARGS)
+  --no-annotate --no-emit-index-url --no-strip-extras $(ARGS)
 
 lock:  ## pin requirements*.in into requirements*.txt, with hashes (ARGS=--upgrade takes newer versions)
 	@$(CHECK_PYTHON)

@@ -6,7 +6,7 @@ import re
 import sys
 import tomllib
 from functools import cache
-from importlib.metadata import packages_distributions
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +47,7 @@ def pins(lock: str) -> dict[str, set[str]]:
     """name -> versions of a lock file; every pin carries at least one hash."""
     found: dict[str, set[str]] = {}
     for block in re.split(r"\n(?=[^\s#])", (ROOT / lock).read_text(encoding="utf-8").strip()):
-        name, version = re.match(r"([A-Za-z0-9._-]+)==([^\s;\\]+)", block).groups()  # type: ignore[union-attr]
+        name, version = re.match(r"([A-Za-z0-9._-]+)(?:\[\S+\])?==([^\s;\\]+)", block).groups()  # type: ignore[union-attr]
         assert re.search(r"--hash=sha256:[0-9a-f]{64}", block), f"{name} in {lock} has no hash"
         found.setdefault(canonicalize_name(name), set()).add(version)
     return found
@@ -101,6 +101,58 @@ def test_a_requirement_without_a_heading_is_refused(tmp_path: Path) -> None:
 def test_pins_have_hashes_and_name_no_address(lock: str) -> None:
     assert len(pins(lock)) > 40
     assert "://" not in (ROOT / lock).read_text(encoding="utf-8")
+
+
+def extras_written(lock: str) -> dict[str, set[str]]:
+    """name -> the extras that a lock file names beside it, `coverage[toml]==…`."""
+    lines = re.findall(r"^(\S+==\S+)", (ROOT / lock).read_text(encoding="utf-8"), re.M)
+    found: dict[str, set[str]] = {}
+    for line in lines:
+        wanted = Requirement(line)
+        found.setdefault(canonicalize_name(wanted.name), set()).update(wanted.extras)
+    return found
+
+
+def extras_asked(lock: str, names: tuple[str, ...]) -> dict[str, set[str]]:
+    """name -> the extras that the lists `names` and the installed packages of a lock ask of it, here."""
+    written = extras_written(lock)
+    asked = [Requirement(text) for name in names for text in requirements(ROOT)[name]]
+    for name, own in written.items():
+        try:
+            needs = [Requirement(text) for text in requires(name) or []]
+        except PackageNotFoundError:  # a package of another platform, or one that only training installs
+            continue
+        asked += [
+            need
+            for need in needs
+            if need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in own | {""})
+        ]
+    found: dict[str, set[str]] = {}
+    for need in asked:
+        if need.extras:
+            found.setdefault(canonicalize_name(need.name), set()).update(need.extras)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("lock", "names", "known"),
+    [
+        (LOCKS[0], (LIBRARY_LIST, "app", "postgres", "cluster", "maps"), {"psycopg": {"binary"}}),
+        (
+            LOCKS[1],
+            (LIBRARY_LIST, "app", "postgres", "cluster", "maps", "test", "docs"),
+            {"psycopg": {"binary"}, "coverage": {"toml"}, "mkdocstrings": {"python"}},
+        ),
+    ],
+)
+def test_a_pin_names_the_extras_that_are_asked_of_it(
+    lock: str, names: tuple[str, ...], known: dict[str, set[str]]
+) -> None:
+    """Older pips, 23.2 among them, take a package and the same with an extra for two: the second is not held
+    to the pin of the first; the day a newer version appears it is chosen, and refused for want of a hash."""
+    asked, written = extras_asked(lock, names), extras_written(lock)
+    assert {name: extras for name, extras in known.items() if not extras <= asked.get(name, set())} == {}
+    assert {name: extras for name, extras in asked.items() if not extras <= written[name]} == {}
 
 
 def test_the_locks_hold_what_is_declared_and_running_takes_no_test_tools() -> None:
