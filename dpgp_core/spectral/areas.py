@@ -54,7 +54,8 @@ def area_shares(excursions: Iterable[Bools], weights: Floats, confidence: float 
     total = sizes.sum(axis=1)
     if np.any(sizes < 0) or not np.all(total > 0):
         raise InvalidValue("every area must hold part of a cell, and no part may be negative.")
-    parts = [batch @ sizes.T / total for batch in excursions]
+    # Rounded so that all of an area is 1, neither a little less nor more, whatever order a machine adds in.
+    parts = [np.round(batch @ sizes.T / total, 12) for batch in excursions]
     if not parts:
         raise InvalidValue("at least one excursion set is needed.")
     shares = np.concatenate(parts)

@@ -41,6 +41,12 @@ def test_shares_of_areas_by_hand() -> None:
         area_shares([SETS], weights, 1.0)
 
 
+def test_all_of_an_area_is_exactly_one_however_its_parts_are_added() -> None:
+    weights = np.random.default_rng(4).uniform(0.1, 9.0, (300, 333))
+    found = area_shares([np.ones((2, 333), dtype=bool), np.ones((3, 333), dtype=bool)], weights)
+    assert {(each.mean, each.low, each.high) for each in found} == {(1.0, 1.0, 1.0)}
+
+
 def released_worlds(count: int, seed: int):  # type: ignore[no-untyped-def]
     """(true field, posterior) of simulated releases on a disk of 169 cells with uneven records."""
     generator = np.random.default_rng(seed)
@@ -77,7 +83,7 @@ def share_held(worlds: int, seed: int) -> float:
     """How often the stated 90 % interval holds an area's true share."""
     weights, held = sizes_of_areas(), []
     for number, (truth, posterior) in enumerate(released_worlds(worlds, seed)):
-        true = (truth > 0.2) @ weights.T / weights.sum(axis=1)
+        true = [each.mean for each in area_shares([(truth > 0.2)[None]], weights)]
         answers = area_shares(posterior.excursions(0.2, 400, SimulationEntropy(number)), weights)
         held += [a.low <= share <= a.high for a, share in zip(answers, true, strict=True)]
     return float(np.mean(held))
