@@ -126,7 +126,7 @@ STUDIES: dict[str, Study] = {
             "Not in the paper. How to enter a mechanism of one's own is in the documentation.",
             _presets(LeaderboardSettings.quick, LeaderboardSettings, leaderboard.run),
             (),
-            "python -m benchmarks.leaderboard",
+            "python -m benchmarks.agreement.leaderboard",
             True,
         ),
         _study(

@@ -209,7 +209,9 @@ def show_stored(study: Study) -> None:
             if len(study.stored) > 1:
                 st.header("Real sales" if "real" in name else "Generated sales", anchor=False, divider="gray")
             st.caption(f"{plain(result.facts())} Made by this command:")
-            st.code("python -m benchmarks.london" if "real" in name else study.command, language=None)
+            st.code(
+                "python -m benchmarks.agreement.london" if "real" in name else study.command, language=None
+            )
             show_result(result, f"stored_{name}")
 
 

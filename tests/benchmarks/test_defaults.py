@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.defaults import PEER, arguments
+from benchmarks.speed.defaults import PEER, arguments
 
 
 def test_an_empty_peer_is_none_and_one_without_the_code_is_refused(

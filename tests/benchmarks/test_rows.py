@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from benchmarks.rows import PEER_PYTHON, arguments
+from benchmarks.scale.rows import PEER_PYTHON, arguments
 
 
 @pytest.mark.parametrize("named", ["/nowhere/python", "false", sys.executable])

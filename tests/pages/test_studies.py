@@ -31,7 +31,10 @@ def test_each_study_shows_its_stored_figures_and_the_command(
     stored = [load_result(RESULTS / file) for file in STUDIES[name].stored]
     if any(stored):
         commands = [code.value for code in app.code]
-        assert any(command in (STUDIES[name].command, "python -m benchmarks.london") for command in commands)
+        assert any(
+            command in (STUDIES[name].command, "python -m benchmarks.agreement.london")
+            for command in commands
+        )
         words = texts(app).replace("\\", "")
         for result in stored:
             assert result is not None

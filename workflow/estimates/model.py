@@ -1,7 +1,7 @@
 """The model: expected seconds and megabytes of reading, searching and releasing, as pure functions.
 
-What `python -m benchmarks.estimates` has measured is interpolated, time and memory against the number of
-hexagons on logarithmic scales, and time carried on beyond by the last slope; a full search is a quick one
+What `python -m benchmarks.scale.estimates` has measured is interpolated, time and memory against the number
+of hexagons on logarithmic scales, and time carried on beyond by the last slope; a full search is a quick one
 times what was measured at one size, part by part. Nothing here looks at data: hexagons, records and bytes of
 files are numbers that are public or the curator's own, and so is what is said of them.
 """

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from benchmarks.convcnp import round_lattice
+from benchmarks.neural.convcnp import round_lattice
 from dpgp_core.convcnp import train
 from dpgp_core.convcnp.corrected import CORRECTION, NEUTRAL, Correction, Reading, context_of, read_twice
 from dpgp_core.convcnp.corrected_tasks import SimulatedNoise, make_pool, pixel_lattice

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.draws import disk
-from benchmarks.peers import RIDGE, peer
+from benchmarks.material.disk import disk
+from benchmarks.speed.peers import RIDGE, peer
 from dpgp_core import CollapsedRecords, SimulationEntropy, fit, make_prior
 
 

@@ -1,0 +1,246 @@
+"""Spectral statistics on small public sensor tables.
+
+Command: `python -m benchmarks.agreement.spectral_sensors [FOLDER]`.
+
+FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
+Nothing but the number of records tunes a design: the reference data are simulated fields. The threshold is
+the 60 % quantile, the response is centred there, and the figure is the mean IoU over simulated releases with
+the map of a scikit-learn Gaussian process on the logarithms of the same records, its range held at eight
+spacings of the hexagons. A fitted range falls to one or two spacings at Jura and in London: that map hardly
+knows more than where a record above the threshold lies. The IoU with it stands beside (`fitted`).
+
+`--scale log` models the values by their logarithms, where they are modelled as they are otherwise.
+
+`--oracle` asks what a search could reach at most: every design of a grid is judged by the map to be reached
+itself, which no release can do. The best one, and the same with its own cutoff, are judged again by releases
+that it was not chosen on; beside them stands the median of the grid.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pandas as pd
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
+
+from benchmarks.material.real_files import real_files_parser
+from dpgp_core.excursion.scores import iou, ious
+from dpgp_core.mechanisms.base import Budget, Design
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_statistics import COMMON, PATHS, PRIOR, SIGNAL, STRATEGY
+from dpgp_core.noise.entropy import SimulationEntropy
+from studies.excursions.fields import Bools
+from studies.london.study import released_sets
+from workflow.project.load import Project, load_project
+from workflow.project.response import ResponseScale
+from workflow.record import Yardsticks
+from workflow.release.worth import objections
+from workflow.search.decision.choice import Choice, expected_of, tuning_of
+from workflow.search.decision.tuning import search_task
+from workflow.search.optimisation.optimise import search
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
+from workflow.settings.words import Transform
+
+SEED, EPSILONS = 155, (1.0, 3.0, 10.0)
+HELD = 8.0  # range of the map to be reached, in spacings of the hexagons
+CLIPS = 0.5, 1.0, 2.0, 3.0  # of the oracle's grid, in standard deviations of the values
+RANGES = 0.05, 0.12, 0.25, 0.5  # in extents of the area
+SPREADS = 0.5, 1.0  # of the field, in standard deviations of the values
+RIDGES = 0.7, 1.5
+CUTOFFS = 0.5, 0.4, 0.3, None  # None: the release's own
+GLANCE = 16  # releases by which the oracle chooses
+
+
+@dataclass(frozen=True)
+class Survey:
+    """One table: its file, value column, coordinate columns and system, its hexagons' resolution, its box."""
+
+    title: str
+    file: str
+    value: str
+    x: str
+    y: str
+    crs: str
+    resolution: int
+    box: tuple[float, float, float, float]
+
+
+SURVEYS = (
+    Survey(
+        "Meuse lead", "meuse_topsoil_metals.csv", "lead", "x", "y", "EPSG:28992", 9,
+        (5.72, 50.955, 5.765, 50.995),
+    ),
+    Survey(
+        "Jura cadmium", "jura_topsoil_metals_pred.csv", "Cd", "long", "lat", "EPSG:4326", 9,
+        (6.81, 47.11, 6.90, 47.17),
+    ),
+    Survey(
+        "LAQN NO2 2023", "london_laqn_2023_station_means.csv", "no2_ugm3", "lon", "lat", "EPSG:4326", 7,
+        (-0.51, 51.28, 0.33, 51.69),
+    ),
+)  # fmt: skip
+
+
+def main() -> None:
+    parser = real_files_parser(__doc__)
+    parser.add_argument(
+        "--draws", type=int, default=40, help="simulated releases of each design (default 40)"
+    )
+    parser.add_argument("--only", default="", help="surveys whose title holds this")
+    parser.add_argument("--scale", choices=get_args(Transform), default="identity", help="of the values")
+    parser.add_argument("--oracle", action="store_true", help="best of a grid of designs, truth known")
+    asked = parser.parse_args()
+    if not (asked.folder / "sensors").is_dir():
+        print("The sensor tables are not there: they are not shipped; name the folder that holds `sensors`.")
+        return
+    rows = _oracle_rows if asked.oracle else _rows
+    middle = "median  own    best  " if asked.oracle else "told   IoU    SD     s.e.   fitted "
+    print(f"survey          n   cells  places   all    epsilon  {middle}  design")
+    for survey in (each for each in SURVEYS if asked.only in each.title):
+        for line in rows(survey, asked.folder, asked.scale, asked.draws):
+            print(line, flush=True)
+    print(f"Seed {SEED}; {asked.draws} simulated releases of each design; `all`: everything painted.")
+
+
+def _project(survey: Survey, folder: Path, scale: Transform, places: bool, clip: float = 1.0) -> Project:
+    """A survey in its box, its places public or not, the clip bound in standard deviations of the values."""
+    path = folder / "sensors" / survey.file
+    value = pd.read_csv(path)[survey.value].dropna().to_numpy(dtype=np.float64)
+    threshold = float(np.quantile(value, 0.6))
+    spread = float(np.std(np.log(value) if scale == "log" else value))
+    settings = ReleaseSettings(
+        data=SourceSettings(str(path), value=survey.value, x=survey.x, y=survey.y, crs=survey.crs),
+        value_unit="ug/m3" if "LAQN" in survey.title else "mg/kg",
+        bbox=survey.box, resolution=survey.resolution, threshold=threshold, transform=scale,
+        centre=float(np.log(threshold)) if scale == "log" else threshold, clip=float(f"{clip * spread:.3g}"),
+        mechanisms=("spectral-statistics",), focus="threshold", places_public=places,
+    )  # fmt: skip
+    return load_project(settings)
+
+
+def _at(project: Project, epsilon: float) -> Project:
+    return replace(project, settings=project.settings.with_changes(epsilon=epsilon))
+
+
+def _choice(project: Project, design: Design, response: ResponseScale) -> Choice:
+    return Choice(design, response, tuning_of(project, project.reference_kind, ""))
+
+
+def _head(survey: Survey, project: Project, truth: Bools) -> str:
+    settings = project.settings
+    return (
+        f"{survey.title:14}  {project.private.placed.index.size:3}  {truth.size:4}  "
+        f"{'public' if settings.places_public else 'hidden'}   "
+        f"{iou(np.ones_like(truth), truth):.3f}  {settings.epsilon:6.0f}"
+    )
+
+
+def _rows(survey: Survey, folder: Path, scale: Transform, draws: int) -> Iterator[str]:
+    for places in (False, True):
+        loaded = _project(survey, folder, scale, places)
+        truth, fitted, free = smooth_map(loaded), peer_map(loaded), None
+        for epsilon in EPSILONS:
+            made = _at(loaded, epsilon)
+            found = search(replace(search_task(made, None, free), frontier=()))
+            free, chosen = found.unconstrained, found.chosen
+            choice = _choice(made, chosen.design, chosen.response)
+            released = released_sets(made, choice, draws, SimulationEntropy(SEED))
+            values = ious(released, truth)
+            spread = float(values.std(ddof=1))
+            yield (
+                f"{_head(survey, made, truth)}  {chosen.utility.agreement:.3f}  "
+                f"{values.mean():.3f}  {spread:.3f}  {spread / np.sqrt(draws):.3f}  "
+                f"{ious(released, fitted).mean():.3f}   "
+                f"{_cut(chosen.design)}, range {getattr(chosen.design, 'lengthscale', 0.0):.0f} m"
+            )
+            against = objections(expected_of(made, chosen), Yardsticks(found.one_colour))
+            verdict = f"stopped, {' and '.join(against)}" if against else "may be released"
+            yield f"    said beforehand: {verdict}."
+
+
+def _oracle_rows(survey: Survey, folder: Path, scale: Transform, draws: int) -> Iterator[str]:
+    for places in (False, True):
+        loaded = [_project(survey, folder, scale, places, clip) for clip in CLIPS]
+        truth = smooth_map(loaded[0])
+        for epsilon in EPSILONS:
+            made = [_at(project, epsilon) for project in loaded]
+            grid = [
+                (project, design) for project, clip in zip(made, CLIPS, strict=True)
+                for design in _designs(project, clip)
+            ]  # fmt: skip
+            values = [_judged(*each, truth, GLANCE, SEED + 1) for each in grid]
+            order = sorted(range(len(grid)), key=values.__getitem__)
+            best = grid[order[-1]]
+            own = grid[next(k for k in reversed(order) if _chooses(grid[k][1]))]
+            again = [_judged(*each, truth, draws, SEED) for each in (own, best)]
+            told = "  ".join(f"{value:.3f}" for value in again)
+            yield (
+                f"{_head(survey, made[0], truth)}  {np.median(values):.3f}   {told}   {_cut(best[1])}, "
+                f"clip bound {best[0].response.clip:g}, range {getattr(best[1], 'lengthscale', 0.0):.0f} m"
+            )
+
+
+def _judged(project: Project, design: Design, truth: Bools, releases: int, seed: int) -> float:
+    choice = _choice(project, design, project.response)
+    return float(ious(released_sets(project, choice, releases, SimulationEntropy(seed)), truth).mean())
+
+
+def _designs(project: Project, clip: float) -> Iterator[SpectralStatisticsDesign]:
+    """The oracle's grid under one clip bound, at the project's budget."""
+    mu = Budget(project.settings.epsilon, project.delta, project.settings.bound).mu
+    extent = float(np.ptp(project.lattice.domain_centres, axis=0).max())
+    for share, spread, ridge, cutoff in product(RANGES, SPREADS, RIDGES, CUTOFFS):
+        yield SpectralStatisticsDesign(
+            STRATEGY, PRIOR, share * extent, SIGNAL, 0.0, spread / clip, 1.0, ridge, mu, COMMON,
+            "design" if cutoff else "release", cutoff=cutoff or 0.5, paths=PATHS,
+        )  # fmt: skip
+
+
+def _chooses(design: Design) -> bool:
+    """Whether its releases choose their own cutoffs."""
+    return design != design.with_cutoff(design.cutoff)
+
+
+def _cut(design: Design) -> str:
+    return "own cutoff" if _chooses(design) else f"cutoff {design.cutoff:g}"
+
+
+def peer_map(project: Project) -> Bools:
+    """(N,) where scikit-learn's Gaussian process on the records lies above the threshold, range fitted."""
+    extent = float(np.ptp(project.lattice.domain_centres, axis=0).max())
+    value = project.private.placed.value
+    covariance = Matern(extent / 8.0, (extent / 100.0, extent), nu=1.5)
+    return _above(project, covariance, value, project.settings.threshold, float(value.mean()))
+
+
+def smooth_map(project: Project) -> Bools:
+    """(N,) the same on logarithms about their median, of exponential covariance, its range held at `HELD`."""
+    value = np.log(project.private.placed.value)
+    covariance = Matern(HELD * project.lattice.spacing, "fixed", nu=0.5)
+    return _above(project, covariance, value, np.log(project.settings.threshold), float(np.median(value)))
+
+
+def _above(project: Project, covariance: Matern, value: np.ndarray, threshold: float, mean: float) -> Bools:
+    index, centres = project.private.placed.index, project.lattice.domain_centres
+    kernel = ConstantKernel(1.0) * covariance + WhiteKernel(0.3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = GaussianProcessRegressor(kernel, random_state=SEED)
+        fitted.fit(centres[index], (value - mean) / value.std())
+    return np.asarray(fitted.predict(centres) > (threshold - mean) / value.std())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The neural process and its networks, beside the other mechanisms."""

@@ -1,0 +1,1 @@
+"""What privacy costs: epsilon of a design under each bound, and noise for location traces."""
