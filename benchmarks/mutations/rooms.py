@@ -11,7 +11,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/workflow/release",
         "tests/workflow/bundle/documents/test_receipt_words.py",
         "tests/workflow/project/test_owners.py",
-        "tests/workflow/ledger/test_ledger_failures.py",
+        "tests/workflow/ledger/storage/test_ledger_failures.py",
     ),
     "workflow/search": (FROZEN, "tests/workflow/search"),
     "workflow/bundle": (FROZEN, "tests/workflow/bundle"),

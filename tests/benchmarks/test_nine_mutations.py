@@ -93,7 +93,7 @@ FAULTS = {
         "workflow/ledger/accounts/account.py",
         "epsilon <= self.epsilon * (1 + ROUNDING)",
         "epsilon <= self.epsilon * 1.05",
-        "tests/workflow/ledger/test_net_tolerance.py::test_what_is_over_the_budget_is_refused[0.01]",
+        "tests/workflow/ledger/accounts/test_net_tolerance.py::test_what_is_over_the_budget_is_refused[0.01]",
     ),
     "nine tenths of the records may stand in the reference data": Fault(
         "workflow/project/overlap.py",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.orders import ORDERS
-from tests.workflow.ledger.market import DELTA, MU, Market, market, pay, says
+from tests.workflow.ledger.overlap.market import DELTA, MU, Market, market, pay, says
 from tests.workflow.ledger.places import DIGEST, charge_for, release
 from workflow.ledger import BudgetExceeded, Ledger, LedgerError
 from workflow.ledger.accounts.book import Book

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from tests.workflow.bundle.bundle_samples import make_release, small_domain
 from tests.workflow.ledger.places import Place, charge_for
-from tests.workflow.ledger.test_ledger_crash import killed, start
+from tests.workflow.ledger.storage.test_ledger_crash import killed, start
 from workflow.bundle.writing import write
 from workflow.bundle.writing.recovery import recover
 from workflow.ledger import Ledger, LedgerError, Reservation

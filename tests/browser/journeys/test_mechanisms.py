@@ -24,7 +24,7 @@ from tests.browser.harness import (
     running_app,
     take_settings,
 )
-from tests.browser.test_journey import heading
+from tests.browser.journeys.test_journey import heading
 from tests.town import Town
 from workflow.ledger import open_ledger
 from workflow.settings.model import ReleaseSettings

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.harness import PATIENCE, RunningApp, appear, go_to, press, running_app, settle
-from tests.browser.test_journey import (
+from tests.browser.journeys.test_journey import (
     ask_for_a_quick_search,
     choose_coarse_hexagons,
     heading,

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.workflow.ledger.market import DELTA, Market, market, pay, says
+from tests.workflow.ledger.overlap.market import DELTA, Market, market, pay, says
 from tests.workflow.ledger.places import Place
 from workflow.ledger import BudgetExceeded, Ledger, LedgerDamaged, LedgerError, Overlap, open_ledger
 from workflow.ledger.overlap import records as records_module

@@ -20,7 +20,7 @@ from dpgp_core.priors.registry import make_prior
 from dpgp_core.release.released import Released
 from tests.dpgp_core.drawing import draw_paths
 from tests.town import Town
-from tests.workflow.ledger.test_ledger_crash import start
+from tests.workflow.ledger.storage.test_ledger_crash import start
 from workflow.bundle import BundleError, write_bundle
 from workflow.bundle.published.shelf import find_bundle, shelf
 from workflow.bundle.writing import rehearsal

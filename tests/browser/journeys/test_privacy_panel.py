@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.harness import PATIENCE, RunningApp, appear, go_to, open_screen, press, settle
-from tests.browser.test_journey import heading, ledger_entries
+from tests.browser.journeys.test_journey import heading, ledger_entries
 
 WAIT = PATIENCE * 1000
 
