@@ -59,7 +59,8 @@ from dpgp_core.excursion.sets import (
     vote_fraction,
 )
 from dpgp_core.excursion.smoothing import domain_adjacency, smooth
-from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     NoisyCellStatisticsDesign,
     log_evidence,
@@ -74,6 +75,7 @@ from dpgp_core.mechanisms.sums.cell_sums import (
     statistic_mu,
     statistic_noise_for,
 )
+from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.fitting import Posterior, fit, fit_cells
 from dpgp_core.posterior.records import CollapsedRecords

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.excursion.sets import Direction
-from dpgp_core.mechanisms.base import Design, Protects, Unit
+from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.terms import Protects, Unit
 from dpgp_core.release.facts import Relation
 from geo.context.own_layers import OwnLayer
 from workflow.errors import WorkflowError

@@ -9,8 +9,9 @@ from typing import Any, Literal
 from dpgp_core.accounting.conversion import odds_factor
 from dpgp_core.accounting.power import surest_guess
 from dpgp_core.excursion.sets import Direction
-from dpgp_core.mechanisms.base import Design, Protects, Unit
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.terms import Protects, Unit
 from dpgp_core.numbers import lower, significant, upper
 from dpgp_core.release.facts import Relation
 from geo import with_unit

@@ -14,10 +14,12 @@ from scipy import sparse
 
 from dpgp_core.excursion.joint import joint_excursions
 from dpgp_core.excursion.scores import exceedance_probability
-from dpgp_core.mechanisms.base import Budget, Design, Mechanism
+from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice

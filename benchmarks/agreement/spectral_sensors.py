@@ -36,9 +36,10 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from benchmarks.material.real_files import real_files_parser
 from dpgp_core.excursion.scores import iou, ious
-from dpgp_core.mechanisms.base import Budget, Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import COMMON, PATHS, PRIOR, SIGNAL, STRATEGY
+from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise.entropy import SimulationEntropy
 from studies.excursions.fields import Bools
 from studies.london.study import released_sets

@@ -27,8 +27,8 @@ import numpy as np
 
 from benchmarks.material.disk import disk
 from dpgp_core.errors import CoreError
-from dpgp_core.mechanisms.base import Ask, Budget
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
+from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise.entropy import SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.release.facts import PublicFacts

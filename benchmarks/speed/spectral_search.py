@@ -23,8 +23,8 @@ import numpy as np
 
 from benchmarks.material.disk import disk
 from dpgp_core import SimulationEntropy
-from dpgp_core.mechanisms.base import Ask, Budget
 from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.release.released import draw_release

@@ -10,7 +10,7 @@ import numpy as np
 from dpgp_core.audit.gaussians import renyi_divergence
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.base import Prior

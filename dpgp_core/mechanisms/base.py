@@ -2,194 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, ClassVar, Literal, Self, cast
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.gaussian import allowed_mu
 from dpgp_core.accounting.guarantee import Guarantee
-from dpgp_core.errors import DesignError
-from dpgp_core.excursion.sets import Bools, Direction
+from dpgp_core.excursion.sets import Bools
 from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.reading import Reading
+from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts, Relation
-from dpgp_core.release.released import Prepared, Released, draw_release
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Prepared, draw_release
 from dpgp_core.simulation.world import SEED, HeldOut, World
-
-Protects = Literal["values and places", "values"]
-Unit = Literal["point", "cell"]
-"""Whose exchange is hidden: one observation, or one hexagon's median."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Design:
-    """What is fixed before the private data are touched; subclasses add their own parameters.
-
-    A number outside its range raises `DesignError`.
-
-    Parameters
-    ----------
-    paths
-        Number of released paths, at least 1.
-    smoothing
-        Rounds of neighbour averaging applied to a released path: post-processing, free.
-    cutoff
-        Vote fraction, or exceedance probability, in (0, 1] from which a cell counts as inside the set.
-    """
-
-    mechanism: ClassVar[str] = ""
-
-    paths: int = 1
-    smoothing: int = 0
-    cutoff: float = 0.5
-
-    def __post_init__(self) -> None:
-        if isinstance(self.paths, bool) or self.paths < 1 or self.paths != int(self.paths):
-            raise DesignError(f"paths must be a whole number >= 1, got {self.paths!r}.")
-        if isinstance(self.smoothing, bool) or self.smoothing < 0 or self.smoothing != int(self.smoothing):
-            raise DesignError(f"smoothing must be a whole number >= 0, got {self.smoothing!r}.")
-        if not 0 < self.cutoff <= 1:
-            raise DesignError(f"cutoff must be in (0, 1], got {self.cutoff!r}.")
-
-    def refuse_unless_positive(self, *names: str) -> None:
-        """Raise `DesignError` unless every named parameter is a positive finite number."""
-        for name in names:
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0):
-                raise DesignError(f"{name} must be a positive finite number, got {value!r}.")
-
-    def refuse_if_negative(self, *names: str) -> None:
-        """Raise `DesignError` unless every named parameter is a finite number >= 0."""
-        for name in names:
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise DesignError(f"{name} must be a finite number >= 0, got {value!r}.")
-
-    def with_cutoff(self, cutoff: float) -> Self:
-        """The same design, cut there whatever is released."""
-        return replace(self, cutoff=cutoff)
-
-    def settled(self, released: Released, level: Floats | float, direction: Direction) -> Self:
-        """The drawn release's design at a level, one or (N,): the same, unless it chooses its own cutoff."""
-        return self
-
-    def to_mapping(self) -> dict[str, Any]:
-        """Plain values, tagged with the mechanism's name: what settings and statements hold."""
-        return {"mechanism": self.mechanism, **asdict(self)}
-
-    @classmethod
-    def from_mapping(cls, values: Mapping[str, Any]) -> Self:
-        """The design that `to_mapping` wrote.
-
-        Raises
-        ------
-        DesignError
-            For unknown, missing or impossible values.
-        """
-        given = {name: value for name, value in values.items() if name != "mechanism"}
-        known = sorted(item.name for item in fields(cls))
-        if unknown := sorted(set(given).difference(known)):
-            raise DesignError(f"{cls.mechanism} has no parameter {unknown[0]!r}: it has {', '.join(known)}.")
-        try:
-            return cls(**given)
-        except TypeError as error:
-            said = f"A design of {cls.mechanism} has missing or impossible values: {error}."
-            raise DesignError(said) from error
-
-
-@dataclass(frozen=True)
-class Protection:
-    """Whom a mechanism protects, and what must be public for it.
-
-    Parameters
-    ----------
-    what
-        "values and places", or "values" where the places of the records are public.
-    units
-        Units of protection it takes.
-    relations
-        Neighbouring relations it is proved for.
-    public
-        What it takes as public beyond the domain, in words.
-    """
-
-    what: Protects
-    units: tuple[Unit, ...]
-    relations: tuple[Relation, ...] = ("replace-one",)
-    public: tuple[str, ...] = ("the number of records",)
-
-    def holds(self, facts: PublicFacts) -> bool:
-        """Whether anything is proved under these public facts: the neighbours, and what must be public."""
-        return facts.relation in self.relations and (self.what != "values" or facts.places_public)
-
-
-ParameterKind = Literal["length", "positive", "count"]
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One number of a design that a person may vary or type.
-
-    Parameters
-    ----------
-    name
-        The design's attribute.
-    term
-        Key of the glossary.
-    kind
-        "length" (metres), "positive" (a positive number) or "count" (a whole number).
-    """
-
-    name: str
-    term: str
-    kind: ParameterKind
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What a release may cost: epsilon at delta, and the bound to price with (None: the best proved one)."""
-
-    epsilon: float
-    delta: float
-    bound: str | None = None
-
-    @property
-    def mu(self) -> float:
-        """Gaussian-DP parameter that it allows, with room for the exact samplers' distance to the ideal."""
-        return allowed_mu(self.epsilon, self.delta)
-
-
-@dataclass(frozen=True)
-class Ask:
-    """What a search may try, all of it public.
-
-    Parameters
-    ----------
-    priors
-        Names of prior families in `PRIORS`, in order.
-    paths
-        Number of paths to release where paths cost something.
-    quick
-        A coarser grid.
-    thorough
-        Whether this is for the budget that is asked for; the frontier beside it tries a part of its designs.
-    cutoff, model
-        The one cutoff, and the range (metres) and ridge, to try; None leaves them to the mechanism.
-    """
-
-    priors: tuple[str, ...]
-    paths: int = 1
-    quick: bool = False
-    thorough: bool = True
-    cutoff: float | None = None
-    model: tuple[float, float] | None = None
 
 
 class Mechanism(ABC):

@@ -15,7 +15,6 @@ from dpgp_core.labels.bins import noise_variance
 from dpgp_core.labels.discrete_laplace import discrete_laplace
 from dpgp_core.labels.plan import read_label_sums
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Budget, Parameter
 from dpgp_core.mechanisms.sums.label_sums import (
     PARAMETERS,
     PATHS,
@@ -25,6 +24,7 @@ from dpgp_core.mechanisms.sums.label_sums import (
     model_words,
     refuse_private_places,
 )
+from dpgp_core.mechanisms.terms import Budget, Parameter
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords

@@ -16,7 +16,6 @@ from dpgp_core.labels.cloak import Criterion
 from dpgp_core.labels.features import cloaked_rows
 from dpgp_core.labels.plan import LabelPlan, PublicPlaces
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Budget, Parameter
 from dpgp_core.mechanisms.sums.label_sums import (
     PARAMETERS,
     PATHS,
@@ -26,6 +25,7 @@ from dpgp_core.mechanisms.sums.label_sums import (
     model_words,
     refuse_private_places,
 )
+from dpgp_core.mechanisms.terms import Budget, Parameter
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords

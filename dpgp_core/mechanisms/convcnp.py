@@ -21,8 +21,10 @@ from dpgp_core.excursion.sets import Bools, agreed
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import CUTOFFS, tried
+from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant

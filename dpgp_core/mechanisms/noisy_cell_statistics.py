@@ -15,7 +15,8 @@ from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.excursion.sets import Bools
 from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid, tried
 from dpgp_core.mechanisms.sums.cell_sums import (
     NoisyStatistics,
@@ -24,6 +25,7 @@ from dpgp_core.mechanisms.sums.cell_sums import (
     statistic_noise_for,
     statistics_cost,
 )
+from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit_cells

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms.base import Design, Mechanism
+from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.bin_means import BinMeans
 from dpgp_core.mechanisms.cloaking import Cloaking
 from dpgp_core.mechanisms.convcnp import ConvCnp
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.functional import Functional
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatistics
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling

@@ -21,9 +21,11 @@ from dpgp_core.inducing.posterior import (
     private_posterior,
 )
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.bin_means import square_bins
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, RECORD_RIDGES, SCALES, coarse_grid, tried
+from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant

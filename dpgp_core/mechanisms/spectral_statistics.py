@@ -12,16 +12,10 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.excursion.sets import Bools, agreed, agreed_each, sign_of
 from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import (
-    Ask,
-    Budget,
-    Mechanism,
-    Parameter,
-    Protection,
-    Protects,
-)
+from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.grids import CUTOFFS, coarse_grid, tried
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import streamlit as st
 
-from dpgp_core.mechanisms.base import Protects
+from dpgp_core.mechanisms.terms import Protects
 from pages.compare.view import MEASURES, MeasureName, dots
 from workflow.compare.run import Comparison
 

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dpgp_core.mechanisms.base import Protects
+from dpgp_core.mechanisms.terms import Protects
 from pages.shared.computing.apart import apart, workers
 from pages.shared.computing.jobs import Job
 from workflow.compare.run import Comparison, Row, comparable, compare_mechanisms

@@ -24,7 +24,7 @@ from dpgp_core.audit import (
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.bounds.scale import smallest_scale_for
 from dpgp_core.bounds.variance import variance_bound
-from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign, path_guarantee
 from dpgp_core.mechanisms.registry import mechanism_of

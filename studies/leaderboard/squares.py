@@ -13,8 +13,10 @@ from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.errors import BoundRefused
 from dpgp_core.excursion.sets import Bools, agreed
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Ask, Budget, Design, Mechanism, Protection
+from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS
+from dpgp_core.mechanisms.terms import Ask, Budget, Protection
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.priors.lattice import Lattice

@@ -10,9 +10,9 @@ from dpgp_core.bounds.scale import smallest_scale
 from dpgp_core.bounds.sensitivities import sensitivity_paper_code
 from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.excursion.sets import excursion
-from dpgp_core.mechanisms.base import Ask, Budget
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior

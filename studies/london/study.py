@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from dpgp_core.excursion.scores import iou, ious
-from dpgp_core.mechanisms.base import Unit
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.release.released import Released
 from studies.excursions.fields import Bools, Floats

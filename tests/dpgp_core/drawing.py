@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.records import CollapsedRecords

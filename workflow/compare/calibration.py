@@ -8,7 +8,7 @@ import numpy as np
 
 from dpgp_core.excursion.sets import Bools
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.release.released import draw_release

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from dpgp_core.mechanisms.base import Protects, Unit
 from dpgp_core.mechanisms.registry import mechanism_named
+from dpgp_core.mechanisms.terms import Protects, Unit
 from workflow.compare.calibration import calibration_of
 from workflow.errors import WorkflowError
 from workflow.progress import Report

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpgp_core.mechanisms.base import Unit
+from dpgp_core.mechanisms.terms import Unit
 from workflow.errors import WorkflowError
 from workflow.words import DUST
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpgp_core.accounting.orders import ORDERS as GRID
-from dpgp_core.mechanisms.base import Unit
+from dpgp_core.mechanisms.terms import Unit
 from workflow.ledger.accounts.account import Account, Budget, Overlap, Preview
 from workflow.ledger.accounts.assess import (
     Meeting,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from data_loaders import Observations
 from data_loaders.files.spool import Column, chosen, strides
-from dpgp_core.mechanisms.base import Unit
+from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.posterior.records import CollapsedRecords
 from geo import Domain, outside_reason, to_lonlat
 from workflow.errors import WorkflowError

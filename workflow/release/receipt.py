@@ -9,8 +9,9 @@ import numpy as np
 
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.conversion import epsilon_from_rdp
-from dpgp_core.mechanisms.base import Design, Protects
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.terms import Protects
 from dpgp_core.numbers import significant, upper
 from dpgp_core.release.facts import Relation
 from workflow import words

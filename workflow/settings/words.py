@@ -7,8 +7,8 @@ from typing import Literal
 from data_loaders import LOADERS, SEGMENTS
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.excursion.sets import Direction
-from dpgp_core.mechanisms.base import Unit
 from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.priors.registry import PRIORS
 from dpgp_core.release.facts import Relation
 from workflow.words import UnitWord

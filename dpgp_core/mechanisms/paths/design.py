@@ -18,7 +18,7 @@ from dpgp_core.bounds.registry import BOUNDS, Bound, rkhs_bound
 from dpgp_core.bounds.variance import variance_bound
 from dpgp_core.errors import BoundRefused, DesignError
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.design import Design
 
 
 @dataclass(frozen=True)

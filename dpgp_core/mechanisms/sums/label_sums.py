@@ -14,8 +14,10 @@ from dpgp_core.excursion.sets import Bools, agreed
 from dpgp_core.labels.plan import LabelPlan, PublicPlaces, drawn_paths
 from dpgp_core.labels.reading import SumsReading
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Ask, Design, Mechanism, Parameter, Protection
+from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import FEW_CUTOFFS, SCALES, coarse_grid, tried
+from dpgp_core.mechanisms.terms import Ask, Parameter, Protection
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords

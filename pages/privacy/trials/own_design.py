@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.design import Design
 from pages.privacy.designs import settling
 from pages.privacy.trials import simulated_panel
 from pages.privacy.trials.trials import (

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms.base import Ask, Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.terms import Ask
 from dpgp_core.numbers import significant, upper
 from pages.privacy.designs.designs import family
 from pages.privacy.designs.utility import expected_words

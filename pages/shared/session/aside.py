@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.design import Design
 from pages.shared.computing.jobs import Job
 from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import Markdown, plain

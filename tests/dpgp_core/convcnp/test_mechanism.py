@@ -14,8 +14,8 @@ from dpgp_core.convcnp.plan import Told, channel_noise
 from dpgp_core.convcnp.tasks import LARGEST, Simulator, finer
 from dpgp_core.convcnp.weights import network
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
-from dpgp_core.mechanisms.base import Ask, Budget
 from dpgp_core.mechanisms.convcnp import ConvCnp, ConvCnpDesign
+from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.release.facts import PublicFacts

@@ -13,7 +13,6 @@ from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms import noisy_cell_statistics as cell_statistics
-from dpgp_core.mechanisms.base import Ask, Budget
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
 from dpgp_core.mechanisms.cloaking import CloakingDesign
 from dpgp_core.mechanisms.convcnp import ConvCnpDesign
@@ -24,6 +23,7 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.sparse_gp import SparseGpDesign
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, release_statistics
+from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice

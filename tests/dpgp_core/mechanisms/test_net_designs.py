@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms.base import Ask, Budget
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.paths.reading import PathReader
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.release.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk
 

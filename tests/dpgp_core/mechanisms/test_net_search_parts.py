@@ -13,12 +13,12 @@ import pytest
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.mechanisms import noisy_cell_statistics as statistics
-from dpgp_core.mechanisms.base import Ask
 from dpgp_core.mechanisms.convcnp import ConvCnpDesign
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyStatistics, estimated_counts
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign, _prior_noise
 from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.terms import Ask
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.release.facts import PublicFacts

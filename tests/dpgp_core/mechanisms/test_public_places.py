@@ -12,11 +12,11 @@ import pytest
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
 from dpgp_core.labels.plan import MOST_CELLS
-from dpgp_core.mechanisms.base import Ask, Budget
 from dpgp_core.mechanisms.bin_means import BinMeans, BinMeansDesign, square_bins
 from dpgp_core.mechanisms.cloaking import Cloaking, CloakingDesign
 from dpgp_core.mechanisms.functional import Functional, FunctionalDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.release.facts import PublicFacts

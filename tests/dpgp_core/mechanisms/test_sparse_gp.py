@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
-from dpgp_core.mechanisms.base import Ask, Budget
 from dpgp_core.mechanisms.sparse_gp import MOST_POINTS, SparseGp, SparseGpDesign, inducing_cells
+from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.release.facts import PublicFacts

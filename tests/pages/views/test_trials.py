@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from pages.privacy.trials.trials import (

@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from dpgp_core.errors import DesignError
-from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
 from dpgp_core.numbers import significant
 from workflow import words

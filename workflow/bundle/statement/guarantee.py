@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.mechanisms.base import Protects, Unit
+from dpgp_core.mechanisms.terms import Protects, Unit
 from dpgp_core.release.facts import Relation
 from workflow import words
 from workflow.bundle.errors import BundleError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.design import Design
 from workflow.bundle.products.at_threshold import CONFIDENCE, MEANINGS, SURE, ProductName, supports
 from workflow.bundle.products.regions import MAX_PATH_REGIONS
 

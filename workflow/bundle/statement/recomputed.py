@@ -14,7 +14,7 @@ from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.groups import group_epsilon
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.pairs import GaussianPairs
-from dpgp_core.mechanisms.base import Unit
+from dpgp_core.mechanisms.terms import Unit
 from workflow.bundle.errors import BundleError
 from workflow.bundle.statement.guarantee import promised_before, with_words
 

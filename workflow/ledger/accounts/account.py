@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
-from dpgp_core.mechanisms.base import Unit
+from dpgp_core.mechanisms.terms import Unit
 from workflow.ledger.errors import BudgetExceeded, LedgerError, NoBudget
 from workflow.ledger.overlap.standing import Standing
 

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost, compose
-from dpgp_core.mechanisms.base import Unit
+from dpgp_core.mechanisms.terms import Unit
 from workflow.ledger.accounts.account import Account, Budget
 from workflow.ledger.accounts.charge import UNITS, Floats, check_account, decode, on_current_grid, read_cost
 from workflow.ledger.accounts.traces import TraceBook

@@ -13,7 +13,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.pairs import GaussianPairs
-from dpgp_core.mechanisms.base import Unit
+from dpgp_core.mechanisms.terms import Unit
 from workflow.ledger.errors import LedgerError
 from workflow.ledger.overlap.records import RecordKeys
 from workflow.ledger.storage.entry import canonical_json

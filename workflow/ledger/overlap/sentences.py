@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from dpgp_core.mechanisms.base import Unit
+from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.numbers import upper
 from dpgp_core.release.facts import Relation
 from workflow import words

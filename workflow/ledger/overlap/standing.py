@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpgp_core.mechanisms.base import Unit
+from dpgp_core.mechanisms.terms import Unit
 from workflow.ledger.overlap.links import Decision
 
 

@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass, replace
 
 from dpgp_core.errors import CoreError
-from dpgp_core.mechanisms.base import Budget, Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named
+from dpgp_core.mechanisms.terms import Budget
 from workflow.errors import WorkflowError
 from workflow.project.load import Project
 from workflow.project.response import ResponseScale

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpgp_core.excursion.sets import excursion
-from dpgp_core.mechanisms.base import Budget
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.simulation.world import World
 from workflow.errors import WorkflowError

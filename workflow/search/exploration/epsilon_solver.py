@@ -6,7 +6,7 @@ import bisect
 from collections.abc import Callable
 from dataclasses import replace
 
-from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from workflow.errors import WorkflowError
 from workflow.progress import Report

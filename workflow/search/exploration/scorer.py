@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.simulation.world import Agreement
 from workflow.project.load import Project

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpgp_core.mechanisms.base import Design, Parameter
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.terms import Parameter
 from workflow.progress import Report
 from workflow.search.exploration.scorer import Bench
 from workflow.search.problem.task import Scored

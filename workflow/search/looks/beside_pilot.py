@@ -6,8 +6,9 @@ import math
 from dataclasses import replace
 
 from dpgp_core.accounting.composition import Cost, compose, epsilon
-from dpgp_core.mechanisms.base import Budget, Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.release.facts import PublicFacts
 from workflow.errors import WorkflowError
 from workflow.project.load import Pilot, Project

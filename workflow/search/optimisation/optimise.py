@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 
-from dpgp_core.mechanisms.base import Design, Mechanism
+from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from workflow.errors import WorkflowError
 from workflow.progress import Report

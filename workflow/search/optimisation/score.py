@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dpgp_core.mechanisms.base import Budget, Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.simulation.world import Agreement
 from workflow.search.problem.facts import cut
 from workflow.search.problem.task import Scene, Scored, SearchTask, Utility, glanced, over

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Ask, Design, Protects
+from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.terms import Ask, Protects
 from dpgp_core.release.facts import PublicFacts
 from workflow.ledger.storage.places import home
 from workflow.project.load import Project

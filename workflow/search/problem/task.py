@@ -10,10 +10,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.mechanisms.base import Ask, Budget, Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.simulation.world import Agreement, World, average
 from workflow.errors import WorkflowError

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpgp_core.excursion.sets import Direction, excursion
 from dpgp_core.linalg.numerics import Floats
-from dpgp_core.mechanisms.base import Unit
+from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.simulation.world import World

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from dpgp_core.mechanisms.base import Ask
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.terms import Ask
 from tests.town import Town
 from workflow.project.load import Project, load_project
 from workflow.search.decision.choice import given_choice

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 import workflow.search.decision.tuning as tuning_module
-from dpgp_core.mechanisms.base import Parameter
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.terms import Parameter
 from workflow.project.load import Project
 from workflow.search.exploration.sweep import _values
 from workflow.search.problem import public_map

@@ -10,9 +10,9 @@ import pytest
 
 import workflow.search.decision.tuning as tuning_module
 from dpgp_core.accounting.composition import Cost, epsilon
-from dpgp_core.mechanisms.base import Budget
 from dpgp_core.mechanisms.paths.design import path_guarantee
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.priors.registry import Prior, make_prior
 from tests.town import Town
 from workflow.errors import WorkflowError

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dpgp_core.mechanisms.base import Design
+from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.simulation.world import World
 from tests.town import Town
