@@ -19,7 +19,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.browser.harness import CHROMIUM, FLAGS
 from tests.town import Town, write_town
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.search.decision.tuning import Tuned, tune
 
 # A test's truth must not depend on how busy the machine is.

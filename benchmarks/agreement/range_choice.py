@@ -34,7 +34,8 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from studies.excursions.fields import Bools, Floats
 from studies.leaderboard.fields import SURVEYS, plumes, survey
 from studies.london.study import released_sets
-from workflow.project.load import Pilot, Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Pilot, Project
 from workflow.project.records import bin_records
 from workflow.search.decision.choice import Choice, tuning_of
 from workflow.search.decision.tuning import tune

@@ -43,7 +43,8 @@ from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise.entropy import SimulationEntropy
 from studies.excursions.fields import Bools
 from studies.london.study import released_sets
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.project.response import ResponseScale
 from workflow.record import Yardsticks
 from workflow.release.worth import objections

@@ -24,7 +24,7 @@ from studies.london.study import released_sets
 from studies.london.task import load_task, real_settings
 from workflow.errors import WorkflowError
 from workflow.project.baseline import fit_baseline, free_map
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.decision.choice import Choice, tuning_of
 from workflow.search.decision.tuning import search_task
 from workflow.search.optimisation.optimise import search

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from studies.london.task import generated_settings, load_task, real_settings
 from workflow.errors import WorkflowError
-from workflow.project.load import Project
+from workflow.project.model import Project
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 

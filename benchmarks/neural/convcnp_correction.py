@@ -61,7 +61,7 @@ from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.sums import GridRecords, release_sums
 from workflow.project.baseline import fit_baseline, free_map
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.records import bin_records
 from workflow.search.decision.tuning import search_task
 from workflow.search.optimisation.optimise import search

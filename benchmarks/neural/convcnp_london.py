@@ -24,7 +24,7 @@ from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.noise.entropy import SimulationEntropy
 from studies.london.study import released_sets
 from workflow.project.baseline import fit_baseline, free_map
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.decision.choice import Choice, tuning_of
 from workflow.search.decision.tuning import search_task
 from workflow.search.optimisation.optimise import search

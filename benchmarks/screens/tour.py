@@ -43,7 +43,8 @@ from workflow.bundle.writing.write import statement_text
 from workflow.ledger import open_ledger
 from workflow.project.baseline import fit_baseline, free_map
 from workflow.project.example import changed_settings, example_folder
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.release.transaction import plan_release, publish
 from workflow.search.decision.settle import settle_on
 from workflow.search.decision.stored import text_of

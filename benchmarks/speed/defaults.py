@@ -33,7 +33,8 @@ import numpy as np
 from benchmarks.material.real_files import real_files_parser
 from studies.london.task import generated_settings, occupied_only, real_settings
 from workflow.errors import WorkflowError
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.project.records import bin_records
 from workflow.search.decision.tuning import tune
 from workflow.settings import ReleaseSettings, settings_to_toml

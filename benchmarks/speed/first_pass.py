@@ -23,7 +23,8 @@ from pathlib import Path
 from benchmarks.material.real_files import real_files_parser
 from studies.london.task import generated_settings, real_settings
 from workflow.errors import WorkflowError
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.optimisation import optimise
 from workflow.settings import ReleaseSettings

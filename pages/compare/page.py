@@ -17,7 +17,7 @@ from pages.shared.session.workspace import Workspace
 from workflow.compare.report import csv_text, svg_text
 from workflow.compare.run import EPSILONS, Comparison, comparable_under
 from workflow.errors import WorkflowError
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.exploration.simulated import simulated_release
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.words import TRIED_ON

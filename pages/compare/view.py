@@ -13,7 +13,8 @@ from pages.shared.computing.apart import apart, workers
 from pages.shared.computing.jobs import Job
 from workflow.compare.run import Comparison, Row, comparable, compare_mechanisms
 from workflow.progress import Report
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.search.executors import make_executor
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.words import ExecutorName

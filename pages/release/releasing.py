@@ -13,7 +13,7 @@ from pages.shared.computing.apart import apart
 from workflow.ledger import ledger_to_plan, open_ledger
 from workflow.progress import Report
 from workflow.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.release.transaction import Plan, Published, plan_release, publish
 from workflow.search.decision.choice import Choice, stated
 from workflow.search.decision.tuning import Tuned

@@ -14,7 +14,8 @@ from pages.shared.shipped import CITY, FILES, shipped
 from workflow.bundle.published.view import Viewer
 from workflow.project.baseline import Baseline, fit_baseline
 from workflow.project.example import changed_settings
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.search.decision.stored import tuned_from
 from workflow.search.decision.tuning import Tuned
 from workflow.settings.model import ReleaseSettings

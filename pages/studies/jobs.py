@@ -7,7 +7,7 @@ from pages.shared.computing.jobs import Job
 from studies.attacks.design_audit import audit_choice
 from studies.registry import STUDIES
 from studies.reporting.tables import Report, StudyResult
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.decision.choice import Choice
 
 

@@ -34,7 +34,8 @@ from dpgp_core.priors.registry import Prior, make_prior
 from dpgp_core.release.facts import PublicFacts
 from geo import domain_from_bbox
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
-from workflow.project.load import Project, build_lattice
+from workflow.project.load import build_lattice
+from workflow.project.model import Project
 from workflow.search.decision.choice import Choice
 from workflow.search.problem.facts import public_facts
 

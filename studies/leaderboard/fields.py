@@ -16,7 +16,8 @@ from studies.excursions.fields import Bools, Floats
 from studies.excursions.plane_worlds import Plumes
 from studies.london.task import generated_settings, load_task, real_settings
 from workflow.project.baseline import fit_baseline
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.search.decision.tuning import search_task
 from workflow.search.executors import SerialExecutor
 from workflow.search.optimisation.unconstrained import unconstrained_design

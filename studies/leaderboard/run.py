@@ -25,7 +25,8 @@ from studies.london.study import released_sets
 from studies.reporting.figures import slug
 from studies.reporting.tables import Cell, Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.errors import WorkflowError
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.search.decision.choice import Choice, tuning_of
 from workflow.search.decision.tuning import search_task
 from workflow.search.optimisation.optimise import search

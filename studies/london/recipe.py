@@ -18,7 +18,7 @@ from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior
 from studies.excursions.fields import Bools
 from studies.reporting.tables import quiet
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.records import bin_records
 from workflow.search.executors import SerialExecutor
 from workflow.search.optimisation.unconstrained import held_out_moments, unconstrained_design

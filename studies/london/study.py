@@ -22,7 +22,7 @@ from studies.london.task import BOROUGHS, generated_settings, load_task, real_se
 from studies.reporting.figures import DomainName, FamilyName
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
 from workflow.project.baseline import fit_baseline, free_map
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.records import bin_records
 from workflow.search.decision.choice import Choice
 from workflow.search.decision.settle import settle_on

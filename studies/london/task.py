@@ -11,7 +11,8 @@ from geo import domain_from_cells
 from studies.reporting.figures import DomainName
 from workflow.errors import WorkflowError
 from workflow.project.example import example_settings
-from workflow.project.load import Loaded, Project, build_lattice, load_project
+from workflow.project.load import build_lattice, load_project
+from workflow.project.model import Loaded, Project
 from workflow.project.records import PlacedObservations
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.source import SourceSettings

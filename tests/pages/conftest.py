@@ -16,7 +16,7 @@ from pages.privacy.trials import coverage_panel, own_design, trials, vary_panel
 from tests.patience import HANG
 from workflow.ledger.storage.places import home
 from workflow.project.example import example_settings, is_example
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.decision.tuning import Tuned, tune
 from workflow.settings import ReleaseSettings
 

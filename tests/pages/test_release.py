@@ -24,7 +24,7 @@ from workflow.bundle import read_bundle
 from workflow.bundle.published.shelf import shelf
 from workflow.ledger import open_ledger
 from workflow.ledger.unreleased import Unreleased
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.decision.tuning import Tuned
 
 

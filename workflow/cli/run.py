@@ -21,7 +21,8 @@ from workflow.new_place import new_place
 from workflow.project.baseline import compare, fit_baseline, free_map
 from workflow.project.consent import refuse_large_delta
 from workflow.project.example import example_settings
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.record import ReceiptLine
 from workflow.release.transaction import named_budget, plan_release, publish
 from workflow.search.decision.choice import Choice, given_choice

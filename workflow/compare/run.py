@@ -13,7 +13,7 @@ from dpgp_core.mechanisms.terms import Protects, Unit
 from workflow.compare.calibration import calibration_of
 from workflow.errors import WorkflowError
 from workflow.progress import Report
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.decision.tuning import search_task
 from workflow.search.executors import Executor, SerialExecutor
 from workflow.search.optimisation.optimise import search

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpgp_core.priors.registry import PRIORS, can_make
 from workflow.estimates.model import Asked
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.decision.tuning import CLIP_FACTORS, FOCUSED_FACTORS, SIMULATED_FIELDS
 from workflow.search.problem.facts import private_n
 from workflow.settings.defaults import default_priors

@@ -20,7 +20,7 @@ from workflow.estimates.model import (
     search_estimate,
     study_estimate,
 )
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.read_before import is_kept
 from workflow.settings.source import SourceSettings
 

@@ -10,7 +10,7 @@ import numpy as np
 from data_loaders import Observations
 from geo import to_lonlat
 from workflow.ledger import Ledger, RecordKeys
-from workflow.project.load import Project
+from workflow.project.model import Project
 
 AREA_DIGITS = 16
 # Hashing a large file takes seconds and a screen asks again with every click. The hashes live as long as the

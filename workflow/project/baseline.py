@@ -12,7 +12,7 @@ from dpgp_core.excursion.scores import exceedance_probability, iou
 from dpgp_core.excursion.sets import excursion
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.records import PlacedObservations, bin_records
 
 Floats = NDArray[np.float64]

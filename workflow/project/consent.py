@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpgp_core.numbers import significant
 from workflow.errors import WorkflowError
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.records import public_n
 from workflow.settings.defaults import usual_delta
 from workflow.words import plural

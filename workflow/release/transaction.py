@@ -26,7 +26,7 @@ from workflow.ledger.overlap.sentences import account_lines
 from workflow.ledger.storage.places import home
 from workflow.project.accounts import area_facts, record_keys
 from workflow.project.consent import refuse_large_delta
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.records import BinnedRecords, bin_records
 from workflow.record import Guarded, ReceiptLine, Release
 from workflow.release.once import release_once, working_beside

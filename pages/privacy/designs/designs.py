@@ -15,7 +15,8 @@ from pages.shared.computing.apart import apart, workers
 from pages.shared.computing.jobs import Job
 from workflow.estimates.words import refuse_what_cannot_fit
 from workflow.progress import Report
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.executors import make_executor
 from workflow.search.problem.task import Scored

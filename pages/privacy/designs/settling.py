@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared.session.workspace import Found, Workspace
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.decision.choice import Choice
 from workflow.search.decision.settle import settle_on, settle_on_typed
 from workflow.search.problem.task import FrontierPoint, Scored

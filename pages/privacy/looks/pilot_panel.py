@@ -10,7 +10,7 @@ from pages.privacy.looks.piloting import pilot_job, pilot_serves, pilot_words
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Workspace
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.settings.model import ReleaseSettings
 
 NAME: aside.AsideName = "pilot"

@@ -11,7 +11,8 @@ from workflow.errors import WorkflowError
 from workflow.estimates.words import refuse_what_cannot_fit
 from workflow.ledger import open_ledger
 from workflow.progress import Report
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.search.looks import look_warning, paid_look
 from workflow.search.looks.pilot import fingerprint
 from workflow.settings.model import ReleaseSettings

@@ -22,7 +22,7 @@ from pages.shared.session.workspace import Found, Workspace
 from workflow.errors import WorkflowError
 from workflow.estimates.asked import planned
 from workflow.estimates.words import expected_of_search
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.decision.tuning import Tuned
 from workflow.search.problem.task import FrontierPoint, Scored
 from workflow.settings.model import ReleaseSettings

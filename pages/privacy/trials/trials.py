@@ -17,7 +17,7 @@ from pages.shared.computing.apart import apart
 from pages.shared.computing.jobs import Job
 from workflow.errors import WorkflowError
 from workflow.progress import Report
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.response import ResponseScale
 from workflow.search.decision.settle import as_searched
 from workflow.search.decision.tuning import Tuned

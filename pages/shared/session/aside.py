@@ -14,7 +14,7 @@ from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.exploration.simulated import SimulatedRelease
 from workflow.settings.model import ReleaseSettings
 

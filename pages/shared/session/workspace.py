@@ -25,7 +25,7 @@ from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
 from workflow.project.baseline import Baseline
 from workflow.project.example import is_example
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.release.worth import objections
 from workflow.search.decision.choice import Choice
 from workflow.search.decision.tuning import Tuned

@@ -27,7 +27,7 @@ from pages.privacy.trials.trials import (
 from tests.patience import HANG
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.release.transaction import plan_release
 from workflow.search.decision.settle import settle_on, settle_on_typed
 from workflow.search.decision.tuning import Tuned

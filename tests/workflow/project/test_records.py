@@ -14,12 +14,8 @@ from geo import Domain, domain_from_bbox
 from tests.town import BOX, Town
 from workflow.errors import WorkflowError
 from workflow.project import records
-from workflow.project.load import (
-    build_domain,
-    build_lattice,
-    choose_response,
-    load_project,
-)
+from workflow.project.load import build_domain, build_lattice, load_project
+from workflow.project.public_scale import choose_response
 from workflow.project.records import PlacedObservations, bin_records, cell_medians, place, public_n
 from workflow.project.response import ResponseScale, tidy
 from workflow.project.simulated import simulate_field, simulate_reference

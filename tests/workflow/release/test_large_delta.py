@@ -10,7 +10,8 @@ from tests.town import Town
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
 from workflow.project.consent import refuse_large_delta
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.release.transaction import plan_release
 from workflow.search.decision.choice import given_choice
 from workflow.search.looks.pilot import run_pilot

@@ -6,7 +6,7 @@ import pytest
 
 from dpgp_core.accounting.groups import group_epsilon
 from workflow.ledger import open_ledger
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.release.transaction import plan_release
 from workflow.search.decision.tuning import Tuned
 

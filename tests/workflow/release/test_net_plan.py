@@ -12,7 +12,7 @@ import workflow.release.transaction as release_module
 from workflow.bundle.writing.write import bundle_contents
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.record import Release
 from workflow.release.transaction import plan_release, publish
 from workflow.search.decision.tuning import Choice, Tuned

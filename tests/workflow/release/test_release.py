@@ -26,7 +26,8 @@ from workflow.bundle.untrusted.strict import strict_json
 from workflow.ledger import BudgetExceeded, Ledger, open_ledger
 from workflow.ledger.unreleased import Unreleased
 from workflow.project.baseline import compare, fit_baseline, free_map
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.release import once as transaction
 from workflow.release.transaction import plan_release, publish
 from workflow.search.decision.choice import given_choice

@@ -10,7 +10,7 @@ import pytest
 
 from tests.patience import HANG
 from workflow.errors import WorkflowError
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.executors import ProcessExecutor, make_executor
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.cluster import DaskExecutor
 from workflow.search.decision.tuning import search_task
 from workflow.search.executors import SerialExecutor

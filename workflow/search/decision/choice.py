@@ -10,7 +10,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.terms import Budget
 from workflow.errors import WorkflowError
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.response import ResponseScale
 from workflow.record import Expected, Tuning, Yardsticks
 from workflow.search.problem.facts import ask_of, cut, public_facts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.decision.choice import Choice, expected_of, typed_choice
 from workflow.search.decision.tuning import Tuned
 from workflow.search.problem.public_map import answered, public_map

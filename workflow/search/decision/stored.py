@@ -14,7 +14,7 @@ from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import design_from_mapping
 from workflow.errors import WorkflowError
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.response import ResponseScale
 from workflow.search.decision.tuning import Tuned, concluded
 from workflow.search.problem.task import (

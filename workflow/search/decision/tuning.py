@@ -16,7 +16,8 @@ from dpgp_core.release.facts import PublicFacts
 from dpgp_core.simulation.world import World
 from workflow.errors import WorkflowError
 from workflow.progress import Report
-from workflow.project.load import CLIP_QUANTILE, Project
+from workflow.project.model import Project
+from workflow.project.public_scale import CLIP_QUANTILE
 from workflow.project.records import PlacedObservations
 from workflow.project.response import ResponseScale, tidy
 from workflow.project.simulated import SIMULATED_SPREAD, simulate_field

@@ -10,7 +10,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from workflow.errors import WorkflowError
 from workflow.progress import Report
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.response import ResponseScale
 from workflow.search.decision.tuning import Tuned, search_task
 from workflow.search.optimisation.score import utility_of, with_held_out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.simulation.world import Agreement
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.response import ResponseScale
 from workflow.search.decision.tuning import search_task
 from workflow.search.looks.beside_pilot import cost_beside_pilot

@@ -11,7 +11,7 @@ from dpgp_core.excursion.scores import iou
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.release.released import draw_release
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.problem.facts import public_facts
 from workflow.search.problem.public_map import answered, as_many, public_and_private_parts, reference_mean
 from workflow.search.problem.task import Scored, SearchResult

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workflow.ledger import Ledger
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.looks.pilot import pilot_warning, run_pilot
 from workflow.search.looks.range_choice import choice_warning, run_range_choice
 

@@ -11,7 +11,7 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.release.facts import PublicFacts
 from workflow.errors import WorkflowError
-from workflow.project.load import Pilot, Project
+from workflow.project.model import Pilot, Project
 from workflow.search.problem.facts import public_facts
 from workflow.search.problem.task import Scored
 

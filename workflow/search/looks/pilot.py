@@ -30,7 +30,7 @@ from workflow.ledger import Charge, Ledger
 from workflow.ledger.unreleased import charge_stands
 from workflow.project.accounts import area_facts, record_keys
 from workflow.project.consent import refuse_large_delta
-from workflow.project.load import Pilot, Project
+from workflow.project.model import Pilot, Project
 from workflow.project.records import PlacedObservations, bin_records, public_n
 from workflow.project.response import ResponseScale
 from workflow.project.simulated import SIMULATION_SEED

@@ -11,7 +11,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.terms import Ask, Protects
 from dpgp_core.release.facts import PublicFacts
 from workflow.ledger.storage.places import home
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.records import public_n
 
 PUBLIC_WORK = "public"

@@ -14,7 +14,7 @@ from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior
 from workflow.errors import WorkflowError
 from workflow.project.baseline import FieldModel
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.records import PlacedObservations, bin_records, public_n
 from workflow.project.response import ResponseScale
 from workflow.search.problem.facts import private_n

@@ -19,7 +19,8 @@ from workflow.bundle import read_bundle
 from workflow.ledger import BudgetExceeded, Ledger, open_ledger
 from workflow.ledger.cli import add_ledger_commands, show
 from workflow.project.example import example_settings
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.release.transaction import plan_release, publish
 from workflow.search.decision.choice import given_choice
 from workflow.settings.model import ReleaseSettings

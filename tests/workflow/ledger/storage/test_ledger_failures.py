@@ -28,7 +28,8 @@ from workflow.bundle.writing.rehearsal import rehearse_writing
 from workflow.errors import WorkflowError
 from workflow.ledger import Ledger, LedgerError, RequestTaken, open_ledger
 from workflow.ledger.unreleased import Unreleased
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.release import once as transaction
 from workflow.release.transaction import Plan, plan_release, publish
 from workflow.release.trial import try_draw

@@ -10,7 +10,8 @@ import pytest
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.terms import Ask
 from tests.town import Town
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.search.decision.choice import given_choice
 from workflow.search.decision.proposal import cutoff_words
 from workflow.search.decision.settle import at_budget, moved_to

@@ -13,7 +13,8 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from studies.london.study import released_sets
 from tests.town import BOX, Town, write_town
 from workflow.project.baseline import fit_baseline, free_map
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.project.records import PlacedObservations
 from workflow.release.worth import objections
 from workflow.search.decision.settle import settle_on

@@ -15,7 +15,8 @@ from pages.shared.computing.jobs import Job
 from tests.patience import HANG
 from tests.town import Town
 from workflow.errors import Cancelled, WorkflowError
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.project.records import PlacedObservations
 from workflow.record import Yardsticks
 from workflow.release.worth import objections

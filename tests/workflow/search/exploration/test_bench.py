@@ -14,7 +14,8 @@ from dpgp_core.priors.registry import make_prior
 from tests.town import Town
 from workflow.errors import Cancelled, WorkflowError
 from workflow.ledger import open_ledger
-from workflow.project.load import Pilot, Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Pilot, Project
 from workflow.release.transaction import plan_release
 from workflow.search.decision.choice import stated, typed_choice
 from workflow.search.decision.tuning import Tuned, tune

@@ -17,7 +17,8 @@ from tests.town import Town
 from tests.workflow.cli.test_cli import arguments
 from workflow.cli.main import main
 from workflow.errors import WorkflowError
-from workflow.project.load import Pilot, Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Pilot, Project
 from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.exploration import epsilon_solver as inverse
 from workflow.search.exploration.epsilon_solver import STEPS, smallest_epsilon

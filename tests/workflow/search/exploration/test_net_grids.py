@@ -10,7 +10,7 @@ import workflow.search.decision.tuning as tuning_module
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.terms import Parameter
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.exploration.sweep import _values
 from workflow.search.problem import public_map
 from workflow.search.problem.facts import public_facts

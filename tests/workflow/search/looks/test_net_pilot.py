@@ -17,7 +17,8 @@ from dpgp_core.priors.registry import Prior, make_prior
 from tests.town import Town
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
-from workflow.project.load import Pilot, Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Pilot, Project
 from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.looks.beside_pilot import beside_pilot, with_pilot
 from workflow.search.looks.pilot import run_pilot

@@ -9,7 +9,7 @@ from dpgp_core.mechanisms.sums.cell_sums import release_statistics
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.response import ResponseScale
 from workflow.search.looks.pilot import stand_ins
 

@@ -16,7 +16,8 @@ from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.statement.recomputed import check_guarantee, stated_cost
 from workflow.errors import WorkflowError
 from workflow.ledger import BudgetExceeded, Ledger, RequestTaken, open_ledger
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.project.simulated import simulate_field
 from workflow.release.transaction import plan_release, publish
 from workflow.search.decision.tuning import tune

@@ -10,7 +10,8 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.simulation.world import World
 from tests.town import Town
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.project.records import PlacedObservations
 from workflow.search.decision.tuning import Tuned, search_task, tune
 from workflow.search.optimisation.unconstrained import free_held_out_iou

@@ -9,7 +9,8 @@ import pytest
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from tests.town import Town
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.project.response import ResponseScale
 from workflow.search.decision.proposal import early_words
 from workflow.search.decision.tuning import Tuned, search_task, tune

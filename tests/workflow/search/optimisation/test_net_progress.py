@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.search.decision.tuning import tune
 from workflow.search.optimisation.optimise import _run, _stage_part
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpgp_core.excursion.scores import iou
 from dpgp_core.excursion.sets import excursion
-from workflow.project.load import Project
+from workflow.project.model import Project
 from workflow.project.records import PlacedObservations
 from workflow.search.decision.tuning import Tuned, search_task, tune
 from workflow.search.exploration.simulated import simulated_release

@@ -16,7 +16,8 @@ from dpgp_core.release.released import Released
 from dpgp_core.simulation.world import Agreement, World, average
 from tests.dpgp_core.hexmap import line
 from tests.town import Town
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.project.records import PlacedObservations
 from workflow.project.response import ResponseScale
 from workflow.search.decision.tuning import Tuned, tune

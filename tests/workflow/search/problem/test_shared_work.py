@@ -14,7 +14,8 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.posterior import shelf
 from tests.town import write_town
-from workflow.project.load import Project, load_project
+from workflow.project.load import load_project
+from workflow.project.model import Project
 from workflow.project.simulated import simulate_field
 from workflow.search.decision.tuning import search_task
 from workflow.search.executors import SerialExecutor
