@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import streamlit as st
 
 from geo.context.surroundings import around
-from pages.shared.plain_text import Markdown, plain
+from pages.shared.plain_text import plain
 from workflow import words
 from workflow.bundle.page.boroughs import BoroughTable
 from workflow.bundle.page.facts import answer, belief_of, place, three_facts, title_of
@@ -41,12 +43,12 @@ def facts(viewer: Viewer) -> None:
                 st.markdown(plain(fact.text))
 
 
-def belief_html(surest: float) -> Markdown:
+def belief_html(surest: float) -> str:
     """A bar from impossible to certain: a guess at even odds before, and the best one after the release.
 
     Of plain boxes: `st.html` leaves drawings (SVG) out.
     """
-    said = f"at most {plain(words.share(surest))}"
+    said = f"at most {escape(words.share(surest))}"
     wide = min(50.0, 100.0 * surest - 50.0)
     return (
         f'<div class="belief" role="img" aria-label="50 % before, {said} after">'

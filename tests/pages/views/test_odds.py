@@ -9,6 +9,7 @@ import pytest
 
 from dpgp_core.accounting.power import largest_power, surest_guess
 from pages.privacy.guarantee.odds import attack_odds
+from pages.viewer.reading import belief_html
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.1, 1.0, 3.0, 10.0, 50.0])
@@ -39,3 +40,13 @@ def test_without_a_bound_everything_is_possible() -> None:
     odds = attack_odds(math.inf, 1e-5)
     assert odds.factor == "without limit"
     assert [power for _, power in odds.rows] == ["100 %", "100 %"]
+
+
+def test_the_bar_of_a_guess_says_its_bound_as_it_is_written() -> None:
+    """A half before, and the bound after; no backslash stands before the point."""
+    drawn = belief_html(0.7311)
+    assert 'aria-label="50 % before, at most 73.2 % after"' in drawn
+    assert "<div>before: 50 %</div><div>at most 73.2 %</div>" in drawn
+    assert 'class="after" style="width: 23.1%"' in drawn
+    assert "\\" not in drawn
+    assert "width: 50.0%" in belief_html(1.0)
