@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.data.sources import refill
 from pages.hexagons.places import columns_of, turned
-from pages.shared.plain_text import plain
+from pages.shared.plain_text import one_line, plain
 from pages.shared.server import access
 from pages.shared.session.areas import Box, Stray
 from pages.shared.session.previews import look_at
@@ -39,7 +39,7 @@ def parts_of(path: str, work: Workspace) -> tuple[tuple[str, ...], str | None]:
             "Column with the names of the parts",
             list(columns),
             index=[*columns].index(decided) if decided in columns else 0,
-            format_func=plain,
+            format_func=one_line,
             key=f"part_column_{work.mark}_{path}",
             persist_state="session",
         )
@@ -50,7 +50,7 @@ def parts_of(path: str, work: Workspace) -> tuple[tuple[str, ...], str | None]:
         names,
         default=[name for name in chosen if name in names],
         placeholder=f"the whole file, all {len(names):,} parts",
-        format_func=plain,
+        format_func=one_line,
         help="Type a few letters of a name. Several parts become one area.",
         key=f"parts_{work.mark}_{path}_{column}",
         persist_state="session",

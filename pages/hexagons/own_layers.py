@@ -13,7 +13,7 @@ from geo import GeoError
 from geo.colours import colour
 from geo.context.own_layers import MOST_LAYERS, THINNEST, WIDEST, OwnLayer
 from geo.context.own_reading import label_columns
-from pages.shared.plain_text import plain
+from pages.shared.plain_text import one_line, plain
 from pages.shared.session.areas import layers_of
 from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
@@ -101,7 +101,7 @@ def _asked(work: Workspace, wish: Wish) -> Wish:
         "Names from its column",
         names,
         index=names.index(wish.column) if wish.column in names else len(names) - 1,
-        format_func=lambda column: plain(column) if column else "no names",
+        format_func=lambda column: one_line(column) if column else "no names",
         key=f"layer_column_{key}",
     )
     left, right = st.columns([1, 2], vertical_alignment="bottom")

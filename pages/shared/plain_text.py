@@ -27,6 +27,28 @@ _UNSEEN = frozenset({"Cc", "Cf", "Cs"})  # control, format and direction charact
 _BLOCK = re.compile(r"(?:(\d+)([.)])|([#+=-]))")  # what begins a list, a heading or a line at the start
 
 
+def one_line(text: object) -> str:
+    """Text for a place that takes no Markdown, as the options of `st.selectbox` and `st.multiselect` do.
+
+    Parameters
+    ----------
+    text
+        As for `plain`.
+
+    Returns
+    -------
+    str
+        The words on one line, without control characters and marks of writing direction.
+
+    Examples
+    --------
+    >>> one_line("NAME_1\\n*north*")
+    'NAME_1 *north*'
+    """
+    words = str(text).split()  # at white space of every kind, line ends too
+    return " ".join("".join(c for c in word if unicodedata.category(c) not in _UNSEEN) for word in words)
+
+
 def plain(text: object) -> str:
     """Text for any place where Streamlit takes Markdown, shown as it stands.
 
@@ -52,8 +74,7 @@ def plain(text: object) -> str:
     ...     "//evil.example/x.png)"
     True
     """
-    words = str(text).split()  # at white space of every kind, line ends too
-    line = " ".join("".join(c for c in word if unicodedata.category(c) not in _UNSEEN) for word in words)
+    line = one_line(text)
     for pattern in _BETWEEN:
         line = pattern.sub(rf"\1{JOINER}", line)
     line = _MARKS.sub(r"\\\g<0>", line)

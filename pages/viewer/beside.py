@@ -9,7 +9,7 @@ import streamlit as st
 from geo.maps.linked import Pane
 from geo.maps.painting import LegendEntry, legend
 from pages.shared import linked_maps, maps
-from pages.shared.plain_text import plain
+from pages.shared.plain_text import one_line, plain
 from pages.shared.released.exploring import ShownProduct, paint, products_of
 from workflow.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
 from workflow.bundle.published.view import Viewer
@@ -29,7 +29,7 @@ def others_beside(viewer: Viewer, product: ShownProduct, threshold: float, round
     chosen = st.multiselect(
         "Other releases of the same area, side by side",
         known,
-        format_func=lambda bundle: plain(bundle.title),
+        format_func=lambda bundle: one_line(bundle.title),
         max_selections=MOST,
         placeholder="choose up to three",
         key="viewer_beside",

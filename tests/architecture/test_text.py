@@ -254,6 +254,19 @@ def test_html_holds_no_escapes_of_markdown() -> None:
     assert [writer.name for writer in writers if "plain(" in ast.unparse(writer)] == []
 
 
+def test_what_takes_no_markdown_gets_no_escapes_of_it() -> None:
+    """Options of a selectbox are shown as they are: NAME_1 through `plain` had a backslash in it."""
+    found = [
+        f"{path.parent.name}/{path.name}:{node.lineno}"
+        for path in PAGES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Call)
+        and getattr(node.func, "attr", "") in ("selectbox", "multiselect")
+        and any(one.arg == "format_func" and "plain" in ast.unparse(one.value) for one in node.keywords)
+    ]
+    assert found == []
+
+
 @pytest.mark.parametrize(
     ("code", "allowed"),
     [

@@ -1,4 +1,4 @@
-"""Plain text as Streamlit's own front end shows it, in every kind of element that takes Markdown."""
+"""Plain text as Streamlit's own front end shows it, in every kind of element, with Markdown and without."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ TEXTS = (
 )
 SCRIPT = f"""
 import streamlit as st
-from pages.shared.plain_text import plain
+from pages.shared.plain_text import one_line, plain
 for number, text in enumerate({TEXTS!r}):
-    text = plain(text)
+    unmarked, text = one_line(text), plain(text)
     with st.container(key=f"text-{{number}}"):
         st.markdown(text)
         st.caption(text)
@@ -50,11 +50,12 @@ for number, text in enumerate({TEXTS!r}):
         st.metric(text, text)
         st.expander(text)
         st.progress(0.5, text=text)
+        st.multiselect("?", [unmarked], default=[unmarked], key=f"several{{number}}")
         st.table({{"a": [text]}}, hide_index=True)
 """
 LOOKED_AT = (
     "stMarkdown stCaptionContainer stHeading stAlert stButton stCheckbox stRadio stMetricLabel "
-    "stMetricValue stExpander stProgress stTable"
+    "stMetricValue stExpander stProgress stMultiSelect stTable"
 )
 
 
