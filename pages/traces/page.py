@@ -35,6 +35,13 @@ def take_upload(work: TraceWork) -> None:
             work.read_upload(upload.file_id, upload.name, upload.getvalue())
         except (DataError, WorkflowError) as error:
             st.error(plain(error), icon=":material/error:")
+    elif not work.traces:
+        st.button(
+            "Use a generated trip",
+            icon=":material/science:",
+            on_click=work.take_generated,
+            help="An hour by bicycle through an invented city, with a stop of a quarter of an hour to hide.",
+        )
 
 
 def show_released(work: TraceWork) -> None:
@@ -84,17 +91,18 @@ def offer_files(work: TraceWork) -> None:
 
 work = current()
 take_upload(work)
-workspace.current().trip = bool(work.traces)
+workspace.current().trip = bool(work.traces) and not work.generated
 if not work.traces:
     st.info(
-        "Choose a file. It stays in this session; places are drawn without any map of others below them, "
-        "so nobody is "
-        "asked where the trip was.",
+        "Choose a file, or try a generated trip. It stays in this session; places are drawn without any map "
+        "of others below them, so nobody is asked where the trip was.",
         icon=":material/route:",
     )
 else:
     for line in work.lines:
         st.caption(plain(line))
+    if work.generated:
+        st.badge("generated data", icon=":material/science:", color="violet", help="Nobody made this trip.")
     if len(work.traces) > 1:
         asked = st.number_input("Which trip of the file?", 1, len(work.traces), 1, key=f"which_{work.upload}")
         work.turn_to(int(asked) - 1)

@@ -7,6 +7,7 @@ from threading import Lock
 
 import streamlit as st
 
+from data_loaders.demo_data.trip import GENERATED_TRIP, generated_trip
 from data_loaders.traces import Trace, load_traces
 from dpgp_core.noise.entropy import random_name
 from pages.shared.computing.jobs import Job
@@ -27,6 +28,8 @@ class TraceWork:
 
     Parameters
     ----------
+    generated
+        whether the trip is invented, so that nobody's places are at stake
     session
         a token of its own, by which the ledger tells a second click from a second release
     releasing
@@ -38,6 +41,7 @@ class TraceWork:
     upload: str = ""
     traces: tuple[Trace, ...] = ()
     lines: tuple[str, ...] = ()
+    generated: bool = False
     position: int = 0
     windows: list[Window] = field(default_factory=list)
     job: Job[TracePlan] | None = None
@@ -54,9 +58,16 @@ class TraceWork:
             return
         traces, report = load_traces(self.folder.keep(name, data))
         self.upload, self.traces, self.lines = upload, traces, report.lines()
+        self.generated = False
         self.position = 0
         self.windows = []
         self.forget_plan()
+
+    def take_generated(self) -> None:
+        """Read a generated trip, another one each time: no ledger has released its records before."""
+        seed = random_name()
+        self.read_upload(f"generated {seed}", GENERATED_TRIP, generated_trip(int(seed, 16)))
+        self.generated = True
 
     def turn_to(self, position: int) -> None:
         """Work on another trace of the file: secrets that were named belong to the one before."""

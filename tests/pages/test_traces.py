@@ -60,6 +60,37 @@ def test_a_broken_upload_changes_nothing(work: TraceWork) -> None:
     assert work.traces[0].size == 120
 
 
+def test_a_generated_trip_is_said_to_be_one_and_can_be_released_each_time() -> None:
+    work, stop = TraceWork(), "2024-05-01T12:25/2024-05-01T12:30"
+    for entries in (2, 3):  # the ledger's beginning, and a trip each
+        work.take_generated()
+        assert work.generated
+        assert work.lines[0].startswith("generated-demo-trip.gpx: ")
+        work.begin(work.traces[0], TraceSettings(windows=(window(stop),), every=120.0))
+        assert work.job is not None
+        assert work.job.wait(HANG)
+        work.finish()
+        work.release()
+        assert work.note == ""
+        assert work.published is not None
+        assert len(open_ledger().entries()) == entries
+
+
+def test_a_file_of_ones_own_takes_the_place_of_a_generated_trip(work: TraceWork, tmp_path: Path) -> None:
+    work.take_generated()
+    assert work.generated
+    work.read_upload("2", "trip.gpx", write_trip(tmp_path).read_bytes())
+    assert not work.generated
+    assert work.lines == ("trip.gpx: 120 rows read, 120 kept.",)
+
+
+def test_who_has_no_file_tries_a_generated_trip(open_app: Callable[..., AppTest]) -> None:
+    app = press(open_app(TRACES.path), "Use a generated trip")
+    assert not app.exception
+    assert "one every 30 s (median)" in texts(app)
+    assert [button.label for button in app.button if button.label == "Use a generated trip"] == []
+
+
 def test_slider_times_are_utc() -> None:
     found = window_of(*(__import__("datetime").datetime(2026, 5, 1, hour) for hour in (12, 13)))
     assert (found.start, found.end) == (1_777_636_800.0, 1_777_640_400.0)
@@ -205,7 +236,7 @@ def test_another_trip_of_the_file_has_its_own_secrets(work: TraceWork) -> None:
 
 def test_the_screen_from_file_to_release(open_app: Callable[..., AppTest], tmp_path: Path) -> None:
     app = open_app(TRACES.path)
-    assert "Choose a file." in texts(app)
+    assert "Choose a file, or try a generated trip." in texts(app)
     assert not app.session_state["workspace"].at_risk
     app.file_uploader[0].set_value(
         ("trip.gpx", write_trip(tmp_path).read_bytes(), "application/gpx+xml")

@@ -6,9 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from data_loaders.demo_data.trip import generated_trip
+from data_loaders.files.sources import Source
 from data_loaders.traces import Trace, load_traces
 from data_loaders.traces.model import instant
 from dpgp_core.errors import CoreError
+from dpgp_core.noise.entropy import random_name
 from dpgp_core.traces.fitting import fitted_prior
 from dpgp_core.traces.secret import MOVES
 from workflow.cli.progress import end_progress, progress
@@ -45,7 +48,13 @@ def add_trace_command(commands: Any) -> None:
     text = "hide chosen moments of a location trace, keep the trip; not differential privacy"
     parser = commands.add_parser("trace", help=text, description=text)
     parser.add_argument(
-        "file", metavar="FILE", help="GPX, TCX, FIT, GeoLife .plt, CSV, or GeoJSON line with times"
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="GPX, TCX, FIT, GeoLife .plt, CSV, or GeoJSON line with times",
+    )
+    parser.add_argument(
+        "--generated", action="store_true", help="in place of FILE: a generated trip, another one each time"
     )
     parser.add_argument(
         "--out", metavar="DIR", required=True, help="new folder for GPX, GeoJSON and statement"
@@ -134,7 +143,7 @@ def run_trace(options: argparse.Namespace) -> int:
     readings = None if options.readings is None else read_readings(options.readings)
     if options.table is not None:
         check_table(Path(options.table))
-    traces, report = load_traces(options.file)
+    traces, report = load_traces(_source(options))
     trace = chosen_trace(traces, options.trace)
     print("\n".join(report.lines()))
     scale = fitted(trace, options) if options.lengthscale == "fit" else _number(options.lengthscale)
@@ -185,6 +194,17 @@ def run_trace(options: argparse.Namespace) -> int:
             f"{said} {Path(options.table).name} holds the readings: it is private, for a map's own release."
         )
     return 0
+
+
+def _source(options: argparse.Namespace) -> Source:
+    """The file that is named, or a generated trip that no ledger has met."""
+    if options.generated == (options.file is not None):
+        raise WorkflowError("A trip comes from FILE, or with --generated from nobody: name one of the two.")
+    if not options.generated:
+        named: str = options.file
+        return named
+    print("Generated: nobody made this trip.")
+    return generated_trip(int(random_name(), 16))
 
 
 def _planned(trace: Trace, settings: TraceSettings) -> TracePlan:

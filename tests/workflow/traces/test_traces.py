@@ -271,6 +271,22 @@ def test_the_command_from_gpx_to_gpx(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "conditional inferential privacy" in capsys.readouterr().out
 
 
+def test_the_command_takes_a_generated_trip_or_a_file_and_says_which_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("--out", str(tmp_path / "out"), "--stops", "10", "--error", "100", "--every", "60", "--dry-run")
+    assert run("--generated", *asked) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Generated: nobody made this trip.\n")
+    assert said.endswith("Nothing was charged or drawn.\n")
+    for given in ((), ("--generated", str(tmp_path / "trip.gpx"))):
+        assert run(*given, *asked) == 2
+        found = capsys.readouterr()
+        assert (found.out, found.err) == (
+            "", "error: A trip comes from FILE, or with --generated from nobody: name one of the two.\n"
+        )  # fmt: skip
+
+
 def test_the_command_says_how_far_it_is_and_can_be_stopped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
