@@ -130,7 +130,7 @@ def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, 
     linked_maps.show(
         viewer.domain,
         [
-            Pane("Released: private, may be published", painting),
+            Pane("Released: may be published", painting),
             Pane(f"Without privacy: {count:,} cells {words}; do not publish", baseline, private=True),
         ],
         mode=mode,
