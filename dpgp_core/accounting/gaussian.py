@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-from scipy.special import erfcx, log_ndtr
+from scipy.special import erfcx
 
 from dpgp_core._checks import non_negative, open_unit, positive
 from dpgp_core.errors import InvalidValue
@@ -27,9 +27,8 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     near, far = epsilon / mu - mu / 2.0, epsilon / mu + mu / 2.0
     if not math.isfinite(far) or near > 1e8:
         return 5e-324  # underflow: positive, but below every delta in use
-    if near < -20.0:  # Phi(-near) is 1 to rounding, and erfcx would overflow
-        lost = math.exp(min(0.0, epsilon + float(log_ndtr(-far)))) * (1.0 - 1e-9)
-        return min(1.0, 1.0 - lost)
+    if near < -20.0:  # less than 1e-88 is missing to 1, and erfcx would overflow
+        return 1.0
     left, right = float(erfcx(near * _HALF_ROOT)), float(erfcx(far * _HALF_ROOT))
     slack = 16.0 * _EPS * (left + right) + 4.0 * _EPS * near * near * max(0.0, left - right)
     # near itself carries a rounding error of about eps * far, which the exponential magnifies by |near|.
@@ -53,10 +52,10 @@ def gaussian_epsilon(mu: float, delta: float) -> float:
     if gaussian_delta(0.0, mu) <= delta:
         return 0.0
     low, high = 0.0, mu * mu / 2.0 + mu * math.sqrt(2.0 * math.log(1.0 / delta)) + 1e-300
-    while gaussian_delta(high, mu) > delta:  # the bound above is proved; rounding may still ask for more
-        high *= 2.0
-        if not math.isfinite(high):
-            return math.inf
+    while math.isfinite(high) and gaussian_delta(high, mu) > delta:
+        high *= 2.0  # the bound above is proved; rounding may still ask for more
+    if not math.isfinite(high):
+        return math.inf
     for _ in range(200):
         middle = 0.5 * (low + high)
         if not low < middle < high:

@@ -105,7 +105,7 @@ def chain_epsilon(tails: Tails, q: int, delta: float, most: float) -> float:
 
     G_1 = the profile, G_(i+j)(e) = min over splits e = a + b of G_i(a) + e^a G_j(b), on a grid of epsilons.
     """
-    if not (math.isfinite(most) and 0.0 < most < 300.0):
+    if not 0.0 < most < 300.0:
         return math.inf
     grid = most / _STEPS * np.arange(_STEPS + 1)
     known = {1: tails.deltas(np.floor(grid * 2.0**40) * 2.0**-40)}
@@ -149,12 +149,13 @@ def _joined(first: RdpCurve, second: RdpCurve) -> RdpCurve:
 def _moments(curve: RdpCurve, orders: Floats) -> Floats:
     """Upper bounds on (x - 1) R(x) at any orders x > 1: chords of a convex function that vanishes at 1."""
     places = np.concatenate([[1.0], ORDERS])
-    values = np.concatenate([[0.0], _RATES * curve.values])
-    above = np.searchsorted(places, orders * (1.0 + 4e-16), side="right")
+    pushed = orders * (1.0 + 4e-16)  # so that no rounding of an order makes its bound smaller
+    above = np.searchsorted(places, pushed, side="right")
     inside = above < places.size
     above = np.where(inside, above, 1)
     low, high = places[above - 1], places[above]
-    share = np.clip((orders * (1.0 + 4e-16) - low) / (high - low), 0.0, 1.0)
-    with np.errstate(invalid="ignore"):
+    share = (pushed - low) / (high - low)  # in [0, 1) inside
+    with np.errstate(invalid="ignore", over="ignore"):  # what overflows is inf: nothing is proved there
+        values = np.concatenate([[0.0], _RATES * curve.values])
         mixed = (1.0 - share) * values[above - 1] + share * values[above]
     return np.where(inside & ~np.isnan(mixed), mixed, np.inf)

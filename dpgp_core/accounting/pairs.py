@@ -172,7 +172,7 @@ def least_total(
     -------
     float
         Response units, at most `start`, feasible in the forward computation `pair_tails`, and minimal to
-        about 1 part in 10^7 within the orders that matter. `inf` where `start` is.
+        about 1 part in 10^7 within the orders that matter. `start` where nothing is proved of it.
     """
     if not math.isfinite(start):
         return math.inf
@@ -181,7 +181,9 @@ def least_total(
         return RdpCurve(rdp_from_shift(ORDERS, shift, covariance, np.asarray(total), pairs.paths))
 
     order = renyi_tails(curve(start)).epsilon(delta)[1]
-    best = int(np.searchsorted(ORDERS, order if order is not None else ORDERS[0]))
+    if order is None:
+        return start
+    best = int(np.searchsorted(ORDERS, order))
     window = slice(max(0, best - 30), best + 31)
     log = math.log(delta)
 

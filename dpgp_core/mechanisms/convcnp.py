@@ -282,8 +282,7 @@ class ConvCnp(Mechanism):
             drawn = prepared.without_paths(SimulationEntropy(SEED + 8), RELEASES)
             return np.array([world.probabilities(each) for each in drawn])
 
-        key = (world.key, world.level, blank)
-        return agreed(world.shelf.keep("simulated convcnp", key, make), design.cutoff)
+        return agreed(world.shelf.keep("simulated convcnp", (world.key, blank), make), design.cutoff)
 
     def sets(
         self, design: ConvCnpDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy

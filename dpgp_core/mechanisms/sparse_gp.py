@@ -329,8 +329,7 @@ class SparseGp(Mechanism):
             entropy, prepared = SimulationEntropy(SEED + 7), self.prepare(blank, world.facts, world.records)
             return np.array([world.probabilities(prepared.without_paths(entropy)) for _ in range(RELEASES)])
 
-        key = (world.key, world.level, blank)
-        return agreed(world.shelf.keep("simulated moments", key, make), design.cutoff)
+        return agreed(world.shelf.keep("simulated moments", (world.key, blank), make), design.cutoff)
 
     def sets(
         self, design: SparseGpDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy

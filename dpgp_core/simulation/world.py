@@ -155,7 +155,8 @@ class World:
     def key(self) -> int:
         """Tells worlds that share a shelf apart."""
         held = self.records
-        return hash((held.index.tobytes(), held.count.tobytes(), held.mean.tobytes(), self.offset.tobytes()))
+        parts = (held.index, held.count, held.mean, self.offset)
+        return hash((*(part.tobytes() for part in parts), self.level, self.direction))
 
     def releases(self, paths: int) -> int:
         """How many releases of so many paths are simulated."""

@@ -181,7 +181,7 @@ class LabelSums(Mechanism):
             prepared = self.prepare(blank, world.facts, world.records)
             return np.array([world.probabilities(prepared.without_paths(entropy)) for _ in range(RELEASES)])
 
-        return agreed(world.shelf.keep(self.name, (world.key, world.level, blank), make), design.cutoff)
+        return agreed(world.shelf.keep(self.name, (world.key, blank), make), design.cutoff)
 
     def held_out(self, design: Any, world: World) -> HeldOut:
         prepared, entropy = self.prepare(design, world.facts, world.training), SimulationEntropy(SEED + 4)

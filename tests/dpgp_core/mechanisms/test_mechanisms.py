@@ -101,6 +101,31 @@ def test_both_scales_and_the_range_of_paths_are_said_with_four_digits() -> None:
     )
 
 
+def test_lengths_budgets_and_scatters_are_said_with_four_digits_and_what_a_network_is_told_with_three() -> (
+    None
+):
+    said = {
+        "spectral-statistics": ({"lengthscale": 912.345}, "prior exponential, range 912.3 m"),
+        "sparse-gp": (
+            {"spacing": 812.345, "lengthscale": 912.345, "reading": "errors-in-variables"},
+            "inducing points 812.3 m apart, mu 1; prior car, range 912.3 m, read as errors-in-variables",
+        ),
+        "convcnp": (
+            {"width": 312.345, "spread": 0.412345, "amplitude": 1.5, "ridge": 1.23456, "mu": 0.123456},
+            "encoder 312.3 m wide, mu 0.1235; told a spread of 0.619 and a scatter of 1.23",
+        ),
+        "cloaking": ({"lengthscale": 912.345}, "mu 1; prior car, range 912.3 m"),
+        "bin-means": ({"width": 812.345}, "bins of 812.3 m, pure epsilon 1; prior car, range 900 m"),
+        NOISY_CELL_STATISTICS: ({"lengthscale": 912.345}, "prior car, range 912.3 m"),
+    }
+    for name, (change, words) in said.items():
+        assert MECHANISMS[name].describe(replace(EVERY[name], **change)).endswith(words)
+    filled: Any = replace(EVERY["convcnp"], sums="water-filled", width=712.345)
+    assert MECHANISMS["convcnp"].describe(filled) == (
+        "water-filled sums, range 712.3 m, mu 1; told a spread of 0.5 and a scatter of 1.2"
+    )
+
+
 def renyi(mean: Floats, covariance: Floats, other_mean: Floats, other_covariance: Floats) -> Floats:
     """Exact Renyi divergences of two normal laws at every order of ORDERS (Gil et al. 2013)."""
     root = np.linalg.inv(np.linalg.cholesky(covariance))

@@ -191,3 +191,101 @@ def test_the_beliefs_that_paths_weigh() -> None:
     assert reading.SCATTERS == (0.7, 2.0)
     assert reading.RANGES == (0.7, 1.6, 4.0)
     assert (reading.PATTERNS, reading.CONSTANT, reading.LEAST_WEIGHT) == (128, 0.2, 0.02)
+
+
+@pytest.mark.parametrize("prior", ["car", "exponential"])
+@pytest.mark.parametrize(("noise", "paths"), [(0.0, 1), (0.0, 4), (0.2, 4)])
+def test_the_sums_behind_paths_have_exactly_the_stated_law(prior: str, noise: float, paths: int) -> None:
+    """On dense matrices of 61 cells, a node each: the records' sums, and the noise that is left on them."""
+    _, records, facts = world(1)
+    design = PosteriorSamplingDesign(prior, 1_500.0, 3.0, 0.3, noise_scale=noise, paths=paths)
+    parts = PathReader(design, facts, np.full(LATTICE.size, float(EACH))).parts
+    covariance = facts.prior(prior, 1_500.0).correlation()
+    posterior = np.linalg.inv(np.linalg.inv(covariance) + EACH / 9.0 * np.eye(LATTICE.size))
+    law = (0.09 * posterior + noise**2 * covariance) / paths
+    np.testing.assert_allclose(parts.noise, parts.sums.T @ law @ parts.sums, atol=2e-8)
+    assert parts.noise.diagonal() == pytest.approx(np.full(61, (1.0 + 1e-9) / paths), rel=1e-12)
+    mean = posterior @ (EACH / 9.0 * records.mean)
+    np.testing.assert_allclose(parts.sums.T @ mean, parts.loadings.T @ (EACH * records.mean), atol=1e-6)
+    np.testing.assert_allclose(parts.within @ parts.within.T, posterior, atol=1e-6)
+
+
+def test_errors_of_believed_counts_add_what_they_do_to_the_sums() -> None:
+    """By the published formula, with dense matrices, for paths and for the field of each range."""
+    _, _, facts = world(1)
+    design = PosteriorSamplingDesign("car", 1_500.0, 3.0, 0.3, noise_scale=0.2, paths=4)
+    reader = PathReader(design, facts)
+    counts, parts = reader.counts, reader.parts
+    assert counts.relative is not None
+    shared = counts.mean[:, None] * counts.relative
+    errors = shared @ shared.T + np.diag(counts.white)
+    posterior = parts.within @ parts.within.T
+    by_paths, by_field = reader.from_counts
+    law = errors * posterior * (0.09 + 0.04) / 4.0
+    np.testing.assert_allclose(by_paths, parts.loadings.T @ law @ parts.loadings, rtol=1e-9, atol=1e-12)
+    assert len(by_field) == 3
+    for factor, found in zip((0.7, 1.6, 4.0), by_field, strict=True):
+        rows = reader._basis(factor).rows
+        left = rows - posterior @ (counts.mean[:, None] / 9.0 * rows)
+        law = errors * (left @ left.T)
+        np.testing.assert_allclose(found, parts.loadings.T @ law @ parts.loadings, rtol=1e-9, atol=1e-12)
+
+
+def test_a_field_has_twice_as_many_patterns_as_are_read_and_a_constant(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reading, "PATTERNS", 3)
+    reader = PathReader(PosteriorSamplingDesign("car", 1_500.0, 3.0, 0.3), world(1)[2])
+    assert reader._basis(1.0).rows.shape == (61, 7)
+    assert reader.parts.sums.shape == (61, 3)
+
+
+def test_draws_are_shared_out_by_weight_and_add_up() -> None:
+    """Ends of the shares 2.5, 5, 10 are rounded to even; none is lost."""
+    assert reading._shares(np.array([0.25, 0.25, 0.5]), 10) == [2, 3, 5]
+    assert reading._shares(np.array([0.999, 0.001]), 10) == [10, 0]
+
+
+def test_a_reading_weighs_all_beliefs_and_leaves_the_unlikely_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three beliefs with evidence log 98, 0 and log 1.9: the last two have 1.0 % and 1.9 %."""
+    reader = PathReader(PosteriorSamplingDesign("car", 1_500.0, 3.0, 0.3), world(1)[2])
+    assert [tuple(each) for each in reader._beliefs()] == [
+        (place, deviation, scatter)
+        for place in (0, 1, 2) for deviation in (0.2, 0.4, 0.8) for scatter in (0.7, 2.0)
+    ]  # fmt: skip
+    real, made = reader._posterior, []
+
+    def posterior(self: PathReader, sums: np.ndarray, *belief: float) -> object:
+        made.append(belief)
+        return real(sums, *belief)  # type: ignore[arg-type]
+
+    evidence = iter(np.log([98.0, 1.0, 1.9]))
+    monkeypatch.setattr(PathReader, "_beliefs", lambda self: [(0, 0.2, 0.7), (1, 0.4, 0.7), (2, 0.8, 2.0)])
+    monkeypatch.setattr(PathReader, "_posterior", posterior)
+    monkeypatch.setattr(reading.FieldReader, "log_evidence", lambda *_: next(evidence))
+    weights: list[list[float]] = []
+
+    def mixture(readings: list[Reading], weight: np.ndarray) -> Reading:
+        weights.append(weight.tolist())
+        assert [each.draws.shape for each in readings] == [(10, 61)]
+        return mixed(readings, weight)
+
+    monkeypatch.setattr(reading, "mixed", mixture)
+    path = np.random.default_rng(1).normal(size=(2, 61))
+    found = reader.read(path, 10, SimulationEntropy(1))
+    assert made == [(0, 0.2, 0.7), (1, 0.4, 0.7), (2, 0.8, 2.0)]
+    assert weights == [[1.0]]
+    assert found.draws.shape == (10, 61)
+
+
+def test_public_counts_and_known_places_are_believed_as_they_are() -> None:
+    """Known places leave no doubt; counts that are publicly expected are the prior's own."""
+    _, _, facts = world(1)
+    design, known = PosteriorSamplingDesign("car", 1_500.0, 3.0, 0.3), np.arange(61.0)
+    counts = PathReader(design, facts, known).counts
+    assert counts.relative is None
+    assert counts.white.tolist() == 61 * [0.0]
+    assert counts.mean.tolist() == [1e-9, *range(1, 61)]
+    expected = PathReader(design, PublicFacts(LATTICE, 1830, counts=known)).counts
+    np.testing.assert_allclose(expected.mean.sum(), 1830.0, rtol=1e-9)
+    assert np.corrcoef(expected.mean, known)[0, 1] > 0.99

@@ -21,7 +21,7 @@ from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.release.released import draw_release
-from tests.dpgp_core.hexmap import disk
+from tests.dpgp_core.hexmap import disk, line
 from tests.oracles.papers import function_sensitivity
 
 LATTICE = disk(3, padding=1)
@@ -149,6 +149,18 @@ def test_the_noise_of_bins_is_rounded_upwards(epsilon: float, monkeypatch: pytes
     design = BinMeansDesign(*MODEL, 900.0, epsilon)
     BIN_MEANS.prepare(design, FACTS, records()).noisy(SimulationEntropy(1))
     assert 2**11 < Fraction(scales[0]) * Fraction(epsilon) < 2**11 + 1
+
+
+def test_bins_without_a_record_are_not_released_and_the_others_sum_up_their_values() -> None:
+    """Seven cells in a row, bins of two: records in the first, the third and the last, hardly any noise."""
+    facts = PublicFacts(line(7), 5, places_public=True)
+    held = CollapsedRecords.from_records([0, 1, 5, 6, 6], [0.5, -0.25, 1.0, -0.75, 0.125])
+    design = BinMeansDesign("car", 900.0, 1.0, 0.5, 800.0, 1e9)
+    prepared = BIN_MEANS.prepare(design, facts, held)
+    assert prepared.noisy(SimulationEntropy(1)).tolist() == pytest.approx([0.25, 1.0, -0.625], abs=1e-3)
+    assert prepared.rows.tolist() == [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    noisy = BIN_MEANS.prepare(replace(design, pure_epsilon=0.5), facts, held)
+    assert noisy.variance == pytest.approx(np.full(3, 32.0), rel=1e-6)  # 2 (2/.5)^2
 
 
 @every

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
+from dpgp_core.inducing.posterior import chosen_regularisation, errors_in_variables, private_posterior
 from dpgp_core.mechanisms.sparse_gp import MOST_POINTS, SparseGp, SparseGpDesign, inducing_cells
 from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
@@ -86,6 +87,42 @@ def test_a_covariance_that_rounding_made_indefinite_is_drawn_from(monkeypatch: p
     prepared = MECHANISM.prepare(DESIGN, FACTS, records())
     monkeypatch.setattr(np.linalg, "eigh", rounded)
     assert np.all(np.isfinite(prepared.draw(SystemEntropy()).paths))
+
+
+def test_moments_are_read_in_units_of_the_scale_with_the_square_of_the_ridge() -> None:
+    """Scale .5 and ridge 1.5: a record's variance is 2.25 of the field's; the map is in response units."""
+    design = replace(DESIGN, ridge=1.5)
+    plan = MECHANISM.plan(design, FACTS)
+    moments = MECHANISM.prepare(design, FACTS, records()).moments(SimulationEntropy(2))
+    own = moments.scaled(0.5)
+    expected = {
+        "errors-in-variables": errors_in_variables(plan.between, own, 2.25),
+        "shrunken": private_posterior(
+            plan.between, own, 2.25, chosen_regularisation("raised", own, 2.25)
+        ),
+    }  # fmt: skip
+    for reading, posterior in expected.items():
+        read = replace(design, reading=reading, regularisation="raised")  # type: ignore[arg-type]
+        found, mean, sd = plan.field(moments, read)
+        np.testing.assert_allclose(found.mean, posterior.mean, rtol=1e-9, atol=1e-12)
+        at, variance = posterior.at(plan.projection, plan.between, plan.prior_variance)
+        np.testing.assert_allclose(mean, 0.5 * at, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(sd, 0.5 * np.sqrt(variance), rtol=1e-9)
+
+
+def test_points_carry_values_to_all_cells_by_the_priors_correlation() -> None:
+    """With a nugget of a millionth at the points themselves; balance 1/4 doubles the second noise."""
+    plan = MECHANISM.plan(DESIGN, FACTS)
+    correlation = FACTS.prior("exponential", 1500.0).correlation()
+    between = correlation[np.ix_(plan.chosen, plan.chosen)] + 1e-6 * np.eye(plan.chosen.size)
+    np.testing.assert_allclose(plan.between, between, rtol=1e-12)
+    carried = correlation[:, plan.chosen] @ np.linalg.inv(between)
+    np.testing.assert_allclose(plan.projection, carried, atol=1e-9)
+    assert plan.prior_variance == pytest.approx(np.ones(61))
+    first, second = plan.noises(replace(DESIGN, balance=0.25))
+    assert second == pytest.approx(2.0 * first, rel=1e-12)
+    free = plan.noises(replace(DESIGN, balance=0.1))[0]  # the second moment costs nothing beside the first
+    assert free == pytest.approx(2.0 * np.sqrt(plan.features.norm) / 3.0, rel=1e-9)
 
 
 @READINGS

@@ -1,0 +1,476 @@
+"""Safety net: what mechanisms hand to their parts, what they try before a draw, and what they keep."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpgp_core.convcnp.corrected import CORRECTION
+from dpgp_core.convcnp.weights import STORED_CORRECTION
+from dpgp_core.errors import DesignError, InvalidValue
+from dpgp_core.mechanisms import convcnp, noisy_cell_statistics, sparse_gp, spectral_statistics
+from dpgp_core.mechanisms.bin_means import square_bins
+from dpgp_core.mechanisms.noisy_cell_statistics import cell_observations, reference_records
+from dpgp_core.mechanisms.reading import Reading, mixed
+from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, mechanism_named, mechanism_of
+from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics
+from dpgp_core.mechanisms.terms import Ask, Budget, Protection
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.posterior.shelf import Shelf
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import draw_release
+from dpgp_core.simulation.world import World
+from tests.dpgp_core.hexmap import disk, line
+from tests.dpgp_core.mechanisms.test_net_simulation import records, world
+from tests.dpgp_core.mechanisms.test_net_stated import DESIGNS
+
+LATTICE = disk(3, padding=1)
+HIDDEN = PublicFacts(LATTICE, 150)
+KNOWN = PublicFacts(LATTICE, 150, places_public=True)
+FEW = CollapsedRecords.from_records([1, 1, 3], [0.5, 0.25, -1.0])
+SPECTRAL, NETWORK = DESIGNS["spectral-statistics"], DESIGNS["convcnp"]
+
+
+def facts_of(name: str) -> PublicFacts:
+    return PublicFacts(LATTICE, 150, places_public=MECHANISMS[name].protection.what == "values")
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "numbers"),
+    [
+        ("noisy-cell-statistics", "sums.cell_sums", 74),
+        ("spectral-statistics", "spectral_statistics", None),
+        ("sparse-gp", "sparse_gp", 37),
+        ("convcnp", "convcnp", None),
+        ("cloaking", "cloaking", 37),
+        ("functional", "cloaking", 37),
+    ],
+)
+def test_the_distance_to_the_ideal_is_that_of_all_noisy_numbers_at_most(
+    name: str, module: str, numbers: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums and counts are two; of features so many as are released."""
+    seen: list[int] = []
+    path = f"dpgp_core.mechanisms.{module}.distance_of"
+    monkeypatch.setattr(path, lambda count: seen.append(count) or 2.0**-140)
+    facts, mechanism = facts_of(name), MECHANISMS[name]
+    assert mechanism.guarantee(DESIGNS[name], facts).distance == 2.0**-140
+    held = records(1)
+    raw = draw_release(
+        mechanism.prepare(DESIGNS[name], facts, held), SimulationEntropy(1), simulation=True
+    ).raw
+    assert seen[0] == (sum(part.size for part in raw) if numbers is None else numbers)
+
+
+def test_spectral_sums_over_known_places_have_no_counts_to_be_charged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(spectral_statistics, "distance_of", lambda count: seen.append(count) or 0.0)
+    mechanism = MECHANISMS["spectral-statistics"]
+    mechanism.guarantee(SPECTRAL, KNOWN)
+    prepared = mechanism.prepare(SPECTRAL, KNOWN, records(1))
+    (sums,) = draw_release(prepared, SimulationEntropy(1), simulation=True).raw
+    assert seen == [sums.size]
+
+
+@pytest.mark.parametrize(
+    ("facts", "kind", "n"),
+    [
+        (HIDDEN, "unknown", 3.0),
+        (PublicFacts(LATTICE, 150, "add-or-remove"), "unknown", None),
+        (PublicFacts(LATTICE, 150, counts=np.arange(37.0)), "reference", 3.0),
+        (PublicFacts(LATTICE, 150, "add-or-remove", counts=np.arange(37.0)), "reference", None),
+        (KNOWN, "known", 3.0),
+        (replace(KNOWN, counts=np.arange(37.0)), "known", 3.0),
+        (PublicFacts(LATTICE, 150, "add-or-remove", places_public=True), "unknown", None),
+    ],
+)
+def test_what_a_spectral_reading_is_told_of_the_counts(
+    facts: PublicFacts, kind: str, n: float | None
+) -> None:
+    """Their number where it is public, and their places only where these are public and stay."""
+    found = spectral_statistics._known(facts, FEW)
+    assert (found.kind, found.n, found.single) == (kind, n, False)
+    if kind == "reference":
+        assert found.cells is not None
+        assert found.cells.tolist() == list(range(37))
+    if kind == "known":
+        assert found.cells is not None
+        assert {k: v for k, v in enumerate(found.cells.tolist()) if v} == {1: 2.0, 3: 1.0}
+    assert spectral_statistics._known(replace(facts, single=True), FEW).single
+
+
+def test_a_spectral_release_hides_places_unless_they_are_public_and_stay() -> None:
+    mechanism, open_ = MECHANISMS["spectral-statistics"], PublicFacts(LATTICE, 150, "add-or-remove")
+    assert mechanism.hides(KNOWN) == "values"
+    assert mechanism.hides(HIDDEN) == mechanism.hides(open_) == "values and places"
+    assert mechanism.hides(replace(open_, places_public=True)) == "values and places"
+
+
+def test_records_and_sums_of_a_cell() -> None:
+    counts, totals = spectral_statistics._per_cell(FEW, HIDDEN)
+    assert {k: v for k, v in enumerate(counts.tolist()) if v} == {1: 2.0, 3: 1.0}
+    assert {k: v for k, v in enumerate(totals.tolist()) if v} == {1: 0.75, 3: -1.0}
+
+
+def test_what_clipping_may_hide_of_an_unknown_mean() -> None:
+    """.35 of the spread, times the slope by which clipping shrinks deviations: .35 * .6 * .4/.8."""
+    prior: Any = SimpleNamespace(deviation=0.4, before=SimpleNamespace(deviation=0.8))
+    design = replace(SPECTRAL, spread=0.6, common=0.3)
+    assert spectral_statistics._unseen(design, prior) == pytest.approx(0.105)
+    assert spectral_statistics._unseen(replace(design, common=0.0), prior) == 0.0
+
+
+def test_a_spectral_plan_is_made_of_the_design_and_of_public_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(spectral_statistics.SpectralModel, "prepare", lambda _, plan: seen.append(plan))
+    mechanism: Any = MECHANISMS["spectral-statistics"]
+    design = replace(SPECTRAL, middle=0.1, spread=0.6, amplitude=1.5, common=0.2, signal=0.4)
+    mechanism._plan(design, PublicFacts(LATTICE, 148))
+    mechanism._plan(design, PublicFacts(LATTICE, 148, places_public=True), rough=True)
+    plan, rough = seen
+    assert (plan.strategy, plan.prior, plan.lengthscale) == ("water-filled", "exponential", 900.0)
+    field = plan.field
+    assert (field.mean, field.deviation, field.ridge) == (0.1, pytest.approx(0.9), 1.2)
+    assert (plan.mu, plan.density, plan.signal, plan.common) == (2.0, 4.0, 0.4, 0.2)
+    assert (plan.relation, plan.rough) == ("replace-one", False)
+    assert rough == replace(plan, relation="values-only", rough=True)
+
+
+def test_a_spectral_map_without_noise_is_as_sure_as_its_share_of_the_deviation() -> None:
+    """`map_sd` is `sd` times the map's deviation over the field's, before both are unclipped."""
+    mechanism, facts = MECHANISMS["spectral-statistics"], PublicFacts(LATTICE, 150)
+    prepared: Any = mechanism.prepare(SPECTRAL, facts, records(1))
+    released = prepared.draw(SimulationEntropy(1))
+    sums = spectral_statistics.release_sums(
+        prepared.plan.features, prepared.plan.nodes, prepared.records, prepared.plan.noise,
+        spectral_statistics.ExactNoise(SimulationEntropy(1)),
+    )  # fmt: skip
+    posterior, counts = prepared.plan.read_with_counts(sums, prepared.known)
+    share = posterior.map_deviation(counts, 0.0) / posterior.deviation()
+    np.testing.assert_allclose(released.map_sd, released.sd * share, rtol=1e-9)
+    assert np.all(share < 1.0)
+
+
+def test_water_filled_sums_for_the_network_are_made_of_public_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(convcnp, "WaterFilledPlan", lambda *given: seen.append(given))
+    mechanism: Any = MECHANISMS["convcnp"]
+    counts = np.arange(37.0)
+    facts = PublicFacts(LATTICE, 148, counts=counts, single=True)
+    mechanism.plan(replace(NETWORK, sums="water-filled", width=700.0), facts)
+    ((model, way, width, mu, density, reference, single),) = seen
+    assert (width, mu, density, single) == (700.0, 2.0, 4.0, True)
+    assert reference is counts
+    assert model.nodes.size == 37
+    assert way.window == mechanism.window(facts)
+
+
+def test_the_networks_plan_is_kept_for_each_width() -> None:
+    mechanism: Any = MECHANISMS["convcnp"]
+    facts = PublicFacts(LATTICE, 148)
+    plan = mechanism.plan(NETWORK, facts)
+    assert mechanism.plan(replace(NETWORK, mu=0.3), facts) is plan
+    assert mechanism.plan(replace(NETWORK, width=310.0), facts) is not plan
+    assert mechanism.window(facts) is mechanism.window(facts)
+
+
+@pytest.mark.parametrize(
+    ("sums", "asked"), [("set-convolution", ()), ("water-filled", (STORED_CORRECTION, CORRECTION))]
+)
+def test_the_networks_weights_are_read_and_tried_on_nothing_before_a_draw(
+    sums: str, asked: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Any] = []
+    plan = SimpleNamespace(
+        features=SimpleNamespace(size=5), products="products", field=lambda *given: seen.append(given)
+    )
+    mechanism: Any = MECHANISMS["convcnp"]
+    monkeypatch.setattr(convcnp, "network", lambda *given: seen.append(given))
+    monkeypatch.setattr(convcnp, "channel_noise", lambda *given: given)
+    monkeypatch.setattr(type(mechanism), "plan", lambda *_: plan)
+    design = replace(NETWORK, sums=sums)
+    mechanism.prepare(design, HIDDEN, FEW)
+    assert seen[0] == asked
+    zero, other, noise, told = seen[1]
+    assert zero.tolist() == other.tolist() == [[0.0] * 5]
+    assert noise == (2.0, "products", "joint")
+    assert (told.number, told.middle, told.spread, told.ridge) == (3, 0.0, 0.5, 1.2)
+
+
+def test_the_network_is_told_the_spread_times_the_amplitude() -> None:
+    told = replace(NETWORK, middle=0.1, spread=0.4, amplitude=1.6, ridge=0.7).told(150)
+    assert (told.number, told.middle, told.ridge) == (150, 0.1, 0.7)
+    assert told.spread == pytest.approx(0.64)
+
+
+def test_simulated_noise_is_rounded_normal_deviates() -> None:
+    found = convcnp._SimulatedNoise(SimulationEntropy(1)).rounded_normal(1000.0, 5)
+    assert found.tolist() == np.rint(1000.0 * SimulationEntropy(1).normal((5,))).astype(int).tolist()
+
+
+def test_paths_of_the_network_are_deviates_around_its_mean() -> None:
+    """Two paths of three cells: mean + sd * deviates, and both channels as released."""
+    released: Any = SimpleNamespace(sums=np.array([1.0, 2.0]), counts=np.array([3.0, 4.0]), noise="noise")
+    deviates = np.array([[1.0, 0.0, -1.0], [2.0, 2.0, 2.0]])
+    seen: list[Any] = []
+
+    def field(sums: np.ndarray, counts: np.ndarray, noise: str, told: Any) -> tuple[np.ndarray, np.ndarray]:
+        seen.append((sums.tolist(), counts.tolist(), noise, told.number))
+        return np.array([[0.5, 0.0, -0.5]]), np.array([[0.25, 0.5, 1.0]])
+
+    plan: Any = SimpleNamespace(field=field, deviates=lambda *given: deviates[: given[2]])
+    prepared = convcnp._PreparedSums(replace(NETWORK, paths=2), plan, FEW)
+    object.__setattr__(prepared, "release", lambda _: released)
+    found = prepared.draw(SimulationEntropy(1))
+    assert found.paths.tolist() == [[0.75, 0.0, -1.5], [1.0, 1.0, 1.5]]
+    assert seen == [([[1.0, 2.0]], [[3.0, 4.0]], "noise", 3)]
+    assert [part.tolist() for part in found.raw] == [[1.0, 2.0], [3.0, 4.0]]
+    (one,) = prepared.without_paths(SimulationEntropy(1), 1)
+    assert one.paths.tolist() == [[0.5, 0.0, -0.5]]
+
+
+@pytest.mark.parametrize(
+    ("sums", "width", "steps"),
+    [
+        ("set-convolution", 0.07, [0.098]),  # from .08 on, up to .6 of half the window
+        ("set-convolution", 0.1, [0.14, *[0.1] * 4]),
+        ("set-convolution", 0.3, [0.42, 0.3 / 1.4, *[0.3] * 4]),
+        ("set-convolution", 0.59, [0.59 / 1.4, *[0.59] * 4]),
+        ("set-convolution", 0.61, [0.61 / 1.4]),
+        ("water-filled", 0.09, [0.126]),  # from .1 on, up to 1.5
+        ("water-filled", 0.11, [0.154, *[0.11] * 4]),
+        ("water-filled", 1.49, [1.49 / 1.4, *[1.49] * 4]),
+        ("water-filled", 1.51, [1.51 / 1.4]),
+    ],
+)
+def test_the_local_stage_of_the_network_stays_within_its_training(
+    sums: Any, width: float, steps: list[float]
+) -> None:
+    mechanism: Any = MECHANISMS["convcnp"]
+    half = mechanism.window(HIDDEN).half
+    near = mechanism.refinement([replace(NETWORK, width=width * half, sums=sums)], HIDDEN, Ask(("car",)))
+    assert [each.width / half for each in near] == pytest.approx(steps)
+
+
+def test_the_reading_of_cell_statistics_is_tried_on_nothing_before_a_draw(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(noisy_cell_statistics, "noise_aware_posterior", lambda *given: seen.append(given))
+    MECHANISMS["noisy-cell-statistics"].prepare(DESIGNS["noisy-cell-statistics"], HIDDEN, FEW)
+    ((statistics, prior, ridge, scale),) = seen
+    assert statistics.sums.tolist() == statistics.counts.tolist() == [0.0] * 37
+    assert (statistics.noise, statistics.n, ridge, scale) == (2.0, 3, 1.5, 0.4)
+    assert (prior.name, prior.lengthscale) == ("car", 900.0)
+
+
+def test_the_reading_of_moments_is_tried_on_nothing_before_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(sparse_gp.InducingPlan, "field", lambda _, *given: seen.append(given))
+    prepared: Any = MECHANISMS["sparse-gp"].prepare(DESIGNS["sparse-gp"], HIDDEN, FEW)
+    ((moments, design),) = seen
+    size = prepared.plan.chosen.size
+    assert (moments.first.tolist(), moments.second.tolist()) == ([0.0] * size, [[0.0] * size] * size)
+    assert (moments.first_noise, moments.second_noise) == prepared.plan.noises(design)
+
+
+@pytest.mark.parametrize(("noise", "factored"), [(0.0, []), (0.5, [(4, 1)]), (1e-9, [(4, 1)])])
+def test_the_priors_own_noise_is_made_once_before_a_draw(
+    noise: float, factored: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[int, ...]] = []
+    prior = SimpleNamespace(size=37, white_size=4, colour=lambda white: seen.append(white.shape))
+    monkeypatch.setattr("dpgp_core.mechanisms.posterior_sampling.fit", lambda *given: given)
+    facts: Any = SimpleNamespace(prior=lambda name, lengthscale: prior)
+    design = replace(DESIGNS["posterior-sampling"], noise_scale=noise)
+    prepared: Any = MECHANISMS["posterior-sampling"].prepare(design, facts, FEW)
+    assert prepared.posterior == (prior, FEW, 1.5)
+    assert seen == factored
+
+
+def test_a_sparse_process_keeps_to_its_cells_and_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """37 cells are refused where 36 are the most; so are points beyond the most, and all but four are few."""
+    mechanism, design = MECHANISMS["sparse-gp"], DESIGNS["sparse-gp"]
+    points = sparse_gp.inducing_cells(HIDDEN, 900.0).size
+    for cells, most, said in (
+        (36, points, "takes at most 36 cells, got 37: choose a coarser"),
+        (37, points - 1, f"{points} inducing points are too many, at most {points - 1}: space"),
+    ):
+        monkeypatch.setattr(sparse_gp, "MOST_CELLS", cells)
+        monkeypatch.setattr(sparse_gp, "MOST_POINTS", most)
+        with pytest.raises(InvalidValue, match=said):
+            mechanism.prepare(design, PublicFacts(LATTICE, 150), FEW)
+    monkeypatch.setattr(sparse_gp, "MOST_POINTS", points)
+    assert mechanism.prepare(design, PublicFacts(LATTICE, 150), FEW)
+    sizes = {800.0: 3, 1200.0: 4}
+    monkeypatch.setattr(
+        sparse_gp, "inducing_cells", lambda _, spacing: np.zeros(sizes.get(spacing, points + 1))
+    )
+    found: Any = mechanism.grid(HIDDEN, Ask(("car",)))
+    assert {each.spacing for each in found} == {1200.0}
+    monkeypatch.setattr(sparse_gp, "MOST_CELLS", 36)
+    assert mechanism.grid(HIDDEN, Ask(("car",))) == ()
+
+
+def test_the_middle_cell_of_each_square_is_an_inducing_point() -> None:
+    """Seven cells 400 m apart in a row, squares of 1,200 m: cells 1, 4 and 6."""
+    facts = PublicFacts(line(7), 10)
+    assert square_bins(facts.lattice, 1200.0).tolist() == [0, 0, 0, 1, 1, 1, 2]
+    assert square_bins(facts.lattice, 800.0).tolist() == [0, 0, 1, 1, 2, 2, 3]
+    assert sparse_gp.inducing_cells(facts, 1200.0).tolist() == [1, 4, 6]
+
+
+def test_stand_ins_for_the_records_are_whole_and_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts .4, .5, 1.6 and 2.5 are 0, 0, 2 and 2 records, the last with a mean beyond 1."""
+    prior: Any = SimpleNamespace(lattice=None)
+    found = np.array([0.4, 0.5, 1.6, 2.5])
+    monkeypatch.setattr(noisy_cell_statistics, "estimated_counts", lambda *_: (found, None))
+    mean = np.array([0.1, 0.2, -0.3, 1.7])
+    monkeypatch.setattr(
+        noisy_cell_statistics, "noise_aware_posterior", lambda *given: SimpleNamespace(mean=mean)
+    )
+    statistics = NoisyStatistics(np.zeros(4), np.zeros(4), 1.0, 4)
+    made = reference_records(statistics, prior, 2.0, 0.5)
+    assert (made.index.tolist(), made.count.tolist(), made.mean.tolist()) == ([2, 3], [2, 2], [-0.3, 1.0])
+    found[:] = 0.5
+    with pytest.raises(InvalidValue, match="too noisy to show any record; spend more"):
+        reference_records(statistics, prior, 2.0, 0.5)
+
+
+def test_cells_that_show_a_thousandth_of_the_noise_are_observed(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, doubt = np.array([0.002, 0.0020001, 4.0]), np.array([1.0, 2.0, 3.0])
+    monkeypatch.setattr(noisy_cell_statistics, "estimated_counts", lambda *_: (counts, doubt))
+    statistics = NoisyStatistics(np.array([1.0, 1.0, 2.0]), np.zeros(3), 2.0, 4)
+    cells, mean, variance = cell_observations(statistics, LATTICE, 1.5, 0.4)
+    assert cells.tolist() == [1, 2]
+    assert mean[1] == 0.5
+    assert variance[1] == pytest.approx((4.0 * 0.36 + 3.0 * 0.16 + 4.0) / 16.0)
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd", "draws", "said"),
+    [
+        (np.zeros(2), np.ones(3), np.zeros((4, 2)), "one number per cell"),
+        (np.zeros(2), np.ones(2), np.zeros((2, 3)), "one number per cell"),
+        (np.array([0.0, np.nan]), np.ones(2), np.zeros((4, 2)), "must be finite"),
+        (np.zeros(2), np.array([1.0, np.inf]), np.zeros((4, 2)), "must be finite"),
+        (np.zeros(2), np.ones(2), np.full((4, 2), np.nan), "must be finite"),
+        (np.zeros(2), np.array([0.0, -1e-9]), np.zeros((4, 2)), "must not be negative"),
+    ],
+)
+def test_a_reading_that_cannot_be_does_not_exist(
+    mean: np.ndarray, sd: np.ndarray, draws: np.ndarray, said: str
+) -> None:
+    with pytest.raises(InvalidValue, match=said):
+        Reading(mean, sd, draws)
+    assert Reading(np.zeros(2), np.zeros(2), np.zeros((0, 2))).draws.shape == (0, 2)
+
+
+def test_a_mixture_of_readings_finds_its_width_to_a_part_in_sixty_thousand() -> None:
+    """Two equal beliefs of deviation 0 at -1 and 1: nine tenths need 1/1.6449, and never a bit less."""
+    sure = [Reading(np.array([place]), np.zeros(1), np.zeros((1, 1))) for place in (-1.0, 1.0)]
+    width = mixed(sure, np.array([0.5, 0.5])).sd[0]
+    assert 0.0 <= width * 1.6448536269514722 - 1.0 < 1e-4
+    assert mixed([sure[0], sure[0]], np.array([0.5, 0.5])).sd[0] == pytest.approx(1e-12)
+
+
+@pytest.mark.parametrize(
+    ("what", "relation", "public", "holds"),
+    [
+        ("values", "replace-one", True, True),
+        ("values", "replace-one", False, False),
+        ("values", "add-or-remove", True, False),
+        ("values and places", "replace-one", True, True),
+        ("values and places", "replace-one", False, True),
+        ("values and places", "add-or-remove", False, False),
+    ],
+)
+def test_under_which_public_facts_anything_is_proved(
+    what: Any, relation: Any, public: bool, holds: bool
+) -> None:
+    protection = Protection(what, ("point",))
+    assert protection.holds(PublicFacts(LATTICE, 1, relation, places_public=public)) == holds
+    assert protection.public == ("the number of records",)
+
+
+def test_what_a_budget_allows_and_what_an_ask_leaves_open() -> None:
+    assert Budget(1.0, 1e-5).mu == pytest.approx(0.26805112321104797, rel=1e-12)
+    ask = Ask(("car",))
+    assert (ask.paths, ask.quick, ask.thorough, ask.cutoff, ask.model) == (1, False, True, None, None)
+
+
+def test_mechanisms_are_found_by_name_and_by_design() -> None:
+    for name, design in DESIGNS.items():
+        assert mechanism_of(design) is mechanism_named(name) is MECHANISMS[name]
+        assert design_from_mapping(design.to_mapping()) == design
+    with pytest.raises(DesignError, match=r"^unknown mechanism 'magic': choose one of bin-means, cloaking, "):
+        mechanism_named("magic")
+    for nameless in ({}, {"mechanism": None}, {"mechanism": 3}):
+        with pytest.raises(DesignError, match=r"^A design names its mechanism\.$"):
+            design_from_mapping(nameless)
+
+
+def test_the_common_share_of_a_spectral_design_is_below_one() -> None:
+    assert replace(SPECTRAL, common=0.999).common == 0.999
+    for wrong in (1.0, -0.001, float("nan")):
+        with pytest.raises(DesignError, match="common must be at least 0 and below 1"):
+            replace(SPECTRAL, common=wrong)
+
+
+CHANGES: dict[str, list[dict[str, Any]]] = {
+    "posterior-sampling": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"prior": "exponential"},
+                           {"noise_scale": 0.7}, {"paths": 1}, {"smoothing": 6}],
+    "noisy-cell-statistics": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"statistic_noise": 0.3},
+                              {"scale": 0.9}],
+    "spectral-statistics": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"signal": 0.1},
+                            {"middle": 0.4}, {"spread": 0.2}, {"common": 0.3}],
+    "sparse-gp": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"spacing": 600.0}, {"scale": 0.9}],
+    "convcnp": [{"width": 400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"middle": 0.4}],
+    "cloaking": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"blur": 8.0}, {"scale": 0.9}],
+    "functional": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"blur": 8.0}],
+    "bin-means": [{"lengthscale": 1400.0}, {"width": 500.0}, {"pure_epsilon": 9.0}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(CHANGES))
+def test_what_is_kept_of_one_simulation_is_never_taken_for_another(name: str) -> None:
+    """Other designs, records, levels, public means: on one shelf as on an empty one."""
+    made, mechanism = world(name), MECHANISMS[name]
+    designs = [DESIGNS[name], *(replace(DESIGNS[name], **change) for change in CHANGES[name])]
+    worlds = [
+        made,
+        replace(made, records=records(7)),
+        replace(made, records=CollapsedRecords(made.records.index, made.records.count, -made.records.mean)),
+        replace(made, level=-0.3),
+        replace(made, direction="below"),
+        replace(made, offset=-made.offset),
+    ]
+
+    def fresh(other: World) -> World:
+        return replace(other, facts=replace(other.facts, shelf=Shelf(LATTICE)))
+
+    cases = [(each, made) for each in designs] + [(designs[0], each) for each in worlds]
+    mechanism.simulate(designs[0], made)
+    for design, other in cases:
+        np.testing.assert_array_equal(
+            mechanism.simulate(design, other), mechanism.simulate(design, fresh(other))
+        )
+    drawn = [mechanism.simulate(*case).tobytes() for case in cases]
+    assert len(set(drawn)) > len(cases) // 2, "the cases differ"
+
+
+def test_no_module_of_mechanisms_reads_a_clock_or_the_systems_noise_by_itself() -> None:
+    """Noise comes from the entropy that a draw is handed."""
+    for name in ("base", "bin_means", "cloaking", "convcnp", "noisy_cell_statistics", "sparse_gp",
+                 "posterior_sampling", "spectral_statistics", "sums.label_sums"):  # fmt: skip
+        module = importlib.import_module(f"dpgp_core.mechanisms.{name}")
+        assert not hasattr(module, "SystemEntropy")
+        assert not hasattr(module, "time")
