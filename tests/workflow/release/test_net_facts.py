@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
 from tests.workflow.bundle.bundle_samples import RESPONSE, guarded
 from workflow.ledger import open_ledger
 from workflow.project.load import Project
 from workflow.record import Guarded, ReceiptLine, Tuning
-from workflow.release.receipt import build_receipt
+from workflow.release.receipt import BudgetLine, build_receipt
 from workflow.release.transaction import _release, plan_release
 from workflow.release.trial import prepare_draw, read_release, try_draw
 from workflow.search.decision.tuning import Tuned
@@ -117,3 +119,44 @@ def test_whatever_fails_in_a_preparation_or_a_reading_is_said_before_a_charge(
         read_release(design, facts, records, drawn, trial=True)
     with pytest.raises(type(error), match=r"^too far$"):
         read_release(design, facts, records, drawn)
+
+
+def test_a_value_is_called_as_the_settings_say_or_else_as_its_loader_does(
+    hamlet: Project, hamlet_tuned: Tuned
+) -> None:
+    unnamed = replace(hamlet, settings=hamlet.settings.with_changes(value_name=""))
+    for project, name, title in (
+        (hamlet, "NO2", "NO2 above 30 ug/m3"), (unnamed, "value", "Value above 30 ug/m3"),
+    ):  # fmt: skip
+        plan = plan_release(project, hamlet_tuned.choice, open_ledger())
+        made = _release(plan, "an id", try_draw(plan.prepared), None, "")
+        assert (made.value_name, made.title, plan.charge.facts["title"]) == (name, title, title)
+    titled = replace(hamlet, settings=hamlet.settings.with_changes(title="A title"))
+    assert plan_release(titled, hamlet_tuned.choice, open_ledger()).charge.facts["title"] == "A title"
+
+
+@pytest.mark.parametrize(
+    ("after", "budget", "left"), [(1.5, 2.0, 0.5), (2.0, 2.0, 0.0), (3.0, 2.0, 0.0), (1.5, None, None)]
+)
+def test_what_is_left_of_a_budget_is_never_below_nothing(
+    after: float, budget: float | None, left: float | None
+) -> None:
+    assert BudgetLine(1.0, after, budget).left == left
+
+
+def test_a_field_is_read_with_repeatable_noise_in_a_trial_and_with_the_systems_in_a_release(
+    hamlet: Project, hamlet_tuned: Tuned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trial's noise is another one than that of its draw."""
+    plan = plan_release(hamlet, hamlet_tuned.choice, open_ledger())
+    design, facts, drawn = plan.choice.design, public_facts(hamlet), try_draw(plan.prepared)
+    seen: list[Entropy] = []
+
+    def read(*given: Any) -> None:
+        seen.append(given[-1])
+
+    monkeypatch.setattr(mechanism_of(design), "read", read, raising=False)
+    for trial in (True, False):
+        read_release(design, facts, plan.binned.records, drawn, trial=trial)
+    assert [type(entropy) for entropy in seen] == [SimulationEntropy, SystemEntropy]
+    assert seen[0].normal(3).tolist() == SimulationEntropy(20260619).normal(3).tolist()
