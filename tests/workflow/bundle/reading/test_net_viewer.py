@@ -6,12 +6,15 @@ import io
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from geo import Domain
+from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import BundleError
 from workflow.bundle.files.layout import optional_files
 from workflow.bundle.files.paths import read_paths
@@ -19,6 +22,7 @@ from workflow.bundle.published import shelf
 from workflow.bundle.published.view import MAX_ROUNDS, Viewer
 from workflow.bundle.reading.read import bundle_from_contents
 from workflow.bundle.untrusted.parquet_bounds import MAX_UNPACKED, checked_parquet
+from workflow.bundle.writing.write import bundle_contents
 from workflow.errors import WorkflowError
 
 
@@ -82,3 +86,60 @@ def test_names_of_cells_that_are_no_text_are_refused() -> None:
     pq.write_table(pa.table({"h3": names, "path_1": [1.0, 2.0]}), sink)
     with pytest.raises(BundleError, match=r"^paths\.parquet is damaged: it cannot be read as Parquet\.$"):
         read_paths(sink.getvalue())
+
+
+def told(domain: Domain, **changes: Any) -> tuple[str, ...]:
+    """What a reader is told of a made release, without how right it is expected to be."""
+    viewer = Viewer(bundle_from_contents(bundle_contents(make_release(domain, **changes))))
+    return viewer.sentences(viewer.at())[:-1]
+
+
+def test_a_reader_of_paths_alone_is_told_this(domain: Domain) -> None:
+    sure = (
+        "At 90 %: 1 cell surely above the threshold, 78 surely at most that, 43 cannot be told at this "
+        "privacy.",
+        "Frequencies come in steps of 1/12; nothing finer is supported.",
+    )
+    assert told(domain) == (
+        "17 of 122 cells are above the threshold in at least 50 % of the 12 paths.", *sure,
+    )  # fmt: skip
+    assert told(domain, direction="below") == (
+        "107 of 122 cells are at most the threshold in at least 50 % of the 12 paths.", *sure,
+    )  # fmt: skip
+    assert told(domain, paths=1) == (
+        "9 of 122 cells are above the threshold on the released path.",
+        "One path says in or out; how sure that is, only several paths can say.",
+    )
+    assert told(domain, paths=3)[1:] == (
+        "3 paths cannot support statements at 90 % confidence: that takes 10.",
+        "Frequencies come in steps of 1/3; nothing finer is supported.",
+    )
+
+
+def test_a_reader_of_probabilities_is_told_those_however_many_paths_there_are(domain: Domain) -> None:
+    """Of one path that came with a mean and a deviation it was said that only several paths say how sure."""
+    mean, sd = make_release(domain, paths=1).paths[0], np.full(domain.size, 0.3)
+    draws = mean + 0.3 * np.random.default_rng(3).normal(size=(20, domain.size))
+    assert told(domain, paths=1, mean=mean, sd=sd) == (
+        "12 of 122 cells are above the threshold with a probability of at least 50 %, given the release.",
+        "1 path cannot support statements at 90 % confidence: that takes 10.",
+        "Frequencies come in steps of 1/1; nothing finer is supported.",
+    )
+    beside = (
+        "Given the release, 12 cells are above it with a probability of at least 50 %.",
+        "At 90 %: 1 cell surely above the threshold, 37 surely at most that, 84 cannot be told at this "
+        "privacy.",
+        "Frequencies come in steps of 1/20; nothing finer is supported.",
+    )
+    assert told(domain, paths=1, mean=mean, sd=sd, draws=draws) == (
+        "9 of 122 cells are above the threshold on the released path.", *beside,
+    )  # fmt: skip
+    assert told(domain, paths=12, mean=mean, sd=sd, draws=draws) == (
+        "17 of 122 cells are above the threshold in at least 50 % of the 12 paths.", *beside,
+    )  # fmt: skip
+    few = told(domain, paths=1, mean=mean, sd=sd, draws=draws[:4])
+    assert few[2] == "4 draws cannot support statements at 90 % confidence: that takes 10."
+
+
+def test_the_ends_of_a_slider_hold_nearly_all_path_values(viewer: Viewer) -> None:
+    assert viewer.thresholds == pytest.approx((65_841.29, 994_055.40))
