@@ -10,6 +10,7 @@ import pytest
 
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import make_release
+from workflow.bundle.page.boroughs import BoroughTable
 from workflow.bundle.page.drawn import Released, thresholds
 from workflow.bundle.page.facts import _how_sure, area, hexagon_area
 from workflow.bundle.page.html import belief_svg
@@ -72,3 +73,27 @@ def test_thresholds_below_one_are_offered_where_values_lie_there(domain: Domain)
     assert len(stops) > 10
     assert stops[published] == 0.05
     assert 0.0 < stops[0] < 0.05 < stops[-1] < 1.0
+
+
+ROWS = tuple(
+    (name, share, "", "100 %") for name, share in (("a", "9 %"), ("b", "5 %"), ("c", "0 %"), ("d", "0 %"))
+)
+
+
+def test_a_table_of_areas_names_its_largest_and_says_what_it_means() -> None:
+    table = BoroughTable(ROWS, 0, True)
+    assert table.lead == "Largest shares: a 9 %, b 5 %."
+    more = (("e", "8 %", "", ""), ("f", "7 %", "", ""))
+    assert BoroughTable((*ROWS[:1], *more, *ROWS[1:]), 0, True).lead == "Largest shares: a 9 %, e 8 %, f 7 %."
+    assert BoroughTable(ROWS[2:], 0, True).lead == ""
+    share = "The share is that of the area's hexagons, by the part of them that lies in it."
+    assert table.note == f"{share} The interval holds it with 90 % confidence, given the release."
+    few = f"{share} The release has too few draws of its field for intervals: that takes 10."
+    assert BoroughTable(ROWS, 0, False).note == few
+    assert BoroughTable(ROWS, 1_234, False).note == (
+        f"{few} 1,234 more areas: python -m workflow areas says them all."
+    )
+    assert BoroughTable(ROWS, 0, False, 0.35).note == (
+        f"{few} It is the share to expect, and mostly smaller than the region that is drawn: that holds "
+        "every hexagon from a chance of 35 % on."
+    )
