@@ -12,6 +12,7 @@ import pytest
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
 from tests.workflow.bundle.bundle_samples import RESPONSE, guarded
+from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
 from workflow.project.load import Project
 from workflow.record import Guarded, ReceiptLine, Tuning
@@ -113,9 +114,9 @@ def test_whatever_fails_in_a_preparation_or_a_reading_is_said_before_a_charge(
     for name in ("prepare", "read"):
         monkeypatch.setattr(mechanism_of(design), name, fail, raising=False)
     said = r"^This design cannot be drawn \(too far\): nothing was charged\. Choose another range, ridge or"
-    with pytest.raises(Exception, match=said):
+    with pytest.raises(WorkflowError, match=said):
         prepare_draw(design, facts, records)
-    with pytest.raises(Exception, match=said):
+    with pytest.raises(WorkflowError, match=said):
         read_release(design, facts, records, drawn, trial=True)
     with pytest.raises(type(error), match=r"^too far$"):
         read_release(design, facts, records, drawn)
