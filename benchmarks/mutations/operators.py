@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from cosmic_ray.operators.exception_replacer import ExceptionReplacer
 from cosmic_ray.plugins import get_operator, operator_names
 from parso import parse
 from parso.python.tree import Name, Number
@@ -104,6 +105,21 @@ class DropCall:
         return Name("pass", node.start_pos, node.get_first_leaf().prefix)
 
 
+class DottedExceptionReplacer(ExceptionReplacer):
+    """Cosmic Ray's operator, which writes over a name: in a tuple a dotted one (`np.linalg.LinAlgError`) is
+    no name, and ended the whole run."""
+
+    def mutate(self, node: Any, index: int) -> Any:
+        """The handler with another exception in the place of this one."""
+        caught = self._name_nodes(node)[index]
+        if caught.type == "name":
+            return super().mutate(node, index)
+        place = caught.parent.children.index(caught)
+        first = caught.get_first_leaf()
+        caught.parent.children[place] = Name("CosmicRayTestingException", first.start_pos, first.prefix)
+        return node
+
+
 def operators() -> dict[str, Operator]:
     """Every operator by its name: Cosmic Ray's begin with `core/`, ours with `own/`."""
     found: dict[str, Operator] = {
@@ -111,6 +127,7 @@ def operators() -> dict[str, Operator]:
     }
     return {
         **found,
+        "core/ExceptionReplacer": DottedExceptionReplacer(),
         "own/ScaleFloat": ScaleFloat(),
         "own/DropKeyword": DropKeyword(),
         "own/DropCall": DropCall(),

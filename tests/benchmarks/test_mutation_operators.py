@@ -83,6 +83,17 @@ def test_a_lone_keyword_and_a_method_are_dropped_too(tmp_path: Path) -> None:
     assert changed(tmp_path, mutants, "own/DropCall") == ["pass", "pass"]
 
 
+def test_a_dotted_exception_in_a_tuple_is_replaced_like_a_name(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(
+        "try:\n    f()\nexcept (ValueError, np.linalg.LinAlgError) as error:\n    g()\n", encoding="utf-8"
+    )
+    mutants = mutants_of(tmp_path, "m", ["m.py"])
+    assert changed(tmp_path, mutants, "core/ExceptionReplacer") == [
+        "except (CosmicRayTestingException, np.linalg.LinAlgError) as error:",
+        "except (ValueError, CosmicRayTestingException) as error:",
+    ]
+
+
 def test_a_sample_repeats_with_its_seed(mutants: list[Mutant]) -> None:
     assert len(mutants) > 10
     first = sampled(mutants, 5, 1)

@@ -24,7 +24,7 @@ def add_ledger_commands(subparsers: Any) -> None:
     Exit status: 0 done, 1 the ledger does not verify, 2 refused, with one sentence on stderr.
     """
     parser = subparsers.add_parser("ledger", help="show, verify and keep the ledger of releases")
-    commands = parser.add_subparsers(dest="ledger_command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     def command(name: str, run: Callable[[Ledger, argparse.Namespace], int], text: str) -> Any:
         added = commands.add_parser(name, help=text, description=text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from typing import NoReturn
 
 import pytest
 
@@ -134,6 +135,39 @@ def test_budget_is_set_by_the_beginning_of_a_fingerprint(
     assert run("budget", "no such dataset", *options, "--epsilon", "1") == 2
     assert run("budget", dataset[:8], *options, "--epsilon", "nan") == 2
     assert len(ledger.accounts()) == 2
+
+
+def test_the_json_is_indented_for_a_person(run: Run, broken: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("show", "--json") == 0
+    text = capsys.readouterr().out
+    assert text == json.dumps(json.loads(text), indent=2) + "\n"
+
+
+def test_whoever_is_logged_in_answers_for_a_decision(
+    run: Run, ledger: Ledger, dataset: str, broken: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: "grace")
+    other = ledger.fingerprint([1.0])
+    ledger.set_budget(other, "point", 1.0, 1e-5)
+    raised = ("--unit", "point", "--epsilon", "2", "--delta", "1e-5", "--reason", "agreed")
+    for command in (
+        ("budget", dataset, *raised), ("void", str(broken), "--reason", "crash"),
+    ):  # fmt: skip
+        assert run(*command) == 0
+    assert "(grace: agreed)" in show(ledger)
+    assert "(grace: crash)" in show(ledger)
+
+
+@pytest.mark.parametrize("error", [OSError, KeyError])
+def test_where_nobody_is_logged_in_a_person_must_be_named(
+    run: Run, dataset: str, broken: int, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def nobody() -> NoReturn:
+        raise error
+
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert run("void", str(broken), "--reason", "crash") == 2
+    assert run("void", str(broken), "--reason", "crash", "--person", "Ada") == 0
 
 
 def test_a_malicious_row_does_not_steer_the_terminal(make_place: Callable[[str], Place]) -> None:

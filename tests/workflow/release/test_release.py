@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import geopandas
@@ -23,6 +24,7 @@ from tests.town import Town
 from tests.workflow.bundle.scan import scan_for
 from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.untrusted.strict import strict_json
+from workflow.bundle.writing.recovery import recover
 from workflow.ledger import BudgetExceeded, Ledger, open_ledger
 from workflow.ledger.unreleased import Unreleased
 from workflow.project.baseline import compare, fit_baseline, free_map
@@ -139,6 +141,30 @@ def test_a_bundle_without_its_commit_does_not_stand(
     assert not out.exists()
     assert list(out.parent.iterdir()) == []
     assert kinds(ledger)[-2:] == ["reserve", "draw"]
+
+
+def test_a_bundle_whose_place_is_taken_after_the_commit_waits_until_it_is_free(
+    project: Project, tuned: Tuned, ledger: Ledger, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = ledger.commit
+
+    def taken_meanwhile(number: int, release_id: str, digest: str) -> None:
+        commit(number, release_id, digest)
+        (out / "another").mkdir(parents=True)
+
+    monkeypatch.setattr(ledger, "commit", taken_meanwhile)
+    with pytest.raises(
+        Unreleased,
+        match=r"^The release was committed as entry 3, but The bundle could not be put in its place: .* is "
+        r"taken by another one\. It waits in .*\. It is put there by itself at the next start, once the",
+    ) as error:
+        publish(plan_release(project, tuned.choice, ledger), ledger, out)
+    assert error.value.entry == 3
+    assert kinds(ledger)[-1] == "commit"
+    shutil.rmtree(out)
+    recover(out.parent, ledger.identity, ledger.committed)
+    assert read_bundle(out).domain.size == project.domain.size
+    assert sorted(path.name for path in out.parent.iterdir()) == ["bundle", "bundle.zip"]
 
 
 def test_a_seeded_source_cannot_stand_behind_a_release(

@@ -165,7 +165,7 @@ class Viewer:
     def _told(self, products: Products, total: int, inside: int) -> tuple[str, ...]:
         side, paths = words.side_words(products.direction), words.plural(self.count, "path")
         voted = products.probability is None or self.bundle.draws is not None
-        if self.count == 1 and self.draws == 1:
+        if self.count == 1 and self.draws == 1 and voted:
             return (
                 f"{inside:,} of {total:,} cells are {side} the threshold on the released path.",
                 "One path says in or out; how sure that is, only several paths can say.",

@@ -75,7 +75,6 @@ def solve(
     for number, (scene, design) in enumerate(shapes):
         so_far = "no epsilon reaches it yet" if best is None else f"epsilon {best.epsilon:g} reaches it"
         say = _at(tell, number / len(shapes), f"Design {number + 1} of {len(shapes)}; {so_far}")
-        say()
         score = _scorer(task, scene, design)
         steps = STEPS if best is None else STEPS[: bisect.bisect_left(STEPS, best.epsilon)]
         best = _least(score, steps, wanted, say) or best

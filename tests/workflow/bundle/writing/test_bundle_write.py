@@ -137,7 +137,7 @@ def test_redraw_script_notices_a_different_region(bundle_folder: Path, tmp_path:
         timeout=HANG,
     )
     assert done.returncode == 1
-    assert "DIFFERENT: vorobev" in done.stdout
+    assert "15 of 16 published regions follow from the paths.\nDIFFERENT: vorobev\n" in done.stdout
 
 
 def test_redraw_script_draws_another_threshold(bundle_folder: Path, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from workflow.search.decision.choice import expected_of, given_choice
 from workflow.search.decision.proposal import proposal_words
 from workflow.search.decision.tuning import Tuned, search_task, tune
 from workflow.search.problem.facts import private_n
+from workflow.search.problem.public_map import PublicMap
 
 
 def test_the_chosen_design_costs_at_most_epsilon(project: Project, tuned: Tuned) -> None:
@@ -180,6 +181,9 @@ def test_remarks_say_when_a_release_adds_nothing(tuned: Tuned) -> None:
     worse = replace(tuned, free_agreement=chosen.utility.agreement + 0.1)
     assert not any("not expected to add" in remark for remark in better.remarks())
     assert any("not expected to add" in remark for remark in worse.remarks())
+    assert worse.remarks()[-1] == ("This release is not expected to add to it; a public prior mean may.")
+    mapped = replace(worse, choice=replace(worse.choice, public_map=PublicMap(np.zeros(2), "a literal")))
+    assert mapped.remarks()[-1] == "This release is not expected to add to it."
     one_sided = replace(tuned, result=replace(tuned.result, baseline=np.zeros_like(tuned.result.baseline)))
     assert any("whole reference map lies outside" in remark for remark in one_sided.remarks())
 

@@ -21,7 +21,7 @@ from workflow.project.load import load_project
 from workflow.project.model import Pilot, Project
 from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.looks.beside_pilot import beside_pilot, with_pilot
-from workflow.search.looks.pilot import run_pilot
+from workflow.search.looks.pilot import pilot_warning, run_pilot
 from workflow.search.problem.facts import private_n
 
 PILOT = Pilot(Cost.gaussian(0.2), 0.85, "1:x")
@@ -89,6 +89,24 @@ def test_a_pilot_too_noisy_to_show_a_record_says_that_it_is_paid_for(
     )  # fmt: skip
     with pytest.raises(WorkflowError, match=r"paid for\) is too noisy to show any record: raise `pilot`"):
         run_pilot(project, open_ledger(str(tmp_path / "ledger.sqlite"), tmp_path / "key"))
+
+
+@pytest.mark.parametrize(("noise", "warned"), [(132.9, False), (133.1, True)])
+def test_a_pilot_is_warned_of_from_half_the_strength_down(
+    hamlet: Project, monkeypatch: pytest.MonkeyPatch, noise: float, warned: bool
+) -> None:
+    """2,659 records on 16 hexagons: a strength of one half is reached at a noise of 132.95."""
+    monkeypatch.setattr("workflow.search.looks.pilot.statistic_noise_for", lambda *_: noise)
+    asked = replace(
+        hamlet, settings=hamlet.settings.with_changes(pilot=0.3, reference=None, reference_public=False)
+    )
+    said = (
+        "This pilot would show next to nothing: noise of 130 on each hexagon's count, where 170 records lie "
+        "on average. Nothing was charged: raise `pilot` or epsilon, take larger hexagons, or tune on a "
+        "simulated field."
+    )
+    assert pilot_warning(asked) == (said if warned else "")
+    assert pilot_warning(hamlet) == "", "where none is asked for"
 
 
 def test_a_baseline_that_an_earlier_search_found_is_handed_on(hamlet: Project, hamlet_tuned: Tuned) -> None:

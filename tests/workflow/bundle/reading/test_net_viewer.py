@@ -1,0 +1,145 @@
+"""Safety net: what a reader is told of a bundle, in exact words, and what it refuses."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from geo import Domain
+from tests.workflow.bundle.bundle_samples import make_release
+from workflow.bundle import BundleError
+from workflow.bundle.files.layout import optional_files
+from workflow.bundle.files.paths import read_paths
+from workflow.bundle.published import shelf
+from workflow.bundle.published.view import MAX_ROUNDS, Viewer
+from workflow.bundle.reading.read import bundle_from_contents
+from workflow.bundle.untrusted.parquet_bounds import MAX_UNPACKED, checked_parquet
+from workflow.bundle.writing.write import bundle_contents
+from workflow.errors import WorkflowError
+
+
+@pytest.fixture(scope="module")
+def viewer(contents: dict[str, bytes]) -> Viewer:
+    return Viewer(bundle_from_contents(contents))
+
+
+@pytest.mark.parametrize(("cutoff", "said"), [(0.5, "50 %"), (0.7, "70 %"), (0.8, "80 %")])
+def test_the_cutoff_is_said_in_per_cent(viewer: Viewer, cutoff: float, said: str) -> None:
+    products = viewer.at(cutoff=cutoff)
+    inside = int(products.vote_set.sum())
+    assert 0 < inside < 122
+    assert viewer.sentences(products)[0] == (
+        f"{inside} of 122 cells are above the threshold in at least {said} of the 12 paths."
+    )
+
+
+def test_as_many_rounds_of_smoothing_as_allowed_are_made_and_one_more_is_not(viewer: Viewer) -> None:
+    assert MAX_ROUNDS == 20
+    assert viewer.smoothed(20).shape == (12, 122)
+    with pytest.raises(WorkflowError, match=r"^Smoothing takes 0 to 20 rounds\.$"):
+        viewer.smoothed(21)
+
+
+def test_the_newest_bundle_comes_first_and_of_one_time_the_first_by_name(
+    tmp_path: Path, bundle_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelf, "bundles_folder", lambda: tmp_path)
+    monkeypatch.setattr(shelf, "settle", frozenset)
+    for name, second in (("old", 1_000), ("newest", 3_000), ("b", 2_000), ("a", 2_000)):
+        shutil.copy(bundle_folder.with_suffix(".zip"), tmp_path / f"{name}.zip")
+        os.utime(tmp_path / f"{name}.zip", (second, second))
+    assert [one.name for one in shelf.shelf()] == ["newest", "a", "b", "old"]
+
+
+def test_only_the_newest_format_has_files_that_may_be_left_out() -> None:
+    assert optional_files(1) == frozenset()
+    assert {"draws.parquet", "public_field.csv", "layers.geojson", "map.html"} <= optional_files(2)
+
+
+def test_a_file_that_would_unpack_to_too_much_is_told_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"h3": ["x"] * 2000, "path_1": np.arange(2000.0)}), sink)
+    monkeypatch.setattr("workflow.bundle.untrusted.parquet_bounds.MAX_UNPACKED", 12_000)
+    monkeypatch.setattr("workflow.bundle.untrusted.parquet_bounds.MAX_CELLS", 2000)
+    assert MAX_UNPACKED == 700_000_000
+    with pytest.raises(BundleError, match=r"^x would unpack to more than 0 MB: it is no bundle's\.$"):
+        checked_parquet(sink.getvalue(), "x", 2)
+    monkeypatch.setattr("workflow.bundle.untrusted.parquet_bounds.MAX_CELLS", 1999)
+    with pytest.raises(BundleError, match=r"^x holds 2,000 cells and 2 columns: outside what is accepted\.$"):
+        checked_parquet(sink.getvalue(), "x", 2)
+
+
+def test_names_of_cells_that_are_no_text_are_refused() -> None:
+    """Bytes that are no UTF-8, in a column that says that it is text."""
+    sink = io.BytesIO()
+    names = pa.Array.from_buffers(
+        pa.string(), 2, [None, pa.py_buffer(np.array([0, 1, 2], np.int32)), pa.py_buffer(b"a\xff")]
+    )
+    pq.write_table(pa.table({"h3": names, "path_1": [1.0, 2.0]}), sink)
+    with pytest.raises(BundleError, match=r"^paths\.parquet is damaged: it cannot be read as Parquet\.$"):
+        read_paths(sink.getvalue())
+
+
+def told(domain: Domain, **changes: Any) -> tuple[str, ...]:
+    """What a reader is told of a made release, without how right it is expected to be."""
+    viewer = Viewer(bundle_from_contents(bundle_contents(make_release(domain, **changes))))
+    return viewer.sentences(viewer.at())[:-1]
+
+
+def test_a_reader_of_paths_alone_is_told_this(domain: Domain) -> None:
+    sure = (
+        "At 90 %: 1 cell surely above the threshold, 78 surely at most that, 43 cannot be told at this "
+        "privacy.",
+        "Frequencies come in steps of 1/12; nothing finer is supported.",
+    )
+    assert told(domain) == (
+        "17 of 122 cells are above the threshold in at least 50 % of the 12 paths.", *sure,
+    )  # fmt: skip
+    assert told(domain, direction="below") == (
+        "107 of 122 cells are at most the threshold in at least 50 % of the 12 paths.", *sure,
+    )  # fmt: skip
+    assert told(domain, paths=1) == (
+        "9 of 122 cells are above the threshold on the released path.",
+        "One path says in or out; how sure that is, only several paths can say.",
+    )
+    assert told(domain, paths=3)[1:] == (
+        "3 paths cannot support statements at 90 % confidence: that takes 10.",
+        "Frequencies come in steps of 1/3; nothing finer is supported.",
+    )
+
+
+def test_a_reader_of_probabilities_is_told_those_however_many_paths_there_are(domain: Domain) -> None:
+    """Of one path that came with a mean and a deviation it was said that only several paths say how sure."""
+    mean, sd = make_release(domain, paths=1).paths[0], np.full(domain.size, 0.3)
+    draws = mean + 0.3 * np.random.default_rng(3).normal(size=(20, domain.size))
+    assert told(domain, paths=1, mean=mean, sd=sd) == (
+        "12 of 122 cells are above the threshold with a probability of at least 50 %, given the release.",
+        "1 path cannot support statements at 90 % confidence: that takes 10.",
+        "Frequencies come in steps of 1/1; nothing finer is supported.",
+    )
+    beside = (
+        "Given the release, 12 cells are above it with a probability of at least 50 %.",
+        "At 90 %: 1 cell surely above the threshold, 37 surely at most that, 84 cannot be told at this "
+        "privacy.",
+        "Frequencies come in steps of 1/20; nothing finer is supported.",
+    )
+    assert told(domain, paths=1, mean=mean, sd=sd, draws=draws) == (
+        "9 of 122 cells are above the threshold on the released path.", *beside,
+    )  # fmt: skip
+    assert told(domain, paths=12, mean=mean, sd=sd, draws=draws) == (
+        "17 of 122 cells are above the threshold in at least 50 % of the 12 paths.", *beside,
+    )  # fmt: skip
+    few = told(domain, paths=1, mean=mean, sd=sd, draws=draws[:4])
+    assert few[2] == "4 draws cannot support statements at 90 % confidence: that takes 10."
+
+
+def test_the_ends_of_a_slider_hold_nearly_all_path_values(viewer: Viewer) -> None:
+    assert viewer.thresholds == pytest.approx((65_841.29, 994_055.40))

@@ -1,0 +1,121 @@
+"""What is asked of Dask and of a process, word by word, without a cluster."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from workflow.errors import WorkflowError
+from workflow.search.cluster import DaskExecutor
+from workflow.search.executors import _begin
+
+
+class Answer:
+    """A piece of work that was handed over."""
+
+    def __init__(self, value: Any) -> None:
+        self.value, self.given_back = value, 0
+
+    def result(self) -> Any:
+        return self.value
+
+    def release(self) -> None:
+        self.given_back += 1
+
+
+class Client:
+    """Does the work at once and writes down how it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, object]] = []
+        self.made: list[Answer] = []
+
+    def wait_for_workers(self, workers: int, **how: object) -> None:
+        self.asked.append(("wait", (workers, how)))
+
+    def submit(self, work: Any, *given: Any, **how: object) -> Answer:
+        self.asked.append(("submit", how))
+        values = [each.value if isinstance(each, Answer) else each for each in given]
+        self.made.append(Answer(work(*values)))
+        return self.made[-1]
+
+    def cancel(self, futures: list[Answer]) -> None:
+        self.asked.append(("cancel", [each.value for each in futures]))
+
+
+def executor_of(client: Any) -> DaskExecutor:
+    executor = DaskExecutor.__new__(DaskExecutor)
+    executor._client = client
+    return executor
+
+
+def test_work_is_tried_three_times_more_and_what_is_shared_travels_once() -> None:
+    client = Client()
+    assert list(executor_of(client).map(pow, 2, [3, 5])) == [8, 32]
+    assert client.asked == [
+        ("wait", (1, {"timeout": "60s"})),
+        ("submit", {"pure": False}),
+        ("submit", {"pure": False, "retries": 3}),
+        ("submit", {"pure": False, "retries": 3}),
+        ("cancel", [8, 32]),
+    ]
+    assert [each.given_back for each in client.made] == [1, 0, 0]
+
+
+def test_a_scheduler_without_workers_is_one_sentence() -> None:
+    def none(workers: int, timeout: str) -> None:
+        raise TimeoutError
+
+    with pytest.raises(
+        WorkflowError,
+        match=r"^The Dask scheduler has no workers: start some with `dask worker ADDRESS --nthreads 1`\.$",
+    ):
+        executor_of(SimpleNamespace(wait_for_workers=none)).wait_for(2)
+
+
+@pytest.mark.parametrize("address", [None, "tcp://host:8786"])
+def test_a_cluster_of_this_machine_stays_on_it_and_ends_with_its_executor(
+    address: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that has an address is left as it was found."""
+    asked: list[tuple[str, object]] = []
+
+    def made(name: str) -> Any:
+        def make(*given: object, **how: object) -> Any:
+            asked.append((name, (given, how)))
+            return SimpleNamespace(close=lambda: asked.append((name, "closed")))
+
+        return make
+
+    monkeypatch.setitem(
+        sys.modules, "distributed", SimpleNamespace(Client=made("client"), LocalCluster=made("cluster"))
+    )
+    executor = DaskExecutor(address, 3)
+    own = executor._own
+    executor.close()
+    client = ((address or own,), {"timeout": "60s", "set_as_default": False})
+    cluster = {
+        "n_workers": 3, "threads_per_worker": 1, "host": "127.0.0.1", "scheduler_port": 0,
+        "dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False},
+    }  # fmt: skip
+    if address is None:
+        assert asked == [
+            ("cluster", ((), cluster)), ("client", client), ("client", "closed"), ("cluster", "closed"),
+        ]  # fmt: skip
+    else:
+        assert asked == [("client", client), ("client", "closed")]
+
+
+def test_a_process_of_a_search_has_one_thread_and_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    nicer: list[int] = []
+    monkeypatch.setattr(os, "nice", nicer.append)
+    threads = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+    for variable in threads:
+        monkeypatch.setenv(variable, "8")
+    _begin()
+    assert [os.environ[variable] for variable in threads] == ["1", "1", "1"]
+    assert nicer == [10]
