@@ -46,7 +46,7 @@ def belief_html(surest: float) -> Markdown:
 
     Of plain boxes: `st.html` leaves drawings (SVG) out.
     """
-    said = f"at most {plain(words.share(surest))}"
+    said = plain(f"at most {words.share(surest)}")  # a number that begins a text would get a backslash
     wide = min(50.0, 100.0 * surest - 50.0)
     return (
         f'<div class="belief" role="img" aria-label="50 % before, {said} after">'
