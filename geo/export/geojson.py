@@ -175,16 +175,31 @@ def _cell_geometry(cell: str, decimals: int) -> dict[str, Any] | None:
 
 
 def _geometry(shape: MultiPolygon, decimals: int) -> dict[str, Any] | None:
-    """Rounded Polygon or MultiPolygon; None for an empty one."""
-    rounded = [
-        [np.round(np.asarray(ring), decimals).tolist() for ring in polygon]
-        for polygon in geometry_dict(shape)["coordinates"]
-    ]
+    """Rounded Polygon or MultiPolygon; None for an empty one.
+
+    Slits between areas that should touch enclose nothing once rounded: such rings are left out.
+    """
+    polygons = [_rounded(polygon, decimals) for polygon in geometry_dict(shape)["coordinates"]]
+    rounded = [rings for rings in polygons if rings]
     if not rounded:
         return None
     if len(rounded) == 1:
         return {"type": "Polygon", "coordinates": rounded[0]}
     return {"type": "MultiPolygon", "coordinates": rounded}
+
+
+def _rounded(polygon: Sequence[Any], decimals: int) -> list[Any]:
+    """A polygon's rings, rounded: those that still turn as they did; none where the outer one does not."""
+    outer, *holes = [np.round(np.asarray(ring), decimals) for ring in polygon]
+    if _twice_enclosed(outer, decimals) <= 0:
+        return []
+    return [outer.tolist(), *(hole.tolist() for hole in holes if _twice_enclosed(hole, decimals) < 0)]
+
+
+def _twice_enclosed(ring: NDArray[np.float64], decimals: int) -> int:
+    """Twice a rounded ring's area, in squares of its last decimal, exactly; negative for a clockwise one."""
+    x, y = np.rint((ring - ring[0]) * 10.0**decimals).astype(np.int64).T
+    return int(x[:-1] @ y[1:] - x[1:] @ y[:-1])
 
 
 def _parts(geometry: Mapping[str, Any]) -> list[Any]:

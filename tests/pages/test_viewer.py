@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared.released.exploring import threshold_stops
 from pages.shared.steps import VIEWER
+from pages.viewer.reading import belief_html
 from tests.pages.conftest import texts
 from tests.workflow.bundle.bundle_samples import make_release, small_domain
 from workflow.bundle import write_bundle
@@ -49,6 +50,12 @@ def test_the_page_answers_in_words(
         "Label",
         "Attribution",
     ]
+
+
+def test_the_bar_of_a_guess_says_its_bound_as_it_stands() -> None:
+    """HTML knows no Markdown: a backslash before the dot would be read."""
+    assert '"50 % before, at most 73.2 % after"' in belief_html(0.7311)
+    assert "<div>at most 73.2 %</div>" in belief_html(0.7311)
 
 
 def test_without_a_bundle_it_says_what_to_do(

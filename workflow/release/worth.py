@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from workflow.errors import WorkflowError
 from workflow.record import LOW_AGREEMENT, Expected, ReceiptLine, Yardsticks
 
@@ -42,12 +44,17 @@ def objections(
             "threshold: take a threshold nearer to usual values",
         )
     if not agreement >= LEAST_AGREEMENT:
-        said.append(f"its expected agreement is {agreement:.3f}, below {LEAST_AGREEMENT:g}")
+        said.append(f"its expected agreement is {_said(agreement)}, below {LEAST_AGREEMENT:g}")
     if yardsticks is not None and agreement < yardsticks.one_colour:
         said.append(f"a map of one colour {_instead(yardsticks.one_colour, agreement)}")
     if yardsticks is not None and yardsticks.free is not None and agreement < yardsticks.free:
         said.append(f"the map of public data alone {_instead(yardsticks.free, agreement)}")
     return tuple(said)
+
+
+def _said(agreement: float) -> str:
+    """In three decimals, rounded down: one that falls short is not said to reach the least."""
+    return f"{math.floor(1_000 * agreement) / 1_000:.3f}"
 
 
 def _instead(better: float, agreement: float) -> str:

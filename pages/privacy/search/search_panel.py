@@ -41,8 +41,10 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
     plan = aside.planning(work)
     if plan.note:
         st.info(plain(plan.note), icon=":material/cancel:")
-    if work.found is not None and (work.fits() or live.follow(work, work.found)):
+    if work.found is not None and work.fits():
         return _found(work, work.found)
+    if work.found is not None and live.follow(work, work.found):
+        st.rerun()  # what stands beside and above names the design, too
     if work.found is not None:
         st.info("The choices have changed since the last search.", icon=":material/update:")
     if settings.lengthscale is not None:
@@ -130,6 +132,7 @@ def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
     wanted = aside.planning(work).wanted
     if wanted is not None and work.fits():
         solve_panel.begin(work, work.found, wanted)
+    st.rerun()  # the side bar, the steps and the slack were drawn before anything was found
 
 
 def _found(work: Workspace, found: Found) -> Scored:

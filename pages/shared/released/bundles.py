@@ -94,8 +94,14 @@ def _opened(name: str, source: bytes | Path) -> Viewer:
 
 
 def embedded_label(viewer: Viewer) -> None:
-    """The label, made anew from the checked statement, in a frame that shares nothing with this page."""
+    """The label, made anew from the checked statement, in a frame that shares nothing with this page.
+
+    So the page cannot measure it: `static/frame.css` gives the frame what a label needs at each width.
+    """
     page = base64.b64encode(viewer.bundle.label_html.encode()).decode()
-    st.iframe(
-        f"data:text/html;charset=utf-8;base64,{page}", height=1080, alt="The one-page label of the release"
-    )
+    with st.container(key="label"):
+        st.iframe(
+            f"data:text/html;charset=utf-8;base64,{page}",
+            height=1080,
+            alt="The one-page label of the release",
+        )

@@ -48,8 +48,10 @@ def read(text: str) -> dict[str, Any]:
 
 
 def give_back(work: Workspace, kept: dict[str, Any]) -> None:
-    """Put kept choices under those that came with the data; the question only for the same values."""
+    """Put kept choices under those that came with data of the same kind; the question for the same values."""
     about = {"kind": work.kind, **{name: work.choices.get(name, "") for name in ABOUT[1:]}}
+    if kept.get("kind") != work.kind:
+        return
     same = all(kept.get(name) == about[name] for name in ABOUT)
     names = [name for name in NAMES if same or name not in OF_THE_VALUES]
     work.choices = {**{name: kept[name] for name in names if name in kept}, **work.choices}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
-from pages.shared.shipped import BUNDLE
-from tests.browser.harness import PATIENCE, appear, open_screen, running_app, settle
+from pages.shared.shipped import BUNDLE, shelved
+from tests.browser.harness import PATIENCE, RunningApp, appear, open_screen, running_app, settle
 
 FIRST_SCREEN = {"width": 1280, "height": 800}
 ANSWERS = (
@@ -42,3 +43,19 @@ def test_the_four_answers_stand_on_the_first_screen(browser: Browser, tmp_path: 
         assert belief["height"] > 8
         assert belief["width"] / whole["width"] == pytest.approx(0.232, abs=0.01)
         context.close()
+
+
+def test_the_label_is_shown_whole_at_every_width(app: RunningApp, new_page: Callable[..., Page]) -> None:
+    """Its frame shares nothing with the page, which cannot measure it: heights are by width, in a style sheet."""
+    for width in (360, 390, 480, 768, 1024, 1280, 1920):
+        page = new_page(width)
+        open_screen(page, app, f"publish?release={shelved().name}")
+        label = page.frame_locator(".st-key-label iframe").locator("html")
+        seen, needed = label.evaluate("label => [innerHeight, label.scrollHeight]")
+        assert needed <= seen, width
+        frame, room = (
+            page.locator(each).bounding_box() for each in (".st-key-label iframe", ".st-key-label")
+        )
+        assert frame is not None
+        assert room is not None
+        assert room["height"] >= frame["height"] >= 1080, width

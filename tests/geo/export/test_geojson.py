@@ -66,6 +66,23 @@ def test_regions_are_rfc_7946(domain: Domain) -> None:
     assert [feature["geometry"] is None for feature in regions["features"]] == [False, False, True]
 
 
+def test_what_rounding_closes_is_left_out() -> None:
+    """Areas that should touch leave slits: a hole and an island of 1e-8 degrees, and a hole that turns."""
+    square = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]
+    slit = [(0.2, 0.2), (0.2, 0.4), (0.2 + 1e-8, 0.3)]
+    turned = [(0.5, 0.5), (0.5000004, 0.50000029), (0.50000023, 0.50000015)]  # clockwise until it is rounded
+    hole = [(0.7, 0.7), (0.7, 0.8), (0.8, 0.8), (0.8, 0.7)]
+    island = [(2.0, 0.0), (2.0 + 1e-8, 0.0), (2.0, 1.0)]
+    shape = shapely.MultiPolygon([(square, [slit, turned, hole]), (island, [])])
+    written = regions_collection([(shape, {}), (shapely.MultiPolygon([(island, [])]), {})], {})
+    assert rfc7946_findings(written) == []
+    first, second = (feature["geometry"] for feature in written["features"])
+    assert (first["type"], len(first["coordinates"])) == ("Polygon", 2)
+    assert sorted(map(tuple, first["coordinates"][1]))[0] == (0.7, 0.7)
+    assert second is None
+    assert written["bbox"] == [0.0, 0.0, 1.0, 1.0]
+
+
 def test_the_facts_stand_once(domain: Domain, cells: dict[str, Any]) -> None:
     for collection in (cells, regions_collection(halves(domain), FACTS)):
         assert collection["release"] == FACTS

@@ -85,6 +85,18 @@ def test_a_moved_slider_changes_design_and_promise_without_another_search(
     assert len(searches) == 1
 
 
+def test_the_side_bar_and_the_steps_know_of_a_design_as_soon_as_the_screen_does(open_app: OpenApp) -> None:
+    """They are drawn first: what was found below them has to draw them again."""
+
+    def decided() -> list[str]:
+        return [line.value for line in app.sidebar.markdown if line.value.startswith("**Privacy")]
+
+    app = press(at_privacy(open_app, epsilon=1.0, **SPECTRAL), "Search for the best design")
+    assert decided() == ["**Privacy and utility**  \none sale, ε 1, δ 1 in 100,000"]
+    slide(app, 0.5)
+    assert decided() == ["**Privacy and utility**  \none sale, ε 0.5, δ 1 in 100,000"]
+
+
 def test_another_question_is_not_answered_by_the_same_search(
     open_app: OpenApp, searches: list[ReleaseSettings]
 ) -> None:

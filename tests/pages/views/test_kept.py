@@ -74,5 +74,9 @@ def test_the_question_comes_back_for_the_same_values_only() -> None:
     assert (same.choices["centre"], same.choices["clip"]) == (20.0, 15.0)
     assert not {"threshold", "centre", "clip"} & set(other.choices)
     assert (other.choices["epsilon"], other.choices["paths"]) == (2.0, 3)
+    sales = Sensors()
+    sales.kind = "sales"  # type: ignore[misc]
+    give_back(sales, kept)
+    assert sales.choices == {}  # the box of other data is no area of these
     assert words_of(kept) == "the threshold 25 ug/m3, what is usual, the bounding box, ε 0.5"
     assert words_of({}) == ""

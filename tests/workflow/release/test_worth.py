@@ -18,6 +18,7 @@ def expected(agreement: float | None) -> Expected:
     ("agreement", "one_colour", "free", "words"),
     [
         (0.499, 0.3, 0.4, ("its expected agreement is 0.499, below 0.5",)),
+        (0.4996, 0.3, 0.4, ("its expected agreement is 0.499, below 0.5",)),
         (0.5, 0.3, 0.4, ()),
         (0.7, 0.7, 0.7, ()),
         (0.699, 0.7, None, ("a map of one colour would agree better (0.700 instead of 0.699)",)),

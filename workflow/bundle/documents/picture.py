@@ -26,7 +26,7 @@ INK = "#12191b"
 def picture_svg(
     cells: Sequence[str], region: Mapping[str, Any], products: Products, own: Sequence[OwnLayer] = ()
 ) -> str:
-    """An SVG of the domain, the boundary and the summarising set, with a legend line below.
+    """An SVG of the domain, the boundary and the summarising set, with a legend below.
 
     Uses "cannot tell" where the paths support it, dotted as a second channel beside colour; otherwise the
     vote set. The curator's own layers, `own`, are drawn over it with as many names as find room.
@@ -58,12 +58,15 @@ def picture_svg(
         if chosen:
             layers.append(f'<path d="{path(dissolve(chosen))}" fill="{fill}" fill-rule="evenodd"/>')
         swatch = "url(#unsure)" if dotted else colour(role)
-        legend.append((swatch, f"{words} ({len(chosen):,} of {len(cells):,} cells)"))
+        legend.append((swatch, f"{words}: {len(chosen):,} of {len(cells):,} cells"))
     layers.append(f'<path d="{path(boundary)}" fill="none" stroke="{colour("line")}" stroke-width="3"/>')
     layers.append(own_svg(own, (west, south, east, north), stretch, scale))
-    title = "Map of the released set. " + " ".join(words + "." for _, words in legend)
+    meant = _meant(products)
+    title = "Map of the released set. " + " ".join(
+        f"{words}." for words in (*[said for _, said in legend], meant)
+    )
     body = "\n".join(layers)
-    lines, foot = _legend(legend, height)
+    lines, foot = _legend(legend, meant, height)
     return f"""<svg viewBox="-4 -4 {WIDTH + 8:.0f} {height + foot + 8:.0f}" role="img" aria-label="{title}" \
 xmlns="http://www.w3.org/2000/svg">
 <defs><pattern id="unsure" width="16" height="16" patternUnits="userSpaceOnUse">\
@@ -78,24 +81,32 @@ def _classes(products: Products) -> list[tuple[NDArray[np.bool_], Role, str, boo
     """(members, palette role, words, dotted) of the classes to draw over the domain."""
     side = side_words(products.direction)
     if products.three_way is None:
-        return [(products.vote_set, "inside", f"released as {side} the threshold", False)]
+        return [(products.vote_set, "inside", f"{side} the threshold", False)]
     above, below = products.three_way > 0, products.three_way < 0
-    share = f"{products.confidence * 100:.0f} %"
-    of = "of the paths at once" if products.draws == products.paths.shape[0] else "of the draws at once"
     return [
-        (above, "above", f"above the threshold, in {share} {of}", False),
-        (below, "below", f"at most the threshold, in {share} {of}", False),
+        (above, "above", "surely above the threshold", False),
+        (below, "below", "surely at most the threshold", False),
         (~above & ~below, "unsure", "cannot tell at this privacy", True),
     ]
 
 
-def _legend(entries: Sequence[tuple[str, str]], top: float) -> tuple[str, float]:
-    """The legend's SVG under the map, and its height."""
+def _meant(products: Products) -> str:
+    """What the classes mean, said once: a longer line would not fit below the picture."""
+    if products.three_way is None:
+        return "as released"
+    of = "paths" if products.draws == products.paths.shape[0] else "draws"
+    return f"surely: in {products.confidence * 100:.0f} % of the {of} at once"
+
+
+def _legend(entries: Sequence[tuple[str, str]], meant: str, top: float) -> tuple[str, float]:
+    """The legend's SVG under the map, with a last line on all of it, and its height."""
     step, lines = 42.0, []
     for index, (fill, words) in enumerate(entries):
         y = top + 22.0 + index * step
         lines.append(
             f'<rect x="0" y="{y:.0f}" width="30" height="30" fill="{fill}" stroke="{INK}" stroke-width="2"/>'
-            f'<text x="44" y="{y + 24:.0f}" font-size="28" fill="{INK}">{words}</text>'
+            f'<text x="44" y="{y + 24:.0f}" font-size="26" fill="{INK}">{words}</text>'
         )
-    return "\n".join(lines), 22.0 + step * len(entries)
+    foot = 22.0 + step * len(entries)
+    lines.append(f'<text x="0" y="{top + foot + 24:.0f}" font-size="26" fill="{INK}">{meant}</text>')
+    return "\n".join(lines), foot + step

@@ -7,11 +7,13 @@ import re
 import numpy as np
 import pytest
 
-from geo import Domain, domain_from_bbox
+from geo import Domain, domain_from_bbox, geometry_dict
+from pages.shared.shipped import BUNDLE
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle.documents.papers import readme_text
 from workflow.bundle.documents.picture import picture_svg
 from workflow.bundle.files.layout import MAX_BYTES
+from workflow.bundle.published.shelf import open_bundle
 from workflow.bundle.reading.read import published_products
 from workflow.bundle.statement.build import build_statement
 
@@ -46,6 +48,21 @@ def test_the_picture_is_as_high_as_the_domain_is_and_its_legend_stands_below() -
         below = re.search(r'viewBox="-4 -4 928 (\d+)"', drawn)
         assert below is not None
         assert height + 20 < int(below[1]) < height + 200
+
+
+def test_the_lines_of_the_legend_are_no_wider_than_the_picture() -> None:
+    """In the widest of the label's fonts a letter is 0.62 of the size on the mean; what is longer is cut off."""
+    bundle = open_bundle(BUNDLE).bundle
+    drawn = picture_svg(bundle.domain.cells, geometry_dict(bundle.domain.region), bundle.published)
+    lines = re.findall(r'<text x="(\d+)" y="\d+" font-size="26"[^>]*>([^<]*)</text>', drawn)
+    assert [words for _, words in lines] == [
+        "surely above the threshold: 16 of 1,248 cells",
+        "surely at most the threshold: 712 of 1,248 cells",
+        "cannot tell at this privacy: 520 of 1,248 cells",
+        "surely: in 90 % of the paths at once",
+    ]
+    for left, words in lines:
+        assert int(left) + 0.62 * 26 * len(words) < 924
 
 
 def test_the_readme_indents_what_runs_on_below_its_column(domain: Domain) -> None:
