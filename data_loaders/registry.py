@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,7 +134,7 @@ _kept: tuple[tuple[Path, int, int], PostcodeTable] | None = None
 def _postcodes(path: Path) -> PostcodeTable:
     """The lookup that was read last is kept: private and reference data mostly name the same one."""
     global _kept  # noqa: PLW0603 - the last one
-    if not path.is_file():  # a folder may change inside; what is not there is refused by its reader
+    if not os.path.isfile(path):  # a folder may change inside; what is not there is refused by its reader
         return load_postcodes(path)[0]
     facts, last = path.stat(), _kept
     key = path, facts.st_size, facts.st_mtime_ns

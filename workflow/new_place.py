@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
@@ -10,6 +13,7 @@ from typing import Literal
 from workflow.errors import WorkflowError
 
 PlaceKind = Literal["folder", "file"]
+LONGEST = 200  # bytes of UTF-8 in a name: file systems take 255, and work in progress has a longer name
 
 
 def new_place(place: str | Path, kind: PlaceKind = "folder") -> Path:
@@ -25,16 +29,23 @@ def new_place(place: str | Path, kind: PlaceKind = "folder") -> Path:
     Raises
     ------
     WorkflowError
-        Where it has no name, exists, or lies where one cannot write: before anything is computed.
+        Where it has no name or one that no other program could use, exists, or lies where one cannot
+        write; for a file, also where its folder is missing: before anything is computed.
     """
     path = Path(place)
     if "\0" in str(path):
         raise WorkflowError(f"Name a new {kind} without NUL characters: {str(path)!r} has one.")
     if path.name in ("", ".."):
         raise WorkflowError(f"Name a new {kind}: {path} is none.")
+    try:
+        longest = max(len(part.encode()) for part in path.parts)
+    except UnicodeEncodeError:  # bytes that are no text: statements and maps could not quote them
+        raise WorkflowError(f"Name a new {kind} in UTF-8: {str(path)!r} is not.") from None
+    if longest > LONGEST:
+        raise WorkflowError(f"A name of {longest} bytes is too long: name a new {kind} in at most {LONGEST}.")
     if os.path.lexists(path):
         raise WorkflowError(f"{path} exists already: name a new {kind}, nothing is overwritten.")
-    nearest = next(parent for parent in path.absolute().parents if parent.exists())
+    nearest = next(parent for parent in path.absolute().parents if os.path.exists(parent))
     try:  # rights alone do not tell: some folders refuse even the administrator
         with TemporaryDirectory(prefix=".hexcursion-", dir=nearest):
             pass
@@ -42,4 +53,34 @@ def new_place(place: str | Path, kind: PlaceKind = "folder") -> Path:
         raise WorkflowError(
             f"Nothing can be written in {nearest}: name a new {kind} in another place."
         ) from None
+    if kind == "file" and nearest != path.absolute().parent:
+        raise WorkflowError(f"There is no folder {path.parent}: make it first, or name a file elsewhere.")
     return path
+
+
+@contextmanager
+def made_whole(place: Path) -> Iterator[Path]:
+    """Make a file or folder that appears under its name only when it is complete; folders above it as well.
+
+    Parameters
+    ----------
+    place
+        From `new_place`.
+
+    Yields
+    ------
+    Path
+        Where to make it: in a hidden folder beside `place`, which is gone afterwards, whatever happened.
+
+    Raises
+    ------
+    OSError
+        Where it cannot be written, or something stands at `place` by then.
+    """
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as work:
+        made = Path(work) / place.name
+        yield made
+        if os.path.lexists(place):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
+        os.rename(made, place)

@@ -202,7 +202,7 @@ class _Resuming:
             resumed = answer.status_code == 206 and _starts_at(answer, held)
             start = held if resumed else 0
             length = answer.headers.get("Content-Length", "")
-            total = start + int(length) if length.isdigit() else None
+            total = start + int(length) if length.isdecimal() else None
             self._check_room(part, start, total)
             _write_tag(part, answer)
             done = start

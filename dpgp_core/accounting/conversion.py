@@ -40,7 +40,7 @@ def conversion_cost(orders: Floats, delta: float) -> Floats:
     Source: Canonne, Kamath, Steinke 2020, Prop. 12; docs/mathematics.md, section 5.
     """
     less_one = orders - 1.0
-    first = np.log1p(-1.0 / orders)
+    first = -np.log1p(1.0 / less_one)  # log((alpha-1)/alpha), to full precision at every order
     second = -(math.log(delta) + np.log(orders)) / less_one
     return first + second + 8.0 * _EPS * (np.abs(first) + (abs(math.log(delta)) + np.log(orders)) / less_one)
 

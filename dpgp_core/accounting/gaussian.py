@@ -14,6 +14,9 @@ from dpgp_core.noise.rounded_normal import RELEASE_DISTANCE
 _EPS = 2.0**-52
 _HALF_ROOT = math.sqrt(0.5)
 
+LEAST_DELTA = 1e-300
+"""Below every delta in use, and where doubles have all their digits: what is smaller is raised to it."""
+
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
     """Least delta at which a mechanism that is mu-Gaussian-DP is (epsilon, delta)-DP, rounded upwards.
@@ -26,7 +29,7 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     epsilon, mu = non_negative("epsilon", epsilon), positive("mu", mu)
     near, far = epsilon / mu - mu / 2.0, epsilon / mu + mu / 2.0
     if not math.isfinite(far) or near > 1e8:
-        return 5e-324  # underflow: positive, but below every delta in use
+        return LEAST_DELTA
     if near < -20.0:  # less than 1e-88 is missing to 1, and erfcx would overflow
         return 1.0
     left, right = float(erfcx(near * _HALF_ROOT)), float(erfcx(far * _HALF_ROOT))
@@ -34,7 +37,7 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     # near itself carries a rounding error of about eps * far, which the exponential magnifies by |near|.
     shift = 1.0 + 8.0 * _EPS * far * (1.0 + abs(near))
     value = 0.5 * math.exp(-0.5 * near * near) * (max(0.0, left - right) + slack) * shift
-    return min(1.0, max(5e-324, value))
+    return min(1.0, max(LEAST_DELTA, value))
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:

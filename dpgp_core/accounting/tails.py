@@ -9,6 +9,7 @@ import numpy as np
 
 from dpgp_core._checks import Floats, open_unit
 from dpgp_core.accounting.curve import RdpCurve
+from dpgp_core.accounting.gaussian import LEAST_DELTA
 from dpgp_core.accounting.orders import ORDERS
 
 _EPS = 2.0**-52
@@ -31,13 +32,13 @@ class Tails:
     logs: Floats
 
     def deltas(self, epsilons: Floats) -> Floats:
-        """Upper bounds on delta at each epsilon >= 0, same shape, at most 1."""
+        """Upper bounds on delta at each epsilon >= 0, same shape, from `LEAST_DELTA` to 1."""
         finite = np.isfinite(self.logs)
         best = np.zeros(epsilons.shape)
         for rate, log in zip(self.rates[finite].tolist(), self.logs[finite].tolist(), strict=True):
             exponent = log - rate * epsilons
             np.minimum(best, exponent + 4.0 * _EPS * (abs(log) + rate * epsilons), out=best)
-        return np.asarray(np.minimum(1.0, np.exp(best) * (1.0 + 4.0 * _EPS)))
+        return np.asarray(np.clip(np.exp(best) * (1.0 + 4.0 * _EPS), LEAST_DELTA, 1.0))
 
     def epsilon(self, delta: float) -> tuple[float, float | None]:
         """Upper bound on epsilon at `delta`, and the order that gave it; (inf, None) if nothing is proved."""
@@ -59,7 +60,7 @@ def renyi_tails(curve: RdpCurve) -> Tails:
     delta(epsilon) <= exp((alpha-1) (R(alpha) - epsilon)) (1 - 1/alpha)^(alpha-1)/alpha.
     Source: Canonne, Kamath, Steinke 2020, Prop. 12; docs/accounting.md, section 2.
     """
-    peak = _RATES * np.log1p(-1.0 / ORDERS) - np.log(ORDERS)
+    peak = -_RATES * np.log1p(1.0 / _RATES) - np.log(ORDERS)
     return Tails(_RATES, rounded_up(_RATES * curve.values, peak))
 
 

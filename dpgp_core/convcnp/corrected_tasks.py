@@ -16,10 +16,11 @@ from dpgp_core.convcnp.lattice import AXIS, PIXEL, SIDE, Window
 from dpgp_core.convcnp.tasks import LARGEST, MUS, log_uniform, random_domain, simulated_world
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.records import UNIT
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
-from dpgp_core.spectral.sums import RESPONSE_BITS, GridRecords, release_sums
+from dpgp_core.spectral.sums import GridRecords, release_sums
 
 RANGES = (0.1, 1.5)
 SIGNALS = (0.2, 1.2)
@@ -69,7 +70,7 @@ def _one(
 ) -> dict[str, NDArray[np.floating]]:
     world = simulated_world(rng, domain)
     count = _summed(world.count, domain)
-    whole = np.rint(_summed(world.total, domain) * 2.0**RESPONSE_BITS).astype(np.int64)
+    whole = np.rint(_summed(world.total, domain) / UNIT).astype(np.int64)
     held = np.flatnonzero(count)
     records = GridRecords(held, count[held].astype(np.int64), whole[held])
     plan = SpectralPlan(

@@ -13,12 +13,11 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.noise.rounded_normal import rounded_normal
-from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.posterior.records import RESPONSE_BITS, CollapsedRecords
 
 BITS = 15
 """Features are multiples of 2^-15, so that their products are multiples of 2^-30."""
 
-_RESPONSE_BITS = 10
 _UP = 1.0 + 2.0**-40
 _MOST_RECORDS = 1 << 31
 
@@ -190,7 +189,7 @@ class GriddedFeatures:
         """
         first, second = self.exact(records)
         size = first.size
-        unit, square = 2.0 ** -(BITS + _RESPONSE_BITS), 4.0**-BITS
+        unit, square = 2.0 ** -(BITS + RESPONSE_BITS), 4.0**-BITS
         noisy = first + rounded_normal(first_noise / unit, size, entropy)
         matrix = np.zeros((size, size), dtype=np.int64)
         upper = np.triu_indices(size, 1)

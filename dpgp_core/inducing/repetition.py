@@ -9,6 +9,7 @@ import numpy as np
 import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
 
 from dpgp_core._checks import open_unit, positive
+from dpgp_core.accounting.conversion import conversion_cost
 from dpgp_core.errors import InvalidValue
 
 _ORDERS = 1.0 + np.logspace(-3.0, 5.0, 4001)  # any of them proves a bound
@@ -88,5 +89,5 @@ def selection_epsilon(rho: float, delta: float, stop: float) -> float:
     b = max(1.0, math.sqrt(rare / rho))
     a = _ORDERS
     renyi = rho * a + 2.0 * (b - 1.0) * rho + 2.0 * rare / b + rare / (a - 1.0)
-    priced = renyi + np.log1p(-1.0 / a) - (math.log(delta) + np.log(a)) / (a - 1.0)
+    priced = renyi + conversion_cost(a, delta)
     return max(0.0, float(priced.min())) * (1.0 + 1e-12)

@@ -11,19 +11,19 @@ from numpy.typing import NDArray
 
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
-from dpgp_core.features.gridded import Features
+from dpgp_core.features.gridded import GRID_BITS, Features
 from dpgp_core.labels.reading import SumsReading, read_sums
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.noise.rounded_normal import rounded_normal
-from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.priors.registry import Prior
 
 MOST_CELLS = 6_000
 """Largest domain: its covariance is kept as a dense matrix."""
 
 _SCALE = 1.0 - 2.0**-18  # rows of length 1 stay within it after rounding towards zero
-_UNIT = 2.0**-30  # features on multiples of 2^-20 times responses on multiples of 2^-10
+_UNIT = 2.0**-GRID_BITS * UNIT  # of features times responses
 _UP = 1.0 + 2.0**-48
 
 
@@ -99,7 +99,7 @@ class LabelPlan:
         longest = math.sqrt(float(np.einsum("ij,ij->i", rows, rows).max()))
         if not (math.isfinite(longest) and longest > 0.0):
             raise InvalidValue("no value moves what would be released: use a smaller ridge.")
-        scaled = rows * (_SCALE / longest) * 2.0**20
+        scaled = rows * (_SCALE / longest) * 2.0**GRID_BITS
         return cls(places, Features(name, np.trunc(scaled)))
 
     def mu(self, noise: float) -> float:

@@ -16,10 +16,11 @@ from dpgp_core.excursion.selection import selection_curve
 from dpgp_core.labels.exponential import exponential_choice
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import Entropy, SystemEntropy
+from dpgp_core.posterior.records import RESPONSE_BITS
 
 Whole = NDArray[np.int64]
 
-STEPS = 1 << 10
+STEPS = 1 << RESPONSE_BITS
 """Values are whole multiples of this part of their unit."""
 
 _FINE = 40  # weights are multiples of 2^-40, errors of 2^-80 squared steps

@@ -19,7 +19,7 @@ from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Prote
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
-from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.release.released import Released
 from dpgp_core.simulation.world import SEED, HeldOut, World
@@ -28,7 +28,7 @@ from dpgp_core.spectral.cost import Relation, release_mu
 from dpgp_core.spectral.model import Prepared as PreparedPlan
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.shared import SharedReadings
-from dpgp_core.spectral.sums import RESPONSE_BITS, ExactNoise, GridRecords, release_sums
+from dpgp_core.spectral.sums import ExactNoise, GridRecords, release_sums
 from dpgp_core.spectral.unclipped import unclipped
 
 STRATEGY = "water-filled"
@@ -280,7 +280,7 @@ def _per_cell(records: CollapsedRecords, facts: PublicFacts) -> tuple[Floats, Fl
     """(N,) records, and sums of their rounded responses, of every cell."""
     exact = _grid_records(records)
     counts, totals = np.zeros(facts.lattice.size), np.zeros(facts.lattice.size)
-    counts[exact.cell], totals[exact.cell] = exact.count, exact.total * 2.0**-RESPONSE_BITS
+    counts[exact.cell], totals[exact.cell] = exact.count, exact.total * UNIT
     return counts, totals
 
 

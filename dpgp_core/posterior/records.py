@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
 
-UNIT = 2.0**-10
-"""Responses are rounded to whole multiples of this public step, response units, before they are added."""
+RESPONSE_BITS = 10
+"""Responses are rounded to multiples of 2^-10 of a response unit, in every mechanism that adds them."""
+
+UNIT = 2.0**-RESPONSE_BITS
+"""That public step, response units."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,6 @@ from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, Spec
 from dpgp_core.spectral.reading import FieldPosterior, FieldReader
 from dpgp_core.spectral.shared import SharedReadings
 from dpgp_core.spectral.sums import (
-    RESPONSE_BITS,
     ExactNoise,
     GridRecords,
     RoundedNoise,
@@ -28,7 +27,6 @@ from dpgp_core.spectral.sums import (
 )
 
 __all__ = [
-    "RESPONSE_BITS",
     "AreaShare",
     "ClippedPrior",
     "CountPrior",

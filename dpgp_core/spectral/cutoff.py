@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpgp_core.excursion.sets import ROUNDING
 from dpgp_core.linalg.numerics import Floats
-
-Bools = NDArray[np.bool_]
 
 OWN_CUTOFFS = tuple(round(0.01 * step, 2) for step in range(5, 96))
 """Cutoffs that a release may choose for itself: hundredths from 0.05 to 0.95."""

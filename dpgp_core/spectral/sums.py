@@ -14,10 +14,8 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.digits import WordSource
 from dpgp_core.noise.rounded_normal import rounded_normal
+from dpgp_core.posterior.records import RESPONSE_BITS
 from dpgp_core.spectral.cost import SpectralNoise
-
-RESPONSE_BITS = 10
-"""Responses are rounded to multiples of 2^-10 of a response unit."""
 
 _RESPONSE = 1 << RESPONSE_BITS
 _SUM_UNIT = 2.0 ** -(GRID_BITS + RESPONSE_BITS)

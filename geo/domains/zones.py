@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from pathlib import Path
 
@@ -66,18 +67,21 @@ def _from_table(place: Path, domain: Domain) -> NDArray[np.float64]:
     position = {cell: index for index, cell in enumerate(domain.cells)}
     found = np.full(domain.size, np.nan)
     try:
-        if place.stat().st_size > MAX_BYTES:
-            raise DomainError(f"{place.name} is larger than {MAX_BYTES // 2**20} MiB.")
-        with place.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
-            if not {CELL, VALUE} <= set(reader.fieldnames or ()):
-                raise DomainError(f"{place.name} must have the columns {CELL} and {VALUE}.")
-            for number, row in enumerate(reader, 1):
-                index = position.get(str(row[CELL]))
-                if index is not None:
-                    found[index] = _number(row[VALUE], f"row {number}", place)
+        with place.open("rb") as stream:
+            raw = stream.read(MAX_BYTES + 1)
+        if len(raw) > MAX_BYTES:
+            raise DomainError(
+                f"{place.name} is larger than {MAX_BYTES // 2**20} MiB: keep the rows of the map's hexagons."
+            )
+        reader = csv.DictReader(io.StringIO(raw.decode("utf-8-sig"), newline=""))
+        if not {CELL, VALUE} <= set(reader.fieldnames or ()):
+            raise DomainError(f"{place.name} must have the columns {CELL} and {VALUE}.")
+        for number, row in enumerate(reader, 1):
+            index = position.get(str(row[CELL]))
+            if index is not None:
+                found[index] = _number(row[VALUE], f"row {number}", place)
     except (OSError, UnicodeError, csv.Error) as error:
-        raise DomainError(f"{place.name} cannot be read as a table.") from error
+        raise DomainError(f"{place.name} cannot be read as a table: save it as CSV in UTF-8.") from error
     return found
 
 

@@ -203,8 +203,8 @@ def read_document(source: Source, what: str = "region file") -> Mapping[str, Any
         if isinstance(source, bytes):
             raw = source
         else:
-            path = Path(source)
-            raw = path.read_bytes() if path.stat().st_size <= MAX_BYTES else b" " * (MAX_BYTES + 1)
+            with Path(source).open("rb") as stream:  # no more of it: a device has no end
+                raw = stream.read(MAX_BYTES + 1)
     except OSError as problem:
         reason = problem.strerror or type(problem).__name__
         raise DomainError(f"the {what} {source!s} cannot be read ({reason}): name a GeoJSON file.") from None

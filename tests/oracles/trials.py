@@ -9,10 +9,11 @@ import numpy as np
 from dpgp_core._checks import whole
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import Entropy
+from dpgp_core.posterior.records import UNIT
 from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.reading import read_exceedance
 from dpgp_core.spectral.shared import drawn_anew
-from dpgp_core.spectral.sums import RESPONSE_BITS, GridRecords
+from dpgp_core.spectral.sums import GridRecords
 
 COUNT_DRAWS = 3
 """Simulated releases of the counts among which the releases of the sums are divided."""
@@ -56,7 +57,7 @@ def simulated_probabilities(
     nodes, features = made.nodes, made.features
     totals = np.zeros(nodes.cells)
     counts = np.zeros(nodes.cells)
-    totals[trial.records.cell] = trial.records.total * 2.0**-RESPONSE_BITS
+    totals[trial.records.cell] = trial.records.total * UNIT
     counts[trial.records.cell] = trial.records.count
     sums = features.values.T @ nodes.gather(totals)
     plain = features.values.T @ nodes.gather(counts)

@@ -16,7 +16,7 @@ from workflow.bundle.products.area_shares import AreaAnswer
 from workflow.bundle.published.areas import answers_from, question_words
 from workflow.bundle.published.view import Viewer
 from workflow.bundle.untrusted.text import neutral_cell
-from workflow.new_place import new_place
+from workflow.new_place import made_whole, new_place
 from workflow.settings import field
 
 
@@ -61,10 +61,10 @@ def run_areas(options: argparse.Namespace) -> int:
     if out is not None:
         made = table_csv(answers) if out.suffix.lower() == ".csv" else areas_geojson(areas, answers)
         try:
-            with out.open("x", encoding="utf-8", newline="") as stream:
-                stream.write(made)
+            with made_whole(out) as file:
+                file.write_text(made, encoding="utf-8", newline="")
         except OSError as error:
-            raise BundleError(f"{out} cannot be written: {error.strerror}.") from error
+            raise BundleError(f"{out} cannot be written ({error.strerror}): name another file.") from error
     return 0
 
 

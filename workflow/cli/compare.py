@@ -11,7 +11,7 @@ from workflow.cli.progress import end_progress, progress
 from workflow.compare.report import csv_text, lines, svg_text
 from workflow.compare.run import EPSILONS, comparable, compare_mechanisms
 from workflow.errors import WorkflowError
-from workflow.new_place import new_place
+from workflow.new_place import made_whole, new_place
 from workflow.project.load import load_project
 from workflow.search.executors import make_executor
 
@@ -48,10 +48,13 @@ def run_compare(options: argparse.Namespace) -> int:
     for line in lines(found):
         print(line)
     try:
-        out.mkdir(parents=True)
-        (out / "comparison.csv").write_text(csv_text(found), encoding="utf-8", newline="")
-        (out / "comparison.svg").write_text(svg_text(found), encoding="utf-8")
+        with made_whole(out) as folder:
+            folder.mkdir()
+            (folder / "comparison.csv").write_text(csv_text(found), encoding="utf-8", newline="")
+            (folder / "comparison.svg").write_text(svg_text(found), encoding="utf-8")
     except OSError as error:
-        raise WorkflowError(f"The comparison could not be written to {out}: {error.strerror}.") from error
+        raise WorkflowError(
+            f"The comparison could not be written to {out} ({error.strerror}): name another folder."
+        ) from error
     print(f"\nTable and figure in {out}. Nothing was released or charged.")
     return 0

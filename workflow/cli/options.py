@@ -11,7 +11,7 @@ from workflow.settings.catalogue import TABLES, catalogue, flag_of, group_of
 from workflow.settings.describe import default_words, help_words, value_words
 from workflow.settings.field import Field
 from workflow.settings.model import ReleaseSettings
-from workflow.settings.toml import read_settings_mapping, settings_from_mapping
+from workflow.settings.toml import read_toml, settings_from_mapping
 from workflow.settings.words import GROUPS
 
 
@@ -59,7 +59,7 @@ def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
         One sentence, for what is missing, impossible or does not fit together.
     """
     given = {name: value for name, value in vars(options).items() if value is not None}
-    values: dict[str, Any] = read_settings_mapping(given["config"]) if "config" in given else {}
+    values: dict[str, Any] = read_toml(given["config"]) if "config" in given else {}
     if ("place" in given) != ("reach" in given):
         raise WorkflowError("Give --place and --reach together: a name, and how many kilometres around it.")
     if "place" in given:

@@ -111,8 +111,8 @@ def _release(
     plan = plan_release(project, choice, ledger)
     print("\nReceipt")
     _print_receipt(plan.receipt)
+    ledger.check_charge(plan.charge, named_budget(plan))  # before a ledger is begun for nothing
     if dry:
-        ledger.check_charge(plan.charge, named_budget(plan))
         print("\nDry run: nothing was drawn or charged. The ledger would accept it now.")
         return 0
     planned_with, ledger = ledger.identity, begin(ledger)

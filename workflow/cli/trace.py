@@ -17,10 +17,9 @@ from dpgp_core.traces.secret import MOVES
 from workflow.cli.progress import end_progress, progress
 from workflow.errors import WorkflowError
 from workflow.ledger import begin, ledger_to_plan
-from workflow.new_place import new_place
+from workflow.new_place import made_whole, new_place
 from workflow.traces.plan import TracePlan, compare, on_a_plane, plan_trace
 from workflow.traces.readings import (
-    check_table,
     check_times,
     checked_resolution,
     joined_table,
@@ -142,7 +141,7 @@ def run_trace(options: argparse.Namespace) -> int:
     # What is wrong with the readings or their table is said before anything is charged.
     readings = None if options.readings is None else read_readings(options.readings)
     if options.table is not None:
-        check_table(Path(options.table))
+        new_place(options.table, "file")
     traces, report = load_traces(_source(options))
     trace = chosen_trace(traces, options.trace)
     print("\n".join(report.lines()))
@@ -183,8 +182,8 @@ def run_trace(options: argparse.Namespace) -> int:
     if readings is not None:
         table, said = joined_table(published.files["places.csv"], readings, level)
         try:
-            with Path(options.table).open("x", encoding="utf-8") as file:
-                file.write(table)
+            with made_whole(Path(options.table)) as file:
+                file.write_text(table, encoding="utf-8")
         except OSError as error:
             raise WorkflowError(
                 f"The trip was released, but the table cannot be written: "
@@ -238,8 +237,9 @@ def chosen_trace(traces: tuple[Trace, ...], wanted: str | None) -> Trace:
     named = [trace for trace in traces if trace.name == wanted]
     if len(named) == 1:
         return named[0]
-    if wanted.isdigit() and 1 <= int(wanted) <= len(traces):
-        return traces[int(wanted) - 1]
+    numbered = {str(number): trace for number, trace in enumerate(traces, start=1)}
+    if wanted in numbered:
+        return numbered[wanted]
     raise WorkflowError(f"The file holds no such trace: --trace takes a number from 1 to {len(traces)}.")
 
 

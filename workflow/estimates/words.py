@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -139,7 +140,7 @@ def _megabytes(source: SourceSettings) -> float:
     total = 0.0
     for name in (source.path, source.postcodes):
         path = Path(name) if name else None
-        if path is not None and path.is_file():
+        if path is not None and os.path.isfile(path):
             total += path.stat().st_size / 1e6 * PACKED.get(path.suffix.lower(), 1.0)
     return total
 

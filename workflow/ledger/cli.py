@@ -143,6 +143,8 @@ def _decide(ledger: Ledger, options: argparse.Namespace, joined: bool) -> int:
 
 def _dataset(ledger: Ledger, beginning: str) -> str:
     """The fingerprint that begins so, among the datasets of all accounts; as it stands where none does."""
+    if not beginning:
+        raise LedgerError("Name a dataset by its fingerprint or the beginning of it: see `ledger show`.")
     known = {account.dataset for account in ledger.accounts() if account.dataset.startswith(beginning)}
     if len(known) > 1:
         raise LedgerError(f"{beginning!r} begins the name of {len(known)} datasets: give more digits.")

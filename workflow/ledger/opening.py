@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
 
@@ -47,13 +48,13 @@ def open_ledger(
     store = Store(ledger_url(place))
     path = default_key_path(store.url) if key_path is None else Path(key_path)
     # Asked before the database is: what is remembered by now was written to it before.
-    remembered = _remembered(read_key(path), store) if path.exists() else ""
+    remembered = _remembered(read_key(path), store) if os.path.exists(path) else ""
     if store.is_new():
         if remembered:
             raise _lost(store, remembered)
         if not create:
             raise NoLedger(f"There is no ledger at {store.shown}: the first release begins one.")
-        if not path.exists():
+        if not os.path.exists(path):
             create_key(path)
         key = read_key(path)
         store.create(lambda: _genesis(key, store))

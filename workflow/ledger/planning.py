@@ -79,7 +79,7 @@ def ledger_to_plan(place: str | Path | None = None) -> Ledger:
     except NoLedger:
         pass
     path = Path(store.shown)
-    nearest = next(parent for parent in path.parents if parent.exists())
+    nearest = next(parent for parent in path.parents if os.path.exists(parent))
     if not (nearest.is_dir() and os.access(nearest, os.W_OK)):
         raise LedgerError(f"The ledger {path} cannot be created: nothing can be written in {nearest}.")
     kept = default_key_path(store.url)

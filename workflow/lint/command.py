@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-import tomllib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from workflow.errors import WorkflowError
 from workflow.lint.bundle import lint_bundle
 from workflow.lint.checks import LEAK, SEVERITIES, Finding, lint
 from workflow.lint.plan import CHOICES, plan_from_mapping
 from workflow.lint.recipes import PAPER_LONDON_RECIPE
-
-MAX_PLAN_BYTES = 1_000_000
+from workflow.settings.toml import read_toml
 
 
 def add_lint_command(subparsers: Any) -> None:
@@ -48,7 +44,7 @@ def run_lint(options: argparse.Namespace) -> int:
     if options.paper:
         title, findings = PAPER_LONDON_RECIPE.name, lint(PAPER_LONDON_RECIPE)
     elif options.source.endswith(".toml"):
-        title, findings = options.source, lint(plan_from_mapping(_read_plan(Path(options.source))))
+        title, findings = options.source, lint(plan_from_mapping(read_toml(options.source, "plan")))
     else:
         title, findings = options.source, lint_bundle(options.source)
     print(report(title, findings))
@@ -70,19 +66,6 @@ def report(title: str, findings: Sequence[Finding]) -> str:
         ):
             lines.append(textwrap.fill(text, 98, initial_indent=f"  {name:<9}", subsequent_indent=" " * 11))
     return "\n".join(lines)
-
-
-def _read_plan(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as stream:
-            content = stream.read(MAX_PLAN_BYTES + 1)
-        if len(content) > MAX_PLAN_BYTES:
-            raise WorkflowError(f"The plan {path.name!r} is too large to be a plan.")
-        return tomllib.loads(content.decode("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise WorkflowError(f"The plan {path.name!r} cannot be read: name a TOML file.") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise WorkflowError(f"The plan {path.name!r} is not valid TOML: {error}.") from error
 
 
 def _words() -> str:

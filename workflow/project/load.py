@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -165,7 +166,7 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
 def _read_words(source: SourceSettings, report: Progress) -> Callable[[int], None]:
     """Say how much of a source is read: of its file alone, not of its postcodes."""
     path = Path(source.path)
-    whole = path.stat().st_size if path.is_file() else 0
+    whole = path.stat().st_size if os.path.isfile(path) else 0
 
     def tell(done: int) -> None:
         share = min(done / whole, 1.0) if whole else 0.0

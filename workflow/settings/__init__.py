@@ -6,7 +6,7 @@ from workflow.settings.model import ReleaseSettings
 from workflow.settings.source import SourceSettings
 from workflow.settings.stated import StatedFacts
 from workflow.settings.toml import (
-    read_settings_mapping,
+    read_toml,
     settings_from_mapping,
     settings_from_toml,
     settings_to_toml,
@@ -19,7 +19,7 @@ __all__ = [
     "catalogue",
     "default_delta",
     "field",
-    "read_settings_mapping",
+    "read_toml",
     "settings_from_mapping",
     "settings_from_toml",
     "settings_to_toml",

@@ -254,7 +254,13 @@ class Field:
         try:
             found = self._adapter.validate_python(_plain(value, self.kind))
         except ValidationError as error:
-            raise self._refusal(error.errors(include_url=False)[0]["input"], subject) from error
+            first = error.errors(include_url=False)[0]
+            if first["type"] == "string_unicode":
+                raise WorkflowError(
+                    f"{subject or self.name} must be text in UTF-8, not {_shown(first['input'])}: write it "
+                    "anew, or give the file that it names another name."
+                ) from error
+            raise self._refusal(first["input"], subject) from error
         if self.kind == "number":
             for number in found if self.many else (found,):
                 if number and not SMALLEST <= abs(number) <= LARGEST:

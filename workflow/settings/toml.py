@@ -55,8 +55,15 @@ def settings_from_toml(text: str) -> ReleaseSettings:
     return settings_from_mapping(_parsed(text))
 
 
-def read_settings_mapping(path: str | Path) -> dict[str, Any]:
-    """The raw key-value pairs of a TOML settings file.
+def read_toml(path: str | Path, what: str = "settings file") -> dict[str, Any]:
+    """The raw key-value pairs of a TOML file; a mark of byte order at its beginning counts for nothing.
+
+    Parameters
+    ----------
+    path
+        The file; no more than a million bytes.
+    what
+        Its kind, for messages.
 
     Raises
     ------
@@ -64,18 +71,18 @@ def read_settings_mapping(path: str | Path) -> dict[str, Any]:
         One sentence, for a file that cannot be read or is not TOML.
     """
     name = Path(path).name
-    unreadable = WorkflowError(f"The settings file {name!r} cannot be read: name a TOML file.")
-    if "\0" in name:
+    unreadable = WorkflowError(f"The {what} {name!r} cannot be read: name a TOML file.")
+    if "\0" in str(path):
         raise unreadable
     try:
         with open(path, "rb") as stream:
             content = stream.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
-            raise WorkflowError(f"The settings file {name!r} is too large to be one: name a TOML file.")
-        return _parsed(content.decode("utf-8"))
+            raise WorkflowError(f"The {what} {name!r} is too large to be one: name a TOML file.")
+        return _parsed(content.decode("utf-8-sig"), what)
     except UnicodeDecodeError as error:
         raise WorkflowError(
-            f"The settings file {name!r} is not text in UTF-8: save it as UTF-8 in its editor."
+            f"The {what} {name!r} is not text in UTF-8: save it as UTF-8 in its editor."
         ) from error
     except OSError as error:
         raise unreadable from error
@@ -124,12 +131,12 @@ def _pairs(value: Any) -> Any:
     return value
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parsed(text: str, what: str = "settings file") -> dict[str, Any]:
     try:
         return dict(tomlkit.parse(text).unwrap())
     except (TOMLKitError, ValueError, RecursionError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
-        raise WorkflowError(f"The settings file is not valid TOML: {reason}.") from error
+        raise WorkflowError(f"The {what} is not valid TOML: {reason}.") from error
 
 
 def _write(place: tomlkit.TOMLDocument | Table, item: Field, value: Any) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -17,7 +16,6 @@ from data_loaders.traces.model import instant
 from geo.domains.hexagons import check_resolution
 from geo.domains.uncertain import cell_shares, likeliest
 from workflow.errors import WorkflowError
-from workflow.new_place import new_place
 
 _MOST = 100_000
 _NONE = "No reading was made during the trip: compare the times of both files, in UTC."
@@ -84,17 +82,12 @@ def read_readings(source: str | Path) -> Readings:
             if clock is None or len(values) != 1:
                 raise WorkflowError(f"{path.name} needs two columns: 'time', and the values of one sensor.")
             pairs = [(instant(row[clock] or "")[0], row[values[0]] or "") for row in islice(rows, _MOST)]
-    except (OSError, UnicodeDecodeError, csv.Error):
+    except WorkflowError:
+        raise
+    except (OSError, ValueError, csv.Error):  # ValueError: no UTF-8, or no name of a file
         raise WorkflowError(f"{path.name} cannot be read as CSV in UTF-8: choose another file.") from None
     pairs = [pair for pair in pairs if np.isfinite(pair[0]) and pair[1].strip()]
     return Readings(values[0], np.array([time for time, _ in pairs]), tuple(value for _, value in pairs))
-
-
-def check_table(table: Path) -> None:
-    """Raise WorkflowError where a new table of readings cannot be written."""
-    new_place(table, "file")
-    if not table.absolute().parent.is_dir() or not os.access(table.absolute().parent, os.W_OK):
-        raise WorkflowError(f"The folder for {table.name} cannot be written: name another place.")
 
 
 def check_times(readings: Readings, times: NDArray[np.float64]) -> None:

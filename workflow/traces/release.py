@@ -23,8 +23,6 @@ from workflow.traces.exports import ReleasedTrace, geojson_text, gpx_text, place
 from workflow.traces.plan import TracePlan, degrees
 from workflow.traces.statement import public_facts, statement
 
-FILES = ("trace.gpx", "trace.geojson", "places.csv", "statement.json")
-
 
 @dataclass(frozen=True, eq=False)
 class PublishedTrace:

@@ -22,6 +22,9 @@ from dpgp_core import (
     odds_factor,
     path_rdp,
 )
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.composition import delta as delta_of
+from dpgp_core.accounting.conversion import conversion_cost
 from dpgp_core.accounting.tails import rounded_up
 
 # (sigma, delta) of a Gaussian mechanism of sensitivity 1: epsilon by Canonne-Kamath-Steinke, and exactly.
@@ -73,6 +76,17 @@ def test_gaussian_delta_is_exact_from_above() -> None:
                 assert got <= max(exact * (1 + mpmath.mpf("1e-6")), mpmath.mpf("1e-300")), (mu, t)
 
 
+def test_a_delta_too_small_for_doubles_is_raised() -> None:
+    """Below 1e-307 doubles lose digits, and 4.1373e-319 stood for 4.13731e-319."""
+    epsilon, mu = 1.5417919283440704, 0.04056017441617101
+    with mpmath.workdps(60):
+        assert mpmath.mpf("4.1e-319") < mp_gaussian_delta(epsilon, mu) < mpmath.mpf("1e-300")
+    assert gaussian_delta(epsilon, mu) == 1e-300
+    assert gaussian_delta(1e6, 1e-3) == 1e-300
+    both = [Cost.gaussian(0.0613), Cost.pure(0.0551)]  # within 1e-500 of pure epsilon 0.0551, but not there
+    assert delta_of(both, 3.0) == pytest.approx(1e-300, rel=1e-12, abs=0.0)
+
+
 def test_the_margin_of_gaussian_delta_is_sixteen_roundings_of_both_terms() -> None:
     """At epsilon 0 and mu 1e-8 both terms are 1, and half of 16 * 2^-52 * 2 is added to their difference."""
     with mpmath.workdps(60):
@@ -115,6 +129,16 @@ def test_each_order_alone_is_canonne_kamath_steinke_from_above() -> None:
                     exact = max(mpmath.mpf(0), canonne(order, rdp, delta))
                     got = epsilon_from_rdp([order], [rdp], delta).epsilon
                     assert exact <= got <= exact * (1 + mpmath.mpf("1e-10")) + mpmath.mpf("1e-12")
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-5, 0.5, 0.999999])
+def test_the_price_of_a_conversion_is_rounded_up_at_every_public_order(delta: float) -> None:
+    """At the lowest orders and delta near 1 it was 3e-14 too small: log(1 - 1/alpha) had lost digits."""
+    cost = conversion_cost(ORDERS, delta)
+    with mpmath.workdps(50):
+        for order, got in zip(ORDERS.tolist(), cost.tolist(), strict=True):
+            exact = canonne(order, 0.0, delta)
+            assert exact <= got <= exact + abs(exact) * mpmath.mpf("1e-14") + mpmath.mpf("1e-10")
 
 
 def test_the_renyi_route_never_undercuts_the_exact_one() -> None:

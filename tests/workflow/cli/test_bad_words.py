@@ -98,6 +98,8 @@ def test_a_place_that_cannot_be_new_is_refused_before_anything_is_read(
         (str(file), f"{file} exists already: name a new {kind}, nothing is overwritten."),
         (f"{file}\0", f"Name a new {kind} without NUL characters: '{file}\\x00' has one."),
         (f"{file}/out", f"Nothing can be written in {file}: name a new {kind} in another place."),
+        ("x" * 201, f"A name of 201 bytes is too long: name a new {kind} in at most 200."),
+        ("maps\udcff", f"Name a new {kind} in UTF-8: 'maps\\udcff' is not."),
         ("/proc/x/y", f"Nothing can be written in /proc: name a new {kind} in another place."),
     ):
         assert main([*words, "--out", place]) == 2

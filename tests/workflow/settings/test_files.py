@@ -14,7 +14,7 @@ from workflow.settings import (
     ReleaseSettings,
     SourceSettings,
     StatedFacts,
-    read_settings_mapping,
+    read_toml,
     settings_from_toml,
     settings_to_toml,
 )
@@ -140,15 +140,15 @@ def test_a_written_file_says_what_each_choice_means() -> None:
 
 def test_a_file_that_is_none_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(WorkflowError, match=r"^The settings file 'none' cannot be read: name a TOML file\.$"):
-        read_settings_mapping(tmp_path / "none")
+        read_toml(tmp_path / "none")
     big = tmp_path / "big.toml"
     big.write_bytes(b"#" * 1_000_001)
     with pytest.raises(WorkflowError, match=r"^The settings file 'big.toml' is too large to be one"):
-        read_settings_mapping(big)
+        read_toml(big)
     binary = tmp_path / "b.toml"
     binary.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(WorkflowError, match=r"'b.toml' is not text in UTF-8"):
-        read_settings_mapping(binary)
+        read_toml(binary)
 
 
 def test_the_reference_page_is_current(root: Path) -> None:
@@ -183,4 +183,4 @@ def test_a_settings_file_in_another_encoding_is_told_to_be_saved_anew(tmp_path: 
     with pytest.raises(
         WorkflowError, match=r"^The settings file 'plan\.toml' is not text in UTF-8: save it as"
     ):
-        read_settings_mapping(path)
+        read_toml(path)

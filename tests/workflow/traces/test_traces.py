@@ -356,7 +356,7 @@ def test_readings_that_cannot_be_placed_cost_nothing(
         return capsys.readouterr().err
 
     assert "No reading was made during the trip" in refused(table)
-    assert "cannot be written: name another place" in refused(tmp_path / "none" / "table.csv")
+    assert f"There is no folder {tmp_path / 'none'}: make it" in refused(tmp_path / "none" / "table.csv")
     table.write_text("mine")
     assert "table.csv exists already" in refused(table)
     assert table.read_text() == "mine"

@@ -54,8 +54,10 @@ def contents_of(source: str | Path | bytes | BinaryIO) -> dict[str, bytes]:
     unreadable = BundleError(f"No bundle can be read at {path.name!r}: name a bundle's folder or zip file.")
     if not str(source) or "\0" in str(path):  # an empty name would stand for the folder one is in
         raise unreadable
-    if path.is_dir():
+    if os.path.isdir(path):
         return _from_folder(path)
+    if not os.path.isfile(path):  # nor would a device or a pipe ever come to an end
+        raise unreadable
     try:
         with path.open("rb") as stream:
             return _from_zip(stream)

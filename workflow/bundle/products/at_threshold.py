@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -102,12 +103,17 @@ class Products:
         return {name: cells for name, cells in named.items() if cells is not None}
 
 
-def supports(count: int, confidence: float) -> bool:
-    """Whether `count` paths can speak of `confidence`: it must leave out at least one of them.
+def least_paths(confidence: float) -> int:
+    """How many paths it takes to speak of `confidence`: it must leave out at least one of them.
 
     With fewer, "in 90 % of the paths" would only say "in all of these few".
     """
-    return count * (1.0 - confidence) >= 1.0 - ROUNDING
+    return math.ceil(1.0 / (1.0 - confidence) - ROUNDING)
+
+
+def supports(count: int, confidence: float) -> bool:
+    """Whether `count` paths can speak of `confidence`."""
+    return count >= least_paths(confidence)
 
 
 def products_at(

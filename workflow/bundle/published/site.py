@@ -5,10 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
-import os
 import re
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +21,7 @@ from workflow.bundle.page.facts import answer, place, three_facts, title_of
 from workflow.bundle.page.html import RESOURCES
 from workflow.bundle.published.offers import offers, page_of, slug
 from workflow.bundle.reading.read import Bundle, bundle_from_contents
-from workflow.new_place import new_place
+from workflow.new_place import made_whole, new_place
 
 INDEX = "index.html"
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(?:/[A-Za-z0-9._~/-]*)?")
@@ -88,28 +85,24 @@ def write_site(sources: Sequence[Path], out: Path, address: str = "") -> tuple[s
         raise BundleError("Give the site's address as https://host/folder, without a query.")
     new_place(out)
     bundles = find_bundles(sources)
+    listed: list[Listed] = []
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+        with made_whole(out) as work:
+            work.mkdir()
+            for path in bundles:
+                try:
+                    listed.append(_write_release(path, work, {one.folder for one in listed}, address))
+                except BundleError as error:  # of several bundles the sentence says which
+                    said = str(error) if path.name in str(error) else f"{path.name}: {error}"
+                    raise BundleError(said) from error
+            listed.sort(
+                key=lambda one: (str(one.bundle.statement["release"]["created"]), one.folder), reverse=True
+            )
+            (work / INDEX).write_bytes(index_html(listed))
     except OSError as error:
-        raise BundleError(f"No site can be written in {out.parent}: {error.strerror}.") from error
-    try:
-        listed: list[Listed] = []
-        for path in bundles:
-            try:
-                listed.append(_write_release(path, work, {one.folder for one in listed}, address))
-            except BundleError as error:  # of several bundles the sentence says which
-                raise error if path.name in str(error) else BundleError(f"{path.name}: {error}") from error
-        listed.sort(
-            key=lambda one: (str(one.bundle.statement["release"]["created"]), one.folder), reverse=True
-        )
-        (work / INDEX).write_bytes(index_html(listed))
-        work.chmod(0o755)
-        os.rename(work, out)
-    except OSError as error:
-        raise BundleError(f"The site could not be written to {out}: {error.strerror}.") from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        raise BundleError(
+            f"The site could not be written to {out} ({error.strerror}): name another folder."
+        ) from error
     return tuple(one.folder for one in listed)
 
 

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion.sets import ROUNDING, Direction, agreed
+from dpgp_core.excursion.sets import Direction, agreed
 from dpgp_core.excursion.smoothing import smooth
 from geo import Domain, never_negative
 from workflow import words
 from workflow.bundle import Bundle, Products, products_at, supports
-from workflow.bundle.products.at_threshold import CONFIDENCE
+from workflow.bundle.products.at_threshold import CONFIDENCE, least_paths
 from workflow.bundle.statement.expected import expected_words
 from workflow.errors import WorkflowError
 
@@ -185,7 +185,7 @@ class Viewer:
             )
         sure = f"{products.confidence * 100:.0f} %"
         if products.three_way is None:
-            needed = math.ceil(1.0 / (1.0 - products.confidence) - ROUNDING)
+            needed = least_paths(products.confidence)
             held = paths if self.bundle.draws is None else words.plural(self.draws, "draw")
             said.append(f"{held} cannot support statements at {sure} confidence: that takes {needed}.")
         else:

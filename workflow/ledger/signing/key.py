@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from workflow.ledger.errors import LedgerError
 
 KEY_BYTES = 32
+MOST_LETTERS = 10_000  # of a key's file: a line of 64, and a remark
 _USED = "\n# A ledger was begun with this key.\n"  # on a line of its own, whatever stands before
 
 
@@ -109,7 +110,8 @@ def create_key(path: Path, secret: bytes | None = None) -> None:
             f"The ledger's key could not be written to {path}: {error.strerror or error}."
         ) from None
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
 
 
 def read_key(path: Path) -> LedgerKey:
@@ -123,13 +125,16 @@ def read_key(path: Path) -> LedgerKey:
     used, mode = False, 0
     try:
         mode = path.stat().st_mode
-        lines = [line.strip() for line in path.read_text(encoding="ascii").splitlines() if line.strip()]
+        with path.open(encoding="ascii") as file:
+            lines = [line.strip() for line in file.read(MOST_LETTERS).splitlines() if line.strip()]
         used = len(lines) > 1
         secret = bytes.fromhex(lines[0]) if lines and all(line[0] == "#" for line in lines[1:]) else b""
     except FileNotFoundError:
         raise LedgerError(f"The ledger's key {path} is missing: restore it from its backup.") from None
     except OSError as error:
-        raise LedgerError(f"The ledger's key {path} cannot be read: {error.strerror or error}.") from None
+        raise LedgerError(
+            f"The ledger's key {path} cannot be read ({error.strerror or error}): name its file."
+        ) from None
     except ValueError:
         secret = b""
     if mode & (stat.S_IRWXG | stat.S_IRWXO):

@@ -22,6 +22,7 @@ from workflow.ledger.storage.entry import Entry
 TAG_DIGITS = 16
 MOST_BYTES = 4_000_000  # of a statement: more is no statement
 STATEMENT = "statement.json"
+_NUMBER = re.compile("[0-9]{1,12}")
 _SEAL = re.compile(rb'"(\d{1,12}):([0-9a-f]{64})(?::([0-9a-f]{16}))?"')
 
 
@@ -56,7 +57,7 @@ def parse_seal(seal: str) -> tuple[int, str]:
     """
     number, _, rest = seal.partition(":")
     digest, _, _ = rest.partition(":")
-    if not (number.isdigit() and digest):
+    if not (_NUMBER.fullmatch(number) and digest):
         raise LedgerError(f"A seal is written NUMBER:HASH, not {seal!r}: copy it from a bundle's statement.")
     return int(number), digest
 

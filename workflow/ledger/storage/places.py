@@ -9,6 +9,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from workflow.ledger.errors import LedgerError
+from workflow.new_place import LONGEST
 
 HOME_VARIABLE = "HEXCURSION_HOME"
 LEDGER_VARIABLE = "HEXCURSION_LEDGER"
@@ -60,15 +61,17 @@ def ledger_url(place: str | Path | None = None) -> URL:
         place = os.environ.get(LEDGER_VARIABLE) or home() / "ledger.sqlite"
     if "\0" in str(place):
         raise LedgerError(f"No ledger is called {str(place)!r}: name one without NUL characters.")
+    if len(os.fsencode(Path(place).name)) > LONGEST:
+        raise LedgerError(f"The ledger's name is too long: name its file in at most {LONGEST} bytes.")
     if isinstance(place, Path) or "://" not in place:
-        if Path(place).is_dir():
+        if os.path.isdir(Path(place)):
             raise LedgerError(
                 f"{place} is a folder: name the file of a ledger, as {Path(place) / 'ledger.sqlite'}."
             )
         return URL.create("sqlite", database=str(Path(place).absolute()))
     try:
         url = make_url(place)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # ValueError: a port that is no number
         raise LedgerError(
             "The ledger's address is not a database URL: write a file name or "
             "postgresql+psycopg://user:password@host/database."
