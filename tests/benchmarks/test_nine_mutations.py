@@ -15,7 +15,7 @@ from benchmarks.mutations.trial import copy_checkout
 
 ROOT = FOLDER.parent
 RELEASE, SEARCH = "tests/workflow/release/", "tests/workflow/search/"
-VOTES = SEARCH + "test_net_votes.py::"
+VOTES = SEARCH + "problem/test_net_votes.py::"
 
 
 class Fault(NamedTuple):
@@ -54,13 +54,13 @@ FAULTS = {
         VOTES + "test_the_asked_side_is_the_set_everywhere_in_the_scorer[below]",
     ),
     "the search votes at 0.3": Fault(
-        "dpgp_core/mechanisms/base.py",
+        "dpgp_core/mechanisms/design.py",
         "cutoff: float = 0.5",
         "cutoff: float = 0.3",
         VOTES + "test_the_search_votes_at_one_half",
     ),
     "the search votes at 0.9": Fault(
-        "dpgp_core/mechanisms/base.py",
+        "dpgp_core/mechanisms/design.py",
         "cutoff: float = 0.5",
         "cutoff: float = 0.9",
         VOTES + "test_the_search_votes_at_one_half",
@@ -87,7 +87,7 @@ FAULTS = {
         "dpgp_core/mechanisms/posterior_sampling.py",
         "prior, share, best = facts.prior(design.prior, design.lengthscale), design.noise_share, None",
         "prior, share, best = facts.prior(design.prior, design.lengthscale), 0.0, None",
-        SEARCH + "test_net_pilot.py::test_the_prior_noise_keeps_its_share_beside_a_pilot[0.75-0.36]",
+        SEARCH + "looks/test_net_pilot.py::test_the_prior_noise_keeps_its_share_beside_a_pilot[0.75-0.36]",
     ),
     "a budget is kept to 5 % only": Fault(
         "workflow/ledger/accounts/account.py",
