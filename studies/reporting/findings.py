@@ -83,4 +83,4 @@ def _direction(first: float, last: float) -> str:
 
 def _span(values: Sequence[float]) -> str:
     low, high = significant(min(values), 3), significant(max(values), 3)
-    return low if low == high else f"{low}–{high}"
+    return low if low == high else f"between {low} and {high}"

@@ -23,7 +23,7 @@ def test_a_trend_is_said_with_its_ends() -> None:
         "As x goes from 1 to 4, y falls from 0.9 to 0.5."
     )
     both = made(((1, 0.1, "a", 0), (2, 0.3, "a", 0), (1, 0.1, "b", 0), (2, 0.6, "b", 0)))
-    assert both == "As x goes from 1 to 2, y rises from 0.1 to 0.3–0.6; b ends highest."
+    assert both == "As x goes from 1 to 2, y rises from 0.1 to between 0.3 and 0.6; b ends highest."
     assert "changes from" in made(((1, 0.1, "a", 0), (2, 0.3, "a", 0), (1, 0.5, "b", 0), (2, 0.1, "b", 0)))
     large = ((1, 248_000.0, "a", 0), (2, 0.0116, "a", 0))
     assert made(large) == "As x goes from 1 to 2, y falls from 248,000 to 0.0116."
