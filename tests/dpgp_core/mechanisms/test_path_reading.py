@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.paths import reading
@@ -289,3 +290,30 @@ def test_public_counts_and_known_places_are_believed_as_they_are() -> None:
     expected = PathReader(design, PublicFacts(LATTICE, 1830, counts=known)).counts
     np.testing.assert_allclose(expected.mean.sum(), 1830.0, rtol=1e-9)
     assert np.corrcoef(expected.mean, known)[0, 1] > 0.99
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd", "draws", "said"),
+    [
+        (np.zeros(2), np.ones(3), np.zeros((4, 2)), "one number per cell"),
+        (np.zeros(2), np.ones(2), np.zeros((2, 3)), "one number per cell"),
+        (np.array([0.0, np.nan]), np.ones(2), np.zeros((4, 2)), "must be finite"),
+        (np.zeros(2), np.array([1.0, np.inf]), np.zeros((4, 2)), "must be finite"),
+        (np.zeros(2), np.ones(2), np.full((4, 2), np.nan), "must be finite"),
+        (np.zeros(2), np.array([0.0, -1e-9]), np.zeros((4, 2)), "must not be negative"),
+    ],
+)
+def test_a_reading_that_cannot_be_does_not_exist(
+    mean: np.ndarray, sd: np.ndarray, draws: np.ndarray, said: str
+) -> None:
+    with pytest.raises(InvalidValue, match=said):
+        Reading(mean, sd, draws)
+    assert Reading(np.zeros(2), np.zeros(2), np.zeros((0, 2))).draws.shape == (0, 2)
+
+
+def test_a_mixture_of_readings_finds_its_width_to_a_part_in_sixty_thousand() -> None:
+    """Two equal beliefs of deviation 0 at -1 and 1: nine tenths need 1/1.6449, and never a bit less."""
+    sure = [Reading(np.array([place]), np.zeros(1), np.zeros((1, 1))) for place in (-1.0, 1.0)]
+    width = mixed(sure, np.array([0.5, 0.5])).sd[0]
+    assert 0.0 <= width * 1.6448536269514722 - 1.0 < 1e-4
+    assert mixed([sure[0], sure[0]], np.array([0.5, 0.5])).sd[0] == pytest.approx(1e-12)
