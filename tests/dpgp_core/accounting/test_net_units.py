@@ -62,6 +62,27 @@ def test_the_sharper_profile_at_five_orders(
     assert np.array_equal(np.isfinite(found), covariance_is_finite(leverage))
 
 
+@pytest.mark.parametrize(
+    ("mu", "leverage", "paths", "place", "log"),
+    [
+        (3.0, 0.4, 3, 221, 6.1872091956),
+        (0.1, 0.04, 1, 311, -2.4062562985),
+        (0.6, 0.15, 3, 279, 3.460256804),
+        (0.05, 0.002, 1, 336, -3.8011945405),
+        (0.05, 0.002, 1, 421, 201.94556942),
+        (0.05, 0.002, 1, 425, 262.02047025),
+    ],
+)
+def test_the_third_group_of_pairs_where_it_decides(
+    mu: float, leverage: float, paths: int, place: int, log: float
+) -> None:
+    """Places at which the ratio by which the shift falls, and both ends of a group, change the profile."""
+    values = RdpCurve.gaussian(mu).values
+    first = 2.0 * float(values[0]) / float(ORDERS[0])
+    found = pair_logs(ORDERS, values, GaussianPairs(leverage, paths), first)
+    assert float(found[place]) == pytest.approx(log, rel=1e-8)
+
+
 def covariance_is_finite(leverage: float) -> np.ndarray:
     """Where alpha p < 1 and alpha (alpha-1) p^2 < 1 - p."""
     steep = ORDERS * (ORDERS - 1.0) * leverage**2 / (1.0 - leverage)
@@ -131,6 +152,14 @@ def test_what_is_read_off_a_grid_of_losses_has_its_margins() -> None:
     mirrored = loss._both()[:2].tolist()
     assert mirrored == pytest.approx([0.3 * math.exp(-1.0), 0.2 * math.exp(-0.5)], rel=1e-14)
     assert mirrored[1] > 0.2 * math.exp(-0.5) * (1.0 + 2.5 * UNIT)
+
+
+def test_the_mass_at_no_loss_has_eight_units_of_one_and_four_of_itself() -> None:
+    """delta .3, .2, .05: twice the first slope and .7."""
+    found = float(PrivacyLoss.from_profile(0.5, np.array([0.3, 0.2, 0.05])).masses[0])
+    slope = (Fraction(0.2) - Fraction(0.3)) / (Fraction(float(np.exp(0.5))) - 1)
+    exact = 2 * slope + 1 - Fraction(0.3)
+    assert 8.3 < float(Fraction(found) - exact) / UNIT < 11.0
 
 
 def test_bounds_that_decay_have_four_and_eight_units_more() -> None:
