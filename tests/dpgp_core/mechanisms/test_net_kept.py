@@ -95,6 +95,16 @@ def test_how_many_of_each_kind_of_shared_work_are_kept(monkeypatch: pytest.Monke
             "public places", "simulated convcnp", "cloaking", "plan of cloaking"} < set(seen)  # fmt: skip
 
 
+@pytest.mark.parametrize("name", sorted(DESIGNS))
+def test_releases_that_are_ready_are_compared_as_objects(name: str) -> None:
+    """Their records and matrices are never compared number by number."""
+    made, mechanism = world(name), MECHANISMS[name]
+    one, other = (mechanism.prepare(DESIGNS[name], made.facts, made.records) for _ in range(2))
+    assert one == one
+    assert one != other
+    assert len({one, other}) == 2
+
+
 def test_the_limits_of_what_is_reckoned() -> None:
     """Cells and points of dense matrices, rounds and shares behind counts, numbers drawn at a time."""
     assert (sparse_gp.MOST_CELLS, sparse_gp.MOST_POINTS, sparse_gp.NUGGET) == (6000, 150, 1e-6)

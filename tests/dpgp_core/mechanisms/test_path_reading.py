@@ -241,6 +241,21 @@ def test_a_field_has_twice_as_many_patterns_as_are_read_and_a_constant(
     assert reader.parts.sums.shape == (61, 3)
 
 
+def test_ranges_of_the_field_are_times_the_designs_lengthscale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """.7, 1.6 and 4 times 1,500 m, and 1.6 times for the counts."""
+    reader = PathReader(PosteriorSamplingDesign("car", 1_500.0, 3.0, 0.3), world(1)[2])
+    asked, real = [], reader.model.smooth_pairs
+
+    def pairs(name: str, lengthscale: float) -> object:
+        asked.append((name, round(lengthscale, 6)))
+        return real(name, lengthscale)
+
+    monkeypatch.setattr(reader.model, "smooth_pairs", pairs)
+    assert reader.counts.relative is not None
+    reader.from_counts  # noqa: B018 - looked at so that it is made
+    assert asked == [("exponential", each) for each in (2400.0, 1050.0, 2400.0, 6000.0)]
+
+
 def test_draws_are_shared_out_by_weight_and_add_up() -> None:
     """Ends of the shares 2.5, 5, 10 are rounded to even; none is lost."""
     assert reading._shares(np.array([0.25, 0.25, 0.5]), 10) == [2, 3, 5]
