@@ -105,6 +105,22 @@ def test_the_bound_on_the_shift_is_that_of_the_lowest_order() -> None:
     assert math.isinf(pairs._shift_bound(np.full(601, np.inf)))
 
 
+def test_the_linear_variance_is_rounded_down_inside_the_integral(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2 R/alpha less two parts in 10^12, as the integral falls with it; of the smaller shift one part."""
+    seen: list[float] = []
+
+    def one(middle: np.ndarray, linear: np.ndarray, bent: np.ndarray) -> np.ndarray:
+        seen.append(float(linear[0]))
+        return np.ones(linear.shape)
+
+    monkeypatch.setattr(pairs, "inversion", one)
+    pair_logs(ORDERS[[300]], np.array([2.0]), GaussianPairs(0.0), 0.125)
+    exact = 4 / Fraction(float(ORDERS[300]))
+    assert float(Fraction(seen[0]) / exact - 1) == pytest.approx(-2e-12, rel=1e-2)
+    assert all(Fraction(linear) < Fraction(1, 8) for linear in seen[1:])
+    assert seen[1] / 0.125 - 1.0 == pytest.approx(-2e-12, rel=1e-2)
+
+
 def test_the_inversion_integral_in_literals() -> None:
     """By the trapezoid rule with a million points, a thousandth upwards at most; never above 1/(2m)."""
     m, b, bent = np.array([0.5, 3.0, 17.0]), np.array([1.0, 0.2, 4.0]), np.array([0.01, 0.1, 0.0])
