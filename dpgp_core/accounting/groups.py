@@ -150,9 +150,8 @@ def _moments(curve: RdpCurve, orders: Floats) -> Floats:
     """Upper bounds on (x - 1) R(x) at any orders x > 1: chords of a convex function that vanishes at 1."""
     places = np.concatenate([[1.0], ORDERS])
     pushed = orders * (1.0 + 4e-16)  # so that no rounding of an order makes its bound smaller
-    above = np.searchsorted(places, pushed, side="right")
-    inside = above < places.size
-    above = np.where(inside, above, 1)
+    inside = pushed < ORDERS[-1]
+    above = np.minimum(np.searchsorted(places, pushed, side="right"), ORDERS.size)
     low, high = places[above - 1], places[above]
     share = (pushed - low) / (high - low)  # in [0, 1) inside
     with np.errstate(invalid="ignore", over="ignore"):  # what overflows is inf: nothing is proved there

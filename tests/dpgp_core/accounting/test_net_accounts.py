@@ -6,13 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from dpgp_core import ORDERS, RdpCurve
 from dpgp_core.accounting import composition, pairs
 from dpgp_core.accounting.composition import Composed, Cost, _composed, _odds, compose, epsilon, pure_curve
+from dpgp_core.accounting.groups import group_epsilon
 from dpgp_core.accounting.guarantee import Guarantee
 from dpgp_core.accounting.pairs import GaussianPairs, least_total
-from dpgp_core.accounting.pld import gaussian_loss, gaussian_reach, response_loss
+from dpgp_core.accounting.pld import NEGLIGIBLE, gaussian_loss, gaussian_reach, response_loss
 from dpgp_core.accounting.rdp import covariance_term
 from dpgp_core.accounting.tails import renyi_tails
 
@@ -68,7 +70,8 @@ def test_losses_beyond_250_are_left_to_the_curve() -> None:
 
 
 def test_where_a_gaussian_loss_ends() -> None:
-    """At mu^2/2 + 9.8 mu, which is exceeded with chance Phi(-9.8) = 5.6e-23."""
+    """At mu^2/2 + 9.8 mu, which is exceeded with chance Phi(-9.8) = 5.6e-23: less than is negligible."""
+    assert float(ndtr(-9.8)) < NEGLIGIBLE == 1e-22
     assert gaussian_reach(2.0) == pytest.approx(21.6)
     assert gaussian_loss(2.0, 0.125).reach == 21.625
     assert response_loss(0.7, 0.125).reach == 0.75
@@ -121,6 +124,18 @@ def test_a_guarantee_tells_whether_other_orders_might_do_better(
     assert found.order is not None
     assert least < found.order < most
     assert not Guarantee(RdpCurve(values), "made up", "nowhere", True).group(1e-5, 2).at_edge
+
+
+def test_a_group_says_by_what_it_is_proved_or_that_it_is_not() -> None:
+    nothing = RdpCurve(np.full(601, np.inf))
+    for pairs_ in (None, GaussianPairs(0.1)):
+        assert group_epsilon(Cost.renyi(nothing, pairs_), 3, 1e-5) == Composed(math.inf, "unproved")
+    assert group_epsilon(PATHS, 2, 1e-5).method == "gaussian-pairs"
+    assert group_epsilon(Cost.gaussian(0.3), 2, 1e-5).method == "gaussian"
+    assert group_epsilon(Cost.nothing(), 2, 1e-5).method == "nothing"
+    for number in (0, 1.5, -1):
+        with pytest.raises(ValueError, match="q must be a whole number >= 1"):
+            group_epsilon(PATHS, number, 1e-5)  # type: ignore[arg-type]
 
 
 def test_a_pure_guarantee_has_no_order_and_no_edge() -> None:

@@ -31,10 +31,13 @@ def over(value: float, exact: Fraction) -> float:
 
 @pytest.mark.parametrize("mu", [0.1, 0.3, 1.0, 7.3])
 def test_the_curve_of_a_gaussian_mechanism(mu: float) -> None:
-    """alpha mu^2/2, and 1e-15 of it."""
+    """alpha mu^2/2, and 1e-15 of it: four or five units of 2^-52 before three roundings."""
     found = RdpCurve.gaussian(mu).values
-    for k in range(0, 601, 60):
-        assert 1.0 < over(float(found[k]), Fraction(float(ORDERS[k])) * Fraction(mu) ** 2 / 2) < 8.0
+    above = [
+        over(float(found[k]), Fraction(float(ORDERS[k])) * Fraction(mu) ** 2 / 2) for k in range(0, 601, 10)
+    ]
+    assert min(above) > 1.0
+    assert 3.0 < sum(above) / len(above) < 6.5
 
 
 def test_a_gaussian_mechanism_with_next_to_no_noise_costs_inf() -> None:
@@ -247,6 +250,8 @@ def test_a_moment_between_two_orders_lies_on_their_chord_or_above() -> None:
     assert _moments(curve, np.array([middle]))[0] == pytest.approx(0.25 * own[9] + 0.75 * own[10], rel=1e-9)
     below = 1.0 + 0.25 * (ORDERS[0] - 1.0)
     assert _moments(curve, np.array([below]))[0] == pytest.approx(0.25 * own[0], rel=1e-9)
+    nothing = RdpCurve(np.full(601, np.inf))
+    assert np.all(np.isinf(_moments(nothing, np.array([below, middle, ORDERS[-1], 1e6]))))
     steep = RdpCurve(np.full(601, 1e305))
     assert np.all(np.isinf(_moments(steep, np.array([500.0 * ORDERS[-1], ORDERS[-2]]))))
 

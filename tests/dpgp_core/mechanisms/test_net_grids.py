@@ -254,6 +254,23 @@ def test_the_local_stage_of_paths_looks_40_per_cent_in_range_and_18_in_ridge() -
     )
 
 
+def test_the_local_stage_of_spectral_statistics_goes_up_before_it_goes_down() -> None:
+    """By 1.6: ridge, amplitude, one against the other, range, and the signal by its square."""
+    design: Any = replace(PRICED["spectral-statistics"][0], ridge=1.0)
+    found: Any = MECHANISMS["spectral-statistics"].refinement([design], HIDDEN, ASK)
+    moves = [
+        (each.lengthscale / 900.0, each.signal / 0.5, each.amplitude, each.ridge) for each in found
+    ]  # fmt: skip
+    up, down = 1.6, 0.625
+    assert moves == [
+        pytest.approx(each)
+        for each in [
+            (1, 1, 1, up), (1, 1, 1, down), (1, 1, up, 1), (1, 1, down, 1), (1, 1, up, down),
+            (1, 1, down, up), (up, 1, 1, 1), (down, 1, 1, 1), (1, up**2, 1, 1), (1, down**2, 1, 1),
+        ]
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "name", sorted(set(PRICED) - {"posterior-sampling", "spectral-statistics", "convcnp"})
 )

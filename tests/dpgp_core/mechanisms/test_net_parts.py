@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -16,18 +15,15 @@ from dpgp_core.errors import DesignError, InvalidValue
 from dpgp_core.mechanisms import convcnp, noisy_cell_statistics, sparse_gp, spectral_statistics
 from dpgp_core.mechanisms.bin_means import square_bins
 from dpgp_core.mechanisms.noisy_cell_statistics import cell_observations, reference_records
-from dpgp_core.mechanisms.reading import Reading, mixed
 from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, mechanism_named, mechanism_of
 from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics
 from dpgp_core.mechanisms.terms import Ask, Budget, Protection
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.posterior.shelf import Shelf
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.release.released import draw_release
-from dpgp_core.simulation.world import World
 from tests.dpgp_core.hexmap import disk, line
-from tests.dpgp_core.mechanisms.test_net_simulation import records, world
+from tests.dpgp_core.mechanisms.test_net_simulation import records
 from tests.dpgp_core.mechanisms.test_net_stated import DESIGNS
 
 LATTICE = disk(3, padding=1)
@@ -356,33 +352,6 @@ def test_cells_that_show_a_thousandth_of_the_noise_are_observed(monkeypatch: pyt
 
 
 @pytest.mark.parametrize(
-    ("mean", "sd", "draws", "said"),
-    [
-        (np.zeros(2), np.ones(3), np.zeros((4, 2)), "one number per cell"),
-        (np.zeros(2), np.ones(2), np.zeros((2, 3)), "one number per cell"),
-        (np.array([0.0, np.nan]), np.ones(2), np.zeros((4, 2)), "must be finite"),
-        (np.zeros(2), np.array([1.0, np.inf]), np.zeros((4, 2)), "must be finite"),
-        (np.zeros(2), np.ones(2), np.full((4, 2), np.nan), "must be finite"),
-        (np.zeros(2), np.array([0.0, -1e-9]), np.zeros((4, 2)), "must not be negative"),
-    ],
-)
-def test_a_reading_that_cannot_be_does_not_exist(
-    mean: np.ndarray, sd: np.ndarray, draws: np.ndarray, said: str
-) -> None:
-    with pytest.raises(InvalidValue, match=said):
-        Reading(mean, sd, draws)
-    assert Reading(np.zeros(2), np.zeros(2), np.zeros((0, 2))).draws.shape == (0, 2)
-
-
-def test_a_mixture_of_readings_finds_its_width_to_a_part_in_sixty_thousand() -> None:
-    """Two equal beliefs of deviation 0 at -1 and 1: nine tenths need 1/1.6449, and never a bit less."""
-    sure = [Reading(np.array([place]), np.zeros(1), np.zeros((1, 1))) for place in (-1.0, 1.0)]
-    width = mixed(sure, np.array([0.5, 0.5])).sd[0]
-    assert 0.0 <= width * 1.6448536269514722 - 1.0 < 1e-4
-    assert mixed([sure[0], sure[0]], np.array([0.5, 0.5])).sd[0] == pytest.approx(1e-12)
-
-
-@pytest.mark.parametrize(
     ("what", "relation", "public", "holds"),
     [
         ("values", "replace-one", True, True),
@@ -423,54 +392,3 @@ def test_the_common_share_of_a_spectral_design_is_below_one() -> None:
     for wrong in (1.0, -0.001, float("nan")):
         with pytest.raises(DesignError, match="common must be at least 0 and below 1"):
             replace(SPECTRAL, common=wrong)
-
-
-CHANGES: dict[str, list[dict[str, Any]]] = {
-    "posterior-sampling": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"prior": "exponential"},
-                           {"noise_scale": 0.7}, {"paths": 1}, {"smoothing": 6}],
-    "noisy-cell-statistics": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"statistic_noise": 0.3},
-                              {"scale": 0.9}],
-    "spectral-statistics": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"signal": 0.1},
-                            {"middle": 0.4}, {"spread": 0.2}, {"common": 0.3}],
-    "sparse-gp": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"spacing": 600.0}, {"scale": 0.9}],
-    "convcnp": [{"width": 400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"middle": 0.4}],
-    "cloaking": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"blur": 8.0}, {"scale": 0.9}],
-    "functional": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"blur": 8.0}],
-    "bin-means": [{"lengthscale": 1400.0}, {"width": 500.0}, {"pure_epsilon": 9.0}],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", sorted(CHANGES))
-def test_what_is_kept_of_one_simulation_is_never_taken_for_another(name: str) -> None:
-    """Other designs, records, levels, public means: on one shelf as on an empty one."""
-    made, mechanism = world(name), MECHANISMS[name]
-    designs = [DESIGNS[name], *(replace(DESIGNS[name], **change) for change in CHANGES[name])]
-    worlds = [
-        made,
-        replace(made, records=records(7)),
-        replace(made, records=CollapsedRecords(made.records.index, made.records.count, -made.records.mean)),
-        replace(made, level=-0.3),
-        replace(made, direction="below"),
-        replace(made, offset=-made.offset),
-    ]
-
-    def fresh(other: World) -> World:
-        return replace(other, facts=replace(other.facts, shelf=Shelf(LATTICE)))
-
-    cases = [(each, made) for each in designs] + [(designs[0], each) for each in worlds]
-    mechanism.simulate(designs[0], made)
-    for design, other in cases:
-        np.testing.assert_array_equal(
-            mechanism.simulate(design, other), mechanism.simulate(design, fresh(other))
-        )
-    drawn = [mechanism.simulate(*case).tobytes() for case in cases]
-    assert len(set(drawn)) > len(cases) // 2, "the cases differ"
-
-
-def test_no_module_of_mechanisms_reads_a_clock_or_the_systems_noise_by_itself() -> None:
-    """Noise comes from the entropy that a draw is handed."""
-    for name in ("base", "bin_means", "cloaking", "convcnp", "noisy_cell_statistics", "sparse_gp",
-                 "posterior_sampling", "spectral_statistics", "sums.label_sums"):  # fmt: skip
-        module = importlib.import_module(f"dpgp_core.mechanisms.{name}")
-        assert not hasattr(module, "SystemEntropy")
-        assert not hasattr(module, "time")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.scores import exceedance_probability
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.paths import reading
@@ -240,6 +241,21 @@ def test_a_field_has_twice_as_many_patterns_as_are_read_and_a_constant(
     assert reader.parts.sums.shape == (61, 3)
 
 
+def test_ranges_of_the_field_are_times_the_designs_lengthscale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """.7, 1.6 and 4 times 1,500 m, and 1.6 times for the counts."""
+    reader = PathReader(PosteriorSamplingDesign("car", 1_500.0, 3.0, 0.3), world(1)[2])
+    asked, real = [], reader.model.smooth_pairs
+
+    def pairs(name: str, lengthscale: float) -> object:
+        asked.append((name, round(lengthscale, 6)))
+        return real(name, lengthscale)
+
+    monkeypatch.setattr(reader.model, "smooth_pairs", pairs)
+    assert reader.counts.relative is not None
+    reader.from_counts  # noqa: B018 - looked at so that it is made
+    assert asked == [("exponential", each) for each in (2400.0, 1050.0, 2400.0, 6000.0)]
+
+
 def test_draws_are_shared_out_by_weight_and_add_up() -> None:
     """Ends of the shares 2.5, 5, 10 are rounded to even; none is lost."""
     assert reading._shares(np.array([0.25, 0.25, 0.5]), 10) == [2, 3, 5]
@@ -289,3 +305,30 @@ def test_public_counts_and_known_places_are_believed_as_they_are() -> None:
     expected = PathReader(design, PublicFacts(LATTICE, 1830, counts=known)).counts
     np.testing.assert_allclose(expected.mean.sum(), 1830.0, rtol=1e-9)
     assert np.corrcoef(expected.mean, known)[0, 1] > 0.99
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd", "draws", "said"),
+    [
+        (np.zeros(2), np.ones(3), np.zeros((4, 2)), "one number per cell"),
+        (np.zeros(2), np.ones(2), np.zeros((2, 3)), "one number per cell"),
+        (np.array([0.0, np.nan]), np.ones(2), np.zeros((4, 2)), "must be finite"),
+        (np.zeros(2), np.array([1.0, np.inf]), np.zeros((4, 2)), "must be finite"),
+        (np.zeros(2), np.ones(2), np.full((4, 2), np.nan), "must be finite"),
+        (np.zeros(2), np.array([0.0, -1e-9]), np.zeros((4, 2)), "must not be negative"),
+    ],
+)
+def test_a_reading_that_cannot_be_does_not_exist(
+    mean: np.ndarray, sd: np.ndarray, draws: np.ndarray, said: str
+) -> None:
+    with pytest.raises(InvalidValue, match=said):
+        Reading(mean, sd, draws)
+    assert Reading(np.zeros(2), np.zeros(2), np.zeros((0, 2))).draws.shape == (0, 2)
+
+
+def test_a_mixture_of_readings_finds_its_width_to_a_part_in_sixty_thousand() -> None:
+    """Two equal beliefs of deviation 0 at -1 and 1: nine tenths need 1/1.6449, and never a bit less."""
+    sure = [Reading(np.array([place]), np.zeros(1), np.zeros((1, 1))) for place in (-1.0, 1.0)]
+    width = mixed(sure, np.array([0.5, 0.5])).sd[0]
+    assert 0.0 <= width * 1.6448536269514722 - 1.0 < 1e-4
+    assert mixed([sure[0], sure[0]], np.array([0.5, 0.5])).sd[0] == pytest.approx(1e-12)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
+from dpgp_core.inducing.moments import sensitivity
 from dpgp_core.inducing.posterior import chosen_regularisation, errors_in_variables, private_posterior
 from dpgp_core.mechanisms.sparse_gp import MOST_POINTS, SparseGp, SparseGpDesign, inducing_cells
 from dpgp_core.mechanisms.terms import Ask, Budget
@@ -123,6 +124,8 @@ def test_points_carry_values_to_all_cells_by_the_priors_correlation() -> None:
     assert second == pytest.approx(2.0 * first, rel=1e-12)
     free = plan.noises(replace(DESIGN, balance=0.1))[0]  # the second moment costs nothing beside the first
     assert free == pytest.approx(2.0 * np.sqrt(plan.features.norm) / 3.0, rel=1e-9)
+    exact = sensitivity(1.0, plan.features.norm, 0.25) / 3.0
+    assert first / exact - 1.0 == pytest.approx(2.0**-40, rel=1e-2)
 
 
 @READINGS

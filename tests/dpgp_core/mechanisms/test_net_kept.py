@@ -1,0 +1,147 @@
+"""Safety net: what mechanisms keep on a shelf for each other, and the limits of what they reckon."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpgp_core.mechanisms import (
+    noisy_cell_statistics,
+    posterior_sampling,
+    reading,
+    sparse_gp,
+    spectral_statistics,
+)
+from dpgp_core.mechanisms.paths.reading import PathReader
+from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.posterior.shelf import Shelf
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.simulation.world import World
+from tests.dpgp_core.hexmap import disk
+from tests.dpgp_core.mechanisms.test_net_simulation import records, world
+from tests.dpgp_core.mechanisms.test_net_stated import DESIGNS
+
+LATTICE = disk(3, padding=1)
+HIDDEN = PublicFacts(LATTICE, 150)
+KNOWN = PublicFacts(LATTICE, 150, places_public=True)
+
+CHANGES: dict[str, list[dict[str, Any]]] = {
+    "posterior-sampling": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"prior": "exponential"},
+                           {"noise_scale": 0.7}, {"paths": 1}, {"smoothing": 6}],
+    "noisy-cell-statistics": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"statistic_noise": 0.3},
+                              {"scale": 0.9}],
+    "spectral-statistics": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"signal": 0.1},
+                            {"middle": 0.4}, {"spread": 0.2}, {"common": 0.3}],
+    "sparse-gp": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"spacing": 600.0}, {"scale": 0.9}],
+    "convcnp": [{"width": 400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"middle": 0.4}],
+    "cloaking": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"blur": 8.0}, {"scale": 0.9}],
+    "functional": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"blur": 8.0}],
+    "bin-means": [{"lengthscale": 1400.0}, {"width": 500.0}, {"pure_epsilon": 9.0}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(CHANGES))
+def test_what_is_kept_of_one_simulation_is_never_taken_for_another(name: str) -> None:
+    """Other designs, records, levels, public means: on one shelf as on an empty one."""
+    made, mechanism = world(name), MECHANISMS[name]
+    designs = [DESIGNS[name], *(replace(DESIGNS[name], **change) for change in CHANGES[name])]
+    worlds = [
+        made,
+        replace(made, records=records(7)),
+        replace(made, records=CollapsedRecords(made.records.index, made.records.count, -made.records.mean)),
+        replace(made, level=-0.3),
+        replace(made, direction="below"),
+        replace(made, offset=-made.offset),
+    ]
+
+    def fresh(other: World) -> World:
+        return replace(other, facts=replace(other.facts, shelf=Shelf(LATTICE)))
+
+    cases = [(each, made) for each in designs] + [(designs[0], each) for each in worlds]
+    mechanism.simulate(designs[0], made)
+    for design, other in cases:
+        np.testing.assert_array_equal(
+            mechanism.simulate(design, other), mechanism.simulate(design, fresh(other))
+        )
+    drawn = [mechanism.simulate(*case).tobytes() for case in cases]
+    assert len(set(drawn)) > len(cases) // 2, "the cases differ"
+
+
+def test_how_many_of_each_kind_of_shared_work_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large ones two at a time, a reader of paths alone; four where nothing is said."""
+    seen, real = {}, Shelf.keep
+
+    def keep(self: Shelf, kind: str, key: Any, make: Any, most: int = 4) -> Any:
+        seen[kind] = most
+        return real(self, kind, key, make, most)
+
+    monkeypatch.setattr(Shelf, "keep", keep)
+    for name in DESIGNS:
+        MECHANISMS[name].simulate(DESIGNS[name], world(name))
+    sampling: Any = MECHANISMS["posterior-sampling"]
+    design, made = replace(DESIGNS["posterior-sampling"], noise_scale=0.2), world("posterior-sampling")
+    sampling.simulate(design, made)
+    sampling.read(design, made.facts, made.records, np.zeros((3, 37)), SimulationEntropy(1))
+    most = {"posterior sampling": 2, "prior noise": 2, "path reader": 1, "noisy statistics": 8,
+            "spectral readings": 24, "prior": 24, "family": 24}  # fmt: skip
+    assert seen == {**dict.fromkeys(seen, 4), **most}
+    assert {"spectral", "spectral model", "simulated moments", "inducing plan", "convcnp plan",
+            "public places", "simulated convcnp", "cloaking", "plan of cloaking"} < set(seen)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(DESIGNS))
+def test_releases_that_are_ready_are_compared_as_objects(name: str) -> None:
+    """Their records and matrices are never compared number by number."""
+    made, mechanism = world(name), MECHANISMS[name]
+    one, other = (mechanism.prepare(DESIGNS[name], made.facts, made.records) for _ in range(2))
+    assert one == one
+    assert one != other
+    assert len({one, other}) == 2
+
+
+def test_the_limits_of_what_is_reckoned() -> None:
+    """Cells and points of dense matrices, rounds and shares behind counts, numbers drawn at a time."""
+    assert (sparse_gp.MOST_CELLS, sparse_gp.MOST_POINTS, sparse_gp.NUGGET) == (6000, 150, 1e-6)
+    counted = noisy_cell_statistics
+    assert (counted.COUNT_SMOOTHING, counted.LEAST_SHARE, counted.LEAST_INFORMATION) == (5, 0.02, 0.001)
+    assert (counted.GLANCE_CELLS, counted.DENSE_CELLS, counted.SIMULATIONS) == (8000, 600, 4)
+    assert (spectral_statistics.DETAIL, spectral_statistics.UNSEEN) == (300, 0.35)
+    assert posterior_sampling.CHUNK == 4_000_000
+    assert (reading.DRAWS, reading.DRAW_STEP, reading.WITHIN, reading.HALVINGS) == (100, 2.0**-10, 0.9, 16)
+
+
+def test_field_draws_of_paths_are_a_hundred_on_the_grid_and_know_public_places() -> None:
+    """Of records their places alone, and only where these are public."""
+    sampling: Any = MECHANISMS["posterior-sampling"]
+    design, path = DESIGNS["posterior-sampling"], 0.1 * np.random.default_rng(2).normal(size=(3, 37))
+    held, other = records(1), records(7)
+    hidden = [
+        sampling.read(design, HIDDEN, each, path, SimulationEntropy(1)).mean.tolist()
+        for each in (held, other)
+    ]
+    public = [
+        sampling.read(design, KNOWN, each, path, SimulationEntropy(1)).mean.tolist() for each in (held, other)
+    ]
+    assert hidden[0] == hidden[1] != public[0] != public[1]
+    found = sampling.read(design, KNOWN, held, path, SimulationEntropy(1))
+    assert found.draws.shape == (100, 37)
+    known = np.zeros(37)
+    known[held.index] = held.count
+    by_hand = PathReader(design, KNOWN, known).read(path, 100, SimulationEntropy(1)).on_grid()
+    np.testing.assert_array_equal(found.mean, by_hand.mean)
+    np.testing.assert_array_equal(found.draws, by_hand.draws)
+
+
+def test_no_module_of_mechanisms_reads_a_clock_or_the_systems_noise_by_itself() -> None:
+    """Noise comes from the entropy that a draw is handed."""
+    for name in ("base", "bin_means", "cloaking", "convcnp", "noisy_cell_statistics", "sparse_gp",
+                 "posterior_sampling", "spectral_statistics", "sums.label_sums"):  # fmt: skip
+        module = importlib.import_module(f"dpgp_core.mechanisms.{name}")
+        assert not hasattr(module, "SystemEntropy")
+        assert not hasattr(module, "time")
