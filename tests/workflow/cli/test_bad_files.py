@@ -146,3 +146,18 @@ def test_settings_and_plans_may_begin_with_a_mark_of_byte_order(
     plan.write_bytes(b'\xef\xbb\xbfunit = "point"\nn = 30000\ndelta = 1e-5\nn_handling = "taken as public"\n')
     assert main(["lint", str(plan)]) == 0
     assert "delta-close-to-1/n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "sentence"),
+    [
+        ("1e300", "epsilon must be of a size from 1e-50 to 1e+50, not 1e+300: choose a less extreme number."),
+        ("inf", "epsilon must be a positive finite number, not inf: try 1."),
+        ("0", "epsilon must be a positive finite number, not 0.0: try 1."),
+    ],
+)
+def test_a_comparison_takes_the_epsilons_that_a_release_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], epsilon: str, sentence: str
+) -> None:
+    words = ["compare", "--data", "x.csv", "--threshold", "30", "--epsilons", "1", epsilon]
+    assert said(capsys, [*words, "--out", str(tmp_path / "new")]) == f"error: {sentence}\n"
