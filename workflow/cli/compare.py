@@ -16,6 +16,9 @@ from workflow.project.load import load_project
 from workflow.search.executors import make_executor
 from workflow.settings import field
 
+BY_HAND = ("lengthscale", "ridge", "pilot", "range_choice")
+"""Settings of a release of which nothing would be seen in a comparison."""
+
 
 def add_compare_command(commands: Any) -> None:
     """The subcommand with the options of a release."""
@@ -40,6 +43,10 @@ def run_compare(options: argparse.Namespace) -> int:
         One sentence, for settings or data that do not do, and a folder that cannot be written.
     """
     out, epsilons = new_place(options.out), tuple(field("epsilon").check(each) for each in options.epsilons)
+    idle = [name for name in BY_HAND if getattr(options, name) is not None]
+    if idle:
+        flags = " and ".join(f"--{name.replace('_', '-')}" for name in idle)
+        raise WorkflowError(f"A comparison finds every design by a search that is free: leave {flags} out.")
     settings = settings_from_options(options)
     project = load_project(settings)
     names = comparable(project, tuple(settings.mechanisms) if options.mechanisms else ())

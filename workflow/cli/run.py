@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
+from dpgp_core.numbers import lower, upper
 from workflow.bundle import read_bundle
 from workflow.bundle.published.view import Viewer
 from workflow.cli.options import settings_from_options
@@ -133,9 +134,9 @@ def _at_wanted_iou(project: Project, tuned: Tuned | None, wanted: float) -> tupl
     point, most = smallest_epsilon(project, tuned, wanted), project.settings.epsilon
     if point is None:
         raise WorkflowError(f"No design reaches IoU {wanted:g} on {project.tried_on}: accept less.")
-    needed = f"IoU {wanted:g} on {project.tried_on} needs epsilon {point.epsilon:g}"
+    needed = f"IoU {wanted:g} on {project.tried_on} needs epsilon {upper(point.epsilon, 6)}"
     if point.epsilon > most:
-        raise WorkflowError(f"{needed}, more than {most:g}: raise --epsilon, or accept less.")
+        raise WorkflowError(f"{needed}, more than {lower(most, 6)}: raise --epsilon, or accept less.")
     print(f"  {needed}: releasing at that.")
     return settle_on(project, tuned, point)
 
