@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import shutil
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -21,7 +22,7 @@ from workflow.ledger import begin, ledger_to_plan
 from workflow.new_place import new_place
 from workflow.project.baseline import compare, fit_baseline, free_map
 from workflow.project.consent import refuse_large_delta
-from workflow.project.example import example_settings
+from workflow.project.example import example_folder, example_settings
 from workflow.project.load import Project, load_project
 from workflow.record import ReceiptLine
 from workflow.release.transaction import named_budget, plan_release, publish
@@ -69,7 +70,14 @@ def run_demo(options: argparse.Namespace) -> int:
         settings = example_settings(out).with_changes(epsilon=epsilon)
     except OSError as error:
         raise WorkflowError(f"The example cannot be written to {out}: {error.strerror}.") from error
-    return _release(settings, out / "bundle", options.ledger or str(out / "ledger.sqlite"), False, True)
+    try:
+        return _release(settings, out / "bundle", options.ledger or str(out / "ledger.sqlite"), False, True)
+    except BaseException:
+        made = example_folder(out)
+        if list(out.iterdir()) == [made]:  # no ledger was begun there and nothing drawn: the name stays free
+            shutil.rmtree(made, ignore_errors=True)
+            out.rmdir()
+        raise
 
 
 def _release(

@@ -10,7 +10,7 @@ import pytest
 from tests.town import Town
 from tests.workflow.cli.test_cli import arguments
 from workflow.cli import main
-from workflow.ledger import open_ledger
+from workflow.ledger import Ledger, LedgerError, open_ledger
 from workflow.ledger.storage.places import home
 from workflow.new_place import made_whole
 
@@ -171,3 +171,19 @@ def test_a_comparison_refuses_a_design_that_it_would_not_use(
         "error: A comparison finds every design by a search that is free: leave --ridge and "
         "--range-choice out.\n"
     )
+
+
+def test_a_demo_that_its_ledger_refuses_leaves_its_name_free(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It left the generated data behind, and then it was refused because they stood there."""
+    ledger, out = tmp_path / "ledger.sqlite", tmp_path / "demo"
+
+    def refuse(*_: object) -> None:
+        raise LedgerError("The budget is spent.")
+
+    monkeypatch.setattr(Ledger, "check_charge", refuse)
+    assert said(capsys, ["demo", "--out", str(out), "--ledger", str(ledger)]).endswith(
+        "error: The budget is spent.\n"
+    )
+    assert list(tmp_path.iterdir()) == []

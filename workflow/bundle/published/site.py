@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import io
 import re
 from collections.abc import Mapping, Sequence
@@ -17,6 +15,7 @@ from workflow import words
 from workflow.bundle.errors import BundleError
 from workflow.bundle.files import layout
 from workflow.bundle.files.archive import contents_of, zip_bytes_to
+from workflow.bundle.files.policy import source_of
 from workflow.bundle.page.facts import answer, place, three_facts, title_of
 from workflow.bundle.page.html import RESOURCES
 from workflow.bundle.published.offers import offers, page_of, slug
@@ -142,9 +141,8 @@ def _free(name: str, taken: set[str]) -> str:
 
 def index_html(listed: Sequence[Listed]) -> bytes:
     """The list of all releases, newest first: picture, question, answer, facts, files. It has no script."""
-    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
     policy = (
-        f"default-src 'none'; img-src 'self'; style-src 'sha256-{digest}'; base-uri 'none'; "
+        f"default-src 'none'; img-src 'self'; style-src '{source_of(_style())}'; base-uri 'none'; "
         "form-action 'none'"
     )
     return f"""<!DOCTYPE html>
