@@ -26,6 +26,8 @@ def said(capsys: pytest.CaptureFixture[str], words: list[str]) -> str:
     ("words", "sentence"),
     [
         (["view", LONG], f"No bundle can be read at '{LONG}': name a bundle's folder or zip file."),
+        (["site", LONG, "--out", "new"],
+         f"No bundle can be read at '{LONG}': name a bundle's folder or zip file."),
         (["lint", LONG], f"No bundle can be read at '{LONG}': name a bundle's folder or zip file."),
         (["lint", f"{LONG}.toml"], f"The plan '{LONG}.toml' cannot be read: name a TOML file."),
         (["lint", "a\0.toml"], "The plan 'a\\x00.toml' cannot be read: name a TOML file."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,9 @@ from workflow.bundle.reading.read import Bundle, bundle_from_contents
 from workflow.new_place import made_whole, new_place
 
 INDEX = "index.html"
-_ADDRESS = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(?:/[A-Za-z0-9._~/-]*)?")
+_ADDRESS = re.compile(
+    r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +48,15 @@ def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
     """
     found: list[Path] = []
     for source in sources:
-        if not source.is_dir() or (source / layout.STATEMENT).is_file():
+        if not os.path.isdir(source) or (source / layout.STATEMENT).is_file():
             found.append(source)
             continue
-        inside = sorted(path for path in source.iterdir() if not path.name.startswith("."))
+        try:
+            inside = sorted(path for path in source.iterdir() if not path.name.startswith("."))
+        except OSError as error:
+            raise BundleError(
+                f"{source} cannot be read ({error.strerror}): name a bundle or a folder of bundles."
+            ) from error
         folders = [path for path in inside if (path / layout.STATEMENT).is_file()]
         unpacked = {path.name for path in folders}
         zips = [path for path in inside if path.suffix == ".zip" and path.stem not in unpacked]
