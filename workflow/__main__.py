@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -22,10 +23,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.disable()  # what is imported stays: looking through it again and again takes a third of a second
 
     try:
+        # Python loses a Ctrl-C that comes while it tidies up after an import: it is heard when all is there.
+        held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         from workflow.cli import main as run
 
         gc.freeze()
         gc.set_threshold(FEW_LOOKS)
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
     except KeyboardInterrupt:
         print("error: Stopped; nothing was done.", file=sys.stderr)
         return 2  # like every command that was stopped

@@ -111,9 +111,11 @@ def pair_logs(orders: Floats, values: Floats, pairs: GaussianPairs, first: float
     target = near + np.log(worst) / (2.0 * half)  # what a third group would have to fall to
     gap = orders - float(ORDERS[0])
     able = (target > 0.0) & (gap > 0.0) & math.isfinite(first)
-    fall = min(first, 1e300) / np.where(able, target, 1.0) - 1.0
-    turn = np.where(able, fall / np.where(able, gap, 1.0), 0.0)  # xi
-    able &= orders * turn < 1.0
+    with np.errstate(over="ignore"):  # infinite where there is no such group
+        fall = min(first, 1e300) / np.where(able, target, 1.0) - 1.0
+        turn = np.where(able, fall / np.where(able, gap, 1.0), 0.0)  # xi
+    able &= turn < 1.0 / orders
+    turn = np.where(able, turn, 0.0)
     factor = np.where(able, np.maximum(worst, (1.0 - orders * turn) * (1.0 - rates * turn) * _LOW), worst)
     far = np.minimum(near, np.where(able, first / (1.0 + turn * gap) / _LOW, near))
     kept = np.maximum(tilted(shift, np.ones_like(shift)), -np.log(2.0 * middle))

@@ -50,7 +50,16 @@ def sign_of(direction: Direction) -> float:
 
 
 def vote_fraction(paths: Floats, level: Floats | float, direction: Direction = "above") -> Floats:
-    """(N,) share of the L paths, (L, N), in whose excursion set each cell lies: multiples of 1/L.
+    """(N,) share of the L paths in whose excursion set each cell lies: multiples of 1/L.
+
+    Parameters
+    ----------
+    paths : ndarray, shape (L, N)
+        Response units.
+    level : float or ndarray of shape (N,)
+        Response units; a value at the level is not above it.
+    direction : {"above", "below"}
+        Side of the level that is asked for; "below" has the level itself.
 
     Examples
     --------
@@ -83,7 +92,7 @@ def agreed_each(share: Floats, cutoffs: Floats) -> Bools:
 def released_set(
     paths: Floats, level: Floats | float, cutoff: float = 0.5, direction: Direction = "above"
 ) -> Bools:
-    """(N,) cells whose vote fraction is at least `cutoff`, in (0, 1]."""
+    """(N,) cells whose vote fraction is at least `cutoff`, in (0, 1]; the rest as for `vote_fraction`."""
     return agreed(vote_fraction(paths, level, direction), cutoff)
 
 
@@ -112,6 +121,13 @@ def inner_set(
     support confidences in steps of 1/L, and a confidence above 1 - 1/L means "in every path". The set is
     chosen and judged on the same paths; `coverage.py` simulates how often it is right.
 
+    Parameters
+    ----------
+    paths, level, direction
+        as for `vote_fraction`
+    confidence : float
+        in (0, 1]
+
     Raises
     ------
     InvalidValue
@@ -136,7 +152,13 @@ def inner_set(
 def outer_set(
     paths: Floats, level: Floats | float, confidence: float, direction: Direction = "above"
 ) -> Bools:
-    """(N,) cells outside of which no cell is in the excursion set, in a share `confidence` of the paths."""
+    """(N,) cells outside of which no cell is in the excursion set, in a share `confidence` of the paths.
+
+    Parameters
+    ----------
+    paths, level, confidence, direction
+        as for `inner_set`
+    """
     return ~inner_set(paths, level, confidence, "below" if direction == "above" else "above")
 
 

@@ -46,6 +46,8 @@ class Mechanism(ABC):
     """Whether the proof covers the numbers as a computer draws them, not only real numbers."""
     quick: ClassVar[bool] = False
     """Whether simulations are so quick that every budget of a frontier gets a local search of its own."""
+    bounds: ClassVar[tuple[str, ...]] = ()
+    """Names of proved bounds of its own that back its releases, beside the registered ones."""
     usual: ClassVar[bool] = False
     """Whether a search tries it unless told otherwise."""
 
@@ -201,14 +203,9 @@ class Mechanism(ABC):
     # What an attacker sees.
 
     def seen(
-        self,
-        design: Any,
-        facts: PublicFacts,
-        records: CollapsedRecords,
-        cells: Sequence[int],
-        releases: int,
-        entropy: Entropy,
-    ) -> Floats:
+        self, design: Any, facts: PublicFacts, records: CollapsedRecords, cells: Sequence[int],
+        releases: int, entropy: Entropy,
+    ) -> Floats:  # fmt: skip
         """(releases, L, k) what an attack looks at in each release: by default the paths at some cells."""
         prepared = self.prepare(design, facts, records)
         drawn = [draw_release(prepared, entropy, simulation=True).paths for _ in range(releases)]

@@ -93,6 +93,10 @@ def noise_aware_posterior(statistics: NoisyStatistics, prior: Prior, ridge: floa
 
     Parameters
     ----------
+    statistics
+        noisy sums and counts of the N cells; released, so no longer private
+    prior
+        of the field on the same cells
     scale
         prior standard deviation of the field, response units; draw the posterior's paths with it
     ridge
@@ -110,7 +114,13 @@ def noise_aware_posterior(statistics: NoisyStatistics, prior: Prior, ridge: floa
 
 
 def log_evidence(statistics: NoisyStatistics, prior: Prior, ridge: float, scale: float) -> float:
-    """Log marginal likelihood of the estimated cell means: ranks (prior, ridge, scale) for free."""
+    """Log marginal likelihood of the estimated cell means, in nats: ranks (prior, ridge, scale) for free.
+
+    Parameters
+    ----------
+    statistics, prior, ridge, scale
+        as for `noise_aware_posterior`
+    """
     cells, mean, variance = cell_observations(statistics, prior.lattice, ridge, scale)
     posterior = fit_cells(prior, cells, mean, variance, signal_scale=scale)
     misfit = float(np.sum(mean * (mean - posterior.mean[cells]) / variance))
@@ -124,6 +134,11 @@ def reference_records(
     """Public stand-ins for the records, to tune a design on: estimated counts, noise-aware posterior means.
 
     For an analyst without reference data: pay for pilot statistics once, then search on these for free.
+
+    Parameters
+    ----------
+    statistics, prior, ridge, scale
+        as for `noise_aware_posterior`
 
     Raises
     ------

@@ -215,3 +215,9 @@ def test_what_is_kept_cannot_be_changed_and_belongs_to_its_release() -> None:
     assert pair_tails(curve, GaussianPairs(0.02)) is not first
     dearer = np.where(ORDERS[-1] == ORDERS, 0.4, 0.3) * ORDERS
     assert pair_tails(RdpCurve(dearer), GaussianPairs(0.01)) is not first
+
+
+def test_a_curve_beyond_all_measure_is_converted_without_an_overflow() -> None:
+    """As a forged statement may hold one: numpy's warning stood on the terminal of whoever viewed it."""
+    tails = pair_tails(RdpCurve(np.full(ORDERS.shape, 1e300)), GaussianPairs(0.5))
+    assert 1e300 <= tails.epsilon(1e-5)[0] <= 1.001e300

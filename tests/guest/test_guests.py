@@ -18,11 +18,12 @@ from dpgp_core.errors import NumericalFailure, PriorError
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.ridge_family import RidgeFamily
 from tests.dpgp_core.hexmap import disk
-from tests.guest.guests import SHARED, StripesDesign
+from tests.guest.guests import SHARED, Stripes, StripesDesign
 from tests.town import BOX, THRESHOLD
 from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.exports.registry import EXPORTS
 from workflow.bundle.published.view import Viewer
+from workflow.bundle.statement.bounds import proved_bounds
 from workflow.cli import main
 from workflow.errors import WorkflowError
 from workflow.lint import LEAK, lint_bundle
@@ -210,3 +211,9 @@ def test_without_the_guest_its_bundle_is_refused_in_one_sentence(
         BundleError, match=r"^A bundle has no file named 'cells\.jsonl': name the folder or zip"
     ):
         read_bundle(out)
+
+
+def test_a_guest_says_itself_which_bounds_of_its_own_are_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "stripe-lemma" not in proved_bounds("guest-stripes")
+    monkeypatch.setattr(Stripes, "bounds", ("stripe-lemma",))
+    assert proved_bounds("guest-stripes") - proved_bounds("posterior-sampling") == {"stripe-lemma"}

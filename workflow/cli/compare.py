@@ -14,6 +14,10 @@ from workflow.errors import WorkflowError
 from workflow.new_place import made_whole, new_place
 from workflow.project.load import load_project
 from workflow.search.executors import make_executor
+from workflow.settings import field
+
+BY_HAND = ("lengthscale", "ridge", "pilot", "range_choice")
+"""Settings of a release of which nothing would be seen in a comparison."""
 
 
 def add_compare_command(commands: Any) -> None:
@@ -38,12 +42,16 @@ def run_compare(options: argparse.Namespace) -> int:
     WorkflowError
         One sentence, for settings or data that do not do, and a folder that cannot be written.
     """
-    out = new_place(options.out)
+    out, epsilons = new_place(options.out), tuple(field("epsilon").check(each) for each in options.epsilons)
+    idle = [name for name in BY_HAND if getattr(options, name) is not None]
+    if idle:
+        flags = " and ".join(f"--{name.replace('_', '-')}" for name in idle)
+        raise WorkflowError(f"A comparison finds every design by a search that is free: leave {flags} out.")
     settings = settings_from_options(options)
     project = load_project(settings)
     names = comparable(project, tuple(settings.mechanisms) if options.mechanisms else ())
     with closing(make_executor(settings.executor, address=settings.dask)) as executor:
-        found = compare_mechanisms(project, names, tuple(options.epsilons), progress, executor)
+        found = compare_mechanisms(project, names, epsilons, progress, executor)
     end_progress()
     for line in lines(found):
         print(line)

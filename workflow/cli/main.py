@@ -101,8 +101,8 @@ def _program() -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    options = build_parser().parse_args(arguments)
     try:
+        options = build_parser().parse_args(arguments)
         return int(options.run(options))
     except (Cancelled, KeyboardInterrupt) as stop:
         stands = " ".join(getattr(stop, "__notes__", ()))  # after the charge: its entry, by `charge_stands`

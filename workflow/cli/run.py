@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 import os
+import shutil
 import sys
 from contextlib import closing
 from pathlib import Path
 
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
+from dpgp_core.numbers import lower, upper
 from workflow.bundle import read_bundle
 from workflow.bundle.published.view import Viewer
 from workflow.cli.options import settings_from_options
@@ -20,7 +22,7 @@ from workflow.ledger import begin, ledger_to_plan
 from workflow.new_place import new_place
 from workflow.project.baseline import compare, fit_baseline, free_map
 from workflow.project.consent import refuse_large_delta
-from workflow.project.example import example_settings
+from workflow.project.example import example_folder, example_settings
 from workflow.project.load import load_project
 from workflow.project.model import Project
 from workflow.record import ReceiptLine
@@ -69,7 +71,14 @@ def run_demo(options: argparse.Namespace) -> int:
         settings = example_settings(out).with_changes(epsilon=epsilon)
     except OSError as error:
         raise WorkflowError(f"The example cannot be written to {out}: {error.strerror}.") from error
-    return _release(settings, out / "bundle", options.ledger or str(out / "ledger.sqlite"), False, True)
+    try:
+        return _release(settings, out / "bundle", options.ledger or str(out / "ledger.sqlite"), False, True)
+    except BaseException:
+        made = example_folder(out)
+        if list(out.iterdir()) == [made]:  # no ledger was begun there and nothing drawn: the name stays free
+            shutil.rmtree(made, ignore_errors=True)
+            out.rmdir()
+        raise
 
 
 def _release(
@@ -134,9 +143,9 @@ def _at_wanted_iou(project: Project, tuned: Tuned | None, wanted: float) -> tupl
     point, most = smallest_epsilon(project, tuned, wanted), project.settings.epsilon
     if point is None:
         raise WorkflowError(f"No design reaches IoU {wanted:g} on {project.tried_on}: accept less.")
-    needed = f"IoU {wanted:g} on {project.tried_on} needs epsilon {point.epsilon:g}"
+    needed = f"IoU {wanted:g} on {project.tried_on} needs epsilon {upper(point.epsilon, 6)}"
     if point.epsilon > most:
-        raise WorkflowError(f"{needed}, more than {most:g}: raise --epsilon, or accept less.")
+        raise WorkflowError(f"{needed}, more than {lower(most, 6)}: raise --epsilon, or accept less.")
     print(f"  {needed}: releasing at that.")
     return settle_on(project, tuned, point)
 

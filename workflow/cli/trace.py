@@ -140,8 +140,8 @@ def run_trace(options: argparse.Namespace) -> int:
     level = checked_resolution(options.resolution)
     # What is wrong with the readings or their table is said before anything is charged.
     readings = None if options.readings is None else read_readings(options.readings)
-    if options.table is not None:
-        new_place(options.table, "file")
+    if options.table is not None and new_place(options.table, "file").resolve() == out.resolve():
+        raise WorkflowError("--out and --table name the same place: give the table a name of its own.")
     traces, report = load_traces(_source(options))
     trace = chosen_trace(traces, options.trace)
     print("\n".join(report.lines()))

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from dpgp_core.numbers import lower, upper
 from workflow.ledger.accounts.account import Account
 from workflow.ledger.errors import LedgerDamaged, LedgerError
 from workflow.ledger.ledger import Ledger
 from workflow.ledger.opening import open_ledger
 from workflow.ledger.storage.entry import BUDGET, COMMIT, GENESIS, LINK, RECORDS, RESERVE, TRACE, VOID, Entry
-from workflow.words import DUST
+from workflow.words import remaining
 
 
 def add_ledger_commands(subparsers: Any) -> None:
@@ -180,9 +181,9 @@ def _account_text(account: Account) -> str:
         f"Dataset {account.dataset}, unit {account.unit}",
         "  budget  none"
         if budget is None
-        else f"  budget  epsilon {budget.epsilon:g} at delta {budget.delta:g}",
-        f"  spent   epsilon {account.spent:.6g} in {charges} charges, composed",
-        f"  left    epsilon {account.left if account.left >= DUST else 0.0:.6g}",
+        else f"  budget  epsilon {lower(budget.epsilon, 6)} at delta {budget.delta:g}",
+        f"  spent   epsilon {upper(account.spent, 6)} in {charges} charges, composed",
+        f"  left    epsilon {remaining(account.left)}",
     ]
     if account.open:
         numbers = ", ".join(map(str, account.open))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dpgp_core.mechanisms.terms import Unit
+from dpgp_core.numbers import lower, upper
 from workflow.errors import WorkflowError
-from workflow.words import DUST
+from workflow.words import remaining
 
 
 class LedgerError(WorkflowError):
@@ -79,11 +80,11 @@ class BudgetExceeded(LedgerError):
         self.after = after
         self.left = max(0.0, budget - spent)
         self.sharing = sharing
-        rest = f"{self.left:.6g}" if self.left >= DUST else "0"
         whose = f" of dataset {sharing[:12]}, which holds some of the same records" if sharing else ""
         super().__init__(
-            f"This release does not fit the {unit} budget of epsilon {budget:.10g} at delta {delta:g}"
-            f"{whose}: spent {spent:.6g}, asked {asked:.6g}, left {rest}, and together it would be "
-            f"{after:.10g}; choose a design that costs less, or raise the budget and say why."
+            f"This release does not fit the {unit} budget of epsilon {lower(budget, 8)} at delta {delta:g}"
+            f"{whose}: spent {upper(spent, 6)}, asked {upper(asked, 6)}, left {remaining(self.left)}, and "
+            f"together it would be {upper(after, 8)}; choose a design that costs less, or raise the budget "
+            f"and say why."
             f"{_unreleased(open)}"
         )

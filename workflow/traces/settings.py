@@ -105,6 +105,10 @@ class TraceSettings:
             "a number of seconds below 1,000,000, 0 for all records",
         )
         self._refuse("delta", self.delta, 0.0 < self.delta < 1.0, "between 0 and 1")
+        span = "a positive number of seconds, at least 0.001 and below 1,000,000,000"
+        self._refuse("lengthscale", self.lengthscale, 1e-3 <= self.lengthscale < 1e9, span)
+        far = "a positive number of metres, at least 0.001 and below 1,000,000,000"
+        self._refuse("amplitude", self.amplitude, 1e-3 <= self.amplitude < 1e9, far)
         self._refuse("error", self.error, 0.1 <= self.error < 1e4, "at least 0.1 and below 10,000 metres")
         self._refuse("moves", self.moves, self.moves in MOVES, " or ".join(MOVES))
         self._refuse("goal", self.goal, self.goal in GOALS, " or ".join(GOALS))

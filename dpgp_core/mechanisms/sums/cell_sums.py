@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpgp_core.accounting.composition import Cost
-from dpgp_core.accounting.gaussian import gaussian_mu, provable_epsilon
+from dpgp_core.accounting.gaussian import allowed_mu
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import Entropy, SystemEntropy
@@ -68,10 +68,7 @@ def statistic_noise_for(epsilon: float, delta: float) -> float:
     InvalidValue
         If epsilon or delta is out of range, or no noise reaches them.
     """
-    mu = gaussian_mu(provable_epsilon(epsilon, delta), delta)
-    if not mu > 0:
-        raise InvalidValue(f"no noise gives epsilon {epsilon:g} at delta {delta:g}; raise one of them.")
-    return STATISTIC_SENSITIVITY / float(mu) * (1.0 + 1e-15)
+    return STATISTIC_SENSITIVITY / allowed_mu(epsilon, delta) * (1.0 + 1e-15)
 
 
 def statistic_mu(statistic_noise: float) -> float:
@@ -96,6 +93,17 @@ def release_statistics(
     is the noise: exactly, from the bits of `SystemEntropy`; in floating point from any other source, which
     stands behind simulations only. Called on private records only through `released.draw_release`.
     Source: docs/accounting.md, section 6.
+
+    Parameters
+    ----------
+    records : CollapsedRecords
+        PRIVATE; responses in [-1, 1].
+    size : int
+        Cells of the public domain.
+    statistic_noise : float
+        s > 0, response units for the sums and records for the counts.
+    entropy : Entropy
+        `SystemEntropy` for a release.
 
     Raises
     ------

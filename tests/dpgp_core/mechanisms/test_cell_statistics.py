@@ -11,6 +11,7 @@ from scipy.integrate import quad
 from scipy.special import ndtri
 from scipy.stats import chi2, multivariate_normal, norm
 
+from dpgp_core.accounting.composition import epsilon
 from dpgp_core.accounting.gaussian import gaussian_delta
 from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.mechanisms.noisy_cell_statistics import (
@@ -30,6 +31,7 @@ from dpgp_core.mechanisms.sums.cell_sums import (
     release_statistics,
     statistic_mu,
     statistic_noise_for,
+    statistics_cost,
 )
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.fitting import fit
@@ -254,3 +256,12 @@ def test_held_out_cells_are_judged_by_simulated_releases() -> None:
     wrong = NoisyCellStatistics().held_out(design, replace(world, labels=~east[held])).bce
     assert right == pytest.approx(0.01, abs=0.01)
     assert wrong > 3.0
+
+
+@pytest.mark.parametrize(("budget", "delta"), [(1e-3, 1e-9), (0.1, 1e-6), (1.0, 1e-5), (40.0, 1e-12)])
+def test_the_noise_for_a_budget_costs_no_more_with_the_distance_of_its_sampler(
+    budget: float, delta: float
+) -> None:
+    """At epsilon 1e-3 and delta 1e-9 it cost 2e-16 more: the sampler's distance to the ideal had no room."""
+    cost = statistics_cost(statistic_noise_for(budget, delta), 1_000)
+    assert budget * (1.0 - 1e-9) <= epsilon(cost, delta).epsilon <= budget

@@ -10,7 +10,7 @@ import pytest
 from tests.town import Town
 from tests.workflow.cli.test_cli import arguments
 from workflow.cli import main
-from workflow.ledger import open_ledger
+from workflow.ledger import Ledger, LedgerError, open_ledger
 from workflow.ledger.storage.places import home
 from workflow.new_place import made_whole
 
@@ -26,6 +26,8 @@ def said(capsys: pytest.CaptureFixture[str], words: list[str]) -> str:
     ("words", "sentence"),
     [
         (["view", LONG], f"No bundle can be read at '{LONG}': name a bundle's folder or zip file."),
+        (["site", LONG, "--out", "new"],
+         f"No bundle can be read at '{LONG}': name a bundle's folder or zip file."),
         (["lint", LONG], f"No bundle can be read at '{LONG}': name a bundle's folder or zip file."),
         (["lint", f"{LONG}.toml"], f"The plan '{LONG}.toml' cannot be read: name a TOML file."),
         (["lint", "a\0.toml"], "The plan 'a\\x00.toml' cannot be read: name a TOML file."),
@@ -146,3 +148,44 @@ def test_settings_and_plans_may_begin_with_a_mark_of_byte_order(
     plan.write_bytes(b'\xef\xbb\xbfunit = "point"\nn = 30000\ndelta = 1e-5\nn_handling = "taken as public"\n')
     assert main(["lint", str(plan)]) == 0
     assert "delta-close-to-1/n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "sentence"),
+    [
+        ("1e300", "epsilon must be of a size from 1e-50 to 1e+50, not 1e+300: choose a less extreme number."),
+        ("inf", "epsilon must be a positive finite number, not inf: try 1."),
+        ("0", "epsilon must be a positive finite number, not 0.0: try 1."),
+    ],
+)
+def test_a_comparison_takes_the_epsilons_that_a_release_takes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], epsilon: str, sentence: str
+) -> None:
+    words = ["compare", "--data", "x.csv", "--threshold", "30", "--epsilons", "1", epsilon]
+    assert said(capsys, [*words, "--out", str(tmp_path / "new")]) == f"error: {sentence}\n"
+
+
+def test_a_comparison_refuses_a_design_that_it_would_not_use(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["compare", "--data", "x.csv", "--threshold", "30", "--ridge", "5", "--range-choice", "0.3"]
+    assert said(capsys, [*words, "--out", str(tmp_path / "new")]) == (
+        "error: A comparison finds every design by a search that is free: leave --ridge and "
+        "--range-choice out.\n"
+    )
+
+
+def test_a_demo_that_its_ledger_refuses_leaves_its_name_free(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It left the generated data behind, and then it was refused because they stood there."""
+    ledger, out = tmp_path / "ledger.sqlite", tmp_path / "demo"
+
+    def refuse(*_: object) -> None:
+        raise LedgerError("The budget is spent.")
+
+    monkeypatch.setattr(Ledger, "check_charge", refuse)
+    assert said(capsys, ["demo", "--out", str(out), "--ledger", str(ledger)]).endswith(
+        "error: The budget is spent.\n"
+    )
+    assert list(tmp_path.iterdir()) == []

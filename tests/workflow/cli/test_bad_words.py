@@ -194,3 +194,14 @@ def test_who_stops_after_the_charge_is_told_that_it_stands(
     monkeypatch.setattr(sys.modules[main.__module__], "run_view", stopped)
     assert main(["view", "any"]) == 2
     assert capsys.readouterr().err == said
+
+
+def test_who_stops_while_the_options_are_read_sees_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped() -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules[main.__module__], "build_parser", stopped)
+    assert main(["view", "any"]) == 2
+    assert capsys.readouterr().err == "error: Stopped; nothing was released.\n"

@@ -56,20 +56,28 @@ def test_one_blas_thread_is_set_before_numpy_is_there() -> None:
 
 
 INTERRUPTED = """
-import os, signal, sys
+import os, signal, sys, weakref
 class Interrupts:
     def find_spec(self, name, path=None, target=None):
         if name == "workflow.cli":
-            os.kill(os.getpid(), signal.SIGINT)
+            WAY
+def stop(*_):
+    os.kill(os.getpid(), signal.SIGINT)
+def stop_while_tidying():
+    kept = Interrupts()
+    noted = weakref.ref(kept, stop)
+    del kept
 sys.meta_path.insert(0, Interrupts())
 from workflow.__main__ import main
 sys.exit(main(["--version"]))
 """
 
 
-def test_ctrl_c_while_the_program_is_still_loading_is_one_sentence() -> None:
+@pytest.mark.parametrize("way", ["stop()", "stop_while_tidying()"])
+def test_ctrl_c_while_the_program_is_still_loading_is_one_sentence(way: str) -> None:
+    """In what Python calls back for a weak reference the Ctrl-C was lost, and the release went on."""
     ended = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED],
+        [sys.executable, "-c", INTERRUPTED.replace("WAY", way)],
         cwd=ROOT,
         capture_output=True,
         text=True,

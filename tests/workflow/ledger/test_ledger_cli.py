@@ -9,8 +9,9 @@ from typing import NoReturn
 
 import pytest
 
+from dpgp_core.numbers import lower, upper
 from tests.workflow.ledger.places import Place, charge_for, release
-from workflow.ledger import Ledger
+from workflow.ledger import BudgetExceeded, Ledger
 from workflow.ledger.cli import add_ledger_commands, show
 
 Run = Callable[..., int]
@@ -68,12 +69,29 @@ def test_show_says_budget_spent_left_and_every_entry(
     account = ledger.account(dataset, "point")
     assert f"Dataset {dataset}, unit point" in text
     assert "epsilon 1 at delta 1e-05" in text
-    assert f"epsilon {account.spent:.6g} in 2 charges" in text
-    assert f"epsilon {account.left:.6g}" in text
+    assert f"epsilon {upper(account.spent, 6)} in 2 charges" in text
+    assert f"epsilon {lower(account.left)}" in text
     assert f"open    {broken}:" in text
     assert '{"title": "Sales of 2018"}' in text
     assert text.count("\n") == len(ledger.entries()) + 7
     assert text == show(ledger) + "\n"
+
+
+def test_what_is_spent_is_rounded_up_and_what_is_left_down(
+    run: Run, ledger: Ledger, dataset: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """0.37527215 spent was said to be 0.375272, and 0.62472775 left to be 0.624728."""
+    ledger.set_budget(dataset, "point", 0.9999999, 1e-5)
+    release(ledger, charge_for(dataset, 0.1), "first")
+    assert run("show") == 0
+    text = capsys.readouterr().out
+    assert "budget  epsilon 0.999999 at delta 1e-05" in text
+    assert "spent   epsilon 0.375273 in 1 charges" in text
+    assert "left    epsilon 0.6247\n" in text
+    refused = BudgetExceeded(
+        unit="point", delta=1e-5, budget=1.0, spent=0.1234561, asked=0.9999991, after=1.12345678901
+    )
+    assert "spent 0.123457, asked 1, left 0.8765, and together it would be 1.1234568;" in str(refused)
 
 
 def test_show_as_json_has_every_field(

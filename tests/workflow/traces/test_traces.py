@@ -318,6 +318,8 @@ BAD = {
     ),
     "scale": (["--error", "9", "--stops", "5", "--lengthscale", "soon"], "number of seconds or 'fit'"),
     "scale 0": (["--error", "9", "--stops", "5", "--lengthscale", "0"], "must be a positive number"),
+    "scale 1e-300": (["--error", "9", "--stops", "5", "--lengthscale", "1e-300"], "at least 0.001"),
+    "amplitude 1e300": (["--error", "9", "--stops", "5", "--amplitude", "1e300"], "below 1,000,000,000"),
     "table": (["--error", "9", "--stops", "5", "--readings", "x.csv"], "belong together"),
     "readings": (
         ["--error", "9", "--stops", "5", "--readings", "x.csv", "--table", "t"],
@@ -357,6 +359,7 @@ def test_readings_that_cannot_be_placed_cost_nothing(
 
     assert "No reading was made during the trip" in refused(table)
     assert f"There is no folder {tmp_path / 'none'}: make it" in refused(tmp_path / "none" / "table.csv")
+    assert "--out and --table name the same place" in refused(tmp_path / "out")
     table.write_text("mine")
     assert "table.csv exists already" in refused(table)
     assert table.read_text() == "mine"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
@@ -14,6 +12,7 @@ from dpgp_core.numbers import upper
 from geo.context.own_layers import OwnLayer
 from workflow import words
 from workflow.bundle.documents.picture import picture_svg
+from workflow.bundle.files.policy import source_of
 from workflow.bundle.products.at_threshold import Products
 from workflow.bundle.statement.designs import design_line
 from workflow.bundle.statement.expected import expected_words
@@ -56,13 +55,12 @@ def label_html(
         the curator's own, which are drawn where there is no `picture`
     """
     style = _style()
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     title = statement["release"]["title"] or "Private excursion map"
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-{digest}'">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '{source_of(style)}'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Privacy facts: {escape(title)}</title>
 <style>{style}</style>

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -15,6 +13,7 @@ from dpgp_core.numbers import upper
 from geo import geometry_dict
 from workflow import words
 from workflow.bundle.documents.picture import picture_svg
+from workflow.bundle.files.policy import source_of
 from workflow.bundle.page.boroughs import borough_table
 from workflow.bundle.page.drawn import Released, drawing
 from workflow.bundle.page.facts import Fact, answer, belief_of, place, three_facts, title_of
@@ -105,7 +104,7 @@ def map_html(
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; base-uri 'none'; form-action 'none'; \
-style-src '{_digest(_style())}'; script-src '{_digest(_script())}'">
+style-src '{source_of(_style())}'; script-src '{source_of(_script())}'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <title>{escape(title)}</title>
@@ -257,7 +256,3 @@ def _style() -> str:
 @cache
 def _script() -> str:
     return "".join((RESOURCES / name).read_text(encoding="utf-8") for name in ("regions.js", "map.js"))
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import io
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from workflow import words
 from workflow.bundle.errors import BundleError
 from workflow.bundle.files import layout
 from workflow.bundle.files.archive import contents_of, zip_bytes_to
+from workflow.bundle.files.policy import source_of
 from workflow.bundle.page.facts import answer, place, three_facts, title_of
 from workflow.bundle.page.html import RESOURCES
 from workflow.bundle.published.offers import offers, page_of, slug
@@ -24,7 +24,9 @@ from workflow.bundle.reading.read import Bundle, bundle_from_contents
 from workflow.new_place import made_whole, new_place
 
 INDEX = "index.html"
-_ADDRESS = re.compile(r"https?://[A-Za-z0-9.:\[\]-]+(?:/[A-Za-z0-9._~/-]*)?")
+_ADDRESS = re.compile(
+    r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +48,15 @@ def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
     """
     found: list[Path] = []
     for source in sources:
-        if not source.is_dir() or (source / layout.STATEMENT).is_file():
+        if not os.path.isdir(source) or (source / layout.STATEMENT).is_file():
             found.append(source)
             continue
-        inside = sorted(path for path in source.iterdir() if not path.name.startswith("."))
+        try:
+            inside = sorted(path for path in source.iterdir() if not path.name.startswith("."))
+        except OSError as error:
+            raise BundleError(
+                f"{source} cannot be read ({error.strerror}): name a bundle or a folder of bundles."
+            ) from error
         folders = [path for path in inside if (path / layout.STATEMENT).is_file()]
         unpacked = {path.name for path in folders}
         zips = [path for path in inside if path.suffix == ".zip" and path.stem not in unpacked]
@@ -142,9 +149,8 @@ def _free(name: str, taken: set[str]) -> str:
 
 def index_html(listed: Sequence[Listed]) -> bytes:
     """The list of all releases, newest first: picture, question, answer, facts, files. It has no script."""
-    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
     policy = (
-        f"default-src 'none'; img-src 'self'; style-src 'sha256-{digest}'; base-uri 'none'; "
+        f"default-src 'none'; img-src 'self'; style-src '{source_of(_style())}'; base-uri 'none'; "
         "form-action 'none'"
     )
     return f"""<!DOCTYPE html>

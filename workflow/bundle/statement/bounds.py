@@ -15,5 +15,5 @@ GENERAL = (
 
 def proved_bounds(mechanism: str) -> frozenset[str]:
     """Names of the proved bounds that can back a release of a mechanism, its own `bounds` among them."""
-    own = getattr(mechanism_named(mechanism), "bounds", ())
+    own = mechanism_named(mechanism).bounds
     return frozenset({*GENERAL, *own, *(name for name, bound in BOUNDS.items() if bound.proved)})

@@ -12,6 +12,7 @@ from dpgp_core.excursion.sets import excursion
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.terms import Budget
+from dpgp_core.numbers import upper
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.simulation.world import World
 from workflow.errors import WorkflowError
@@ -358,6 +359,6 @@ def _detail(project: Project, result: SearchResult) -> str:
     if project.pilot is None:
         return text
     return (
-        f"{text}, on {project.pilot.words} that cost epsilon {project.pilot.epsilon:.4g} (ledger entry "
+        f"{text}, on {project.pilot.words} that cost epsilon {upper(project.pilot.epsilon)} (ledger entry "
         f"{project.pilot.entry.split(':')[0]}), which is part of the stated epsilon"
     )

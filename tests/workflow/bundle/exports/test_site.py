@@ -134,3 +134,23 @@ def test_a_page_is_offered_only_as_it_was_made(
     assert "0123456789abcdef-map.html" in offered
     (written.directory / "map.html").write_text("<script>alert(1)</script>")
     assert "0123456789abcdef-map.html" not in [file.name for file in bundle_files("0123456789abcdef")]
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "http://:::", "https://a:b", "https://a b", "ftp://a"])
+def test_an_address_that_is_none_is_refused_before_anything_is_read(tmp_path: Path, address: str) -> None:
+    with pytest.raises(BundleError, match="Give the site's address as https"):
+        write_site([tmp_path / "none"], tmp_path / "site", address)
+    with pytest.raises(BundleError, match="No bundle can be read at"):
+        write_site([tmp_path / "none"], tmp_path / "site", "http://[::1]:8501/maps")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_may_not_be_read_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(BundleError, match=r"cannot be read \(Permission denied\): name a bundle or a folder"):
+        find_bundles([tmp_path])
