@@ -296,6 +296,25 @@ def world(**changes: Any) -> Any:
     return SimpleNamespace(key=1, shelf=shelf, releases=lambda paths: 4, **said)
 
 
+@pytest.mark.parametrize(
+    ("sums", "width"),
+    [
+        ("set-convolution", 80.0),
+        ("set-convolution", 600.0),
+        ("water-filled", 100.0),
+        ("water-filled", 1500.0),
+    ],
+)
+def test_the_ends_of_the_networks_training_belong_to_it(
+    sums: Any, width: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of half a window of 1,000 m: amplitude and ridge still move, and the width inwards."""
+    mechanism: Any = MECHANISMS["convcnp"]
+    monkeypatch.setattr(type(mechanism), "window", lambda *_: SimpleNamespace(half=1000.0))
+    design = replace(PRICED["convcnp"][0], width=width, sums=sums)
+    assert len(mechanism.refinement([design], HIDDEN, ASK)) == 5
+
+
 @pytest.mark.parametrize("name", ["spectral-statistics", "convcnp"])
 def test_mean_and_spread_of_a_world_go_into_the_reading_with_six_digits(name: str) -> None:
     design = PRICED[name][0]

@@ -95,6 +95,30 @@ def test_how_many_of_each_kind_of_shared_work_are_kept(monkeypatch: pytest.Monke
             "public places", "simulated convcnp", "cloaking", "plan of cloaking"} < set(seen)  # fmt: skip
 
 
+def test_only_simulations_take_the_noise_of_counts_from_some_pairs_of_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is priced and drawn has the exact plan."""
+    mechanism: Any = MECHANISMS["spectral-statistics"]
+    made, design = world("spectral-statistics"), DESIGNS["spectral-statistics"]
+    asked: list[bool] = []
+    real = spectral_statistics.SpectralModel.prepare
+
+    def prepare(self: Any, plan: Any) -> Any:
+        asked.append(plan.rough)
+        return real(self, plan)
+
+    monkeypatch.setattr(spectral_statistics.SpectralModel, "prepare", prepare)
+    mechanism.simulate(design, made)
+    mechanism.sets(design, made, made.records, 1, SimulationEntropy(1))
+    mechanism.simulate_held_out(design, made)
+    assert asked == [True, True, True]
+    mechanism.guarantee(design, made.facts)
+    mechanism.prepare(design, made.facts, made.records)
+    mechanism.seen(design, made.facts, made.records, [0], 1, SimulationEntropy(1))
+    assert asked[3:] == [False, False, False]
+
+
 @pytest.mark.parametrize("name", sorted(DESIGNS))
 def test_releases_that_are_ready_are_compared_as_objects(name: str) -> None:
     """Their records and matrices are never compared number by number."""
