@@ -24,8 +24,8 @@ from dpgp_core.posterior.shelf import Shelf
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.simulation.world import World
 from tests.dpgp_core.hexmap import disk
-from tests.dpgp_core.mechanisms.test_net_simulation import records, world
-from tests.dpgp_core.mechanisms.test_net_stated import DESIGNS
+from tests.dpgp_core.mechanisms.net.test_net_simulation import records, world
+from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
 
 LATTICE = disk(3, padding=1)
 HIDDEN = PublicFacts(LATTICE, 150)

@@ -23,8 +23,8 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.release.released import draw_release
 from tests.dpgp_core.hexmap import disk, line
-from tests.dpgp_core.mechanisms.test_net_simulation import records
-from tests.dpgp_core.mechanisms.test_net_stated import DESIGNS
+from tests.dpgp_core.mechanisms.net.test_net_simulation import records
+from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
 
 LATTICE = disk(3, padding=1)
 HIDDEN = PublicFacts(LATTICE, 150)

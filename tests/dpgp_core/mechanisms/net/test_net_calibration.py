@@ -24,7 +24,7 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.release.facts import PublicFacts
 from tests.dpgp_core.hexmap import ZeroEntropy, disk
-from tests.dpgp_core.mechanisms.test_net_stated import DESIGNS
+from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
 
 LATTICE = disk(3, padding=1)
 HIDDEN, OPEN = PublicFacts(LATTICE, 150), PublicFacts(LATTICE, 150, "add-or-remove")

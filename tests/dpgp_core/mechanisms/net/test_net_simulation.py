@@ -24,7 +24,7 @@ from dpgp_core.release.facts import PublicFacts
 from dpgp_core.release.released import Released, draw_release
 from dpgp_core.simulation.world import SEED, World
 from tests.dpgp_core.hexmap import disk
-from tests.dpgp_core.mechanisms.test_net_stated import DESIGNS
+from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
 
 LATTICE = disk(3, padding=1)
 OFFSET = np.linspace(-0.2, 0.4, 37)
