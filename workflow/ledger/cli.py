@@ -18,6 +18,8 @@ from workflow.ledger.opening import open_ledger
 from workflow.ledger.storage.entry import BUDGET, COMMIT, GENESIS, LINK, RECORDS, RESERVE, TRACE, VOID, Entry
 from workflow.words import remaining
 
+MOST_LETTERS = 1_000
+
 
 def add_ledger_commands(subparsers: Any) -> None:
     """Register `ledger` and its commands; the chosen one stands in `options.run`: (options) -> exit status.
@@ -54,12 +56,18 @@ def add_ledger_commands(subparsers: Any) -> None:
     budget.add_argument("--unit", choices=("point", "cell"), required=True, help="unit of protection")
     budget.add_argument("--epsilon", type=float, required=True, help="total epsilon of all releases")
     budget.add_argument("--delta", type=float, required=True, help="at this delta, between 0 and 1")
-    budget.add_argument("--reason", default="", help="why (needed to raise a budget)")
-    budget.add_argument("--person", default=_person(), help="who answers for it (default: the login name)")
+    budget.add_argument("--reason", type=_words, default="", help="why (needed to raise a budget)")
+    budget.add_argument(
+        "--person", type=_words, default=_person(), help="who answers for it (default: the login name)"
+    )
     void = command("void", _void, "give back a charge that was never released; this is itself an entry")
     void.add_argument("entry", type=int, help="number of the charge, from `ledger show`")
-    void.add_argument("--reason", required=True, help="why it is certain that nothing was released")
-    void.add_argument("--person", default=_person(), help="who answers for it (default: the login name)")
+    void.add_argument(
+        "--reason", type=_words, required=True, help="why it is certain that nothing was released"
+    )
+    void.add_argument(
+        "--person", type=_words, default=_person(), help="who answers for it (default: the login name)"
+    )
     for name, run, text in (
         (
             "join",
@@ -75,9 +83,9 @@ def add_ledger_commands(subparsers: Any) -> None:
         decision = command(name, run, text)
         decision.add_argument("dataset", help="fingerprint of one dataset, 64 hex digits, or its beginning")
         decision.add_argument("other", help="fingerprint of the other one")
-        decision.add_argument("--reason", required=True, help="why that is certain")
+        decision.add_argument("--reason", type=_words, required=True, help="why that is certain")
         decision.add_argument(
-            "--person", default=_person(), help="who answers for it (default: the login name)"
+            "--person", type=_words, default=_person(), help="who answers for it (default: the login name)"
         )
 
 
@@ -225,6 +233,13 @@ def _detail(entry: Entry) -> str:
     except (ValueError, TypeError, KeyError):
         return "  unreadable"
     return ""
+
+
+def _words(text: str) -> str:
+    """A reason or a name, as an option's type: it stays in the ledger for good, and `show` prints it."""
+    if len(text) > MOST_LETTERS or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise argparse.ArgumentTypeError(f"takes at most {MOST_LETTERS:,} characters of text in UTF-8")
+    return text
 
 
 def _person() -> str:

@@ -189,3 +189,19 @@ def test_a_demo_that_its_ledger_refuses_leaves_its_name_free(
         "error: The budget is spent.\n"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("option", "text"), [("--reason", "x" * 1_001), ("--reason", "\udcff"), ("--person", "x" * 1_001)]
+)
+def test_a_reason_that_nobody_could_read_does_not_enter_the_ledger(
+    capsys: pytest.CaptureFixture[str], option: str, text: str
+) -> None:
+    open_ledger(create=True)
+    with pytest.raises(SystemExit, match="2"):
+        main(["ledger", "void", "1", "--reason", "none", option, text])
+    assert capsys.readouterr().err == (
+        f"error: argument {option}: takes at most 1,000 characters of text in UTF-8; compare "
+        "`python -m workflow ledger void --help`.\n"
+    )
+    assert [entry.kind for entry in open_ledger().entries()] == ["genesis"]
