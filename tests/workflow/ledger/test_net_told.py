@@ -123,6 +123,16 @@ def test_a_key_that_cannot_be_written_is_said_and_leaves_no_draft(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_key_whose_name_is_too_long_is_one_sentence(tmp_path: Path) -> None:
+    """A name takes 255 letters: the error of the draft that was never made came through."""
+    path = tmp_path / ("k" * 255)
+    with pytest.raises(
+        LedgerError, match=r"^The ledger's key could not be written to .*: File name too long\.$"
+    ):
+        create_key(path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_held_ledger_is_waited_for_a_minute(place: Place) -> None:
     store = place.open()._store
     with (
