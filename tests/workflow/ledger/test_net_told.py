@@ -18,6 +18,7 @@ from workflow.ledger.overlap.records import matched, record_keys
 from workflow.ledger.overlap.sentences import shared_text
 from workflow.ledger.overlap.standing import Standing
 from workflow.ledger.signing.key import LedgerKey, create_key
+from workflow.ledger.storage.schema import SQLITE_DDL, SQLITE_DDL_2, TRIGGERS, TRIGGERS_2
 
 KEY = LedgerKey(Path("a.key"), bytes(range(32)))
 
@@ -122,6 +123,16 @@ def test_a_key_that_cannot_be_written_is_said_and_leaves_no_draft(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_key_whose_name_is_too_long_is_one_sentence(tmp_path: Path) -> None:
+    """A name takes 255 letters: the error of the draft that was never made came through."""
+    path = tmp_path / ("k" * 255)
+    with pytest.raises(
+        LedgerError, match=r"^The ledger's key could not be written to .*: File name too long\.$"
+    ):
+        create_key(path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_held_ledger_is_waited_for_a_minute(place: Place) -> None:
     store = place.open()._store
     with (
@@ -129,3 +140,9 @@ def test_a_held_ledger_is_waited_for_a_minute(place: Place) -> None:
         store._plain_errors(),
     ):
         raise OperationalError("", {}, Exception("database is locked"))
+
+
+def test_each_trigger_is_made_under_the_name_by_which_it_is_missed() -> None:
+    assert [statement.split()[2] for statement in SQLITE_DDL] == list(TRIGGERS)
+    assert [statement.split()[2] for statement in SQLITE_DDL_2] == list(TRIGGERS_2)
+    assert (len(TRIGGERS), len(TRIGGERS_2)) == (5, 4)

@@ -249,3 +249,4 @@ def _write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
+    _sync(folder)

@@ -110,7 +110,7 @@ def create_key(path: Path, secret: bytes | None = None) -> None:
             f"The ledger's key could not be written to {path}: {error.strerror or error}."
         ) from None
     finally:
-        with suppress(OSError):
+        with suppress(OSError):  # it is not there, or its name was too long to be made: that is said above
             draft.unlink()
 
 

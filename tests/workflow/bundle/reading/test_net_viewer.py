@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,45 @@ def test_a_file_that_would_unpack_to_too_much_is_told_the_limit(monkeypatch: pyt
     monkeypatch.setattr("workflow.bundle.untrusted.parquet_bounds.MAX_CELLS", 1999)
     with pytest.raises(BundleError, match=r"^x holds 2,000 cells and 2 columns: outside what is accepted\.$"):
         checked_parquet(sink.getvalue(), "x", 2)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "opens"),
+    [((0, 5), True), ((-1, 5), False), ((0, 700_000_000), True), ((1, 700_000_000), False)],
+)
+def test_a_footer_that_says_less_than_nothing_of_a_size_is_refused(
+    sizes: tuple[int, ...], opens: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A negative size would make room for another column's."""
+    columns = [SimpleNamespace(num_values=1, total_uncompressed_size=size) for size in sizes]
+    group = SimpleNamespace(num_rows=1, num_columns=2, column=columns.__getitem__)
+    facts = SimpleNamespace(num_rows=1, num_columns=2, num_row_groups=1, row_group=[group].__getitem__)
+    file = SimpleNamespace(metadata=facts)
+    monkeypatch.setattr(pq, "ParquetFile", lambda *_, **__: file)
+    if opens:
+        assert checked_parquet(bytes(12), "x", 2) is file
+        return
+    with pytest.raises(BundleError, match=r"^x would unpack to more than 700 MB: it is no bundle's\.$"):
+        checked_parquet(bytes(12), "x", 2)
+
+
+@pytest.mark.parametrize(("missing", "opens"), [(0, True), (1, False)])
+def test_a_column_that_contradicts_itself_about_what_it_lacks_is_refused(
+    missing: int, opens: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two bits say that both of its values are there; it counts the missing ones itself."""
+    values = [pa.py_buffer(b"\x03"), pa.py_buffer(np.array([1.0, 2.0]))]
+    column = pa.Array.from_buffers(pa.float64(), 2, values, missing)
+    table = pa.table({"h3": ["a", "b"], "path_1": column})
+    file = SimpleNamespace(
+        metadata=SimpleNamespace(num_rows=2), schema_arrow=table.schema, read=lambda use_threads: table
+    )
+    monkeypatch.setattr("workflow.bundle.files.paths.checked_parquet", lambda *_: file)
+    if opens:
+        assert read_paths(b"").paths.tolist() == [[1.0, 2.0]]
+        return
+    with pytest.raises(BundleError, match=r"^paths\.parquet is damaged: it cannot be read as Parquet\.$"):
+        read_paths(b"")
 
 
 def test_names_of_cells_that_are_no_text_are_refused() -> None:

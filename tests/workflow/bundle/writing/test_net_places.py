@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -53,3 +54,57 @@ def test_a_bundle_is_put_in_its_place_again_after_half_of_it_was(tmp_path: Path)
     staged.place()
     assert (target / "statement.json").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bundle", "bundle.zip", "work"]
+
+
+def test_a_bundle_may_lie_in_folders_that_are_not_there_yet(tmp_path: Path) -> None:
+    target = tmp_path / "maps" / "2018" / "bundle"
+    for _ in range(2):  # the second time they are there
+        with Workplace.make(target) as place:
+            assert place.folder.parent == tmp_path / "maps" / "2018"
+            assert [file.name for file in place.folder.iterdir()] == ["lock"]
+            place.remove()
+    assert list(target.parent.iterdir()) == []
+
+
+def test_a_bundle_below_a_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "maps").write_text("mine")
+    with pytest.raises(BundleError, match=r"^No bundle can be written in .*maps: File exists\.$"):
+        Workplace.make(tmp_path / "maps" / "bundle")
+    assert (tmp_path / "maps").read_text() == "mine"
+
+
+def test_a_work_folder_is_emptied_but_for_its_lock(tmp_path: Path) -> None:
+    """Files, folders with files, and a link to a folder, whose own files stay."""
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "mine").touch()
+    with Workplace.make(tmp_path / "bundle") as place:
+        (place.folder / "bundle").mkdir()
+        (place.folder / "bundle" / "statement.json").touch()
+        (place.folder / "bundle.zip").touch()
+        (place.folder / "link").symlink_to(kept)
+        place.empty()
+        assert [file.name for file in place.folder.iterdir()] == ["lock"]
+    assert (kept / "mine").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds", "left"),
+    [
+        (".bundle.work-abc_1234", 0, True),
+        (".bundle.work-abc_123", 0, False),
+        ("bundle.work-abc_1234", 0, False),
+        (".0123456789abcdef.abc_1234", 86_400, False),
+        (".0123456789abcdef.abc_1234", 86_401, True),
+        (".bundle", 86_401, False),
+    ],
+)
+def test_what_is_swept_after_a_dead_process(
+    name: str, seconds: int, left: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A work folder without a living process at once, an earlier version's after a day, nothing else."""
+    folder = tmp_path / name
+    folder.mkdir()
+    os.utime(folder, (1_000, 1_000))
+    monkeypatch.setattr("workflow.bundle.writing.workplace.time.time", lambda: 1_000.0 + seconds)
+    assert [one.folder for one in Workplace.abandoned(tmp_path)] == ([folder] if left else [])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import os
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -51,3 +54,35 @@ def test_half_a_field_is_refused(known: str) -> None:
     domain = small_domain()
     with pytest.raises(WorkflowError, match="a mean of the field needs its standard deviation"):
         make_release(domain, 1, **{known: np.zeros(domain.size)})
+
+
+def test_a_statement_is_written_a_line_an_entry_in_its_own_letters_and_with_numbers_alone() -> None:
+    assert write.statement_text({"a": "é", "b": [1, 2.5]}) == ('{\n "a": "é",\n "b": [\n  1,\n  2.5\n ]\n}\n')
+    for none in (math.nan, math.inf):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            write.statement_text({"a": none})
+
+
+def test_whatever_is_staged_and_placed_is_flushed_to_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files with all their bytes, and each folder after something was put into it."""
+    flushed: list[tuple[int, int | None]] = []
+
+    def seen(of: os.stat_result) -> tuple[int, int | None]:
+        return of.st_ino, of.st_size if stat.S_ISREG(of.st_mode) else None
+
+    monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(seen(os.fstat(handle))))
+    contents = {"statement.json": b"{}", "SHA256SUMS": b"sums"}
+    monkeypatch.setattr(write, "bundle_contents", lambda *_, **__: contents)
+    work, shelf = tmp_path / "work", tmp_path / "shelf"
+    work.mkdir()
+    shelf.mkdir()
+    staged = write.stage_bundle(make_release(small_domain(), 1), shelf / "one", work)
+    made = work / "one"
+    names = [made / "statement.json", made / "SHA256SUMS", made, work / "one.zip", work]
+    assert flushed == [seen(name.stat()) for name in names]
+    assert [size for _, size in flushed[:2]] == [2, 4]
+    flushed.clear()
+    staged.place()
+    assert flushed == [seen(shelf.stat())]
