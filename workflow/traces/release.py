@@ -16,6 +16,7 @@ from dpgp_core.noise.entropy import Entropy, SystemEntropy, random_name
 from workflow.errors import WorkflowError
 from workflow.ledger import Ledger
 from workflow.ledger.accounts.traces import TraceMarks
+from workflow.ledger.storage.places import HOME_VARIABLE
 from workflow.ledger.traces import charge_trace, check_trace, trace_marks
 from workflow.new_place import new_place
 from workflow.traces.cells import estimated_places
@@ -56,7 +57,12 @@ def check_release(plan: TracePlan, ledger: Ledger) -> None:
 
 
 def release_trace(
-    plan: TracePlan, ledger: Ledger, session: str = "", *, out: Path | None = None
+    plan: TracePlan,
+    ledger: Ledger,
+    session: str = "",
+    *,
+    out: Path | None = None,
+    shelf: Path | None = None,
 ) -> PublishedTrace:
     """Charge and draw a trace's release, once.
 
@@ -68,6 +74,8 @@ def release_trace(
         One person's work on one plan, so that a second click is told from a second release.
     out : Path, optional
         A new folder for the files.
+    shelf : Path, optional
+        Where there is no `out`: the folder in which they get one by the release's id.
 
     Raises
     ------
@@ -77,10 +85,12 @@ def release_trace(
         Where the folder exists or cannot be written; then nothing was charged.
     """
     ledger.check_room()
+    release_id = random_name()
+    if out is None and shelf is not None:
+        out = _made(shelf) / release_id
     work = None if out is None else _work_folder(out)
     try:
         marks = marks_of(plan, ledger)
-        release_id = random_name()
         request = ledger.request("trace", session or release_id, *marks.marks)
         entry = charge_trace(ledger, marks, {**public_facts(plan), "release_id": release_id}, request)
         try:
@@ -99,6 +109,17 @@ def release_trace(
     finally:
         if work is not None:
             shutil.rmtree(work, ignore_errors=True)
+
+
+def _made(shelf: Path) -> Path:
+    try:
+        shelf.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkflowError(
+            f"The folder {shelf} for released trips cannot be made ({error.strerror}): name another home by "
+            f"{HOME_VARIABLE}."
+        ) from None
+    return shelf
 
 
 def _work_folder(out: Path) -> Path:
