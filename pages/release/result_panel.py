@@ -106,15 +106,16 @@ def _comparison(products: Products, private: Bools) -> str:
             key="result_way",
             wrap=True,
         )
-        st.metric("Agreement", plain(agreement_words(seen.iou)), help=tip("iou"), width="content")
-        st.metric(
-            "Wrongly in", plain(plural(seen.falsely_in, "hexagon")), width="content",
-            help="Inside on the released map only.",
-        )  # fmt: skip
-        st.metric(
-            "Wrongly out", plain(plural(seen.falsely_out, "hexagon")), width="content",
-            help="Inside on the map without privacy only.",
-        )  # fmt: skip
+        with st.container(horizontal=True, gap="medium", width="content", key="agreeing"):
+            st.metric("Agreement", plain(agreement_words(seen.iou)), help=tip("iou"), width="content")
+            st.metric(
+                "Wrongly in", plain(plural(seen.falsely_in, "hexagon")), width="content",
+                help="Inside on the released map only.",
+            )  # fmt: skip
+            st.metric(
+                "Wrongly out", plain(plural(seen.falsely_out, "hexagon")), width="content",
+                help="Inside on the map without privacy only.",
+            )  # fmt: skip
     return str(way)
 
 
