@@ -30,11 +30,8 @@ from workflow.traces.plan import TracePlan
 from workflow.traces.settings import GOALS, TraceSettings
 from workflow.traces.statement import sentences
 
-GOAL_WORDS = {"error": "error that is added", "interval": "uncertainty that is wanted"}
-MOVE_WORDS = {
-    "together": "where all of it was, as one piece",
-    "separately": "where each record was by itself",
-}
+GOAL_WORDS = {"error": "error added", "interval": "uncertainty left"}
+MOVE_WORDS = {"together": "place as a whole", "separately": "each record"}
 
 
 def show_recorded(work: TraceWork, trace: Trace) -> None:
@@ -80,13 +77,14 @@ def ask_secrets(work: TraceWork, trace: Trace) -> None:
     if trace.size > 1:
         limits = slider_limits(trace)
         st.session_state.setdefault(_span_key(work), limits)
-        span: Any = st.slider(  # a pair, since that is what its state holds
-            "A secret span of time (UTC)",
-            *limits,
-            step=timedelta(seconds=1),
-            format="HH:mm:ss" if limits[0].date() == limits[1].date() else "MMM D HH:mm:ss",
-            key=_span_key(work),
-        )
+        with st.container(key="trace-span"):
+            span: Any = st.slider(  # a pair, since that is what its state holds
+                "A secret span of time (UTC)",
+                *limits,
+                step=timedelta(seconds=1),
+                format="HH:mm:ss" if limits[0].date() == limits[1].date() else "MMM D HH:mm:ss",
+                key=_span_key(work),
+            )
         if st.button("Add this span", icon=":material/add:"):
             work.windows.append(window_of(*span))
             work.forget_plan()
@@ -128,7 +126,8 @@ def ask_noise(work: TraceWork, trace: Trace) -> None:
             "What is hidden of a secret",
             MOVES,
             format_func=MOVE_WORDS.__getitem__,
-            help="The second asks for far more noise: it also hides movements that nobody could have made.",
+            help="Where all of it was, shifted as one piece, or where each record was by itself. The second "
+            "asks for far more noise: it also hides movements that nobody could have made.",
         )
         every = third.number_input("One record every (s), 0 for all", 0.0, 3600.0, default.every)
         with st.expander("What the adversary is taken to believe (public knowledge, not this trip)"):
