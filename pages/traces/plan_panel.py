@@ -186,7 +186,7 @@ def say(work: TraceWork, plan: TracePlan) -> None:
     believed = sorted({float(point["lengthscale"]) for point in points})
     chosen = alt.selection_point(fields=["noise"], bind="legend")
     chart = (
-        alt.Chart(alt.Data(values=points))
+        alt.Chart(alt.Data(values=points), height=420)
         .mark_line(point=True)
         .encode(
             x=alt.X(
@@ -200,7 +200,7 @@ def say(work: TraceWork, plan: TracePlan) -> None:
                 "noise:N",
                 title=None,
                 sort=kinds,
-                legend=alt.Legend(orient="bottom", columns=2, labelLimit=0),
+                legend=alt.Legend(orient="bottom", columns=1, labelLimit=0),
             ),
             strokeDash=alt.StrokeDash("noise:N", sort=kinds, legend=None),
             opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.15)),
