@@ -187,7 +187,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
         if not there
     ]
     if missing:
-        st.caption(f":material/info: Name {plain(', '.join(missing))} to go on.")
+        st.caption(f":material/info: Name {plain(' and '.join(missing))} to go on.")
         return None
 
     def source(file: str, rows: Rows | None) -> SourceSettings:

@@ -107,7 +107,7 @@ def _asked(work: Workspace, wish: Wish) -> Wish:
     left, right = st.columns([1, 2], vertical_alignment="bottom")
     picked = left.color_picker("Colour", wish.colour or INK, key=f"layer_colour_{key}")
     width = right.slider(
-        "Width (pixels)", 0.0, WIDEST, wish.width, THINNEST, key=f"layer_width_{key}",
+        "Width (pixels, 0: usual)", 0.0, WIDEST, wish.width, THINNEST, "%.1f", key=f"layer_width_{key}",
         help="Of lines, or across dots. 0 is the usual width: 1.3 around areas, 1.8 for lines, 8 for dots.",
     )  # fmt: skip
     return Wish(wish.path, str(column), "" if picked == INK else str(picked), float(width))

@@ -88,6 +88,13 @@ def show(work: Workspace, found: Found, planned: Plan) -> None:
                 if finding.severity == LEAK
                 else f"_{plain(finding.severity)}_"
             )
+            if finding.code == "not-stated":  # a plan calls them by other names than the questions above
+                silent = sum(answer == NOT_STATED for answer in answers(work).values())
+                st.markdown(
+                    f"{sign} · {plain(words.plural(silent, 'question'))} above without an answer: what is "
+                    "not stated cannot be checked."
+                )
+                continue
             st.markdown(
                 f"{sign} · {plain(finding.leaks)}  \nSeen by {plain(finding.to_whom)}. "
                 f"**Remedy:** {plain(finding.remedy)}"

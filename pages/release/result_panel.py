@@ -106,7 +106,7 @@ def _comparison(products: Products, private: Bools) -> str:
             key="result_way",
             wrap=True,
         )
-        with st.container(horizontal=True, width="content", gap="medium"):  # they wrap together
+        with st.container(horizontal=True, gap="medium", width="content", key="agreeing"):
             st.metric("Agreement", plain(agreement_words(seen.iou)), help=tip("iou"), width="content")
             st.metric(
                 "Wrongly in", plain(plural(seen.falsely_in, "hexagon")), width="content",

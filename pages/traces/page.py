@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from data_loaders import DataError
@@ -14,8 +16,10 @@ from pages.traces.plan_panel import ask_noise, ask_secrets, follow, say, show_re
 from pages.traces.view import moment, next_record, trip_of
 from pages.traces.work import TraceWork, current
 from workflow.errors import WorkflowError
+from workflow.traces.shelf import trips
 
 TYPES = ["gpx", "tcx", "fit", "plt", "csv", "txt", "geojson", "json", "gz"]
+MOST = 20  # trips of the shelf
 STEP = 0.5  # seconds between moments of a trip that is played
 MIME = {
     "gpx": "application/gpx+xml",
@@ -71,27 +75,42 @@ def play(work: TraceWork, on: bool) -> None:
     work.playing = on
 
 
-def offer_files(work: TraceWork) -> None:
-    """Downloads of what was released."""
-    if work.published is None:
-        return
-    name = work.published.released.release_id
+def offer_files(name: str, files: Mapping[str, str]) -> None:
+    """Downloads of what was released, by the release's id."""
     with st.container(horizontal=True):
-        for file, text in work.published.files.items():
+        for file, text in files.items():
             ending = file.rsplit(".", 1)[-1]
             st.download_button(
                 f"Download {plain(file)}",
                 text,
                 f"{name}-{file}",
                 MIME[ending],
-                key=f"get_{file}",
+                key=f"get_{name}_{file}",
                 on_click="ignore",
             )
 
 
+def show_shelf(current: str | None) -> None:
+    """What was released here before, to be downloaded again; `current` is on the screen already."""
+    others = {trip.name: trip for trip in trips() if trip.name != current}
+    if not others:
+        return
+    st.header("Released trips", anchor=False)
+    chosen = st.selectbox(
+        "They lie on this machine and are public",
+        list(others)[:MOST],
+        index=None,
+        format_func=lambda name: others[name].title,
+        placeholder="choose one",
+        key="trace_shelved",
+    )
+    if chosen is not None:
+        offer_files(chosen, others[chosen].files)
+
+
 work = current()
 take_upload(work)
-workspace.current().trip = bool(work.traces) and not work.generated
+workspace.current().trip = bool(work.traces) and work.published is None and not work.generated
 if not work.traces:
     st.info(
         "Choose a file, or try a generated trip. It stays in this session; places are drawn without any map "
@@ -115,6 +134,20 @@ else:
     follow(work)
     if work.note:
         st.error(plain(work.note), icon=":material/error:")
+    if work.published is not None:
+        st.success(
+            "Released. The trip and its files are public. They are kept on this machine: this screen lists "
+            "them under Released trips.",
+            icon=":material/check_circle:",
+        )
+        st.button(
+            "Pause" if work.playing else "Play",
+            icon=":material/pause:" if work.playing else ":material/play_arrow:",
+            on_click=play,
+            args=(work, not work.playing),
+        )
+        st.fragment(show_released, run_every=STEP if work.playing else None)(work)
+        offer_files(work.published.released.release_id, work.published.files)
     if work.plan is not None:
         say(work, work.plan)
     if work.plan is not None and work.published is None and not work.note:
@@ -126,16 +159,4 @@ else:
         ):
             confirm.begin(work)
         confirm.show(work)
-    if work.published is not None:
-        st.success(
-            "Released. What is below is public. Download it now: it is kept for this visit only.",
-            icon=":material/check_circle:",
-        )
-        st.button(
-            "Pause" if work.playing else "Play",
-            icon=":material/pause:" if work.playing else ":material/play_arrow:",
-            on_click=play,
-            args=(work, not work.playing),
-        )
-        st.fragment(show_released, run_every=STEP if work.playing else None)(work)
-        offer_files(work)
+show_shelf(None if work.published is None else work.published.released.release_id)

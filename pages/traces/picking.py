@@ -94,7 +94,7 @@ def distance_chart(trace: Trace) -> alt.Chart:
         for seconds, metres in zip(trace.time[::step], away, strict=True)
     ]
     chart: alt.Chart = (
-        alt.Chart(alt.Data(values=points), height=220)
+        alt.Chart(alt.Data(values=points), height=200)
         .mark_line()
         .encode(
             x=alt.X("time:T", title="Time (UTC)", scale=alt.Scale(type="utc")),

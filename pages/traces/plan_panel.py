@@ -30,8 +30,8 @@ from workflow.traces.plan import TracePlan
 from workflow.traces.settings import GOALS, TraceSettings
 from workflow.traces.statement import sentences
 
-GOAL_WORDS = {"error": "Error that is added", "interval": "Uncertainty that is wanted"}
-MOVE_WORDS = {"together": "shifted as a whole", "separately": "each record by itself"}
+GOAL_WORDS = {"error": "error added", "interval": "uncertainty left"}
+MOVE_WORDS = {"together": "place as a whole", "separately": "each record"}
 
 
 def show_recorded(work: TraceWork, trace: Trace) -> None:
@@ -77,13 +77,14 @@ def ask_secrets(work: TraceWork, trace: Trace) -> None:
     if trace.size > 1:
         limits = slider_limits(trace)
         st.session_state.setdefault(_span_key(work), limits)
-        span: Any = st.slider(  # a pair, since that is what its state holds
-            "A secret span of time (UTC)",
-            *limits,
-            step=timedelta(seconds=1),
-            format="HH:mm:ss" if limits[0].date() == limits[1].date() else "MMM D HH:mm:ss",
-            key=_span_key(work),
-        )
+        with st.container(key="trace-span"):
+            span: Any = st.slider(  # a pair, since that is what its state holds
+                "A secret span of time (UTC)",
+                *limits,
+                step=timedelta(seconds=1),
+                format="HH:mm:ss" if limits[0].date() == limits[1].date() else "MMM D HH:mm:ss",
+                key=_span_key(work),
+            )
         if st.button("Add this span", icon=":material/add:"):
             work.windows.append(window_of(*span))
             work.forget_plan()
@@ -105,17 +106,36 @@ def ask_noise(work: TraceWork, trace: Trace) -> None:
         stops = first.number_input(
             "Stops longer than (minutes) are secret, 0 for none", 0.0, 10_000.0, 0.0 if work.windows else 10.0
         )
-        goal = second.selectbox("Budget", GOALS, format_func=GOAL_WORDS.__getitem__)
-        metres = third.number_input("Budget in metres per axis", 1.0, 100_000.0, default.metres)
-        radius = first.number_input(
-            "Hypotheses to confuse differ by at most (m)", 1.0, 100_000.0, default.radius
+        goal = second.selectbox(
+            "The noise is set by the",
+            GOALS,
+            format_func=GOAL_WORDS.__getitem__,
+            help="Either how far noise moves records at the secrets (root mean square), or how wide an "
+            "adversary's 68 % interval for a secret place is to stay.",
         )
-        moves = second.selectbox("A secret is elsewhere", MOVES, format_func=MOVE_WORDS.__getitem__)
+        metres = third.number_input("In metres, per axis", 1.0, 100_000.0, default.metres)
+        radius = first.number_input(
+            "Two places are confused within (m)",
+            1.0,
+            100_000.0,
+            default.radius,
+            help="Two guesses about a secret that lie no further apart are hard to tell apart: what is "
+            "stated of the release, μ and the odds, is about such guesses.",
+        )
+        moves = second.selectbox(
+            "What is hidden of a secret",
+            MOVES,
+            format_func=MOVE_WORDS.__getitem__,
+            help="Where all of it was, shifted as one piece, or where each record was by itself. The second "
+            "asks for far more noise: it also hides movements that nobody could have made.",
+        )
         every = third.number_input("One record every (s), 0 for all", 0.0, 3600.0, default.every)
         with st.expander("What the adversary is taken to believe (public knowledge, not this trip)"):
-            lengthscale = st.number_input("Places stay alike over (s)", 1.0, 100_000.0, default.lengthscale)
+            lengthscale = st.number_input(
+                "One keeps one's direction for about (s)", 1.0, 100_000.0, default.lengthscale
+            )
             amplitude = st.number_input("One roams over (m)", 1.0, 1_000_000.0, default.amplitude)
-            error = st.number_input("The receiver errs by (m)", 0.1, 1_000.0, default.error)
+            error = st.number_input("The receiver (GPS) errs by (m)", 0.1, 1_000.0, default.error)
         submitted = st.form_submit_button("Shape the noise", type="primary", icon=":material/graphic_eq:")
     if submitted:
         try:
@@ -166,7 +186,7 @@ def say(work: TraceWork, plan: TracePlan) -> None:
     believed = sorted({float(point["lengthscale"]) for point in points})
     chosen = alt.selection_point(fields=["noise"], bind="legend")
     chart = (
-        alt.Chart(alt.Data(values=points))
+        alt.Chart(alt.Data(values=points), height=420)
         .mark_line(point=True)
         .encode(
             x=alt.X(
@@ -180,7 +200,7 @@ def say(work: TraceWork, plan: TracePlan) -> None:
                 "noise:N",
                 title=None,
                 sort=kinds,
-                legend=alt.Legend(orient="bottom", columns=2, labelLimit=0),
+                legend=alt.Legend(orient="bottom", columns=1, labelLimit=0),
             ),
             strokeDash=alt.StrokeDash("noise:N", sort=kinds, legend=None),
             opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.15)),

@@ -14,6 +14,7 @@ from pages.shared.computing.jobs import Job
 from pages.shared.uploads import PrivateFolder
 from workflow.errors import WorkflowError
 from workflow.ledger import RequestTaken, ledger_to_plan, open_ledger
+from workflow.ledger.storage.places import trips_folder
 from workflow.traces.adversaries import Known, known_by
 from workflow.traces.plan import TracePlan, plan_trace
 from workflow.traces.release import PublishedTrace, check_release, release_trace
@@ -113,7 +114,7 @@ class TraceWork:
             if self.plan is None or self.published is not None or self.note:
                 return
             try:
-                self.published = release_trace(self.plan, open_ledger(), self.session)
+                self.published = release_trace(self.plan, open_ledger(), self.session, shelf=trips_folder())
             except RequestTaken:
                 self.note = "The release is under way from your first click."
             except WorkflowError as error:

@@ -153,7 +153,7 @@ def test_remedies_are_only_what_is_not_chosen_yet(town: Town) -> None:
 
 def test_the_check_asks_and_takes_no_answer_for_granted(open_app: OpenApp, jobs_at_once: None) -> None:
     app = at_release(open_app)
-    assert "Nobody can tell: the plan does not say" in texts(app)
+    assert "_warning_ · 4 questions above without an answer: what is not stated" in texts(app)
     mark = work_of(app).mark
     for name, answer in (
         ("selection", "public"),
@@ -163,7 +163,7 @@ def test_the_check_asks_and_takes_no_answer_for_granted(open_app: OpenApp, jobs_
     ):
         assert app.selectbox(key=f"answer_{name}_{mark}").value is None
         app.selectbox(key=f"answer_{name}_{mark}").set_value(answer).run()
-    assert "Nobody can tell" not in texts(app)
+    assert "without an answer" not in texts(app)
     app.selectbox(key=f"answer_draws_{mark}").set_value("until one looks right").run()
     assert ":red[:material/warning: leak]" in texts(app)
     assert work_of(app).settings().looked is False

@@ -24,8 +24,10 @@ from tests.workflow.traces.trips import write_trip
 from workflow.cli.trace import window
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
+from workflow.ledger.storage.places import trips_folder
 from workflow.traces.release import PublishedTrace, release_trace
 from workflow.traces.settings import TraceSettings
+from workflow.traces.shelf import trips
 
 STOP = "2026-05-01T12:25/2026-05-01T12:34:30"
 
@@ -115,10 +117,10 @@ def test_two_clicks_at_once_are_one_release(work: TraceWork, monkeypatch: pytest
     planned(work)
     begun, go_on, real = Event(), Event(), release_trace
 
-    def slow(*given: Any) -> PublishedTrace:
+    def slow(*given: Any, **named: Any) -> PublishedTrace:
         begun.set()
         assert go_on.wait(HANG)
-        return real(*given)
+        return real(*given, **named)
 
     monkeypatch.setattr("pages.traces.work.release_trace", slow)
     clicks = [Thread(target=work.release) for _ in range(2)]
@@ -139,7 +141,7 @@ def test_a_click_after_a_failed_one_neither_draws_nor_hides_why(
     planned(work)
     tried: list[int] = []
 
-    def broken(*_: Any) -> None:
+    def broken(*_: Any, **__: Any) -> None:
         tried.append(1)
         raise WorkflowError("The release broke off after it was charged.")
 
@@ -259,7 +261,7 @@ def test_the_screen_from_file_to_release(open_app: Callable[..., AppTest], tmp_p
     assert not [button for button in app.button if button.label == "Release now"]
     press(press(app, "Release this trip …"), "Release now")
     assert "Released." in texts(app)
-    assert app.session_state["workspace"].at_risk  # what was released lies in this visit alone
+    assert not app.session_state["workspace"].at_risk  # what was released is kept
     assert not [button for button in app.button if button.label == "Release now"]
     assert app.session_state["trace_record"] == 1
     press(app, "Play")
@@ -269,3 +271,35 @@ def test_the_screen_from_file_to_release(open_app: Callable[..., AppTest], tmp_p
     published = app.session_state["traces"].published
     assert load_traces(published.files["trace.gpx"].encode())[0][0].size == 60
     assert [entry.kind for entry in open_ledger().entries()] == ["genesis", "trace"]
+    later = open_app(TRACES.path)  # another visit, on the same machine
+    [shelved] = [one for one in later.selectbox if one.label.startswith("They lie on this machine")]
+    name = published.released.release_id
+    assert [title.split(" UTC, ")[1] for title in shelved.options] == [f"60 records, 1 secret, {name}"]
+    shelved.select_index(0).run()
+    assert not later.exception
+    assert [button.label for button in later.get("download_button")] == [
+        "Download trace.gpx", "Download trace.geojson", "Download places.csv", "Download statement.json",
+    ]  # fmt: skip
+    assert trips()[0].files == published.files
+
+
+def test_only_whole_trips_lie_on_the_shelf(work: TraceWork) -> None:
+    assert trips() == ()
+    planned(work).release()
+    [trip] = trips()
+    assert [path.name for path in trips_folder().iterdir()] == [trip.name]  # no working folder is left
+    (trips_folder() / "notes").mkdir()
+    (trip.folder / "statement.json").write_text("[]")
+    assert [one.title.split(" UTC, ")[1] for one in trips()] == [f"its statement cannot be read, {trip.name}"]
+    (trip.folder / "places.csv").unlink()
+    assert trips() == ()
+
+
+def test_a_shelf_that_cannot_be_made_stops_before_the_charge(work: TraceWork, tmp_path: Path) -> None:
+    planned(work)
+    trips_folder().parent.mkdir(parents=True, exist_ok=True)
+    trips_folder().write_text("a file")
+    work.release()
+    assert work.note.endswith("(File exists): name another home by HEXCURSION_HOME.")
+    assert work.published is None
+    assert [entry.kind for entry in open_ledger().entries()] == ["genesis"]

@@ -15,6 +15,9 @@ from numpy.typing import NDArray
 
 from workflow.version import NAME
 
+FILES = ("trace.gpx", "trace.geojson", "places.csv", "statement.json")
+"""The files of a released trip."""
+
 GPX_SPACE = "http://www.topografix.com/GPX/1/1"
 
 

@@ -16,10 +16,11 @@ from dpgp_core.noise.entropy import Entropy, SystemEntropy, random_name
 from workflow.errors import WorkflowError
 from workflow.ledger import Ledger
 from workflow.ledger.accounts.traces import TraceMarks
+from workflow.ledger.storage.places import HOME_VARIABLE
 from workflow.ledger.traces import charge_trace, check_trace, trace_marks
 from workflow.new_place import new_place
 from workflow.traces.cells import estimated_places
-from workflow.traces.exports import ReleasedTrace, geojson_text, gpx_text, places_text
+from workflow.traces.exports import FILES, ReleasedTrace, geojson_text, gpx_text, places_text
 from workflow.traces.plan import TracePlan, degrees
 from workflow.traces.statement import public_facts, statement
 
@@ -54,7 +55,12 @@ def check_release(plan: TracePlan, ledger: Ledger) -> None:
 
 
 def release_trace(
-    plan: TracePlan, ledger: Ledger, session: str = "", *, out: Path | None = None
+    plan: TracePlan,
+    ledger: Ledger,
+    session: str = "",
+    *,
+    out: Path | None = None,
+    shelf: Path | None = None,
 ) -> PublishedTrace:
     """Charge and draw a trace's release, once.
 
@@ -66,6 +72,8 @@ def release_trace(
         One person's work on one plan, so that a second click is told from a second release.
     out : Path, optional
         A new folder for the files.
+    shelf : Path, optional
+        Where there is no `out`: the folder in which they get one by the release's id.
 
     Raises
     ------
@@ -75,10 +83,12 @@ def release_trace(
         Where the folder exists or cannot be written; then nothing was charged.
     """
     ledger.check_room()
+    release_id = random_name()
+    if out is None and shelf is not None:
+        out = _made(shelf) / release_id
     work = None if out is None else _work_folder(out)
     try:
         marks = marks_of(plan, ledger)
-        release_id = random_name()
         request = ledger.request("trace", session or release_id, *marks.marks)
         entry = charge_trace(ledger, marks, {**public_facts(plan), "release_id": release_id}, request)
         try:
@@ -99,6 +109,17 @@ def release_trace(
             shutil.rmtree(work, ignore_errors=True)
 
 
+def _made(shelf: Path) -> Path:
+    try:
+        shelf.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkflowError(
+            f"The folder {shelf} for released trips cannot be made ({error.strerror}): name another home by "
+            f"{HOME_VARIABLE}."
+        ) from None
+    return shelf
+
+
 def _work_folder(out: Path) -> Path:
     new_place(out)
     try:
@@ -115,10 +136,10 @@ def _drawn(plan: TracePlan, release_id: str, seal: str, entropy: Entropy) -> Pub
     released = ReleasedTrace(release_id, plan.trace.time, lon, lat, np.sqrt(plan.noise.variance))
     said = statement(plan, release_id, seal)
     places, deviation = estimated_places(plan, noisy)
-    files = {
-        "trace.gpx": gpx_text(released),
-        "trace.geojson": geojson_text(released, said),
-        "places.csv": places_text(released, *degrees(plan, places), deviation),
-        "statement.json": json.dumps(said, indent=2, ensure_ascii=False) + "\n",
-    }
-    return PublishedTrace(released, said, files)
+    texts = (
+        gpx_text(released),
+        geojson_text(released, said),
+        places_text(released, *degrees(plan, places), deviation),
+        json.dumps(said, indent=2, ensure_ascii=False) + "\n",
+    )
+    return PublishedTrace(released, said, dict(zip(FILES, texts, strict=True)))

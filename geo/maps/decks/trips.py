@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pydeck.bindings.json_tools import default_serialize
 
 from geo.colours import Role, Theme, rgb
+from geo.domains.hexagons import METRES_PER_DEGREE
 
 _DECIMALS = 5
 _WORLD = 512
@@ -121,9 +122,13 @@ def trip_deck(
             )
         )
     layers += [_circles(one, theme) for one in rings if not one.filled]
-    lon = np.concatenate([line.longitude for line in lines])
-    lat = np.concatenate([line.latitude for line in lines])
-    longitude, latitude, zoom = _view(lon, lat, width, height)
+    lon, lat = [line.longitude for line in lines], [line.latitude for line in lines]
+    for one in rings:  # circles are seen whole, too
+        reach = one.radius / METRES_PER_DEGREE
+        wide = reach / np.maximum(np.cos(np.radians(one.latitude)), 0.01)
+        lon += [one.longitude - wide, one.longitude + wide]
+        lat += [np.maximum(one.latitude - reach, -90.0), np.minimum(one.latitude + reach, 90.0)]
+    longitude, latitude, zoom = _view(np.concatenate(lon), np.concatenate(lat), width, height)
     return _Compact(
         layers=layers,
         initial_view_state=pydeck.ViewState(

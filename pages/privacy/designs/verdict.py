@@ -12,9 +12,10 @@ def verdict(found: Found) -> str:
     """Worth releasing or not, and why, for the design that is to be released."""
     choice, epsilon = found.choice, found.project.settings.epsilon
     against = found.against
-    if against:
-        return f"Not worth releasing as it stands: {' and '.join(against)}."
     expected = None if choice.expected is None else choice.expected.agreement
+    if against:
+        helps = "" if expected is None else "; the step Release proposes what helps"
+        return f"Not worth releasing as it stands: {' and '.join(against)}{helps}."
     if expected is None:
         return "Nothing is known of how right this map will be: its design was given by hand."
     quality = "shows the region well" if expected >= GOOD else "shows the region roughly"

@@ -60,7 +60,7 @@ def missing(work: Workspace) -> str | None:
     if work.private is None or work.choices.get("reference") is not None:
         return None
     if work.choices.get("centre") is None or work.choices.get("clip") is None:
-        return "Say what is usual, on the left: a usual value and how far most values lie from it."
+        return "Say under What is usual: a usual value, and how far most values lie from it."
     return None
 
 

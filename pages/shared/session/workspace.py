@@ -133,7 +133,7 @@ class Workspace:
     chosen_by_looking
         the design was changed after that map had been shown
     trip
-        a recorded trip, or what was released of it, lies in this visit alone
+        a recorded trip lies in this visit alone: what is released of it is kept
     releasing
         held by whoever releases: a second click waits, and finds it done
     """

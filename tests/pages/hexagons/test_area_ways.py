@@ -119,7 +119,7 @@ def test_layers_are_drawn_named_and_taken_away(open_app: OpenApp) -> None:
     assert work_of(app).choices["layer_colours"] == work_of(app).choices["layer_widths"] == ()
     [picker] = app.color_picker
     picker.set_value("#1f78b4").run()
-    [width] = [one for one in app.slider if one.label == "Width (pixels)"]
+    [width] = [one for one in app.slider if one.label == "Width (pixels, 0: usual)"]
     width.set_value(2.5).run()
     assert not app.exception
     assert work_of(app).choices["layer_colours"] == ("#1f78b4",)

@@ -19,7 +19,7 @@ def test_what_is_usual_is_asked_for_in_the_datas_unit_before_a_search(open_app: 
     for name in ("usual", "spread"):
         app.session_state[key_of(app, name)] = None
     app.run()
-    assert "Say what is usual" in " ".join(str(each.value) for each in app.info)
+    assert "Say under What is usual: a usual value" in " ".join(str(each.value) for each in app.info)
     assert "Search for the best design" not in [button.label for button in app.button]
     app.number_input(key=key_of(app, "usual")).set_value(30.0).run()
     app.number_input(key=key_of(app, "spread")).set_value(-3.0).run()

@@ -64,7 +64,7 @@ def found(agreement: float | None, free: float | None = None, threshold: float =
         ),
         (0.79, None, "Worth releasing: for ε 1 the map shows the region roughly, with"),
         (0.8, 0.9, "Not worth releasing as it stands: the map of public data alone"),
-        (0.4, None, "Not worth releasing as it stands: its expected agreement is 0.400, below 0.5."),
+        (0.4, None, "Not worth releasing as it stands: its expected agreement is 0.400, below 0.5; the step"),
         (None, None, "Nothing is known of how right this map will be"),
     ],
 )

@@ -51,7 +51,7 @@ def test_the_picture_is_as_high_as_the_domain_is_and_its_legend_stands_below() -
 
 
 def test_the_lines_of_the_legend_are_no_wider_than_the_picture() -> None:
-    """In the widest of the label's fonts a letter is 0.62 of the size on the mean; what is longer is cut off."""
+    """In the widest of the label's fonts a letter is 0.62 of the size on the mean; longer lines are cut."""
     bundle = open_bundle(BUNDLE).bundle
     drawn = picture_svg(bundle.domain.cells, geometry_dict(bundle.domain.region), bundle.published)
     lines = re.findall(r'<text x="(\d+)" y="\d+" font-size="26"[^>]*>([^<]*)</text>', drawn)
