@@ -149,10 +149,10 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
     BundleError
         For too many values, and for whatever a reader would refuse.
     """
-    if max(release.paths.size, 0 if release.draws is None else release.draws.size) > MAX_VALUES:
+    many = max(release.paths.size, 0 if release.draws is None else release.draws.size)
+    if many > MAX_VALUES:
         raise BundleError(
-            f"{release.paths.size:,} path values are too many for a bundle: release fewer paths or a coarser "
-            "resolution."
+            f"{many:,} path values are too many for a bundle: release fewer paths or a coarser resolution."
         )
     if release.paths.shape[0] != release.design.paths:
         raise BundleError("The release does not hold as many paths as its design says.")

@@ -6,13 +6,16 @@ import math
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from geo import GeoError
 from tests.workflow.bundle.bundle_samples import make_release, small_domain
-from workflow.bundle.page.drawn import _six
+from workflow.bundle import BundleError
+from workflow.bundle.page.drawn import Released, _six
 from workflow.bundle.writing import write
 from workflow.errors import WorkflowError
 
@@ -86,3 +89,73 @@ def test_whatever_is_staged_and_placed_is_flushed_to_disk(
     flushed.clear()
     staged.place()
     assert flushed == [seen(shelf.stat())]
+
+
+@pytest.mark.parametrize(("paths", "draws", "many"), [(12, 0, 1_464), (1, 20, 2_440)])
+def test_a_bundle_holds_as_many_values_as_are_allowed_and_not_one_more(
+    paths: int, draws: int, many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """122 hexagons."""
+    domain = small_domain()
+    drawn = np.zeros((draws, domain.size)) if draws else None
+    known = {"mean": np.zeros(domain.size), "sd": np.ones(domain.size), "draws": drawn} if draws else {}
+    release = make_release(domain, paths, **known)
+    monkeypatch.setattr(write, "MAX_VALUES", many)
+    assert "statement.json" in write.bundle_contents(release)
+    monkeypatch.setattr(write, "MAX_VALUES", many - 1)
+    with pytest.raises(BundleError, match=f"^{many:,} path values are too many for a bundle"):
+        write.bundle_contents(release)
+
+
+def test_a_file_may_be_as_large_as_a_reader_takes_and_not_a_byte_larger(
+    contents: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release = make_release(small_domain())
+    most = {name: len(content) for name, content in contents.items()}
+    monkeypatch.setattr(write.layout, "most_bytes", most.get)
+    assert write.bundle_contents(release) == contents
+    most["README.txt"] -= 1
+    with pytest.raises(BundleError, match=r"^README\.txt would be too large to be read again"):
+        write.bundle_contents(release)
+
+
+@pytest.mark.parametrize("draws", [True, False])
+def test_the_page_of_a_release_with_draws_counts_its_paths(
+    draws: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    domain = small_domain()
+    mean, sd = np.zeros(domain.size), np.ones(domain.size)
+    drawn = np.zeros((20, domain.size)) if draws else None
+    shown: list[Released] = []
+    real = write.map_html
+
+    def map_html(released: Released, *rest: Any, **more: Any) -> bytes:
+        shown.append(released)
+        return real(released, *rest, **more)
+
+    monkeypatch.setattr(write, "map_html", map_html)
+    write.bundle_contents(make_release(domain, 1, mean=mean, sd=sd, draws=drawn))
+    assert [one.voted for one in shown] == [draws]
+
+
+def test_a_bundle_is_checked_unless_it_is_said_that_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its hexagons and its boundary, by each of the two ways to ask for a bundle."""
+    seen: list[bool] = []
+
+    def checked(*_: object, rehearsed: bool) -> bytes:
+        seen.append(rehearsed)
+        raise GeoError("stop")
+
+    release = make_release(small_domain(), 1)
+    monkeypatch.setattr(write, "cells_geojson", checked)
+    with pytest.raises(BundleError, match=r"^The released cells .*: stop$"):
+        write.bundle_contents(release)
+    with pytest.raises(BundleError, match=r"^The released cells .*: stop$"):
+        write.stage_bundle(release, tmp_path / "one", tmp_path)
+    monkeypatch.undo()
+    monkeypatch.setattr(write, "boundary_geojson", checked)
+    with pytest.raises(BundleError, match=r"^The released cells .*: stop$"):
+        write.bundle_contents(release)
+    assert seen == [False, False, False]
