@@ -84,3 +84,12 @@ def made_whole(place: Path) -> Iterator[Path]:
         if os.path.lexists(place):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
         os.rename(made, place)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make what was put into a folder, renamed or linked there survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

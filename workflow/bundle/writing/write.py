@@ -34,6 +34,7 @@ from workflow.bundle.statement.build import build_statement, facts
 from workflow.bundle.statement.schema_check import check_statement
 from workflow.bundle.statement.schemas import schema_bytes
 from workflow.bundle.writing.workplace import Workplace
+from workflow.new_place import sync_folder
 from workflow.record import Release
 
 
@@ -80,7 +81,7 @@ class Staged:
                 os.link(made_zip, archive)  # fails, unlike a rename, where someone else was faster
             if made.exists():
                 os.rename(made, self.target)
-            _sync(self.target.parent)
+            sync_folder(self.target.parent)
         except OSError as error:
             reason = "is taken by another one" if os.path.lexists(self.target) else f"({error.strerror})"
             raise BundleError(
@@ -130,7 +131,7 @@ def stage_bundle(release: Release, folder: Path, work: Path, *, rehearsed: bool 
             zip_bytes_to(stream, folder.name, contents)
             stream.flush()
             os.fsync(stream.fileno())
-        _sync(work)
+        sync_folder(work)
     except OSError as error:
         raise BundleError(f"The bundle could not be written to {folder}: {error.strerror}.") from error
     return Staged(folder, work, hashlib.sha256(contents[layout.SUMS]).hexdigest())
@@ -235,15 +236,6 @@ def targets(directory: str | Path) -> tuple[Path, Path]:
     return folder, archive
 
 
-def _sync(folder: Path) -> None:
-    """Make what was put into a folder survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def _write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
     folder.mkdir()  # with the usual permissions: the private 0700 of the workplace is not for a publication
     for name, content in contents.items():
@@ -251,4 +243,4 @@ def _write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())
-    _sync(folder)
+    sync_folder(folder)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from workflow.ledger.errors import LedgerError
+from workflow.new_place import sync_folder
 
 KEY_BYTES = 32
 MOST_LETTERS = 10_000  # of a key's file: a line of 64, and a remark
@@ -104,7 +105,7 @@ def create_key(path: Path, secret: bytes | None = None) -> None:
             os.fsync(file.fileno())
         with suppress(FileExistsError):
             os.link(draft, path)  # whole or not at all, and never over another process's key
-        sync_directory(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         raise LedgerError(
             f"The ledger's key could not be written to {path}: {error.strerror or error}."
@@ -172,12 +173,3 @@ def private_directory(directory: Path) -> None:
         raise LedgerError(
             f"The directory {directory} cannot be created: {error.strerror or error}."
         ) from None
-
-
-def sync_directory(directory: Path) -> None:
-    """Make a rename or link in `directory` survive a power cut."""
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

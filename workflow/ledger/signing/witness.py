@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from workflow.ledger.errors import LedgerDamaged, LedgerError
-from workflow.ledger.signing.key import LedgerKey, private_directory, sync_directory
+from workflow.ledger.signing.key import LedgerKey, private_directory
 from workflow.ledger.storage.places import witness_folder
+from workflow.new_place import sync_folder
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def advance_witness(key: LedgerKey, witness: Witness) -> None:
             file.flush()
             os.fsync(file.fileno())
         draft.replace(path)
-        sync_directory(path.parent)
+        sync_folder(path.parent)
 
 
 def _read(path: Path, key: LedgerKey) -> Witness | None:

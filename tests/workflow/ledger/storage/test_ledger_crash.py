@@ -173,7 +173,7 @@ FAULTS = {
     "committed": (die_when_called(Connection, "commit", after=True), True),
     "the witness is not yet written": (die_when_called(ledger_module, "advance_witness"), True),
     "the witness is drafted": (die_when_called(Path, "replace"), True),
-    "the witness is in place": (die_when_called(witness, "sync_directory"), True),
+    "the witness is in place": (die_when_called(witness, "sync_folder"), True),
 }
 STEPS = ["reserve", "draw", "commit"]
 
