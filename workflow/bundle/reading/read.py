@@ -123,7 +123,7 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     if any(a >= b for a, b in pairwise(cells)):
         raise BundleError("The cells in paths.parquet are not sorted, or some stand there twice.")
     try:
-        domain = domain_from_cells(cells, _region(contents[layout.BOUNDARY]))
+        domain = domain_from_cells(cells, region_of(contents[layout.BOUNDARY]))
     except GeoError as error:
         raise BundleError(f"The bundle's cells or boundary are not valid: {error}") from error
     if domain.resolution != subject["resolution"]:
@@ -207,7 +207,14 @@ def _check_schema_file(contents: Mapping[str, bytes], version: int, mechanism: s
         raise BundleError(f"{layout.SCHEMAS[version]} is not the schema of version {version}.")
 
 
-def _region(content: bytes) -> Any:
+def region_of(content: bytes) -> Any:
+    """The one geometry of a bundle's boundary file, WGS 84, as GeoJSON.
+
+    Raises
+    ------
+    BundleError
+        If the file does not hold just one.
+    """
     features = features_of(strict_json(content, layout.BOUNDARY), layout.BOUNDARY)
     if len(features) != 1 or not isinstance(features[0].get("geometry"), dict):
         raise BundleError(f"{layout.BOUNDARY} must hold one region.")

@@ -29,7 +29,7 @@ from workflow.bundle.files.public_field import field_bytes
 from workflow.bundle.page.drawn import Released
 from workflow.bundle.page.html import map_html
 from workflow.bundle.page.print_map import map_png
-from workflow.bundle.reading.read import bundle_from_contents, published_products
+from workflow.bundle.reading.read import bundle_from_contents, published_products, region_of
 from workflow.bundle.statement.build import build_statement, facts
 from workflow.bundle.statement.schema_check import check_statement
 from workflow.bundle.statement.schemas import schema_bytes
@@ -163,7 +163,9 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
     own = layers_bytes(release.layers) if release.layers else b""
     layers = read_layers(own) if own else ()
     try:
-        domain = domain_from_cells(release.cells, release.region)
+        given = domain_from_cells(release.cells, release.region)
+        boundary = boundary_geojson(given, shared, rehearsed=rehearsed)
+        domain = domain_from_cells(release.cells, region_of(boundary))  # rounded, as every reader has it
         draws = None if release.draws is None else rounded(release.draws)
         products = published_products(statement, domain, paths, field, draws)
         columns = cell_columns(domain, products, field)
@@ -171,7 +173,7 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         contents = {
             layout.CELLS: cells_geojson(domain, products, shared, rehearsed=rehearsed),
             layout.REGIONS: regions_geojson(domain, exported.regions, shared),
-            layout.BOUNDARY: boundary_geojson(domain, shared, rehearsed=rehearsed),
+            layout.BOUNDARY: boundary,
         }
     except GeoError as error:
         raise BundleError(f"The released cells or region cannot be written as GeoJSON: {error}") from error

@@ -14,9 +14,10 @@ from pathlib import Path
 import geopandas
 import numpy as np
 import pytest
+import shapely
 
 from dpgp_core.release.released import GRID
-from geo import Domain
+from geo import Domain, geometry_dict
 from geo.export.rfc7946 import rfc7946_findings
 from tests.patience import HANG
 from tests.workflow.bundle.bundle_samples import make_release
@@ -24,9 +25,24 @@ from workflow.bundle import BundleError, read_bundle, write_bundle
 from workflow.bundle.files.layout import REQUIRED
 from workflow.bundle.files.paths import rounded_field
 from workflow.bundle.products.at_threshold import MEANINGS
+from workflow.bundle.published.offers import page_of
+from workflow.bundle.reading.read import bundle_from_contents
 from workflow.bundle.writing import write as write_module
 from workflow.bundle.writing.write import bundle_contents, targets
 from workflow.record import Release
+
+
+def test_an_area_with_slits_is_drawn_as_its_readers_have_it(domain: Domain) -> None:
+    """Of parts that should touch: the slit is gone once rounded, and the page is the one that follows."""
+    shape = shapely.geometry.shape(geometry_dict(domain.region))
+    x, y = shape.centroid.coords[0]
+    parted = shape.difference(shapely.Polygon([(x, y), (x, y + 0.01), (x + 1e-8, y)]))
+    assert [len(part.interiors) for part in shapely.get_parts(parted)] == [1]
+    release = replace(make_release(domain), region=shapely.geometry.mapping(parted))
+    contents = bundle_contents(release)
+    bundle = bundle_from_contents(contents)
+    assert [len(part.interiors) for part in shapely.get_parts(bundle.domain.region)] == [0]
+    assert page_of(bundle) == contents["map.html"]
 
 
 def test_folder_and_zip_hold_the_same_files(bundle_folder: Path, contents: dict[str, bytes]) -> None:
