@@ -208,7 +208,13 @@ def _check_schema_file(contents: Mapping[str, bytes], version: int, mechanism: s
 
 
 def region_of(content: bytes) -> Any:
-    """The one geometry of a bundle's boundary file, WGS 84, as GeoJSON; `BundleError` where it is no such."""
+    """The one geometry of a bundle's boundary file, WGS 84, as GeoJSON.
+
+    Raises
+    ------
+    BundleError
+        If the file does not hold just one.
+    """
     features = features_of(strict_json(content, layout.BOUNDARY), layout.BOUNDARY)
     if len(features) != 1 or not isinstance(features[0].get("geometry"), dict):
         raise BundleError(f"{layout.BOUNDARY} must hold one region.")
