@@ -14,7 +14,7 @@ from tests.browser.harness import PATIENCE, RunningApp, running_app
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Every day only the journeys that are not marked slow run; continuous integration runs them all."""
     for item in items:
-        if item.path.parent.name == "browser":
+        if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
             if item.path.stem != "test_journey":
                 item.add_marker(pytest.mark.slow)
