@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from xml.etree import ElementTree
 
 import numpy as np
 
 from data_loaders.demo_data.city import Array, to_lonlat
+from data_loaders.traces.gpx import track_gpx
 
 GENERATED_TRIP = "generated-demo-trip.gpx"
 """What the file is called: whoever keeps it sees that it is nobody's."""
 
-_SPACE = "http://www.topografix.com/GPX/1/1"
 _START = datetime(2024, 5, 1, 12, tzinfo=UTC)
 _STEP = 30.0  # seconds between records
 _SPEED = 4.0  # metres a second, of a bicycle
@@ -48,7 +47,10 @@ def generated_trip(seed: int) -> bytes:
         parts.append(np.tile(place, (round(60.0 * minutes / _STEP), 1)))
     track = np.concatenate(parts)
     track += rng.normal(0.0, _RECEIVER, track.shape)
-    return _gpx(*to_lonlat(track[:, 0] / 1000.0, track[:, 1] / 1000.0))
+    longitude, latitude = to_lonlat(track[:, 0] / 1000.0, track[:, 1] / 1000.0)
+    times = [(_START + timedelta(seconds=_STEP * number)).isoformat() for number in range(len(track))]
+    records = zip(times, longitude, latitude, strict=True)
+    return track_gpx("Hexcursion: generated data", "Generated, nobody's trip", records).encode()
 
 
 def _way(start: Array, end: Array, rng: np.random.Generator) -> Array:
@@ -61,21 +63,3 @@ def _way(start: Array, end: Array, rng: np.random.Generator) -> Array:
     waves = np.arange(1, 6)
     bends = np.sin(np.pi * np.outer(share, waves)) @ (rng.normal(0.0, _BENDS, waves.size) / waves)
     return np.asarray(start + share[:, None] * along + bends[:, None] * across)
-
-
-def _gpx(longitude: Array, latitude: Array) -> bytes:
-    ElementTree.register_namespace("", _SPACE)
-    root = ElementTree.Element(
-        f"{{{_SPACE}}}gpx", {"version": "1.1", "creator": "Hexcursion: generated data"}
-    )
-    track = ElementTree.SubElement(root, f"{{{_SPACE}}}trk")
-    ElementTree.SubElement(track, f"{{{_SPACE}}}name").text = "Generated, nobody's trip"
-    segment = ElementTree.SubElement(track, f"{{{_SPACE}}}trkseg")
-    for number, (lon, lat) in enumerate(zip(longitude, latitude, strict=True)):
-        point = ElementTree.SubElement(
-            segment, f"{{{_SPACE}}}trkpt", {"lat": f"{lat:.6f}", "lon": f"{lon:.6f}"}
-        )
-        time = _START + timedelta(seconds=_STEP * number)
-        ElementTree.SubElement(point, f"{{{_SPACE}}}time").text = time.isoformat()
-    made: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
-    return made

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from data_loaders.traces.gpx import track_gpx
 from workflow.version import NAME
 
 FILES = ("trace.gpx", "trace.geojson", "places.csv", "statement.json")
 """The files of a released trip."""
-
-GPX_SPACE = "http://www.topografix.com/GPX/1/1"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +51,8 @@ class ReleasedTrace:
 
 def gpx_text(released: ReleasedTrace) -> str:
     """GPX 1.1 with one track."""
-    ElementTree.register_namespace("", GPX_SPACE)
-    root = ElementTree.Element(f"{{{GPX_SPACE}}}gpx", {"version": "1.1", "creator": NAME})
-    track = ElementTree.SubElement(root, f"{{{GPX_SPACE}}}trk")
-    ElementTree.SubElement(track, f"{{{GPX_SPACE}}}name").text = f"Sanitised trace {released.release_id}"
-    segment = ElementTree.SubElement(track, f"{{{GPX_SPACE}}}trkseg")
-    for instant, lon, lat in zip(released.instants, released.longitude, released.latitude, strict=True):
-        place = {"lat": f"{lat:.6f}", "lon": f"{lon:.6f}"}
-        point = ElementTree.SubElement(segment, f"{{{GPX_SPACE}}}trkpt", place)
-        ElementTree.SubElement(point, f"{{{GPX_SPACE}}}time").text = instant
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+    records = zip(released.instants, released.longitude, released.latitude, strict=True)
+    return track_gpx(NAME, f"Sanitised trace {released.release_id}", records)
 
 
 def geojson_text(released: ReleasedTrace, statement: dict[str, Any]) -> str:
