@@ -203,9 +203,14 @@ class Mechanism(ABC):
     # What an attacker sees.
 
     def seen(
-        self, design: Any, facts: PublicFacts, records: CollapsedRecords, cells: Sequence[int],
-        releases: int, entropy: Entropy,
-    ) -> Floats:  # fmt: skip
+        self,
+        design: Any,
+        facts: PublicFacts,
+        records: CollapsedRecords,
+        cells: Sequence[int],
+        releases: int,
+        entropy: Entropy,
+    ) -> Floats:
         """(releases, L, k) what an attack looks at in each release: by default the paths at some cells."""
         prepared = self.prepare(design, facts, records)
         drawn = [draw_release(prepared, entropy, simulation=True).paths for _ in range(releases)]

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.shared import public_places
+from pages.shared.generated import generated_badge
 from pages.shared.plain_text import plain
 from pages.shared.server import access
 from pages.shared.session import saving, visit, workspace
@@ -91,12 +92,7 @@ def _titled(screen: Screen, *, badge: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.title(plain(screen.title), anchor=False, width="content")
         if badge:
-            st.badge(
-                "generated data",
-                icon=":material/science:",
-                color="violet",
-                help="Made by this program in the format of real sales. No real person is described.",
-            )
+            generated_badge("Made by this program in the format of real sales. No real person is described.")
     st.caption(plain(screen.question))
 
 

@@ -11,6 +11,7 @@ from geo.colours import colour
 from geo.maps.linked import Mode
 from geo.maps.painting import legend
 from pages.shared import linked_maps, maps
+from pages.shared.generated import generated_badge
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.released.released_view import in_words
@@ -187,7 +188,7 @@ try:
 except WorkflowError as error:
     st.error(plain(error), icon=":material/error:")
 else:
-    st.badge("generated data", icon=":material/science:", color="violet")
+    generated_badge()
     chosen = st.segmented_control(
         "Step of the tour",
         STEPS,

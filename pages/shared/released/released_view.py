@@ -10,6 +10,7 @@ import streamlit as st
 from geo.maps.linked import STREETS_HOST, Pane
 from geo.maps.painting import LegendEntry, Painting, legend
 from pages.shared import linked_maps, maps
+from pages.shared.generated import generated_badge
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.released.exploring import ShownProduct, paint, products_of, threshold_stops
@@ -109,7 +110,7 @@ def statement_facts(viewer: Viewer) -> None:
     release = statement["release"]
     st.markdown(f"**{plain(release['title'] or release['id'])}**, released {plain(release['created'][:10])}")
     if release["generated"]:
-        st.badge("generated data", icon=":material/science:", color="violet")
+        generated_badge()
     st.markdown(f":material/shield: {plain(protection['protected'])} {plain(protection['in_words'])}")
     for sentence in protection["not_protected"]:
         st.markdown(f":material/remove_moderator: {plain(sentence)}")
