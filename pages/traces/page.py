@@ -8,6 +8,7 @@ import streamlit as st
 
 from data_loaders import DataError
 from pages.shared import maps
+from pages.shared.generated import generated_badge
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
 from pages.traces import confirm
@@ -19,7 +20,6 @@ from workflow.errors import WorkflowError
 from workflow.traces.shelf import trips
 
 TYPES = ["gpx", "tcx", "fit", "plt", "csv", "txt", "geojson", "json", "gz"]
-MOST = 20  # trips of the shelf
 STEP = 0.5  # seconds between moments of a trip that is played
 MIME = {
     "gpx": "application/gpx+xml",
@@ -98,7 +98,7 @@ def show_shelf(current: str | None) -> None:
     st.header("Released trips", anchor=False)
     chosen = st.selectbox(
         "They lie on this machine and are public",
-        list(others)[:MOST],
+        list(others),
         index=None,
         format_func=lambda name: others[name].title,
         placeholder="choose one",
@@ -121,7 +121,7 @@ else:
     for line in work.lines:
         st.caption(plain(line))
     if work.generated:
-        st.badge("generated data", icon=":material/science:", color="violet", help="Nobody made this trip.")
+        generated_badge("Nobody made this trip.")
     if len(work.traces) > 1:
         asked = st.number_input("Which trip of the file?", 1, len(work.traces), 1, key=f"which_{work.upload}")
         work.turn_to(int(asked) - 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -293,6 +295,18 @@ def test_only_whole_trips_lie_on_the_shelf(work: TraceWork) -> None:
     assert [one.title.split(" UTC, ")[1] for one in trips()] == [f"its statement cannot be read, {trip.name}"]
     (trip.folder / "places.csv").unlink()
     assert trips() == ()
+
+
+def test_the_latest_trips_come_first_and_older_ones_stay_unread(work: TraceWork) -> None:
+    planned(work).release()
+    [first] = trips()
+    for number, seconds in enumerate((100, 300, 200)):  # seconds since 1970
+        copy = trips_folder() / f"{number:016x}"
+        shutil.copytree(first.folder, copy)
+        os.utime(copy, (seconds, seconds))
+    os.utime(first.folder, (50, 50))
+    assert [one.name[-1] for one in trips(2)] == ["1", "2"]
+    assert [one.name for one in trips()][2:] == [f"{0:016x}", first.name]
 
 
 def test_a_shelf_that_cannot_be_made_stops_before_the_charge(work: TraceWork, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from workflow.traces.exports import FILES
 from workflow.words import plural
 
 _ID = re.compile(r"[0-9a-f]{16}")
+MOST = 20  # trips that are read
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ class ShelvedTrip:
         return {name: (self.folder / name).read_text(encoding="utf-8") for name in FILES}
 
 
-def trips() -> tuple[ShelvedTrip, ...]:
-    """Every trip on the shelf, newest first.
+def trips(most: int = MOST) -> tuple[ShelvedTrip, ...]:
+    """The latest trips on the shelf, newest first; older ones lie there unread.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def trips() -> tuple[ShelvedTrip, ...]:
         if _ID.fullmatch(one.name) and all((one / name).is_file() for name in FILES)
     ]
     found.sort(key=lambda one: (-one.stat().st_mtime_ns, one.name))
-    return tuple(ShelvedTrip(one.name, _title(one), one) for one in found)
+    return tuple(ShelvedTrip(one.name, _title(one), one) for one in found[:most])
 
 
 def _title(folder: Path) -> str:
