@@ -8,7 +8,7 @@ from data_loaders.traces.gpx import track_gpx
 WRITTEN = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
     '<gpx xmlns="http://www.topografix.com/GPX/1/1" version="1.1" creator="Us &amp; co">'
-    '<trk><name>A &lt; B</name><trkseg>'
+    "<trk><name>A &lt; B</name><trkseg>"
     '<trkpt lat="52.123457" lon="-0.000001"><time>2026-05-01T12:00:00Z</time></trkpt>'
     '<trkpt lat="-1.500000" lon="179.999999"><time>2026-05-01T12:00:30Z</time></trkpt></trkseg></trk></gpx>\n'
 )
