@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkstemp
 from typing import Literal
 
 from workflow.errors import WorkflowError
@@ -93,3 +93,25 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def private_file(path: Path, content: bytes) -> None:
+    """Write a file that only its owner can read: whole or not at all, and never over another one.
+
+    Raises
+    ------
+    FileExistsError
+        If something stands there.
+    OSError
+        If it cannot be written.
+    """
+    handle, draft = mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)  # mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(draft, path)
+        sync_folder(path.parent)
+    finally:
+        os.unlink(draft)

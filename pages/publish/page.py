@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import streamlit as st
 
 from pages.shared import finished_list
@@ -11,8 +14,12 @@ from pages.shared.released.bundles import embedded_label
 from pages.shared.session import saving, workspace
 from pages.shared.shipped import is_shipped, shelved, viewer_of
 from pages.shared.steps import VIEWER
+from workflow.bundle.files.archive import contents_of
 from workflow.bundle.published.shelf import bundle_files
+from workflow.bundle.signing.office_key import KEY_VARIABLE, PASSWORD_VARIABLE, open_key, sign_bundle
+from workflow.bundle.signing.signature import signature_of
 from workflow.errors import WorkflowError
+from workflow.ledger.storage.places import bundles_folder
 
 work = workspace.current()
 release_id = st.query_params.get("release") or work.release_id
@@ -50,6 +57,32 @@ def downloads(name: str) -> None:
         )
 
 
+def signing(name: str) -> None:
+    """Who signed the release, and a form to sign it where the operator named a key."""
+    archive = bundles_folder() / f"{name}.zip"
+    signature = signature_of(contents_of(archive))
+    key = os.environ.get(KEY_VARIABLE)
+    if signature is not None:
+        st.caption(f":material/verified: Signed (key {signature.fingerprint}).")
+    elif key is None:
+        st.caption(
+            "Not signed. To sign what is published here, the operator makes a key (`key new`) and names its "
+            f"file in {KEY_VARIABLE}; or run `sign` on the downloaded bundle."
+        )
+    else:
+        given = os.environ.get(PASSWORD_VARIABLE)
+        with st.form("sign", border=True, clear_on_submit=True):
+            typed = given or st.text_input("Password of the signing key", type="password")
+            if not st.form_submit_button("Sign the bundle", icon=":material/verified:"):
+                return
+        try:
+            sign_bundle(archive, open_key(Path(key), lambda: typed))
+        except WorkflowError as error:
+            st.error(plain(error), icon=":material/error:")
+        else:
+            st.rerun()
+
+
 if not release_id:
     st.info(
         "Nothing is chosen: release a map, or open a finished release below.", icon=":material/arrow_back:"
@@ -65,6 +98,8 @@ else:
         with left:
             released_view.statement_facts(viewer)
             downloads(release_id)
+            if not is_shipped(release_id):
+                signing(release_id)
             if here and work.found is not None:
                 saving.offer(work, work.found.project.settings, "Settings for the command line")
             st.page_link(

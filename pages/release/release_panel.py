@@ -13,6 +13,7 @@ from pages.shared.released.receipt import receipt_lines
 from pages.shared.session.workspace import Found, Workspace
 from workflow.errors import WorkflowError
 from workflow.estimates.words import expected_release
+from workflow.ledger.overlap.sentences import shared_text
 
 
 def show(work: Workspace, found: Found) -> None:
@@ -36,6 +37,9 @@ def show(work: Workspace, found: Found) -> None:
     with right:
         st.header("The decision", anchor=False)
         _budget(budget)
+        standing = planned.preview.standing
+        if standing is not None and standing.shared:
+            st.caption(f":material/lock: For you only: {plain(shared_text(standing))}")
         if (said := expected_release(found.project)) is not None:
             st.caption(f":material/schedule: {plain(said)}")
         _form(work, found, budget)

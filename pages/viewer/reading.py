@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from html import escape
 
 import streamlit as st
@@ -13,6 +14,10 @@ from workflow.bundle.page.boroughs import BoroughTable
 from workflow.bundle.page.facts import answer, belief_of, place, three_facts, title_of
 from workflow.bundle.page.largest import largest_regions, where
 from workflow.bundle.published.view import Viewer
+from workflow.bundle.signing.signature import operators_signers
+from workflow.errors import WorkflowError
+
+_LOG = logging.getLogger(__name__)
 
 
 def heading(viewer: Viewer, areas: BoroughTable | None) -> None:
@@ -26,6 +31,20 @@ def heading(viewer: Viewer, areas: BoroughTable | None) -> None:
         lies = (areas.lead if areas else "") or where(viewer.domain, shown.vote_set, places)
         st.markdown(plain(f"{answer(shown)} {lies}"))
         st.caption(plain(place(viewer.domain, places)))
+        signed(viewer)
+
+
+def signed(viewer: Viewer) -> None:
+    """Who signed the bundle, by the operator's own list of names; what the bundle says counts for nothing."""
+    signature = viewer.bundle.signature
+    try:
+        signers = operators_signers()
+    except WorkflowError:
+        _LOG.exception("The list of signers cannot be used")
+        st.caption(":material/warning: This viewer's list of known signers cannot be read: ask its operator.")
+        return
+    icon = "verified" if signers.knows(signature) else "gpp_maybe"
+    st.caption(f":material/{icon}: {plain(signers.says(signature))}")
 
 
 def facts(viewer: Viewer) -> None:

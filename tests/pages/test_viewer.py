@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.released.exploring import threshold_stops
@@ -17,6 +18,7 @@ from workflow.bundle import write_bundle
 from workflow.bundle.published.offers import media_of, offers, slug
 from workflow.bundle.published.shelf import open_bundle, shelf
 from workflow.bundle.reading.read import read_bundle
+from workflow.bundle.signing.office_key import public_line, sign_bundle
 from workflow.record import Expected
 
 
@@ -133,3 +135,21 @@ def test_every_file_that_is_offered_can_be_made(folder: Path) -> None:
     assert b"CreationDate" not in made["map.pdf"]
     assert {media_of(name) for name in made} & {"application/octet-stream"} == set()
     assert slug(bundle) == "hx-20261121-7f3a"
+
+
+def test_the_viewer_says_who_signed_by_the_operators_list(
+    open_app: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = Ed25519PrivateKey.from_private_bytes(b"7" * 32)
+    written = write_bundle(make_release(small_domain(), title="Signed by Office of Maps"), tmp_path / "maps")
+    monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
+    said = texts(open_app(VIEWER.path))
+    assert "Not signed: nothing shows who published this bundle." in said
+    sign_bundle(written.directory, key)
+    assert "Signed with a key that this viewer does not know" in texts(open_app(VIEWER.path))
+    signers = tmp_path / "signers.toml"
+    signers.write_text(f'"Office of Maps" = "{public_line(key)}"')
+    monkeypatch.setenv("HEXCURSION_SIGNERS", str(signers))
+    assert "Signed by Office of Maps (fingerprint " in texts(open_app(VIEWER.path))
+    signers.write_text("broken")
+    assert "list of known signers cannot be read" in texts(open_app(VIEWER.path))

@@ -16,6 +16,7 @@ from workflow.cli.areas import add_areas_command
 from workflow.cli.compare import add_compare_command
 from workflow.cli.options import add_release_options
 from workflow.cli.run import run_demo, run_release, run_view
+from workflow.cli.signing import add_sign_option, add_signers_option, add_signing_commands
 from workflow.cli.site import add_site_command
 from workflow.cli.trace import add_trace_command
 from workflow.errors import Cancelled
@@ -71,6 +72,7 @@ def build_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="Print the agreement with the non-private baseline (curator only).",
     )
+    add_sign_option(release)
     release.set_defaults(run=run_release)
     text = "the same on generated data"
     demo = commands.add_parser("demo", help=text, description=text)
@@ -84,9 +86,11 @@ def build_parser() -> argparse.ArgumentParser:
     view.add_argument(
         "--threshold", type=float, help="another threshold, in the data's own unit (costs nothing)"
     )
+    add_signers_option(view)
     view.set_defaults(run=run_view)
     add_areas_command(commands)
     add_site_command(commands)
+    add_signing_commands(commands)
     add_compare_command(commands)
     add_ledger_commands(commands)
     add_lint_command(commands)

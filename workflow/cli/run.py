@@ -10,15 +10,21 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.numbers import lower, upper
-from workflow.bundle import read_bundle
+from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.published.view import Viewer
+from workflow.bundle.signing.office_key import sign_bundle
+from workflow.bundle.signing.signature import fingerprint
 from workflow.cli.options import settings_from_options
 from workflow.cli.progress import end_progress, progress
+from workflow.cli.signing import office_key, signers_of
 from workflow.errors import WorkflowError
 from workflow.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit
 from workflow.ledger import begin, ledger_to_plan
+from workflow.ledger.overlap.sentences import shared_text
 from workflow.new_place import new_place
 from workflow.project.baseline import compare, fit_baseline, free_map
 from workflow.project.consent import refuse_large_delta
@@ -26,7 +32,7 @@ from workflow.project.example import example_folder, example_settings
 from workflow.project.load import load_project
 from workflow.project.model import Project
 from workflow.record import ReceiptLine
-from workflow.release.transaction import named_budget, plan_release, publish
+from workflow.release.transaction import Plan, Published, named_budget, plan_release, publish
 from workflow.search.decision.choice import Choice, given_choice
 from workflow.search.decision.settle import settle_on
 from workflow.search.decision.tuning import Tuned, tune
@@ -53,6 +59,7 @@ def run_release(options: argparse.Namespace) -> int:
         options.dry_run,
         options.show_baseline,
         options.wanted_iou,
+        None if options.sign is None or options.dry_run else office_key(options.sign),
     )
 
 
@@ -83,7 +90,7 @@ def run_demo(options: argparse.Namespace) -> int:
 
 def _release(
     settings: ReleaseSettings, out: Path, place: str | None, dry: bool, baseline: bool,
-    wanted: float | None = None,
+    wanted: float | None = None, key: Ed25519PrivateKey | None = None,
 ) -> int:  # fmt: skip
     if not dry:
         new_place(new_place(out).with_name(f"{out.name}.zip"))
@@ -120,6 +127,7 @@ def _release(
     plan = plan_release(project, choice, ledger)
     print("\nReceipt")
     _print_receipt(plan.receipt)
+    _print_shared(plan)
     ledger.check_charge(plan.charge, named_budget(plan))  # before a ledger is begun for nothing
     if dry:
         print("\nDry run: nothing was drawn or charged. The ledger would accept it now.")
@@ -128,12 +136,26 @@ def _release(
     if ledger.identity != planned_with:  # another process has begun it in the meantime, with its own key
         plan = plan_release(project, choice, ledger)
     published = publish(plan, ledger, out)
+    if key is not None:
+        _sign(published, key)
     print(
         f"\nReleased as {published.release.release_id}; bundle in {published.folder} and {published.archive}."
     )
+    if key is not None:
+        print(f"Signed with the key {fingerprint(key.public_key().public_bytes_raw())}.")
     if baseline and tuned is not None:
         _print_baseline(project, tuned, published.folder)
     return 0
+
+
+def _sign(published: Published, key: Ed25519PrivateKey) -> None:
+    try:
+        sign_bundle(published.folder, key)
+    except BundleError as error:
+        raise WorkflowError(
+            f"The release {published.release.release_id} stands in {published.folder}, but it is not signed: "
+            f"{error} Sign it with `sign`."
+        ) from error
 
 
 def _at_wanted_iou(project: Project, tuned: Tuned | None, wanted: float) -> tuple[Project, Choice]:
@@ -161,6 +183,7 @@ def run_view(options: argparse.Namespace) -> int:
     threshold = None if options.threshold is None else field("threshold").check(options.threshold)
     viewer = Viewer(read_bundle(options.bundle))
     print(viewer.bundle.statement["release"]["title"])
+    print(f"  {signers_of(options).says(viewer.bundle.signature)}")
     for line in viewer.sentences(viewer.at(threshold)):
         print(f"  {line}")
     return 0
@@ -170,6 +193,13 @@ def _print_receipt(lines: tuple[ReceiptLine, ...]) -> None:
     width = max(len(line.topic) for line in lines)
     for line in lines:
         print(f"{'!' if line.warning else ' '} {line.topic:<{width}}  {line.text}")
+
+
+def _print_shared(plan: Plan) -> None:
+    """Curator only: the exact number stands in no file, since it tells who was in an earlier release."""
+    standing = plan.preview.standing
+    if standing is not None and standing.shared:
+        print(f"\nCurator only, do not publish:\n  {shared_text(standing)}")
 
 
 def _print_search(tuned: Tuned) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from workflow.bundle.published.site import INDEX, write_site
+from workflow.cli.signing import add_signers_option, signers_of
 
 
 def add_site_command(commands: Any) -> None:
@@ -23,13 +24,14 @@ def add_site_command(commands: Any) -> None:
         default="",
         help="Where the site will stand, for the pictures that messages show of a link to it.",
     )
+    add_signers_option(parser)
     parser.set_defaults(run=run_site)
 
 
 def run_site(options: argparse.Namespace) -> int:
     """Check every bundle, write the site, say what is in it."""
     out = Path(options.out)
-    folders = write_site([Path(name) for name in options.bundles], out, options.address)
+    folders = write_site([Path(name) for name in options.bundles], out, options.address, signers_of(options))
     for folder in folders:
         print(f"  {folder}")
     print(f"Open {out / INDEX}, or put {out} on any web server.")

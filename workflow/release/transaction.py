@@ -18,6 +18,7 @@ from dpgp_core.noise.entropy import SystemEntropy, random_name
 from dpgp_core.numbers import significant
 from dpgp_core.release.released import Prepared, Released, draw_release
 from geo import geometry_dict
+from workflow.bundle.statement.receipt import BudgetLine, build_receipt
 from workflow.bundle.writing.rehearsal import rehearse_writing
 from workflow.bundle.writing.write import bundle_contents, targets
 from workflow.errors import WorkflowError
@@ -30,7 +31,6 @@ from workflow.project.model import Project
 from workflow.project.records import BinnedRecords, bin_records
 from workflow.record import Guarded, ReceiptLine, Release
 from workflow.release.once import release_once, working_beside
-from workflow.release.receipt import BudgetLine, build_receipt
 from workflow.release.trial import prepare_draw, read_release, try_draw
 from workflow.release.worth import stop_or_state
 from workflow.search.decision.choice import Choice

@@ -66,7 +66,7 @@ def ask_bundle() -> Opened | str | None:
             return Opened(_opened(f"upload {upload.file_id}", upload.getvalue()))
         if wanted is not None:
             st.query_params["release"] = st.session_state[FOLLOWED] = wanted.name
-            return Opened(_opened(wanted.name, wanted.path), wanted.zipped)
+            return Opened(_opened(f"{wanted.name} {_size(wanted.path)}", wanted.path), wanted.zipped)
     except (WorkflowError, ValueError) as error:
         return str(error)
     if st.query_params.get("release") is not None:
@@ -81,6 +81,11 @@ def _follow_address(known: tuple[ShelvedBundle, ...]) -> None:
     if name is not None and name != st.session_state.get(FOLLOWED):
         st.session_state[FOLLOWED] = name
         st.session_state[CHOSEN] = next((bundle for bundle in known if bundle.name == name), None)
+
+
+def _size(path: Path) -> int:
+    """Bytes of a bundle's zip, which grows when it is signed; of a folder how many files it has."""
+    return len(list(path.iterdir())) if path.is_dir() else path.stat().st_size
 
 
 def _opened(name: str, source: bytes | Path) -> Viewer:

@@ -30,6 +30,8 @@ from pages.shared.server.places import Places
 from pages.shared.server.unsaid import Unsaid
 from pages.shared.server.watch import Connections, Watch
 from pages.shared.uploads import sweep_uploads
+from workflow.bundle.signing.signature import SIGNERS_VARIABLE, operators_signers
+from workflow.errors import WorkflowError
 
 FRONT_PAGE = Path(streamlit.__file__).parent / "static" / "index.html"
 
@@ -70,6 +72,10 @@ def around(script: str) -> dict[str, Any]:
         basemap_files.check_the_operators()
     except GeoError as error:
         sys.exit(f"Hexcursion does not start. {basemap_files.VARIABLE}: {error}")
+    try:
+        operators_signers()
+    except WorkflowError as error:
+        sys.exit(f"Hexcursion does not start. {SIGNERS_VARIABLE}: {error}")
     # Until a script first calls `st.navigation`, Streamlit takes a folder `pages/` beside it for its older
     # page discovery and answers the first deep link after a start with "Page not found".
     PagesManager.uses_pages_directory = False

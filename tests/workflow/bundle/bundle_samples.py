@@ -12,9 +12,9 @@ from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from geo import Domain, domain_from_bbox, geometry_dict
+from workflow.bundle.statement.receipt import BudgetLine, build_receipt
 from workflow.project.response import ResponseScale
 from workflow.record import Guarded, Release, Tuning
-from workflow.release.receipt import BudgetLine, build_receipt
 
 RESPONSE = ResponseScale("log", 12.9, 1.2, "from public reference data: median and 90 % quantile of 2017")
 

@@ -12,11 +12,11 @@ import pytest
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
 from tests.workflow.bundle.bundle_samples import RESPONSE, guarded
+from workflow.bundle.statement.receipt import BudgetLine, build_receipt
 from workflow.errors import WorkflowError
 from workflow.ledger import open_ledger
 from workflow.project.model import Project
 from workflow.record import Guarded, ReceiptLine, Tuning
-from workflow.release.receipt import BudgetLine, build_receipt
 from workflow.release.transaction import _release, plan_release
 from workflow.release.trial import prepare_draw, read_release, try_draw
 from workflow.search.decision.tuning import Tuned

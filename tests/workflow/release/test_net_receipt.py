@@ -6,9 +6,9 @@ import math
 
 import pytest
 
+from workflow.bundle.statement.receipt import _centre, _clip, _tuning
 from workflow.project.response import ResponseScale
 from workflow.record import Tuning
-from workflow.release.receipt import _centre, _clip, _tuning
 from workflow.settings.words import TuningKind
 
 

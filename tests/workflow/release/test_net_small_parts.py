@@ -7,8 +7,8 @@ from dataclasses import fields, replace
 import pytest
 
 from tests.workflow.bundle.bundle_samples import guarded
+from workflow.bundle.statement.receipt import _delta_line
 from workflow.record import Release
-from workflow.release.receipt import _delta_line
 from workflow.release.transaction import groups_of
 
 

@@ -26,6 +26,7 @@ REDRAW = "redraw.py"
 README = "README.txt"
 ATTRIBUTION = "ATTRIBUTION.txt"
 SUMS = "SHA256SUMS"
+SIGNATURE = "SHA256SUMS.sig"
 _AGAIN = "get the bundle again from where it was published"
 
 MEGABYTE = 1_000_000
@@ -49,8 +50,9 @@ MAX_BYTES: dict[str, int] = {
     README: MEGABYTE,
     ATTRIBUTION: MEGABYTE,
     SUMS: MEGABYTE,
+    SIGNATURE: 1_000,
 }
-COMMON = frozenset(MAX_BYTES) - {*SCHEMAS.values(), DRAWS, PUBLIC_FIELD, LAYERS, PAGE}
+COMMON = frozenset(MAX_BYTES) - {*SCHEMAS.values(), DRAWS, PUBLIC_FIELD, LAYERS, PAGE, SIGNATURE}
 # The files of each format; a file that is neither required nor optional is refused.
 REQUIRED: dict[int, frozenset[str]] = {
     version: COMMON | {schema} for version, schema in SCHEMAS.items()
@@ -59,7 +61,8 @@ REQUIRED: dict[int, frozenset[str]] = {
 
 def optional_files(version: int) -> frozenset[str]:
     """The files that a bundle of a format may have besides."""
-    return frozenset({DRAWS, PUBLIC_FIELD, LAYERS, PAGE, *EXPORTS}) if version == 2 else frozenset()
+    signed = frozenset({SIGNATURE})
+    return signed | {DRAWS, PUBLIC_FIELD, LAYERS, PAGE, *EXPORTS} if version == 2 else signed
 
 
 def most_bytes(name: str) -> int | None:
@@ -101,7 +104,7 @@ def format_of(names: Collection[str]) -> int:
 
 
 def check_sums(contents: Mapping[str, bytes]) -> None:
-    """Compare every file with `SHA256SUMS`.
+    """Compare every file with `SHA256SUMS`, but for the signature of that file itself.
 
     Raises
     ------
@@ -116,7 +119,7 @@ def check_sums(contents: Mapping[str, bytes]) -> None:
                 f"{SUMS} is damaged: one of its lines is not a checksum and a file name; {_AGAIN}."
             )
         stated[match[2]] = match[1]
-    present = set(contents) - {SUMS}
+    present = set(contents) - {SUMS, SIGNATURE}
     if missing := sorted(set(stated) - present):
         raise BundleError(
             f"The bundle is incomplete: {missing[0]} is listed in {SUMS} but not there; {_AGAIN}."

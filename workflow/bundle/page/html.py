@@ -26,7 +26,7 @@ PICTURE = "map.png"  # beside the page, for who makes a card of its address
 
 
 def map_html(
-    released: Released, products: Products, *, address: str = "", picture: str | None = None
+    released: Released, products: Products, *, address: str = "", picture: str | None = None, signed: str = ""
 ) -> bytes:
     """The page's bytes: the same release always gives the same page.
 
@@ -41,6 +41,8 @@ def map_html(
         where the page will stand ("https://example.org/maps/x/map.html"), for cards that need whole addresses
     picture
         the SVG that stands there until the script draws, where it was made already
+    signed
+        who signed the bundle, where whoever makes the page has a list of signers
     """
     statement, domain = released.statement, released.domain
     title, question = (
@@ -55,7 +57,7 @@ def map_html(
 <p class="question">{escape(question)}</p>
 <p class="answer">{escape(answer(products))}</p>
 <p class="place">{escape(place(domain, released.around.places))}</p>
-{_flags(statement)}
+{_flags(statement)}{_signed(signed)}
 </header>
 <main>
 <div class="first">
@@ -147,6 +149,10 @@ def _flags(statement: Mapping[str, Any]) -> str:
     if statement["release"]["generated"]:
         said.append("Generated data")
     return "\n".join(f'<p class="flag">{escape(text)}</p>' for text in said)
+
+
+def _signed(said: str) -> str:
+    return f'\n<p class="place signed">{escape(said)}</p>' if said else ""
 
 
 def _side(statement: Mapping[str, Any]) -> str:

@@ -70,15 +70,16 @@ def media_of(file: str) -> str:
     return MEDIA.get(PurePath(file).suffix, "application/octet-stream")
 
 
-def page_of(bundle: Bundle, address: str = "", *, named: bool = True) -> bytes:
+def page_of(bundle: Bundle, address: str = "", *, named: bool = True, signed: str = "") -> bytes:
     """`map.html` of a checked bundle; `address` is where it will stand, for cards of links.
 
+    `signed`: who signed it, as a list of signers says; never in the page of a bundle itself.
     `named`: with the coast and the places around it, where this installation has them.
     """
     near = around(bundle.domain, bundle.layers, world=named)
     drawn, voted = bundle.draws, bundle.draws is not None
     released = Released(bundle.statement, bundle.domain, bundle.paths, bundle.field, voted, near, drawn)
-    return map_html(released, bundle.published, address=address)
+    return map_html(released, bundle.published, address=address, signed=signed)
 
 
 def offers(bundle: Bundle) -> tuple[Offer, ...]:

@@ -21,9 +21,11 @@ from workflow.bundle.page.facts import answer, place, three_facts, title_of
 from workflow.bundle.page.html import RESOURCES
 from workflow.bundle.published.offers import offers, page_of, slug
 from workflow.bundle.reading.read import Bundle, bundle_from_contents
+from workflow.bundle.signing.signature import Signers
 from workflow.new_place import made_whole, new_place
 
 INDEX = "index.html"
+NOBODY = Signers()
 _ADDRESS = re.compile(
     r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?"
 )
@@ -31,11 +33,12 @@ _ADDRESS = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """One release of a site: its folder, its bundle, and titles and sizes of its files by name."""
+    """One release of a site: its folder, its bundle, titles and sizes of its files by name, who signed it."""
 
     folder: str
     bundle: Bundle
     files: Mapping[str, tuple[str, int]]
+    signed: str
 
 
 def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
@@ -66,7 +69,9 @@ def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def write_site(sources: Sequence[Path], out: Path, address: str = "") -> tuple[str, ...]:
+def write_site(
+    sources: Sequence[Path], out: Path, address: str = "", signers: Signers = NOBODY
+) -> tuple[str, ...]:
     """Write the site into a new folder, whole or not at all; the folders of its releases.
 
     Every page, layer and table is made anew from what was checked, and so is what people open of the bundle
@@ -80,6 +85,8 @@ def write_site(sources: Sequence[Path], out: Path, address: str = "") -> tuple[s
         a folder that does not exist yet
     address
         where the site will stand, for the cards that are shown of links to it; "" where that is not known
+    signers
+        whose keys the pages call by name
 
     Raises
     ------
@@ -98,7 +105,9 @@ def write_site(sources: Sequence[Path], out: Path, address: str = "") -> tuple[s
             work.mkdir()
             for path in bundles:
                 try:
-                    listed.append(_write_release(path, work, {one.folder for one in listed}, address))
+                    listed.append(
+                        _write_release(path, work, {one.folder for one in listed}, address, signers)
+                    )
                 except BundleError as error:  # of several bundles the sentence says which
                     said = str(error) if path.name in str(error) else f"{path.name}: {error}"
                     raise BundleError(said) from error
@@ -113,30 +122,48 @@ def write_site(sources: Sequence[Path], out: Path, address: str = "") -> tuple[s
     return tuple(one.folder for one in listed)
 
 
-def _write_release(path: Path, work: Path, taken: set[str], address: str) -> Listed:
+def _write_release(path: Path, work: Path, taken: set[str], address: str, signers: Signers) -> Listed:
     contents = contents_of(path)
     bundle = bundle_from_contents(contents)
     name = _free(slug(bundle), taken)
     where = f"{address.rstrip('/')}/{name}/{layout.PAGE}" if address else ""
+    signed = signers.says(bundle.signature)
     made = {offer.file: (offer.title, offer.make()) for offer in offers(bundle)}
-    made[layout.PAGE] = (made[layout.PAGE][0], page_of(bundle, where))
+    made[layout.PAGE] = (made[layout.PAGE][0], page_of(bundle, where, signed=signed))
     made[layout.LABEL] = ("Label (HTML)", bundle.label_html.encode())
-    made[f"{name}.zip"] = ("Whole bundle (ZIP)", zip_anew(name, contents, bundle))
+    made[f"{name}.zip"] = ("Whole bundle (ZIP)", zip_anew(name, contents, bundle, signers))
     (work / name).mkdir()
     for file, (_, content) in made.items():
         (work / name / file).write_bytes(content)
-    return Listed(name, bundle, {file: (title, len(content)) for file, (title, content) in made.items()})
+    sizes = {file: (title, len(content)) for file, (title, content) in made.items()}
+    return Listed(name, bundle, sizes, signed)
 
 
-def zip_anew(name: str, contents: Mapping[str, bytes], bundle: Bundle) -> bytes:
-    """The bundle, its pages made anew: what a stranger's bundle would run in a browser is not passed on."""
+def zip_anew(name: str, contents: Mapping[str, bytes], bundle: Bundle, signers: Signers = NOBODY) -> bytes:
+    """The bundle, its pages made anew: what a stranger's bundle would run in a browser is not passed on.
+
+    A bundle that a known key signed, and one whose pages are the same anew, goes on as it is, with its
+    signature. Any other loses the signature, which would no longer fit.
+    """
+    stream = io.BytesIO()
+    if signers.knows(bundle.signature) or _pages_follow(contents, bundle):
+        zip_bytes_to(stream, name, contents)
+        return stream.getvalue()
     pages = {layout.LABEL: bundle.label_html.encode()}
     if layout.PAGE in contents:
         pages[layout.PAGE] = page_of(bundle)
-    rest = {file: content for file, content in {**contents, **pages}.items() if file != layout.SUMS}
-    stream = io.BytesIO()
+    made_here = (layout.SUMS, layout.SIGNATURE)
+    rest = {file: content for file, content in {**contents, **pages}.items() if file not in made_here}
     zip_bytes_to(stream, name, {**rest, layout.SUMS: layout.sums_text(rest).encode()})
     return stream.getvalue()
+
+
+def _pages_follow(contents: Mapping[str, bytes], bundle: Bundle) -> bool:
+    """Whether what a browser would run is, byte for byte, what follows from the checked bundle."""
+    page = contents.get(layout.PAGE)
+    return contents[layout.LABEL] == bundle.label_html.encode() and (
+        page is None or page in (page_of(bundle), page_of(bundle, named=False))
+    )
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -195,6 +222,7 @@ def _article(one: Listed) -> str:
 <p class="question">{escape(words.asked(statement["subject"], statement["guarantee"]["unit_word"]))}</p>
 <p>{escape(answer(products))}</p>
 <p class="soft">{escape(where)} Released {escape(day)}.</p>
+<p class="soft signed">{escape(one.signed)}</p>
 <dl>{facts}</dl>
 <ul>{files}</ul>
 </div>

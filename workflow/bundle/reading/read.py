@@ -26,6 +26,7 @@ from workflow.bundle.files.paths import read_paths
 from workflow.bundle.files.public_field import field_of
 from workflow.bundle.products.at_threshold import CONFIDENCE, Products, products_at
 from workflow.bundle.reading.layers import check_layers, features_of
+from workflow.bundle.signing.signature import Signature, signature_of
 from workflow.bundle.statement.format1 import upgraded
 from workflow.bundle.statement.schema_check import check_statement
 from workflow.bundle.statement.schemas import VERSIONS, earlier_schema, schema_bytes, without_designs
@@ -53,6 +54,8 @@ class Bundle:
         (J, N) joint draws of the field given the release, where the paths are none themselves
     layers
         public layers that the curator added: not computed from the paths
+    signature
+        of its checksums, checked; None where nobody signed it. Whose it is, `Signers` say
     version
         the format of the files; the statement is always said in the words of the newest
     """
@@ -65,6 +68,7 @@ class Bundle:
     version: int = 2
     draws: NDArray[np.float64] | None = None
     layers: tuple[OwnLayer, ...] = ()
+    signature: Signature | None = None
 
     @property
     def threshold(self) -> float:
@@ -92,8 +96,9 @@ class Bundle:
 def read_bundle(source: str | Path | bytes | BinaryIO) -> Bundle:
     """Open a bundle's folder or zip: a path, bytes or a binary stream.
 
-    Checked: names, sizes, checksums, JSON and statement against the schema and against itself, the paths'
-    columns and values, the cells, and that both GeoJSON files say what follows from the paths.
+    Checked: names, sizes, checksums, a signature where there is one, JSON and statement against the schema
+    and against itself, the paths' columns and values, the cells, and that both GeoJSON files say what follows
+    from the paths.
 
     Raises
     ------
@@ -113,6 +118,7 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     """
     version = layout.format_of(contents)
     layout.check_sums(contents)
+    signature = signature_of(contents)
     statement = _statement(strict_json(contents[layout.STATEMENT], layout.STATEMENT))
     _check_schema_file(contents, version, statement["design"]["mechanism"])
     stored = read_paths(contents[layout.PATHS], field=statement["paths"]["field"])
@@ -134,7 +140,7 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     field_of(contents, statement, cells)
     layers = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
     picture = contents[layout.MAP]
-    bundle = Bundle(statement, domain, paths, picture, stored.field, version, draws, layers)
+    bundle = Bundle(statement, domain, paths, picture, stored.field, version, draws, layers, signature)
     check_layers(contents, bundle)
     return bundle
 

@@ -46,13 +46,13 @@ def account_lines(
 
     Notes
     -----
-    The numbers of shared records are exact facts about the private data and no epsilon covers them: like n
-    they are published as public, and the line says so.
+    How many records are shared, and how many the dataset holds in and outside of the area, are exact facts
+    about single records that no epsilon covers: these lines are published, so they count neither. The curator
+    reads the count in `shared_text`.
     """
     lines = [Line("Neighbours", neighbours_text(standing.unit, unit_word, relation))]
     if standing.shared:
-        told = shared_text(standing) if relation == "replace-one" else shared_unnumbered(standing)
-        lines.append(Line("Earlier releases", told))
+        lines.append(Line("Earlier releases", shared_unnumbered(standing)))
     lines += [
         Line("Other unit", other_unit_text(other, standing.unit, standing.delta))
         for other in standing.other_units
@@ -90,25 +90,24 @@ def neighbours_text(unit: Unit, unit_word: UnitWord, relation: Relation = "repla
 
 
 def shared_text(standing: Standing) -> str:
-    """How many records earlier releases could have contained, and what all releases cost them together."""
+    """How many records earlier releases could have contained: for the curator, never to be published."""
     records = words.plural(standing.n, "record")
+    verb = "was" if standing.shared == 1 else "were"
+    if not standing.shared:
+        return f"None of these {records} was part of an earlier release."
     if standing.shared == standing.n and standing.exact:
         some = f"All {records} were" if standing.n > 1 else "The one record was"
     elif standing.exact:
-        verb = "was" if standing.shared == 1 else "were"
         some = f"{standing.shared:,} of these {records} {verb}"
     else:
         some = f"About {standing.shared:,} (at most {standing.most:,}) of these {records} were"
-    return (
-        f"{some} part of releases that cost epsilon {upper(standing.before)} before; together "
-        f"{upper(standing.after)}. These numbers of records are treated as public."
-    )
+    return f"{some} part of earlier releases. The release says of that: some or all."
 
 
 def shared_unnumbered(standing: Standing) -> str:
-    """The same where numbers of records are not public."""
+    """The same as it is published: what all releases cost together, without any number of records."""
     return (
-        "Some of these records were part of releases that cost epsilon "
+        "Some or all of these records were part of releases that cost epsilon "
         f"{upper(standing.before)} before; together {upper(standing.after)}. "
         "How many they are is not published."
     )

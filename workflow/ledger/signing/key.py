@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from workflow.ledger.errors import LedgerError
-from workflow.new_place import sync_folder
+from workflow.new_place import private_file
 
 KEY_BYTES = 32
 MOST_LETTERS = 10_000  # of a key's file: a line of 64, and a remark
@@ -96,23 +96,13 @@ def create_key(path: Path, secret: bytes | None = None) -> None:
         If it cannot be written.
     """
     private_directory(path.parent)
-    draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
-        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(handle, "w") as file:
-            file.write((secret or secrets.token_bytes(KEY_BYTES)).hex() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        with suppress(FileExistsError):
-            os.link(draft, path)  # whole or not at all, and never over another process's key
-        sync_folder(path.parent)
+        with suppress(FileExistsError):  # another process's key
+            private_file(path, ((secret or secrets.token_bytes(KEY_BYTES)).hex() + "\n").encode())
     except OSError as error:
         raise LedgerError(
             f"The ledger's key could not be written to {path}: {error.strerror or error}."
         ) from None
-    finally:
-        with suppress(OSError):  # it is not there, or its name was too long to be made: that is said above
-            draft.unlink()
 
 
 def read_key(path: Path) -> LedgerKey:

@@ -15,9 +15,9 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.numbers import significant, upper
 from tests.workflow.bundle.bundle_samples import RESPONSE, guarded
 from workflow import words
+from workflow.bundle.statement.receipt import BudgetLine, build_receipt
 from workflow.project.response import ResponseScale
 from workflow.record import ReceiptLine, Tuning
-from workflow.release.receipt import BudgetLine, build_receipt
 
 DESIGN = Design(prior="car", lengthscale=2000.0, ridge=1.5, scale=0.4, paths=3, noise_scale=0.2)
 TUNING = Tuning("public reference data", "2017 sales.")

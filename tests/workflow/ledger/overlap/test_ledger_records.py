@@ -10,11 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.workflow.ledger.overlap.market import DELTA, Market, market, pay, says
+from tests.workflow.ledger.overlap.market import DELTA, Market, market, pay
 from tests.workflow.ledger.places import Place
 from workflow.ledger import BudgetExceeded, Ledger, LedgerDamaged, LedgerError, Overlap, open_ledger
 from workflow.ledger.overlap import records as records_module
 from workflow.ledger.overlap.records import Sketch, count_shared, matched, record_keys
+from workflow.ledger.overlap.sentences import shared_text
 from workflow.ledger.signing.key import LedgerKey
 
 KEY = LedgerKey(Path("a.key"), bytes(range(32)))
@@ -170,7 +171,9 @@ def test_a_sampled_overlap_is_marked_as_an_estimate(ledger: Ledger, monkeypatch:
     monkeypatch.setattr(records_module, "EXACT_RECORDS", 200)
     sales = market(2000)
     pay(ledger, sales.charge(ledger), "all")
-    text = says(ledger, sales.part(slice(0, 1000)).charge(ledger))["Earlier releases"]
+    standing = ledger.preview(sales.part(slice(0, 1000)).charge(ledger), DELTA).standing
+    assert standing is not None
+    text = shared_text(standing)
     assert text.startswith("About ")
     assert "(at most 1,000) of these 1,000 records" in text
     estimate = int(text.split()[1].replace(",", ""))
