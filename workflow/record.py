@@ -43,6 +43,8 @@ class Tuning:
         return self.kind != "not accounted"
 
 
+LEAST_AGREEMENT = 0.5
+"""Expected agreement below which a map is stopped, or called poor."""
 LOW_AGREEMENT = "Low agreement"
 """Topic of the line of a receipt that says that its map was expected to be poor."""
 

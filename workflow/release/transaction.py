@@ -18,7 +18,7 @@ from dpgp_core.noise.entropy import SystemEntropy, random_name
 from dpgp_core.numbers import significant
 from dpgp_core.release.released import Prepared, Released, draw_release
 from geo import geometry_dict
-from workflow.bundle.statement.receipt import BudgetLine, build_receipt
+from workflow.bundle.statement.receipt import AT_EDGE, BudgetLine, build_receipt
 from workflow.bundle.writing.rehearsal import rehearse_writing
 from workflow.bundle.writing.write import bundle_contents, targets
 from workflow.errors import WorkflowError
@@ -40,7 +40,6 @@ from workflow.search.problem.facts import protects, public_facts
 from workflow.words import group_sentence
 
 UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # stands for the ledger entry while a bundle is rehearsed
-AT_EDGE = "The best Renyi order lies at the edge of the public grid: epsilon is valid, but may be loose."
 GROUPS = (2, 5, 10)  # records of one person, for the group lines of the statement
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 
 from workflow.errors import WorkflowError
-from workflow.record import LOW_AGREEMENT, Expected, ReceiptLine, Yardsticks
-
-LEAST_AGREEMENT = 0.5
+from workflow.record import LEAST_AGREEMENT, LOW_AGREEMENT, Expected, ReceiptLine, Yardsticks
 
 
 class LowAgreement(WorkflowError):

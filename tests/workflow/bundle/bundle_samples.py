@@ -14,7 +14,8 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from geo import Domain, domain_from_bbox, geometry_dict
 from workflow.bundle.statement.receipt import BudgetLine, build_receipt
 from workflow.project.response import ResponseScale
-from workflow.record import Guarded, Release, Tuning
+from workflow.record import Guarded, ReceiptLine, Release, Tuning
+from workflow.release.worth import stop_or_state
 
 RESPONSE = ResponseScale("log", 12.9, 1.2, "from public reference data: median and 90 % quantile of 2017")
 
@@ -53,17 +54,6 @@ def make_release(domain: Domain, paths: int = 12, **changes: Any) -> Release:
     )
     privacy = guarded()
     tuning = Tuning("public reference data", "2017 sales, expected IoU.")
-    receipt = build_receipt(
-        privacy,
-        design,
-        RESPONSE,
-        tuning,
-        cells=domain.size,
-        resolution=domain.resolution,
-        domain_origin=domain.origin,
-        value_unit="pounds",
-        ledger=BudgetLine(0.0, privacy.epsilon, 4.0),
-    )
     release = Release(
         release_id="hx-20261121-7f3a",
         created="2026-11-21T09:30:00Z",
@@ -80,12 +70,37 @@ def make_release(domain: Domain, paths: int = 12, **changes: Any) -> Release:
         privacy=privacy,
         tuning=tuning,
         paths=values,
-        receipt=receipt,
+        receipt=(),
         attribution=("Contains HM Land Registry data. Licensed under the Open Government Licence v3.0.",),
         domain_origin=domain.origin,
         ledger_entry="17",
     )
-    return replace(release, **changes)
+    made = replace(release, **changes)
+    return made if "receipt" in changes else replace(made, receipt=receipt_of(made))
+
+
+def receipt_of(release: Release) -> tuple[ReceiptLine, ...]:
+    """The receipt that follows from a release, as the transaction writes it."""
+    receipt = build_receipt(
+        release.privacy,
+        release.design,
+        release.response,
+        release.tuning,
+        cells=len(release.cells),
+        resolution=release.resolution,
+        domain_origin=release.domain_origin,
+        value_unit=release.value_unit,
+        ledger=BudgetLine(0.0, release.privacy.epsilon, 4.0),
+        prior_mean_origin=None if release.prior_mean is None else "2017 map",
+        generated=release.generated,
+        simulation=release.simulation,
+        relation=release.relation,
+        protects=release.protects,
+    )
+    if release.relative is not None:
+        receipt = (*receipt, ReceiptLine("Question", release.relative.sentence))
+    expected = release.expected
+    return receipt + (() if expected is None else stop_or_state(expected, None, True))
 
 
 def small_domain() -> Domain:

@@ -20,6 +20,7 @@ from workflow.bundle.statement.bounds import proved_bounds
 from workflow.bundle.statement.build import facts
 from workflow.bundle.statement.evaluation import evaluation_block
 from workflow.bundle.statement.guarantee import VARIANT, with_words
+from workflow.bundle.statement.receipt_check import checked_receipt
 from workflow.bundle.statement.recomputed import SLACK, check_noise
 from workflow.bundle.statement.schema_check import check_design, check_threshold, least_cost
 from workflow.bundle.statement.schemas import check_schema
@@ -72,7 +73,7 @@ def upgraded(statement: Any) -> dict[str, Any]:
     check_design({**made, "guarantee": {"bound": design.get("bound", "")}})
     check_noise(made["guarantee"], least_cost(design))
     check_threshold(made)
-    return made
+    return {**made, "receipt": checked_receipt(made, strict=False)}
 
 
 def _design(raw: dict[str, Any]) -> tuple[dict[str, Any], bool]:

@@ -34,6 +34,8 @@ ON_REALS = (
     "system, and what is published is rounded to a public grid; no proof covers that rounding."
 )
 
+AT_EDGE = "The best Renyi order lies at the edge of the public grid: epsilon is valid, but may be loose."
+
 
 @dataclass(frozen=True)
 class BudgetLine:

@@ -60,7 +60,7 @@ def priced(cost: Cost, order: float | None = None) -> Guarded:
 
 
 def stating(domain: Domain, cost: Cost) -> Statement:
-    return build_statement(make_release(domain, privacy=priced(cost), receipt=()))
+    return build_statement(make_release(domain, privacy=priced(cost)))
 
 
 def believable(statement: Statement, value: float) -> Statement:
@@ -117,7 +117,7 @@ def test_a_cost_is_not_below_what_the_noise_of_the_design_costs(domain: Domain) 
     design = NoisyCellStatisticsDesign("car", 2000.0, 1.5, 0.4, 4.0, paths=12)
     for mu, believed in ((0.5, True), (0.6, True), (0.499, False), (0.05, False)):
         privacy = replace(priced(Cost.gaussian(mu)), bound="gaussian-mechanism", bound_source="a proof")
-        made = build_statement(make_release(domain, design=design, privacy=privacy, receipt=()))
+        made = build_statement(make_release(domain, design=design, privacy=privacy))
         if believed:
             check_statement(made)
             continue

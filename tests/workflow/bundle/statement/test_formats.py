@@ -47,7 +47,7 @@ def spectral_release(domain: Domain) -> Release:
     east = domain.centres[:, 0] / np.abs(domain.centres[:, 0]).max()
     return make_release(
         domain, paths=4, design=SPECTRAL, privacy=privacy, mean=east, sd=np.full(domain.size, 0.3),
-        receipt=(), expected=Expected(0.734, 0.051, 0.862, "public reference data"),
+        expected=Expected(0.734, 0.051, 0.862, "public reference data"),
     )  # fmt: skip
 
 

@@ -37,7 +37,7 @@ def guarantee(domain: Domain, cost: Cost | None = None, **changes: Any) -> dict[
         gaussian_mu=paid.gaussian_mu, rdp_orders=tuple(ORDERS.tolist()),
         rdp_values=tuple(paid.curve.values.tolist()), group=group,
     )  # fmt: skip
-    release = make_release(domain, privacy=privacy, receipt=(), **changes)
+    release = make_release(domain, privacy=privacy, **changes)
     made: dict[str, Any] = json.loads(json.dumps(build_statement(release)["guarantee"]))
     return made
 

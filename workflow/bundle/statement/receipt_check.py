@@ -1,0 +1,280 @@
+"""The receipt of a statement that anybody may have written: a closed list of topics, each in its own words.
+
+Most lines follow from the rest of the statement and are made anew here, by the code that wrote them. The
+others repeat what the ledger or the curator knows: their sentences are known, their numbers are not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from dpgp_core.accounting.orders import ORDERS
+from workflow.bundle.errors import BundleError
+from workflow.bundle.statement.designs import design_from
+from workflow.bundle.statement.guarantee import promised_before
+from workflow.bundle.statement.receipt import AT_EDGE, build_receipt
+from workflow.bundle.statement.recomputed import stated_cost
+from workflow.ledger.overlap.sentences import neighbours_text
+from workflow.project.response import ResponseScale
+from workflow.record import LEAST_AGREEMENT, LOW_AGREEMENT, Guarded, ReceiptLine, Tuning
+from workflow.settings.words import TuningKind
+
+Line = Mapping[str, Any]
+
+_N = r"(?:(?:above )?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?|inf)"
+_UNACCOUNTED = r"Not counted in this epsilon\."
+_POOR = "|".join((
+    r"no value can lie beyond its threshold, as values are cut to the usual ones \(centre and clip\): take a "
+    r"threshold inside of them, or a larger clip",
+    r"no agreement can be expected, as the map that it is tried on lies wholly on one side of the threshold: "
+    r"take a threshold nearer to usual values",
+    rf"its expected agreement is {_N}, below {_N}",
+    r"(?:a map of one colour|the map of public data alone) would agree "
+    rf"(?:better \({_N} instead of {_N}\)|as well \({_N}\))",
+))  # fmt: skip
+# What the program says of facts that stand nowhere else in a statement: text, and whether it is a warning.
+_SAID: dict[str, tuple[tuple[str, bool], ...]] = {
+    "Prior mean": ((r"Public: .+\.", False),),
+    "Ledger": (
+        (
+            rf"All releases of (?:these records|this dataset): epsilon {_N} before, {_N} after this one\.",
+            False,
+        ),
+    ),
+    "Budget": (
+        (rf"epsilon {_N} in total, {_N} left\.", False),
+        (rf"epsilon {_N} in total, over budget\.", True),
+        (r"No budget is set for this dataset\.", True),
+    ),
+    "Earlier releases": (
+        (
+            rf"Some (?:or all )?of these records were part of releases that cost epsilon {_N} before; "
+            rf"together {_N}\. How many they are is not published\.",
+            False,
+        ),
+        (  # as it was said until November 2026
+            rf"(?:All {_N} records were|The one record was|{_N} of these {_N} records? (?:was|were)|About "
+            rf"{_N} \(at most {_N}\) of these {_N} records? were) part of releases that cost epsilon {_N} before; "
+            rf"together {_N}\. These numbers of records are treated as public\.",
+            False,
+        ),
+    ),
+    "Other unit": (
+        (
+            rf"{_N} releases? of these data protected single observations, at epsilon {_N} at delta {_N} "
+            r"together\. A hexagon's record is made of all its observations, so it is protected by them only "
+            rf"as a group of that many\. {_UNACCOUNTED}",
+            False,
+        ),
+        (
+            rf"{_N} releases? of these data protected whole hexagons, at epsilon {_N} at delta {_N} "
+            r"together\. Exchanging one observation can change the records of two hexagons, so for it they cost "
+            rf"(?:at most epsilon {_N} at the same delta|more than any useful guarantee), provided that the number of "
+            rf"non-empty hexagons stays the same\. {_UNACCOUNTED}",
+            False,
+        ),
+    ),
+    "Other numbers": (
+        (
+            rf"Earlier releases over other areas or filters stated {_N}(?:, {_N})* records\. From two such "
+            r"numbers it can be computed exactly how many records lie in one area and not in the other, and "
+            r"no epsilon accounts for that\.",
+            True,
+        ),
+    ),
+    "Not compared": (
+        (
+            rf"The ledger holds releases of {_N} datasets? from before it kept hashes of records: whether "
+            r"they contained some of these is not known and not counted\.",
+            True,
+        ),
+    ),
+    "Kept apart": (
+        (
+            rf"By a person's decision \(ledger entry {_N}\) releases of another dataset that seemed to hold "
+            r"some of the same records are not counted: .+\.",
+            True,
+        ),
+    ),
+    "Owner": (
+        (
+            rf"Used of each [\w ]+: at most (?:one reading|{_N} readings), by a public rule that does not "
+            r"look at the values\. (?:So one record is one whole [\w ]+\.|A whole [\w ]+, all its readings "
+            r"together: (?P<group>.+))",
+            False,
+        ),
+    ),
+    LOW_AGREEMENT: (
+        (
+            rf"Expected to be a poor map: (?:{_POOR})(?: and (?:{_POOR}))*\. The curator released it all the "
+            r"same\.",
+            True,
+        ),
+    ),
+    "Orders": ((re.escape(AT_EDGE), False),),
+    "Question": ((r"Every value is taken .+\.", False),),
+    "Neighbours": ((r".+", False),),
+}  # fmt: skip
+_SEVERAL = frozenset({"Other unit", "Kept apart"})
+# In every version of the program, whatever was released.
+_ALWAYS = ("Unit of protection", "Records", "Domain", "Centre", "Clip bound", "Tuning", "Mechanism", "Paths",
+           "Bound", "This release", "Delta", "In words")  # fmt: skip
+_OWN_WORDS = frozenset({"Domain", "Centre", "Clip bound", "Prior mean", "Tuning", "Question", "Kept apart"})
+"""Topics whose lines quote the publisher: where something comes from, or why."""
+_LAST_NUMBER = re.compile(rf"^(.* has epsilon )({_N})\.$")
+
+
+def checked_receipt(statement: Mapping[str, Any], *, strict: bool) -> list[dict[str, Any]]:
+    """The receipt, if it has every line that it must have and no topic that this program does not know.
+
+    Parameters
+    ----------
+    statement
+        otherwise checked, in the words of version 2
+    strict
+        Whether this version of the program wrote it: then each line must be word for word its own. Of
+        another version the lines that follow from the statement are said anew, and a sentence that this
+        version does not know is `publishers_own`.
+
+    Raises
+    ------
+    BundleError
+        Naming the first topic that is missing, unknown, there twice, or said otherwise.
+    """
+    lines: list[dict[str, Any]] = list(statement["receipt"])
+    _check_tuning(statement["tuning"])
+    following = receipt_following(statement)
+    told = {line.topic for line in following}
+    for line in lines:
+        if line["topic"] not in told and line["topic"] not in _SAID:
+            raise BundleError(
+                f"The receipt has a line {line['topic']!r}: this program knows no such topic, and whoever "
+                "published the bundle may have written it. Do not trust it."
+            )
+    present = {line["topic"] for line in lines}
+    needed = {*(told if strict else _ALWAYS), *(_needed(statement) if strict else ())}
+    if statement["guarantee"]["groups"]:
+        needed.add("Group")
+    if missing := sorted(needed - present):
+        raise BundleError(f"The receipt lacks the line {missing[0]!r}: the privacy statement is not whole.")
+    for topic in sorted(present - told):
+        count = sum(line["topic"] == topic for line in lines)
+        if count > 1 and topic not in _SEVERAL:
+            raise BundleError(f"The receipt says twice what it says of {topic!r}.")
+    if not strict:
+        rest = [line for line in lines if line["topic"] not in told]
+        return [{"topic": new.topic, "text": new.text, "warning": new.warning} for new in following] + rest
+    before = promised_before(statement["guarantee"])
+    for topic in dict.fromkeys(line["topic"] for line in lines):
+        said = [line for line in lines if line["topic"] == topic]
+        should = [line for line in following if line.topic == topic]
+        right = (
+            len(said) == len(should)
+            and all(_same(line, new, before) for line, new in zip(said, should, strict=True))
+            if should
+            else all(_fits(line, statement) for line in said)
+        )
+        if not right:
+            raise BundleError(f"The receipt's line {topic!r} does not follow from the privacy statement.")
+    return lines
+
+
+def publishers_own(line: Line, statement: Mapping[str, Any]) -> bool:
+    """Whether a line of a checked receipt holds words of the publisher's, which no program can check."""
+    topic = line["topic"]
+    return topic in _OWN_WORDS or (topic in _SAID and not _fits(line, statement))
+
+
+def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
+    """The lines that follow from the rest of a statement, by the code that writes them."""
+    guarantee, subject, release = statement["guarantee"], statement["subject"], statement["release"]
+    cost, response, tuning = stated_cost(guarantee), statement["response"], statement["tuning"]
+    privacy = Guarded(
+        **{
+            name: guarantee[name] for name in ("epsilon", "delta", "order", "unit", "unit_word", "n", "bound")
+        },
+        bound_source=guarantee["bound_source"],
+        proved=guarantee["proved"],
+        rdp_orders=tuple(ORDERS.tolist()),
+        rdp_values=tuple(cost.curve.values.tolist()),
+        group=tuple(
+            (line["records"], math.inf if line["epsilon"] is None else line["epsilon"], line["delta"])
+            for line in guarantee["groups"]
+        ),
+        cost=cost,
+    )
+    return build_receipt(
+        privacy,
+        design_from(statement["design"]),
+        ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"]),
+        Tuning(tuning["kind"], tuning["detail"]),
+        cells=subject["domain"]["cells"],
+        resolution=subject["domain"]["resolution"],
+        domain_origin=subject["domain"]["origin"],
+        value_unit=subject["unit"],
+        generated=release["generated"],
+        simulation=release["simulation"],
+        relation=guarantee["relation"],
+        protects=guarantee["protects"],
+    )
+
+
+def _check_tuning(tuning: Mapping[str, Any]) -> None:
+    if tuning["kind"] not in get_args(TuningKind):  # a nested Literal is flat
+        raise BundleError("The privacy statement names a kind of tuning that this program does not know.")
+    if tuning["accounted"] != (tuning["kind"] != "not accounted"):
+        raise BundleError("The privacy statement contradicts itself about its tuning.")
+
+
+def _needed(statement: Mapping[str, Any]) -> set[str]:
+    """Topics beside those that follow, which other fields ask for."""
+    expected = statement["expected"]
+    poor = expected is not None and not (expected["agreement"] or 0.0) >= LEAST_AGREEMENT
+    asked = {
+        "Ledger": bool(statement["ledger"]["entry"]),
+        "Budget": bool(statement["ledger"]["entry"]),
+        "Prior mean": statement["prior_mean_used"],
+        "Question": "relative" in statement["subject"],
+        LOW_AGREEMENT: poor,
+    }
+    return {topic for topic, there in asked.items() if there}
+
+
+def _same(said: Line, should: ReceiptLine, before: str) -> bool:
+    """Equal but for dots and spaces at the end, and the last digit of the one number that is solved for."""
+    if said["warning"] != should.warning:
+        return False
+    if should.topic == "In words" and said["text"] == before:
+        return True
+    texts = [_tidy(text) for text in (said["text"], should.text)]
+    if should.topic == "Delta":
+        found = [_LAST_NUMBER.match(f"{text}.") for text in texts]
+        if found[0] is not None and found[1] is not None and found[0][1] == found[1][1]:
+            stated, solved = (float(one[2].replace(",", "")) for one in found if one is not None)
+            return abs(stated - solved) <= 1.1e-3 * solved
+    return texts[0] == texts[1]
+
+
+def _tidy(text: str) -> str:
+    return " ".join(text.split()).rstrip(" .")
+
+
+def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
+    """Whether a line is a sentence of the program's, whatever its numbers are."""
+    guarantee, topic = statement["guarantee"], line["topic"]
+    if topic == "Neighbours":
+        told = neighbours_text(guarantee["unit"], guarantee["unit_word"], guarantee["relation"])
+        return bool(line["text"] == told and not line["warning"])
+    if topic == "Question" and (relative := statement["subject"].get("relative")) is not None:
+        by = "divided by" if relative["ratio"] else "less"
+        asked = f"Every value is taken {by} a public field, which the bundle holds: {relative['origin']}"
+        return _tidy(line["text"]) == _tidy(asked) and not line["warning"]
+    for pattern, warning in _SAID[topic]:
+        found = re.fullmatch(pattern, line["text"])
+        if found is not None and line["warning"] is warning:
+            group = found.groupdict().get("group")
+            return group is None or group in [one["in_words"] for one in guarantee["groups"]]
+    return False
