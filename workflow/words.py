@@ -27,6 +27,8 @@ RecordWord = Literal[UnitWord, "record"]
 Side = Literal["above", "at most"]
 """Where a hexagon lies, before a threshold."""
 
+PUBLISHERS = "the publisher's own words, which no program checks"
+"""How title, notes, credits and the like are marked wherever they are shown."""
 BILLION = 1e9
 # With a chance of failure above this a guarantee is not worth the name.
 USELESS_DELTA = 0.01

@@ -13,6 +13,8 @@ from pages.shared.shipped import shelved
 from pages.shared.steps import VIEWER
 from pages.viewer import reading, taking
 from pages.viewer.beside import others_beside
+from workflow.bundle.statement.receipt_check import publishers_own
+from workflow.words import PUBLISHERS
 
 top = st.container()
 with st.sidebar if anything_chosen() else st.container():  # in plain sight as long as there is nothing else
@@ -59,9 +61,17 @@ else:
         taking.downloads(opened)
     with protected:
         released_view.statement_facts(viewer)
-        receipt_lines([(line["topic"], line["text"], line["warning"]) for line in statement["receipt"]])
+        own = {number for number, line in enumerate(statement["receipt"]) if publishers_own(line, statement)}
+        st.caption(plain(f"Lines marked * hold {PUBLISHERS}."))
+        receipt_lines(
+            [
+                (line["topic"], f"{line['text']} *" if number in own else line["text"], line["warning"])
+                for number, line in enumerate(statement["receipt"])
+            ]
+        )
     with label:
         embedded_label(viewer)
     with paper:
+        st.caption(plain(f"Credits are {PUBLISHERS}."))
         for text in statement["attribution"] or ["No attribution is asked for."]:
             st.text(text)

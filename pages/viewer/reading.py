@@ -32,6 +32,7 @@ def heading(viewer: Viewer, areas: BoroughTable | None) -> None:
         st.markdown(plain(f"{answer(shown)} {lies}"))
         st.caption(plain(place(viewer.domain, places)))
         signed(viewer)
+        st.caption(plain(f"The title and the name of the value are {words.PUBLISHERS}."))
 
 
 def signed(viewer: Viewer) -> None:

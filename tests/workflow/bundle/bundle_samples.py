@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from geo import Domain, domain_from_bbox, geometry_dict
 from workflow.bundle.statement.receipt import BudgetLine, build_receipt
+from workflow.bundle.statement.receipt_check import receipt_following
 from workflow.project.response import ResponseScale
 from workflow.record import Guarded, ReceiptLine, Release, Tuning
 from workflow.release.worth import stop_or_state
@@ -101,6 +102,21 @@ def receipt_of(release: Release) -> tuple[ReceiptLine, ...]:
         receipt = (*receipt, ReceiptLine("Question", release.relative.sentence))
     expected = release.expected
     return receipt + (() if expected is None else stop_or_state(expected, None, True))
+
+
+def retold(release: Release, **changes: Any) -> Release:
+    """A changed release with the receipt that follows from it."""
+    made = replace(release, **changes)
+    return replace(made, receipt=receipt_of(made))
+
+
+def following(statement: dict[str, Any]) -> dict[str, Any]:
+    """A changed statement with the lines of the receipt that follow from it, as a careful forger does."""
+    made = receipt_following(statement)
+    told = {line.topic for line in made}
+    rest = [line for line in statement["receipt"] if line["topic"] not in told]
+    statement["receipt"] = [asdict(line) for line in made] + rest
+    return statement
 
 
 def small_domain() -> Domain:

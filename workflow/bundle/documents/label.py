@@ -16,6 +16,7 @@ from workflow.bundle.files.policy import source_of
 from workflow.bundle.products.at_threshold import Products
 from workflow.bundle.statement.designs import design_line
 from workflow.bundle.statement.expected import expected_words
+from workflow.bundle.statement.receipt_check import publishers_notes, publishers_own
 
 # Characters of receipt, attribution and notes that fit one page in the usual and in the smaller type.
 ROOMY, FULL = 1_500, 2_600
@@ -69,6 +70,7 @@ def label_html(
 <main class="sheet{_density(statement)}">
 <h1>Privacy facts</h1>
 <p class="title">{escape(title)}</p>
+<p class="small own">Title, name of the value, and what is marked *: {words.PUBLISHERS}.</p>
 <p class="question">{escape(words.question(statement["subject"]))}</p>
 {_flags(statement)}
 <div class="bar"></div>
@@ -157,7 +159,11 @@ def _rows(statement: Mapping[str, Any]) -> str:
 def _lines(statement: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
     """(topic, text, warning) of the table: the receipt without what is said elsewhere, and the design."""
     lines = [
-        (line["topic"], line["text"], line["warning"])
+        (
+            line["topic"],
+            f"{line['text']} *" if publishers_own(line, statement) else line["text"],
+            line["warning"],
+        )
         for line in statement["receipt"]
         if line["topic"] not in SHOWN_ELSEWHERE
     ]
@@ -194,7 +200,8 @@ def _foot(statement: Mapping[str, Any]) -> str:
 
 def _credits(statement: Mapping[str, Any]) -> list[str]:
     """Attribution and notes; where they are too long for the page, the file that holds them in full."""
-    given = [*statement["attribution"], *statement["release"]["notes"]]
+    given = [*statement["attribution"], *publishers_notes(statement)]
+    trip = [statement["trip"]["in_words"]] if "trip" in statement else []
     if sum(map(len, given)) <= MAX_CREDITS:
-        return given
-    return ["Credits and licences of the data: ATTRIBUTION.txt. Notes: statement.json."]
+        return [*trip, *(f"{text} *" for text in given)]
+    return [*trip, "Credits and licences of the data: ATTRIBUTION.txt. Notes: statement.json."]

@@ -66,6 +66,11 @@ def readme_text(statement: Mapping[str, Any]) -> str:
         f"{title}\n{'=' * min(len(title), 90)}",
         f"Release {release['id']}, {release['created']}",
         *(fill(flag, 90) for flag in flags),
+        fill(
+            "The title, the name of the value, notes, credits and what the curator states below are "
+            f"{words.PUBLISHERS}.",
+            90,
+        ),
         fill(summary, 90),
         fill(guarantee["in_words"], 90),
         fill(expected_words(statement["expected"]), 90),

@@ -20,6 +20,7 @@ from workflow.bundle.page.facts import Fact, answer, belief_of, place, three_fac
 from workflow.bundle.page.largest import LargeRegion, largest_regions
 from workflow.bundle.products.at_threshold import Products
 from workflow.bundle.statement.designs import design_line
+from workflow.bundle.statement.receipt_check import publishers_notes
 
 RESOURCES = Path(__file__).parents[1] / "resources"
 PICTURE = "map.png"  # beside the page, for who makes a card of its address
@@ -225,11 +226,13 @@ def _foot(statement: Mapping[str, Any], source: str) -> str:
     release, software = statement["release"], statement["software"]
     lines = [
         f"Release {release['id']}, {release['created']}. Made with {software['name']} {software['version']}.",
-        *statement["attribution"],
-        *release["notes"],
+        *([statement["trip"]["in_words"]] if "trip" in statement else []),
         *([source] if source else []),
+        f"The title, the name of the value and what follows here are {words.PUBLISHERS}:",
     ]
-    return "\n".join(f"<p>{escape(line)}</p>" for line in lines)
+    own = [*statement["attribution"], *publishers_notes(statement)] or ["No notes."]
+    said = "\n".join(f"<blockquote>{escape(line)}</blockquote>" for line in own)
+    return "\n".join(f"<p>{escape(line)}</p>" for line in lines) + f"\n{said}"
 
 
 def _card(title: str, description: str, address: str) -> str:

@@ -57,8 +57,8 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
         ),
         (  # as it was said until November 2026
             rf"(?:All {_N} records were|The one record was|{_N} of these {_N} records? (?:was|were)|About "
-            rf"{_N} \(at most {_N}\) of these {_N} records? were) part of releases that cost epsilon {_N} before; "
-            rf"together {_N}\. These numbers of records are treated as public\.",
+            rf"{_N} \(at most {_N}\) of these {_N} records? were) part of releases that cost epsilon {_N} "
+            rf"before; together {_N}\. These numbers of records are treated as public\.",
             False,
         ),
     ),
@@ -71,9 +71,9 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
         ),
         (
             rf"{_N} releases? of these data protected whole hexagons, at epsilon {_N} at delta {_N} "
-            r"together\. Exchanging one observation can change the records of two hexagons, so for it they cost "
-            rf"(?:at most epsilon {_N} at the same delta|more than any useful guarantee), provided that the number of "
-            rf"non-empty hexagons stays the same\. {_UNACCOUNTED}",
+            r"together\. Exchanging one observation can change the records of two hexagons, so for it they "
+            rf"cost (?:at most epsilon {_N} at the same delta|more than any useful guarantee), provided that "
+            rf"the number of non-empty hexagons stays the same\. {_UNACCOUNTED}",
             False,
         ),
     ),
@@ -186,6 +186,12 @@ def publishers_own(line: Line, statement: Mapping[str, Any]) -> bool:
     """Whether a line of a checked receipt holds words of the publisher's, which no program can check."""
     topic = line["topic"]
     return topic in _OWN_WORDS or (topic in _SAID and not _fits(line, statement))
+
+
+def publishers_notes(statement: Mapping[str, Any]) -> list[str]:
+    """The notes of a statement without the one about its trip, which follows from the trip's numbers."""
+    own = statement.get("trip", {}).get("in_words")
+    return [note for note in statement["release"]["notes"] if note != own]
 
 
 def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:

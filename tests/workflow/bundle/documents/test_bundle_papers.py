@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import yaml
 
 from geo import Domain
 from tests.patience import HANG
-from tests.workflow.bundle.bundle_samples import make_release
+from tests.workflow.bundle.bundle_samples import make_release, retold
 from workflow.bundle import neutral_cell, write_bundle
 from workflow.bundle.documents.registry import FILL_IN, SCHEMA_COMMIT, SCHEMA_DATE
 from workflow.bundle.untrusted.text import FORMULA_STARTS, clean
@@ -57,7 +56,7 @@ def test_the_registry_draft_has_the_registrys_form(release: Release, case: str) 
         "nasty": {"title": NASTY, "notes": (NASTY,), "domain_origin": NASTY},
         "empty": {"title": "", "attribution": (), "domain_origin": "", "ledger_entry": ""},
     }[case]
-    text = bundle_contents(replace(release, **changes))["registry.yaml"].decode()
+    text = bundle_contents(retold(release, **changes))["registry.yaml"].decode()
     entry = yaml.safe_load(text)
     validator = jsonschema.Draft7Validator(REGISTRY, format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER)
     assert [error.message for error in validator.iter_errors(entry)] == []
@@ -91,7 +90,7 @@ class Page(HTMLParser):
 
 
 def test_the_label_is_still_and_escaped(release: Release) -> None:
-    nasty = replace(
+    nasty = retold(
         release, title=NASTY, attribution=(NASTY,), notes=(NASTY,), value_name=NASTY, value_unit=NASTY[:50]
     )
     html = bundle_contents(nasty)["label.html"].decode()
@@ -121,7 +120,7 @@ def test_the_label_says_what_must_not_be_overlooked(release: Release) -> None:
         release.release_id,
     ):
         assert wanted in text
-    bad = replace(
+    bad = retold(
         release, generated=True, simulation=True, tuning=Tuning("not accounted", "chosen by looking")
     )
     flagged = bundle_contents(bad)
@@ -134,7 +133,7 @@ def test_the_label_says_what_must_not_be_overlooked(release: Release) -> None:
 @pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed")
 @pytest.mark.browser
 def test_the_label_prints_on_one_page(domain: Domain, release: Release, tmp_path: Path) -> None:
-    long = replace(
+    long = retold(
         release,
         attribution=tuple(f"Source {k}: " + "licensed to be reused with attribution. " * 6 for k in range(5)),
         notes=("A note. " * 40,),
@@ -163,7 +162,7 @@ def test_text_is_cleaned_and_formulas_are_neutralised() -> None:
 
 
 def test_no_attribute_of_a_layer_is_a_formula(release: Release) -> None:
-    nasty = replace(release, title="=HYPERLINK(1)", value_name="@SUM(1)", value_unit="+1", release_id="-1")
+    nasty = retold(release, title="=HYPERLINK(1)", value_name="@SUM(1)", value_unit="+1", release_id="-1")
     contents = bundle_contents(nasty)
     for name in ("cells.geojson", "regions.geojson", "boundary.geojson"):
         for feature in json.loads(contents[name])["features"]:
@@ -176,3 +175,20 @@ def test_the_readme_lists_every_file(contents: dict[str, bytes]) -> None:
     for name in set(contents) - {"README.txt"}:
         assert f"\n{name} " in text
     assert max(map(len, text.splitlines())) <= 90
+
+
+def test_what_the_publisher_says_himself_is_marked_wherever_it_stands(release: Release) -> None:
+    claim = "Certified by the state."
+    made = bundle_contents(retold(release, title=claim, notes=(claim,), attribution=(claim,)))
+    mark = "publisher's own words, which no program checks"
+    for name in ("label.html", "map.html", "README.txt"):
+        text = " ".join("".join(Page(made[name].decode()).text).split())
+        assert mark in text, name
+    label, page = made["label.html"].decode(), made["map.html"].decode()
+    assert label.count(f"<p>{claim} *</p>") == 2
+    assert page.count(f"<blockquote>{claim}</blockquote>") == 2
+    assert f"<p>{claim}</p>" not in page
+    assert "resolution 8: " in label
+    row = label[label.index("<th>Domain</th>") :].partition("</tr>")[0]
+    assert row.endswith(" *</td>")
+    assert not label[label.index("<th>Bound</th>") :].partition("</tr>")[0].endswith(" *</td>")

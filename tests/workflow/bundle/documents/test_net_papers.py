@@ -83,5 +83,5 @@ def test_the_largest_size_of_every_file() -> None:
     assert {name: size for name, size in sizes.items() if size != 1} == {
         "cells.geojson": 300, "regions.geojson": 300, "boundary.geojson": 50, "paths.parquet": 400,
         "draws.parquet": 200, "public_field.csv": 20, "layers.geojson": 3, "statement.json": 2,
-        "label.html": 10, "map.png": 30, "map.html": 3,
+        "label.html": 10, "map.png": 30, "map.html": 3, "SHA256SUMS.sig": 0.001,
     }  # fmt: skip

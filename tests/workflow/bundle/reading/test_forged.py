@@ -23,7 +23,7 @@ from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.pairs import GaussianPairs
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from geo import Domain
-from tests.workflow.bundle.bundle_samples import guarded, make_release
+from tests.workflow.bundle.bundle_samples import following, guarded, make_release
 from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.files.layout import sums_text
 from workflow.bundle.files.paths import read_paths
@@ -67,7 +67,7 @@ def believable(statement: Statement, value: float) -> Statement:
     """Another epsilon, with every text that follows from it."""
     statement["guarantee"] = with_words({**statement["guarantee"], "epsilon": value})
     statement["evaluation"].update(evaluated(statement))
-    return statement
+    return following(statement)
 
 
 CURVE = RdpCurve(0.15 * ORDERS)

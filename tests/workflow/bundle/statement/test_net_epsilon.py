@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpgp_core.accounting.conversion import group_privacy
+from tests.workflow.bundle.bundle_samples import following
 from workflow.bundle import BundleError
 from workflow.bundle.statement.evaluation import following as evaluated
 from workflow.bundle.statement.format1 import _checked_mu
@@ -22,8 +23,7 @@ def claiming(contents: dict[str, bytes], epsilon: float) -> dict[str, Any]:
     statement: dict[str, Any] = json.loads(contents["statement.json"])
     statement["guarantee"] = with_words({**statement["guarantee"], "epsilon": epsilon})
     statement["evaluation"].update(evaluated(statement))
-    statement["receipt"] = []
-    return statement
+    return following(statement)
 
 
 def proved(contents: dict[str, bytes]) -> float:
@@ -39,7 +39,7 @@ def test_less_than_the_curve_proves_is_refused(contents: dict[str, bytes], share
 @pytest.mark.parametrize("share", [1.0, 1.000001, 2.0])
 def test_what_it_proves_or_more_is_accepted(contents: dict[str, bytes], share: float) -> None:
     statement = claiming(contents, share * proved(contents))
-    assert check_statement(statement) is statement
+    assert check_statement(statement) == statement
 
 
 def test_the_sample_proves_what_a_hand_computation_proves(contents: dict[str, bytes]) -> None:
@@ -59,7 +59,7 @@ def test_a_large_threshold_is_compared_relatively(contents: dict[str, bytes], of
     statement["subject"]["threshold"] = math.exp(12.9 + 1.2 * 10.0)
     statement["subject"]["threshold_response"] = 10.0 + off
     if fits:
-        assert check_statement(statement) is statement
+        assert check_statement(statement) == statement
         return
     with pytest.raises(BundleError, match="two different thresholds"):
         check_statement(statement)

@@ -50,7 +50,7 @@ def test_what_is_said_of_a_trip_follows_from_its_numbers_and_stands_in_the_notes
     trip = TripProtection("0123456789abcdef", 3, 1.235, 200.0)
     statement = build_statement(make_release(domain, trip=trip, notes=(trip.in_words, "Another note.")))
     if changed is None:
-        assert check_statement(statement) is statement
+        assert check_statement(statement) == statement
         return
     if changed == "notes":
         statement["release"]["notes"] = ["Another note."]
