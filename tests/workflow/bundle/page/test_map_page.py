@@ -18,7 +18,7 @@ import pytest
 
 from geo import Domain, domain_from_cells
 from geo.context.surroundings import Place, Surroundings
-from tests.workflow.bundle.bundle_samples import make_release
+from tests.workflow.bundle.bundle_samples import make_release, retold
 from tests.workflow.bundle.exports.test_exports import sealed
 from workflow.bundle import Bundle
 from workflow.bundle.files.archive import zip_bytes_to
@@ -115,7 +115,7 @@ def test_it_asks_nobody_for_anything_and_runs_only_its_own_script(contents: Cont
 
 
 def test_a_hostile_text_stays_text_everywhere(release: Release) -> None:
-    evil = replace(
+    evil = retold(
         release,
         title=EVIL,
         value_name=EVIL[:90],

@@ -76,7 +76,9 @@ FORGED: dict[str, tuple[Callable[[list[dict[str, Any]]], None], str]] = {
     "another domain": (lambda r: r[2].update(text="The whole Earth."), "'Domain' does not follow"),
     "a warning taken back": (lambda r: r[0].update(warning=True), "'Unit of protection' does not follow"),
     "over budget without a warning": (
-        lambda r: [one.update(text="epsilon 4 in total, over budget.") for one in r if one["topic"] == "Budget"],
+        lambda r: [
+            one.update(text="epsilon 4 in total, over budget.") for one in r if one["topic"] == "Budget"
+        ],
         "'Budget' does not follow",
     ),
     "a smaller epsilon at a smaller delta": (

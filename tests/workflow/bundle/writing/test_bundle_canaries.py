@@ -14,7 +14,6 @@ import sqlite3
 import struct
 import zipfile
 import zlib
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.workflow.bundle.bundle_samples import retold
 from tests.workflow.bundle.scan import scan_for
 from workflow.bundle import write_bundle
 from workflow.record import Release
@@ -33,7 +33,7 @@ TEXTS = ("ZZ9Z 7QX", "{4C1D2A0E-77AA-4F6B-9D5E-CANARY000001}", "Rue du Canari 17
 @pytest.fixture(scope="module")
 def surrounded(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle of a release that was made amid private things, all of them within its reach."""
-    planted = replace(release, prior_mean=np.full(len(release.cells), 0.618033988))
+    planted = retold(release, prior_mean=np.full(len(release.cells), 0.618033988))
     for name, value in {
         "baseline": np.full(len(release.cells), PRICE),
         "records": [(PRICE, EASTING, TEXTS[0])],
