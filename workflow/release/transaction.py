@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
-from dpgp_core.accounting.groups import group_epsilon
+from dpgp_core.accounting.groups import group_epsilon, priced_for
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
@@ -103,7 +104,8 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     refuse_large_delta(project)
     mechanism, facts = mechanism_of(design), public_facts(project)
     proved = mechanism.guarantee(design, facts)
-    cost = with_pilot(proved.cost, project.pilot)
+    own = priced_for(proved.cost, facts.neighbours)
+    cost = with_pilot(own, project.pilot)
     bound = composed_epsilon(cost, project.delta)
     by_curve = cost.curve.epsilon(project.delta)
     if not np.isfinite(bound.epsilon):
@@ -131,7 +133,7 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     charge = Charge(
         dataset=fingerprint(project, ledger),
         unit=settings.unit,
-        cost=proved.cost,
+        cost=own,
         facts={
             "title": _title(project),
             "file": Path(settings.data.path).name,  # the ledger is the curator's own
@@ -144,11 +146,15 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
             **area_facts(project),
         },
         records=record_keys(project, ledger),
+        accepts_weaker=settings.accept_weaker_promise,
     )
     preview = ledger.preview(charge, project.delta)
     receipt = (*_receipt(project, choice, privacy, preview), *_owner_line(project, privacy), *worth)
     if preview.standing is not None:
-        lines = account_lines(preview.standing, settings.unit_word, settings.relation)
+        lines = account_lines(
+            preview.standing, settings.unit_word, settings.relation,
+            values_only=facts.neighbours == "values-only",
+        )  # fmt: skip
         receipt += tuple(ReceiptLine(line.topic, line.text, line.warning) for line in lines)
     if bound.method == "renyi" and by_curve.at_edge:
         receipt += (ReceiptLine("Orders", AT_EDGE),)
@@ -286,7 +292,7 @@ def _receipt(project: Project, choice: Choice, privacy: Guarded, preview: Previe
         resolution=project.domain.resolution,
         domain_origin=project.domain.origin,
         value_unit=_unit(project),
-        ledger=BudgetLine(preview.before, preview.after, budget),
+        ledger=BudgetLine(preview.before, preview.after, budget, _differing(preview, privacy)),
         prior_mean_origin=None if choice.public_map is None else choice.public_map.origin,
         generated=project.generated,
         relation=project.settings.relation,
@@ -294,6 +300,12 @@ def _receipt(project: Project, choice: Choice, privacy: Guarded, preview: Previe
     )
     relative = project.relative
     return made if relative is None else (*made, ReceiptLine("Question", relative.sentence))
+
+
+def _differing(preview: Preview, privacy: Guarded) -> Neighbours | None:
+    """What all releases of the records hide together, where this one promises more; else None."""
+    own = None if privacy.cost is None else privacy.cost.neighbours
+    return None if own == preview.neighbours else preview.neighbours
 
 
 def _first_budget(project: Project, preview: Preview) -> float:

@@ -194,7 +194,10 @@ class Preview:
     note
         what the account does not say, or ""
     refused
-        why the budget of another dataset, which shares records, does not allow for it; "" where all do
+        why the budget of another dataset, which shares records, or an earlier promise does not allow for it;
+        "" where all do
+    breaks
+        which earlier promise it breaks, whether or not somebody agreed to that; "" where it breaks none
     standing
         what there is to say about earlier releases, where the charge came with its records
     """
@@ -208,6 +211,7 @@ class Preview:
     refused: str = ""
     standing: Standing | None = None
     neighbours: Neighbours = "replace-one"
+    breaks: str = ""
 
     @property
     def left(self) -> float | None:

@@ -86,12 +86,13 @@ def preview(book: Book, charge: Charge, meeting: Meeting, delta: float | None) -
     account = charged_account(book, charge, meeting)
     own = account.preview(charge.cost, delta)
     broken = broken_promise(book, charge, account)
-    refused = "" if broken is None else str(broken)
+    refused = "" if broken is None or charge.accepts_weaker else str(broken)
     for other in _touched(book, account):
         try:
             other.admit(charge.cost, sharing=True)
         except BudgetExceeded as error:
             refused = refused or str(error)
+    own = replace(own, breaks="" if broken is None else str(broken))
     if charge.records is None:
         return replace(own, refused=refused)
     return replace(
@@ -111,7 +112,7 @@ def admit(book: Book, charge: Charge, meeting: Meeting) -> Preview:
     """
     account = charged_account(book, charge, meeting)
     broken = broken_promise(book, charge, account)
-    if broken is not None:
+    if broken is not None and not charge.accepts_weaker:
         raise broken
     account.admit(charge.cost)
     for other in _touched(book, account):
@@ -146,8 +147,6 @@ def broken_promise(book: Book, charge: Charge, account: Account) -> PromiseBroke
     Releases of either unit promise, since a number of hexagons tells of records as well. A promise that a
     release of this unit broke before is broken; a charge that does not name its neighbours breaks none.
     """
-    if charge.accepts_weaker:
-        return None
     rank = HIDING.index(charge.cost.neighbours)
     related, earlier = (charge.dataset, *account.shares), 0
     for unit in UNITS:

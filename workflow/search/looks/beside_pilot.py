@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from dpgp_core.accounting.composition import Cost, compose, epsilon
+from dpgp_core.accounting.composition import Cost, epsilon
+from dpgp_core.accounting.groups import together
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Budget
@@ -30,8 +31,8 @@ def cost_beside_pilot(design: Design, facts: PublicFacts, pilot: Pilot, delta: f
 
 
 def with_pilot(cost: Cost, pilot: Pilot | None) -> Cost:
-    """What a release costs together with the pilot that chose its design."""
-    return cost if pilot is None else compose((cost, pilot.cost))
+    """What a release costs together with the pilot that chose its design, for what both of them hide."""
+    return cost if pilot is None else together((cost, pilot.cost))
 
 
 def beside_pilot(project: Project, chosen: Scored, pilot: Pilot) -> Scored:
