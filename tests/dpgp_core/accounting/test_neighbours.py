@@ -26,7 +26,7 @@ ONE = gaussian_mu(1.0, DELTA)  # of a release that costs epsilon 1
 
 
 def test_two_of_one_record_more_or_less_and_one_exchange_cost_what_is_true() -> None:
-    """Added as if they were alike they said 1.835; an exchange moves the first two by sqrt(2.3709) as much."""
+    """Added as if they were alike they said 1.835; the first two cost an exchange sqrt(2.3709) as much."""
     products = InnerProducts(1.0, -0.18545, 2.3709)
     noise = noise_for(ONE, products, "add-or-remove")
     exchange = exchange_mu(products, noise, "add-or-remove")
@@ -77,7 +77,7 @@ def test_an_exchange_takes_the_cheaper_of_its_own_price_and_two_steps() -> None:
         cost = Cost.gaussian(0.3, 2.0**-150).among("add-or-remove", own)
         priced = priced_for(cost, "replace-one")
         assert priced.gaussian_mu == pytest.approx(paid, rel=1e-9)
-        assert priced.exchange_mu is None and priced.distance == 2.0**-150
+        assert (priced.exchange_mu, priced.distance) == (None, 2.0**-150)
         assert priced_for(cost, "values-only").gaussian_mu == priced.gaussian_mu
     assert priced_for(Cost.pure(0.3).among("add-or-remove"), "replace-one").pure_epsilon == pytest.approx(0.6)
     three = group_epsilon(Cost.gaussian(0.3).among("add-or-remove", 0.5), 3, DELTA).epsilon
@@ -157,7 +157,8 @@ def test_every_mechanism_names_neighbours_that_its_facts_allow(name: str, relati
     values = mechanism.protection.what == "values"
     assert (
         found.cost.neighbours in (("values-only",) if values else ("replace-one", facts.neighbours))
-        and found.neighbours == found.cost.neighbours
+       
+    assert found.neighbours == found.cost.neighbours
     )
     assert epsilon(priced_for(found.cost, facts.neighbours), DELTA).epsilon <= 1.0
     if relation == "add-or-remove":

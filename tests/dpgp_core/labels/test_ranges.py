@@ -132,8 +132,8 @@ def test_the_worst_pair_reaches_epsilon_and_a_halved_sensitivity_exceeds_it(shar
 
 def test_the_cost_beside_a_gaussian_release() -> None:
     """Of bounded range: less than the two epsilons in sum, and never above what a pure mechanism costs."""
-    pure, gaussian = choice_cost(0.5), Cost.gaussian(0.25)
+    pure, gaussian = choice_cost(0.5), Cost.gaussian(0.25).among("values-only")
     together = epsilon([pure, gaussian], 1e-5).epsilon
     assert epsilon([pure], 1e-5).epsilon <= 0.5
     assert epsilon([gaussian], 1e-5).epsilon < together < epsilon([gaussian], 1e-5).epsilon + 0.5
-    assert together <= epsilon([Cost.pure(0.5), gaussian], 1e-5).epsilon
+    assert together <= epsilon([Cost.pure(0.5).among("values-only"), gaussian], 1e-5).epsilon
