@@ -155,11 +155,8 @@ def test_every_mechanism_names_neighbours_that_its_facts_allow(name: str, relati
     assert design is not None
     found = mechanism.guarantee(design, facts)
     values = mechanism.protection.what == "values"
-    assert (
-        found.cost.neighbours in (("values-only",) if values else ("replace-one", facts.neighbours))
-       
+    assert found.cost.neighbours in (("values-only",) if values else ("replace-one", facts.neighbours))
     assert found.neighbours == found.cost.neighbours
-    )
     assert epsilon(priced_for(found.cost, facts.neighbours), DELTA).epsilon <= 1.0
     if relation == "add-or-remove":
         assert found.cost.exchange_mu is not None
