@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.accounting.conversion import odds_factor
 from dpgp_core.accounting.power import surest_guess
 from dpgp_core.excursion.sets import Direction
@@ -218,6 +219,15 @@ def protected_text(
     if protects == "values":
         return f"One {unit_word}: its value, {among} {plural(n, unit_word)}. Its place is public."
     return f"One {unit_word}: its value and its place, {among} {plural(n, unit_word)}."
+
+
+def hidden_words(neighbours: Neighbours) -> str:
+    """What a release hides of one record, by the neighbours that its cost compares."""
+    return {
+        "values-only": "the value of a record",
+        "replace-one": "the value and the place of a record",
+        "add-or-remove": "whether a record is there at all",
+    }[neighbours]
 
 
 def not_protected_texts(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -24,6 +24,17 @@ from dpgp_core.accounting.pld import (
 )
 from dpgp_core.accounting.tails import Tails, renyi_tails
 from dpgp_core.errors import InvalidValue
+
+Neighbours = Literal["values-only", "replace-one", "add-or-remove"]
+"""Which datasets a cost compares, those that hide least first: costs for different ones do not add.
+
+values-only    one record has another value; its place and the number of records stay, and are not hidden
+replace-one    one record has another place and another value; the number of records stays
+add-or-remove  one record more or less; two such steps make an exchange
+"""
+
+HIDING: tuple[Neighbours, ...] = get_args(Neighbours)
+"""The neighbours in order: a release that hides one of them hides those before it, at some cost."""
 
 Method = Literal["nothing", "gaussian", "pure", "renyi", "gaussian-pairs", "privacy-loss", "unproved"]
 
@@ -53,6 +64,11 @@ class Cost:
         0 where the ideal itself is charged.
     parts : tuple of Cost
         The single releases of a composition, empty for one release. See `compose`.
+    neighbours : {"values-only", "replace-one", "add-or-remove"}
+        The datasets that all of the above compares.
+    exchange_mu : float, optional
+        The whole is this-Gaussian-DP for one exchanged record. Stated only for "add-or-remove", where the
+        mechanism proves less than the two steps that an exchange always takes; see `groups.priced_for`.
     """
 
     curve: RdpCurve
@@ -61,9 +77,16 @@ class Cost:
     pairs: GaussianPairs | None = None
     distance: float = 0.0
     parts: tuple[Cost, ...] = ()
+    neighbours: Neighbours = "replace-one"
+    exchange_mu: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("gaussian_mu", "pure_epsilon"):
+        if self.neighbours not in HIDING:
+            known = ", ".join(HIDING)
+            raise InvalidValue(f"unknown neighbours {self.neighbours!r}: choose one of {known}.")
+        if self.exchange_mu is not None and self.neighbours != "add-or-remove":
+            raise InvalidValue("the price of an exchange is stated beside that of one record more or less.")
+        for name in ("gaussian_mu", "pure_epsilon", "exchange_mu"):
             if getattr(self, name) is not None:
                 non_negative(name, getattr(self, name))
         if not 0.0 <= self.distance < 1.0:
@@ -92,6 +115,10 @@ class Cost:
     def renyi(cls, curve: RdpCurve, pairs: GaussianPairs | None = None, distance: float = 0.0) -> Cost:
         """A mechanism of which an RDP curve is known, and for posterior sampling its leverage."""
         return cls(curve, pairs=pairs, distance=distance)
+
+    def among(self, neighbours: Neighbours, exchange_mu: float | None = None) -> Cost:
+        """The same numbers as a statement about these neighbours; the caller has the proof."""
+        return replace(self, neighbours=neighbours, exchange_mu=exchange_mu)
 
     @property
     def releases(self) -> tuple[Cost, ...]:
@@ -143,12 +170,24 @@ def compose(costs: Iterable[Cost]) -> Cost:
 
     Curves add order by order, mu as sqrt(sum mu^2) while all are Gaussian, pure epsilons and distances add.
     The single releases are kept, so composing is associative and loses nothing.
+
+    Raises
+    ------
+    InvalidValue
+        For costs that compare different neighbours: no sum of theirs is a promise. `groups.together` prices
+        them for common neighbours first.
     """
     parts = tuple(part for cost in costs for part in cost.releases)
     if not parts:
         return Cost.nothing()
     if len(parts) == 1:
         return parts[0]
+    neighbours = {part.neighbours for part in parts}
+    if len(neighbours) > 1:
+        raise InvalidValue(
+            f"costs for different neighbours ({', '.join(sorted(neighbours))}) do not add: price them for "
+            "the same ones first."
+        )
     with np.errstate(over="ignore"):  # what overflows is inf: nothing is proved there
         total = np.sum([part.curve.values for part in parts], axis=0)
     curve = RdpCurve(total * (1.0 + len(parts) * 2.0**-50))
@@ -161,6 +200,7 @@ def compose(costs: Iterable[Cost]) -> Cost:
         None,
         min(1.0 - 2.0**-53, math.fsum(part.distance for part in parts) * _UP),
         parts,
+        neighbours.pop(),
     )
 
 

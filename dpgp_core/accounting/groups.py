@@ -1,14 +1,25 @@
-"""Group privacy: what a release guarantees to somebody with several records, at the delta of one record."""
+"""Costs for other neighbours than those they were proved for: groups of records, and weaker promises."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from dpgp_core._checks import Floats, open_unit, whole
-from dpgp_core.accounting.composition import Composed, Cost, Method, compose, epsilon, pure_curve
+from dpgp_core.accounting.composition import (
+    HIDING,
+    Composed,
+    Cost,
+    Method,
+    Neighbours,
+    compose,
+    epsilon,
+    pure_curve,
+)
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.pairs import pair_tails
@@ -65,6 +76,50 @@ def group_cost(cost: Cost, q: int) -> Cost:
     if q == 1 or not cost.releases:
         return cost
     return compose(_group_release(part, q) for part in cost.releases)
+
+
+def priced_for(cost: Cost, neighbours: Neighbours) -> Cost:
+    """The cost of the same releases for other neighbours: an upper bound, `inf` where they promise nothing.
+
+    Parameters
+    ----------
+    cost : Cost
+        One release or several together.
+    neighbours : {"values-only", "replace-one", "add-or-remove"}
+        The datasets to compare.
+
+    Returns
+    -------
+    Cost
+        For fewer neighbours (a changed value among exchanged records) the same numbers. For an exchange, of
+        what was proved for one record more or less, the lesser of the mechanism's own price of an exchange
+        and that of two steps. For more than was proved a curve of `inf`: a release with public places may
+        publish them, and one of exchanged records publishes their number.
+
+    Notes
+    -----
+    Source: docs/accounting.md, section 7.
+    """
+    if cost.neighbours == neighbours:
+        return cost
+    return compose(_priced_release(part, neighbours) for part in cost.releases)
+
+
+def weakest(costs: Iterable[Cost]) -> Neighbours:
+    """The neighbours that every one of these releases hides; "add-or-remove" for no release."""
+    ranks = [HIDING.index(part.neighbours) for cost in costs for part in cost.releases]
+    return HIDING[min(ranks, default=len(HIDING) - 1)]
+
+
+def together(costs: Iterable[Cost]) -> Cost:
+    """The cost of all releases together, for the neighbours that all of them hide (its `neighbours`).
+
+    Raises nothing for different neighbours, unlike `compose`: each release is priced for the weakest promise
+    among them, which is the strongest that all of them keep.
+    """
+    kept = tuple(costs)
+    neighbours = weakest(kept)
+    return compose(priced_for(cost, neighbours) for cost in kept)
 
 
 def group_epsilon(cost: Cost, q: int, delta: float) -> Composed:
@@ -125,14 +180,29 @@ def chain_epsilon(tails: Tails, q: int, delta: float, most: float) -> float:
 
 
 def _group_release(part: Cost, q: int) -> Cost:
+    exchange = None if part.exchange_mu is None else q * part.exchange_mu * _ROUNDING
     if part.gaussian_mu is not None:
-        return Cost.gaussian(q * part.gaussian_mu * _ROUNDING, part.distance)
+        made = Cost.gaussian(q * part.gaussian_mu * _ROUNDING, part.distance)
+        return made.among(part.neighbours, exchange)
     curve = group_curve(part.curve, q)
     if part.pure_epsilon is not None:
         pure = q * part.pure_epsilon * _ROUNDING
         curve = RdpCurve(np.minimum(curve.values, pure_curve(pure).values))
-        return Cost.pure(pure, curve, part.distance)
-    return Cost.renyi(curve, distance=part.distance)
+        return Cost.pure(pure, curve, part.distance).among(part.neighbours, exchange)
+    return Cost.renyi(curve, distance=part.distance).among(part.neighbours, exchange)
+
+
+def _priced_release(part: Cost, neighbours: Neighbours) -> Cost:
+    """One release for other neighbours than its own; see `priced_for`."""
+    if HIDING.index(neighbours) > HIDING.index(part.neighbours):
+        return Cost(RdpCurve(np.full(ORDERS.shape, np.inf)), neighbours=neighbours)
+    if part.neighbours != "add-or-remove":
+        return replace(part, neighbours=neighbours)
+    steps = _group_release(part, 2)
+    own = part.exchange_mu
+    if own is not None and (steps.gaussian_mu is None or own < steps.gaussian_mu):
+        steps = Cost.gaussian(own, part.distance)
+    return steps.among(neighbours)
 
 
 @lru_cache(maxsize=256)

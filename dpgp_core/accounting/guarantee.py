@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dpgp_core.accounting.composition import Cost, epsilon, pure_curve
+from dpgp_core.accounting.composition import Cost, Neighbours, epsilon, pure_curve
 from dpgp_core.accounting.conversion import EpsilonBound
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.groups import group_epsilon
@@ -48,13 +48,17 @@ class Guarantee:
     exact_gaussian_mu
         mu if the release is a plain Gaussian mechanism, else None
     assumption
-        what is assumed beyond replace-one neighbours and clipped responses, "" if nothing
+        what is assumed beyond its neighbours and clipped responses, "" if nothing
     pairs
         leverage and paths of posterior sampling, whose curve converts more sharply; or None
     distance
         total variation, at most, between what a computer releases and what the rest describes
     pure_epsilon
         epsilon if the release is (epsilon, 0)-DP, as with Laplace noise, else None
+    neighbours
+        the datasets that the cost compares
+    exchange_mu
+        mu for one exchanged record, where the neighbours differ in one record more or less and it is known
     """
 
     curve: RdpCurve
@@ -66,6 +70,8 @@ class Guarantee:
     pairs: GaussianPairs | None = None
     distance: float = 0.0
     pure_epsilon: float | None = None
+    neighbours: Neighbours = "replace-one"
+    exchange_mu: float | None = None
 
     def __post_init__(self) -> None:
         if not self.proved:
@@ -74,10 +80,15 @@ class Guarantee:
     @classmethod
     def gaussian(cls, cost: Cost, source: str) -> Guarantee:
         """Of a Gaussian mechanism with this cost, proved in `source`."""
-        return cls(cost.curve, "gaussian-mechanism", source, True, cost.gaussian_mu, distance=cost.distance)
+        return cls(
+            cost.curve, "gaussian-mechanism", source, True, cost.gaussian_mu, distance=cost.distance,
+            neighbours=cost.neighbours, exchange_mu=cost.exchange_mu,
+        )  # fmt: skip
 
     @classmethod
-    def pure(cls, epsilon: float, bound: str, source: str) -> Guarantee:
+    def pure(
+        cls, epsilon: float, bound: str, source: str, neighbours: Neighbours = "replace-one"
+    ) -> Guarantee:
         """Of a pure epsilon-DP mechanism, named `bound` and proved in `source`.
 
         Examples
@@ -85,14 +96,17 @@ class Guarantee:
         >>> Guarantee.pure(1.0, "laplace-mechanism", "Dwork et al. 2006").epsilon(1e-9).epsilon <= 1.0
         True
         """
-        return cls(pure_curve(epsilon), bound, source, True, pure_epsilon=epsilon)
+        return cls(pure_curve(epsilon), bound, source, True, pure_epsilon=epsilon, neighbours=neighbours)
 
     @property
     def cost(self) -> Cost:
         """Everything that is proved about the release, for composition with others and for groups."""
         mu = self.exact_gaussian_mu
         pairs = None if mu is not None else self.pairs
-        return Cost(self.curve, mu, self.pure_epsilon, pairs, self.distance)
+        return Cost(
+            self.curve, mu, self.pure_epsilon, pairs, self.distance, neighbours=self.neighbours,
+            exchange_mu=self.exchange_mu,
+        )  # fmt: skip
 
     def epsilon(self, delta: float) -> EpsilonBound:
         """The least proved epsilon at `delta`, rounded upwards: never above what the curve alone proves.

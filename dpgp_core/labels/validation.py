@@ -179,8 +179,8 @@ class Choice:
 
 
 def choice_cost(epsilon: float) -> Cost:
-    """What an exponential mechanism costs: pure epsilon, and the curve of its bounded range."""
-    return Cost.pure(epsilon, selection_curve(epsilon))
+    """What a choice costs one changed value: pure epsilon, and the curve of its bounded range."""
+    return Cost.pure(epsilon, selection_curve(epsilon)).among("values-only")
 
 
 def largest_sensitivity(candidates: Sequence[Sequence[Fold]], sums: ValueSums) -> int:

@@ -82,6 +82,13 @@ class Mechanism(ABC):
         """The epsilon that remains whatever the noise; 0 where enough noise meets every budget."""
         return 0.0
 
+    def apart_mu(self, design: Any, facts: PublicFacts, q: int) -> float | None:
+        """mu for q records exchanged at once, at most one in each hexagon before and after; an upper bound.
+
+        None where nothing less than q times the price of one record is proved.
+        """
+        return None
+
     def least_cost(self, design: Any) -> Cost | None:
         """What a release of `design` costs at least, by its own noise and whatever the data; None if unknown.
 

@@ -86,10 +86,10 @@ class BinMeans(LabelSums):
     def guarantee(self, design: BinMeansDesign, facts: PublicFacts) -> Guarantee:
         """Bins are disjoint and one value moves one bin's sum by at most 2: pure epsilon, on integers."""
         refuse_private_places(facts, self.title)
-        return Guarantee.pure(design.pure_epsilon, "laplace-mechanism", self.source)
+        return Guarantee.pure(design.pure_epsilon, "laplace-mechanism", self.source, "values-only")
 
     def least_cost(self, design: BinMeansDesign) -> Cost:
-        return Cost.pure(design.pure_epsilon)
+        return Cost.pure(design.pure_epsilon).among("values-only")
 
     def calibrate(self, design: BinMeansDesign, facts: PublicFacts, budget: Budget) -> BinMeansDesign | None:
         """The budget's epsilon itself: a pure guarantee costs no more at any delta."""

@@ -86,10 +86,11 @@ class GaussianLabelSums(LabelSums):
     def guarantee(self, design: GaussianLabelDesign, facts: PublicFacts) -> Guarantee:
         """The noise is made from the rounded features so that one changed value costs at most mu."""
         refuse_private_places(facts, self.title)
-        return Guarantee.gaussian(Cost.gaussian(design.mu, distance_of(facts.lattice.size)), self.source)
+        cost = Cost.gaussian(design.mu, distance_of(facts.lattice.size))
+        return Guarantee.gaussian(cost.among("values-only"), self.source)
 
     def least_cost(self, design: GaussianLabelDesign) -> Cost:
-        return Cost.gaussian(design.mu)
+        return Cost.gaussian(design.mu).among("values-only")
 
     def calibrate(
         self, design: GaussianLabelDesign, facts: PublicFacts, budget: Budget

@@ -20,6 +20,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid, tried
 from dpgp_core.mechanisms.sums.cell_sums import (
     NoisyStatistics,
+    apart_mu,
     release_statistics,
     statistic_mu,
     statistic_noise_for,
@@ -243,6 +244,10 @@ class NoisyCellStatistics(Mechanism):
             )
         cost = statistics_cost(design.statistic_noise, facts.lattice.size)
         return Guarantee.gaussian(cost, self.source)
+
+    def apart_mu(self, design: NoisyCellStatisticsDesign, facts: PublicFacts, q: int) -> float:
+        """sqrt(q) times that of one record (docs/units-of-protection.md, proposition 3)."""
+        return apart_mu(design.statistic_noise, q)
 
     def least_cost(self, design: NoisyCellStatisticsDesign) -> Cost:
         return Cost.gaussian(statistic_mu(design.statistic_noise))

@@ -24,7 +24,7 @@ from dpgp_core.release.facts import PublicFacts
 from dpgp_core.release.released import Released
 from dpgp_core.simulation.world import SEED, HeldOut, World
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
-from dpgp_core.spectral.cost import Relation, release_mu
+from dpgp_core.spectral.cost import exchange_mu, release_mu
 from dpgp_core.spectral.model import Prepared as PreparedPlan
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.shared import SharedReadings
@@ -98,14 +98,17 @@ class SpectralStatistics(Mechanism):
 
     def hides(self, facts: PublicFacts) -> Protects:
         """Values only where places are public: the counts are then known and not released."""
-        return "values" if _relation(facts) == "values-only" else self.protection.what
+        return "values" if facts.neighbours == "values-only" else self.protection.what
 
     def guarantee(self, design: SpectralStatisticsDesign, facts: PublicFacts) -> Guarantee:
         """Exact mu of the Gaussian mechanism, from the extremes of the rounded features themselves."""
         plan = self._plan(design, facts)
-        mu = release_mu(plan.products, plan.noise, _relation(facts))
+        mu = release_mu(plan.products, plan.noise, facts.neighbours)
         count = plan.features.size * (1 if plan.noise.counts is None else 2)
-        return Guarantee.gaussian(Cost.gaussian(mu, distance_of(count)), self.source)
+        cost = Cost.gaussian(mu, distance_of(count)).among(
+            facts.neighbours, exchange_mu(plan.products, plan.noise, facts.neighbours)
+        )
+        return Guarantee.gaussian(cost, self.source)
 
     def calibrate(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget
@@ -271,7 +274,7 @@ class SpectralStatistics(Mechanism):
             SpectralPlan(
                 design.strategy, design.prior, design.lengthscale,
                 PublicPrior(design.middle, design.spread * design.amplitude, design.ridge), design.mu,
-                facts.n / facts.lattice.size, _relation(facts), design.signal, design.common, rough,
+                facts.n / facts.lattice.size, facts.neighbours, design.signal, design.common, rough,
             )
         )  # fmt: skip
 
@@ -313,16 +316,11 @@ def _grid_records(records: CollapsedRecords) -> GridRecords:
     return GridRecords(records.index, records.count, records.units)
 
 
-def _relation(facts: PublicFacts) -> Relation:
-    """Which datasets are neighbours: public places leave the value of one record to hide."""
-    return "values-only" if facts.places_public and facts.relation == "replace-one" else facts.relation
-
-
 def _known(facts: PublicFacts, records: CollapsedRecords) -> PublicCounts:
     """What is public of the counts; `records` for their number only, and for their places where public."""
     n = None if facts.relation == "add-or-remove" else float(records.n)
     single = bool(facts.single)
-    if _relation(facts) == "values-only":
+    if facts.neighbours == "values-only":
         return PublicCounts("known", n, _per_cell(records, facts)[0], single)
     if facts.counts is not None:
         return PublicCounts("reference", n, facts.counts, single)

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.posterior.shelf import Shelf
@@ -62,6 +63,13 @@ class PublicFacts:
             raise InvalidValue("the public counts need one number per cell of the domain.")
         if self.shelf is None:
             object.__setattr__(self, "shelf", Shelf(self.lattice))
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What a release under these facts promises to hide: public places leave the values alone."""
+        if self.places_public and self.relation == "replace-one":
+            return "values-only"
+        return self.relation
 
     def prior(self, name: str, lengthscale: float) -> Prior:
         """The prior of a family at a lengthscale in metres, made once and shared."""

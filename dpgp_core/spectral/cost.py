@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TypeAlias
 
 from dpgp_core._checks import positive
+from dpgp_core.accounting.composition import HIDING, Neighbours
 from dpgp_core.errors import InvalidValue, NumericalFailure
 from dpgp_core.features.kappa import InnerProducts
 
-Relation = Literal["replace-one", "add-or-remove", "values-only"]
-"""Which datasets are neighbours.
-
-replace-one    one record may have another place and another response; the number of records is public
-add-or-remove  one record more or less; the number of records is not public
-values-only    one record may have another response; places and counts are public
-"""
+Relation: TypeAlias = Neighbours
+"""Which datasets are neighbours; the counts are public where one value alone may change."""
 
 _UP = 1.0 + 2.0**-48
 _DOWN = 1.0 - 2.0**-48
@@ -43,10 +39,8 @@ class SpectralNoise:
 
 
 def _checked(relation: Relation) -> Relation:
-    if relation not in get_args(Relation):
-        raise InvalidValue(
-            f"unknown neighbouring relation {relation!r}: choose {', '.join(get_args(Relation))}."
-        )
+    if relation not in HIDING:
+        raise InvalidValue(f"unknown neighbouring relation {relation!r}: choose {', '.join(HIDING)}.")
     return relation
 
 
@@ -96,6 +90,15 @@ def release_mu(products: InnerProducts, noise: SpectralNoise, relation: Relation
     else:
         square = 4.0 * a * largest
     return math.sqrt(square * _UP) * _UP
+
+
+def exchange_mu(products: InnerProducts, noise: SpectralNoise, relation: Relation) -> float | None:
+    """What one exchanged record costs a release made for one record more or less, rounded upwards.
+
+    Exact, as `release_mu`: the same noisy sums and counts, priced for the exchange. None for other relations,
+    whose own price it is, or which promise nothing about it.
+    """
+    return release_mu(products, noise) if _checked(relation) == "add-or-remove" else None
 
 
 def free_weight(products: InnerProducts) -> float:

@@ -42,6 +42,7 @@ def show(work: Workspace, found: Found) -> None:
             st.caption(f":material/lock: For you only: {plain(shared_text(standing))}")
         if (said := expected_release(found.project)) is not None:
             st.caption(f":material/schedule: {plain(said)}")
+        _agreed(work, found, budget)
         _form(work, found, budget)
         check_panel.show(work, found, planned)
     if work.finished:
@@ -72,6 +73,21 @@ def _looked(work: Workspace, found: Found) -> Found:
     )
     work.say_looked(bool(looked))
     return work.found or found
+
+
+def _agreed(work: Workspace, found: Found, budget: BudgetState) -> None:
+    """Breaking the promise of an earlier release needs a tick of its own; the receipt then says so."""
+    if not budget.breaks:
+        return
+    accepted = found.project.settings.accept_weaker_promise
+    agreed = st.checkbox(
+        "Release all the same: the receipt will say which earlier promise no longer holds",
+        value=accepted,
+        key=f"accept_weaker_{work.mark}",
+    )
+    if agreed != accepted:
+        work.accept_weaker_promise(bool(agreed))
+        st.rerun()
 
 
 def _budget(budget: BudgetState) -> None:

@@ -33,7 +33,8 @@ class BudgetState:
     after: str
     left: str
     fits: bool
-    refused: str = ""  # whose budget does not allow for it, where it is that of other data with these records
+    refused: str = ""  # whose budget, or which earlier promise, does not allow for it
+    breaks: str = ""  # which earlier promise it breaks, agreed or not
 
     @property
     def line(self) -> str:
@@ -65,8 +66,9 @@ def budget_state(planned: Plan) -> BudgetState:
         asked=preview.asked,
         after=upper(preview.after, 4),
         left="–" if preview.left is None else remaining(preview.left),
-        fits=budget is None or preview.fits,
+        fits=preview.fits or (budget is None and not preview.refused),
         refused=preview.refused,
+        breaks=preview.breaks,
     )
 
 

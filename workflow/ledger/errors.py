@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.numbers import lower, upper
 from workflow.errors import WorkflowError
@@ -37,6 +38,24 @@ class RequestTaken(LedgerError):
 
 class NoBudget(LedgerError):
     """No budget was ever set for this dataset and unit of protection."""
+
+
+class PromiseBroken(LedgerError):
+    """The release would publish what `earlier` releases of the same records promised to hide."""
+
+    def __init__(self, neighbours: Neighbours, earlier: int) -> None:
+        self.neighbours = neighbours
+        self.earlier = earlier
+        does = (
+            "takes the places of the records as public"
+            if neighbours == "values-only"
+            else "states the number of records"
+        )
+        promised = "1 earlier release" if earlier == 1 else f"{earlier} earlier releases"
+        super().__init__(
+            f"This release {does}, which {promised} of the same records promised to hide: choose the promise "
+            "that they made, or set `accept_weaker_promise` to release all the same and say so."
+        )
 
 
 def _unreleased(open: tuple[int, ...]) -> str:

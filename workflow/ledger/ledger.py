@@ -265,6 +265,8 @@ class Ledger:
         facts: dict[str, Any] = {"facts": charge.facts, "cost": written_cost(charge.cost)}
         if request:
             facts["request"] = request
+        if charge.accepts_weaker:
+            facts["accepts_weaker"] = True
 
         def admitted(book: Book, writing: Writing) -> list[Draft]:
             if request:

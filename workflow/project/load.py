@@ -61,7 +61,12 @@ def load_source(
 
 
 def place_private(
-    observations: Observations, report: LoadReport, domain: Domain, most: int | None = None
+    observations: Observations,
+    report: LoadReport,
+    domain: Domain,
+    most: int | None = None,
+    *,
+    once_per_hexagon: bool = False,
 ) -> Loaded:
     """Place the private rows, and bound what each owner contributes to them.
 
@@ -72,6 +77,8 @@ def place_private(
     domain : Domain
     most : int, optional
         Rows inside the domain that each owner may keep; all without it.
+    once_per_hexagon : bool
+        Whether an owner keeps at most one row in each hexagon.
 
     Returns
     -------
@@ -86,8 +93,11 @@ def place_private(
     loaded = Loaded(report, place(observations, domain), observations)
     if most is None:
         return loaded
-    inside = located(observations, domain)[0] >= 0
-    bounded = bound_contributions(observations.take(inside), most)
+    cell = located(observations, domain)[0]
+    inside = cell >= 0
+    bounded = bound_contributions(
+        observations.take(inside), most, cells=cell[inside] if once_per_hexagon else None
+    )
     placed = place(bounded.observations, domain)
     loaded = replace(loaded, placed=replace(placed, read=loaded.placed.read, outside=loaded.placed.outside))
     for sentence in bounded.lines():
@@ -126,7 +136,10 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
     with reading(_read_words(settings.data, lambda share, text: report(0.2 + 0.39 * share, text))):
         observations, private_report = load_source(settings.data, settings.value_unit, settings.owner)
     refuse_private_layers(layers, observations, places_public=settings.places_public)
-    private = place_private(observations, private_report, domain, settings.records_per_owner)
+    private = place_private(
+        observations, private_report, domain, settings.records_per_owner,
+        once_per_hexagon=settings.owner_once_per_hexagon,
+    )  # fmt: skip
     lattice = build_lattice(domain)
     reference_report: LoadReport | None = None
     if settings.reference is not None:

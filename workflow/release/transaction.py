@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from dpgp_core.accounting.composition import Cost, Neighbours
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
-from dpgp_core.accounting.groups import group_epsilon
+from dpgp_core.accounting.groups import group_cost, group_epsilon, priced_for, together
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
@@ -102,7 +103,8 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     refuse_large_delta(project)
     mechanism, facts = mechanism_of(design), public_facts(project)
     proved = mechanism.guarantee(design, facts)
-    cost = with_pilot(proved.cost, project.pilot)
+    own = priced_for(proved.cost, facts.neighbours)
+    cost = with_pilot(own, project.pilot)
     bound = composed_epsilon(cost, project.delta)
     by_curve = cost.curve.epsilon(project.delta)
     if not np.isfinite(bound.epsilon):
@@ -130,7 +132,7 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     charge = Charge(
         dataset=fingerprint(project, ledger),
         unit=settings.unit,
-        cost=proved.cost,
+        cost=own,
         facts={
             "title": _title(project),
             "file": Path(settings.data.path).name,  # the ledger is the curator's own
@@ -143,11 +145,16 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
             **area_facts(project),
         },
         records=record_keys(project, ledger),
+        accepts_weaker=settings.accept_weaker_promise,
     )
     preview = ledger.preview(charge, project.delta)
-    receipt = (*_receipt(project, choice, privacy, preview), *_owner_line(project, privacy), *worth)
+    owner = _owner_line(project, privacy, _owner_epsilon(project, choice, own))
+    receipt = (*_receipt(project, choice, privacy, preview), *owner, *worth)
     if preview.standing is not None:
-        lines = account_lines(preview.standing, settings.unit_word, settings.relation)
+        lines = account_lines(
+            preview.standing, settings.unit_word, settings.relation,
+            values_only=facts.neighbours == "values-only",
+        )  # fmt: skip
         receipt += tuple(ReceiptLine(line.topic, line.text, line.warning) for line in lines)
     if bound.method == "renyi" and by_curve.at_edge:
         receipt += (ReceiptLine("Orders", AT_EDGE),)
@@ -285,7 +292,7 @@ def _receipt(project: Project, choice: Choice, privacy: Guarded, preview: Previe
         resolution=project.domain.resolution,
         domain_origin=project.domain.origin,
         value_unit=_unit(project),
-        ledger=BudgetLine(preview.before, preview.after, budget),
+        ledger=BudgetLine(preview.before, preview.after, budget, _differing(preview, privacy)),
         prior_mean_origin=None if choice.public_map is None else choice.public_map.origin,
         generated=project.generated,
         relation=project.settings.relation,
@@ -295,25 +302,47 @@ def _receipt(project: Project, choice: Choice, privacy: Guarded, preview: Previe
     return made if relative is None else (*made, ReceiptLine("Question", relative.sentence))
 
 
+def _differing(preview: Preview, privacy: Guarded) -> Neighbours | None:
+    """What all releases of the records hide together, where this one promises more; else None."""
+    own = None if privacy.cost is None else privacy.cost.neighbours
+    return None if own == preview.neighbours else preview.neighbours
+
+
 def _first_budget(project: Project, preview: Preview) -> float:
     """The budget that is named, else what this release costs, or may cost where its delta covers it all."""
     named = project.settings.budget
     return float(named if named is not None else preview.asked or project.settings.epsilon)
 
 
-def _owner_line(project: Project, privacy: Guarded) -> tuple[ReceiptLine, ...]:
+def _owner_epsilon(project: Project, choice: Choice, own: Cost) -> float | None:
+    """What a whole owner's records cost who lie in different hexagons; None where that is not known."""
+    settings, design = project.settings, choice.design
+    most = settings.records_per_owner
+    if most is None or not settings.owner_once_per_hexagon:
+        return None
+    mu = mechanism_of(design).apart_mu(design, public_facts(project), most)
+    if mu is None:
+        return None
+    release = Cost.gaussian(mu, own.distance).among(own.neighbours)
+    paid = () if project.pilot is None else (group_cost(project.pilot.cost, most),)
+    return composed_epsilon(together((release, *paid)), project.delta).epsilon
+
+
+def _owner_line(project: Project, privacy: Guarded, apart: float | None) -> tuple[ReceiptLine, ...]:
     """What is promised to a whole sensor or person, where a column names it (docs/units-of-protection.md)."""
     settings = project.settings
     most, whole = settings.records_per_owner, project.private.observations.owner_word
     if most is None or whole is None:
         return ()
     kept = "one reading" if most == 1 else f"{most:,} readings"
-    text = f"Used of each {whole}: at most {kept}, by a public rule that does not look at the values. "
+    each = ", no two of them in one hexagon" if settings.owner_once_per_hexagon and most > 1 else ""
+    text = f"Used of each {whole}: at most {kept}{each}, by a public rule that does not look at the values. "
     if most == 1:
         return (ReceiptLine("Owner", f"{text}So one record is one whole {whole}."),)
     epsilon, delta = next((epsilon, delta) for q, epsilon, delta in privacy.group if q == most)
-    said = group_sentence(most, epsilon, delta, privacy.unit_word)
-    return (ReceiptLine("Owner", f"{text}A whole {whole}, all its readings together: {said}"),)
+    said = group_sentence(most, epsilon if apart is None else apart, delta, privacy.unit_word)
+    lying = "" if apart is None else ", which lie in different hexagons"
+    return (ReceiptLine("Owner", f"{text}A whole {whole}, all its readings together{lying}: {said}"),)
 
 
 def _title(project: Project) -> str:

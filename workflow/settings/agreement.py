@@ -104,6 +104,11 @@ def agree_on_owner(settings: Choices) -> None:
             "may count."
         )
     if settings.owner is None:
+        if settings.owner_once_per_hexagon:
+            raise WorkflowError(
+                "One record of an owner in each hexagon needs an owner: name its column with `owner`, or "
+                "leave `owner_once_per_hexagon` out."
+            )
         return
     if not settings.data.read_by.owners:
         rows = "Sales" if settings.data.is_sales else f"Data of the loader {settings.data.read_by.name!r}"

@@ -64,6 +64,14 @@ class MaterialSettings(Checked):
             otherwise="no limit",
         ),
     ] = None
+    owner_once_per_hexagon: Annotated[
+        bool,
+        Setting(
+            "Keep at most one record of an owner in each hexagon: noisy cell statistics then protect a whole "
+            "owner better.",
+            "data",
+        ),
+    ] = False
     reference: Annotated[
         SourceSettings | None,
         Setting(

@@ -90,3 +90,11 @@ class PromiseSettings(Checked):
             "privacy",
         ),
     ] = False
+    accept_weaker_promise: Annotated[
+        bool,
+        Setting(
+            "Release although an earlier release of the same records promised to hide what this one "
+            "publishes: the number of records, or their places.",
+            "privacy",
+        ),
+    ] = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,6 +75,16 @@ def statistic_noise_for(epsilon: float, delta: float) -> float:
 def statistic_mu(statistic_noise: float) -> float:
     """Gaussian-DP parameter `mu = 2M/s` of one release of the statistics, M = 1."""
     return STATISTIC_SENSITIVITY / statistic_noise if statistic_noise > 0 else float("inf")
+
+
+def apart_mu(statistic_noise: float, q: int) -> float:
+    """mu of the statistics for q records exchanged at once, at most one in each cell: `2 sqrt(q)/s`, upwards.
+
+    Before and after they lie in at most 2 q cells, and each moves its cell's sum and count by at most
+    sqrt(2) where it leaves or enters, or a sum by 2 where a record stays: 4 q in square.
+    Source: docs/units-of-protection.md, proposition 3.
+    """
+    return statistic_mu(statistic_noise) * math.sqrt(q) * (1.0 + 2.0**-48)
 
 
 def statistics_cost(statistic_noise: float, size: int) -> Cost:

@@ -321,6 +321,10 @@ class Workspace:
         """Note whether a map that is expected to be poor is released all the same."""
         self._restate(accept_low_agreement=accepted)
 
+    def accept_weaker_promise(self, accepted: bool) -> None:
+        """Note whether the release may publish what an earlier one promised to hide."""
+        self._restate(accept_weaker_promise=accepted)
+
     def show_layers(self, layers: tuple[OwnLayer, ...], changes: dict[str, tuple[Any, ...]]) -> None:
         """Draw public layers over the map and publish them with it; the design stays."""
         self.layers = layers

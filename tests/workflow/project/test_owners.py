@@ -151,3 +151,58 @@ def test_a_whole_owner_of_a_gaussian_release_is_priced_exactly(tmp_path: Path) -
     assert privacy.gaussian_mu == pytest.approx(0.501552, abs=1e-5)
     owner = next(epsilon for q, epsilon, _ in privacy.group if q == 3)
     assert owner == pytest.approx(7.07760, abs=1e-4)
+
+
+def walkers(folder: Path) -> SourceSettings:
+    """40 persons with 30 readings each along a street: many hexagons, some of them twice."""
+    rng = np.random.default_rng(6)
+    rows = ["person,lon,lat,no2"]
+    for person in range(40):
+        lon, lat = rng.uniform(10.01, 10.02), rng.uniform(50.005, 50.015)
+        rows += [
+            f"p{person},{lon + step * 0.003:.5f},{lat + step * 0.002:.5f},{rng.normal(25.0, 4.0):.2f}"
+            for step in range(30)
+        ]
+    path = folder / "walkers.csv"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return SourceSettings(str(path), value="no2", x="lon", y="lat")
+
+
+@pytest.mark.parametrize(
+    ("once", "mechanism", "epsilon", "lying"),
+    [
+        (True, "noisy-cell-statistics", "3.619 at", ", which lie in different hexagons"),
+        (False, "noisy-cell-statistics", "14.4", ""),
+        (True, "posterior-sampling", "16.39 at", ""),
+    ],
+)
+def test_ten_readings_in_different_hexagons_cost_the_square_root(
+    tmp_path: Path, once: bool, mechanism: str, epsilon: str, lying: str
+) -> None:
+    """It said 14.4 although no two readings of a person lay in one hexagon."""
+    chosen = settings(
+        walkers(tmp_path), owner="person", records_per_owner=10, owner_once_per_hexagon=once,
+        lengthscale=3000.0, ridge=5.0, epsilon=1.0, mechanisms=(mechanism,),
+    )  # fmt: skip
+    project = load_project(chosen)
+    plan = plan_release(project, given_choice(project), open_ledger())
+    said = {line.topic: line.text for line in plan.receipt}
+    start = (
+        f"A whole person, all its readings together{lying}: Someone with up to 10 readings: epsilon {epsilon}"
+    )
+    assert start in said["Owner"]
+    assert ("no two of them in one hexagon" in said["Owner"]) == once
+    most = bound_rows(project.private.placed.index, once)
+    assert (most == 1) == once
+
+
+def bound_rows(index: np.ndarray, once: bool) -> int:
+    """The most rows of one person in one hexagon; persons follow each other, ten rows each."""
+    owner = np.arange(index.size) // 10
+    _, count = np.unique(np.column_stack([owner, index]), axis=0, return_counts=True)
+    return int(count.max())
+
+
+def test_one_row_in_each_hexagon_needs_an_owner(tmp_path: Path) -> None:
+    with pytest.raises(WorkflowError, match="needs an owner: name its column with `owner`"):
+        settings(stations(tmp_path), owner_once_per_hexagon=True)

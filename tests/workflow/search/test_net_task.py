@@ -52,8 +52,9 @@ def test_a_choice_of_the_range_is_blunt_beyond_a_twentieth(blunt: float, warned:
     choice: Any = SimpleNamespace(sharpness=sharpness)
     assert _warning(choice, 400, 0.6) == (
         "This choice would be next to chance: two ranges must differ by 0.05 in the mean squared error of a "
-        "value within its clip bounds of -1 and 1 before the odds change much. Nothing was charged: raise "
-        "`range_choice` or epsilon, or tune on simulated fields, which is free."
+        "value within its clip bounds of -1 and 1 before the odds change much (this price of the choice is a "
+        "proved bound, and loose: no values that were searched for cost more than a quarter of it). Nothing "
+        "was charged: raise `range_choice` or epsilon, or tune on simulated fields, which is free."
         if warned
         else ""
     )

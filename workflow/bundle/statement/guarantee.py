@@ -139,7 +139,9 @@ def _cost(privacy: Guarded) -> dict[str, Any]:
 
 
 def _own(cost: Cost) -> dict[str, Any]:
-    stated: dict[str, Any] = {"distance": float(cost.distance)}
+    stated: dict[str, Any] = {"distance": float(cost.distance), "neighbours": cost.neighbours}
+    if cost.exchange_mu is not None:
+        stated["exchange_mu"] = float(cost.exchange_mu)
     if cost.pairs is not None:
         stated |= {"leverage": float(cost.pairs.leverage), "paths": int(cost.pairs.paths)}
     if cost.gaussian_mu is not None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.conversion import epsilon_from_rdp
 from dpgp_core.mechanisms.design import Design
@@ -47,11 +48,14 @@ class BudgetLine:
         upper bounds, without this release and with it
     budget
         None where none was set for the dataset
+    hidden
+        what all of these releases hide, where that is less than this one promises; else None
     """
 
     before: float
     after: float
     budget: float | None = None
+    hidden: Neighbours | None = None
 
     @property
     def left(self) -> float | None:
@@ -206,8 +210,11 @@ def _ledger_lines(ledger: BudgetLine | None) -> tuple[ReceiptLine, ...]:
     if ledger is None:
         return ()
     before, after = (upper(value) for value in (ledger.before, ledger.after))
+    only = "" if ledger.hidden is None else f" They hide {words.hidden_words(ledger.hidden)} and no more."
     spent = ReceiptLine(
-        "Ledger", f"All releases of these records: epsilon {before} before, {after} after this one."
+        "Ledger",
+        f"All releases of these records: epsilon {before} before, {after} after this one.{only}",
+        bool(only),
     )
     if ledger.left is None or ledger.budget is None:
         return (spent, ReceiptLine("Budget", "No budget is set for this dataset.", True))

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from dpgp_core.accounting.composition import Cost, compose, epsilon, pure_curve
+from dpgp_core.accounting.composition import Cost, Neighbours, compose, epsilon, pure_curve
 from dpgp_core.accounting.conversion import group_privacy
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.groups import group_epsilon
@@ -32,11 +32,12 @@ def stated_cost(guarantee: Mapping[str, Any]) -> Cost:
     BundleError
         If its parts contradict each other, or the curve is damaged.
     """
-    whole = _one_cost(guarantee["curve"], guarantee["cost"])
+    hidden = promised_neighbours(guarantee)
+    whole = _one_cost(guarantee["curve"], guarantee["cost"], hidden)
     parts = guarantee["cost"].get("parts")
     if parts is None:
         return whole
-    composed = compose(_one_cost(part.get("curve"), part) for part in parts)
+    composed = compose(_one_cost(part.get("curve"), part, hidden) for part in parts)
     for stated, follows in (
         (whole.curve.values, composed.curve.values),
         (whole.gaussian_mu, composed.gaussian_mu),
@@ -50,7 +51,23 @@ def stated_cost(guarantee: Mapping[str, Any]) -> Cost:
     return composed
 
 
-def _one_cost(stated_curve: Mapping[str, Any] | None, cost: Mapping[str, Any]) -> Cost:
+def promised_neighbours(guarantee: Mapping[str, Any]) -> Neighbours:
+    """The datasets that a guarantee's relation and what it protects compare."""
+    if guarantee["relation"] == "add-or-remove":
+        return "add-or-remove"
+    return "values-only" if guarantee["protects"] == "values" else "replace-one"
+
+
+def _one_cost(
+    stated_curve: Mapping[str, Any] | None, cost: Mapping[str, Any], neighbours: Neighbours
+) -> Cost:
+    if cost.get("neighbours", neighbours) != neighbours:  # unnamed until November 2026
+        raise BundleError(
+            "The privacy statement's cost is for other neighbours than its promise: they do not add."
+        )
+    exchange = cost.get("exchange_mu")
+    if exchange is not None and neighbours != "add-or-remove":
+        raise BundleError("The privacy statement prices an exchange beside a promise about one.")
     mu, pure, leverage = cost.get("gaussian_mu"), cost.get("pure_epsilon"), cost.get("leverage")
     curve = _curve(stated_curve)
     if curve is None:
@@ -72,7 +89,7 @@ def _one_cost(stated_curve: Mapping[str, Any] | None, cost: Mapping[str, Any]) -
             "The privacy statement's cost contradicts itself: a leverage beside mu or a pure epsilon."
         )
     pairs = None if leverage is None else GaussianPairs(leverage, cost["paths"])
-    return Cost(curve, mu, pure, pairs, cost["distance"])
+    return Cost(curve, mu, pure, pairs, cost["distance"], (), neighbours, exchange)
 
 
 def check_noise(guarantee: Mapping[str, Any], least: Cost | None) -> None:

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.composition import Cost, Neighbours
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
+from dpgp_core.accounting.groups import priced_for, together
 from dpgp_core.mechanisms.terms import Unit
 from workflow.ledger.errors import BudgetExceeded, LedgerError, NoBudget
 from workflow.ledger.overlap.standing import Standing
@@ -23,9 +24,10 @@ def epsilon(costs: Cost | Iterable[Cost], delta: float) -> float:
 
     This is the ledger's only rule of composition, that of `dpgp_core.accounting.composition`: Gaussian
     releases exactly, by the square root of the sum of mu^2; accounts of mixed releases by the least of the
-    sum of their curves, the sum of pure epsilons and their privacy-loss distributions.
+    sum of their curves, the sum of pure epsilons and their privacy-loss distributions. Costs for different
+    neighbours are priced for the weakest promise among them first, the one that all releases keep.
     """
-    return composed_epsilon(costs, delta).epsilon
+    return composed_epsilon(costs if isinstance(costs, Cost) else together(costs), delta).epsilon
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Account:
         smallest delta of theirs) where this one has none of its own
     cost
         composed cost of every entry that is charged here or to a dataset in `shares`: an upper bound on what
-        all of them cost any record of this dataset (see `links`)
+        all of them cost any record of this dataset (see `links`), for the neighbours that all of them hide
     charged
         numbers of its own reserve entries that count, in order
     open
@@ -127,11 +129,13 @@ class Account:
             delta = self.budget.delta
         if delta is None:
             raise self._no_budget()
+        whole = together((self.cost, cost))
         return Preview(
             delta=delta,
             asked=epsilon(cost, delta),
-            before=self.epsilon(delta),
-            after=epsilon((self.cost, cost), delta),
+            before=epsilon(priced_for(self.cost, whole.neighbours), delta),
+            after=epsilon(whole, delta),
+            neighbours=whole.neighbours,
             budget=self.budget,
             note=self.note,
         )
@@ -181,14 +185,19 @@ class Preview:
 
     Parameters
     ----------
-    asked, before, after
-        of the release on its own, of all before it, and of all with it
+    asked
+        of the release on its own, for its own neighbours
+    before, after
+        of all before it, and of all with it, for `neighbours`: those that all of these releases hide
     budget
         None where none is set
     note
         what the account does not say, or ""
     refused
-        why the budget of another dataset, which shares records, does not allow for it; "" where all do
+        why the budget of another dataset, which shares records, or an earlier promise does not allow for it;
+        "" where all do
+    breaks
+        which earlier promise it breaks, whether or not somebody agreed to that; "" where it breaks none
     standing
         what there is to say about earlier releases, where the charge came with its records
     """
@@ -201,6 +210,8 @@ class Preview:
     note: str
     refused: str = ""
     standing: Standing | None = None
+    neighbours: Neighbours = "replace-one"
+    breaks: str = ""
 
     @property
     def left(self) -> float | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from dpgp_core.accounting.composition import compose
-from dpgp_core.accounting.groups import group_epsilon
+from dpgp_core.accounting.composition import HIDING, Cost
+from dpgp_core.accounting.groups import group_epsilon, priced_for, together, weakest
 from workflow.ledger.accounts.account import Account, Budget, Overlap, Preview, epsilon
 from workflow.ledger.accounts.book import Book
-from workflow.ledger.accounts.charge import UNITS, Charge
-from workflow.ledger.errors import BudgetExceeded, LedgerDamaged
+from workflow.ledger.accounts.charge import UNITS, Charge, names_neighbours
+from workflow.ledger.errors import BudgetExceeded, LedgerDamaged, PromiseBroken
 from workflow.ledger.overlap.records import RecordKeys, Shared, Sketch, count_shared
-from workflow.ledger.overlap.standing import OtherUnit, Standing
+from workflow.ledger.overlap.standing import OtherUnit, Standing, Stronger
 
 
 @dataclass(frozen=True)
@@ -85,12 +85,14 @@ def preview(book: Book, charge: Charge, meeting: Meeting, delta: float | None) -
     """
     account = charged_account(book, charge, meeting)
     own = account.preview(charge.cost, delta)
-    refused = ""
+    broken = broken_promise(book, charge, account)
+    refused = "" if broken is None or charge.accepts_weaker else str(broken)
     for other in _touched(book, account):
         try:
             other.admit(charge.cost, sharing=True)
         except BudgetExceeded as error:
             refused = refused or str(error)
+    own = replace(own, breaks="" if broken is None else str(broken))
     if charge.records is None:
         return replace(own, refused=refused)
     return replace(
@@ -105,8 +107,13 @@ def admit(book: Book, charge: Charge, meeting: Meeting) -> Preview:
     ------
     NoBudget, BudgetExceeded
         If it does not fit one of them.
+    PromiseBroken
+        If it publishes what an earlier release promised to hide, and nobody agreed to that.
     """
     account = charged_account(book, charge, meeting)
+    broken = broken_promise(book, charge, account)
+    if broken is not None and not charge.accepts_weaker:
+        raise broken
     account.admit(charge.cost)
     for other in _touched(book, account):
         other.admit(charge.cost, sharing=True)
@@ -132,6 +139,25 @@ def charged_account(book: Book, charge: Charge, meeting: Meeting) -> Account:
     """The charged account; of a dataset that is registered, with the neighbours that are on record."""
     seen = () if book.links.knows(charge.dataset) else meeting.found
     return book.account(charge.dataset, charge.unit, seen)
+
+
+def broken_promise(book: Book, charge: Charge, account: Account) -> PromiseBroken | None:
+    """Why a person has to agree to this release; None where it breaks no promise, or none that still held.
+
+    Releases of either unit promise, since a number of hexagons tells of records as well. A promise that a
+    release of this unit broke before is broken; a charge that does not name its neighbours breaks none.
+    """
+    rank = HIDING.index(charge.cost.neighbours)
+    related, earlier = (charge.dataset, *account.shares), 0
+    for unit in UNITS:
+        for name in related:
+            for number in book.account(name, unit).charged:
+                hidden = HIDING.index(book.cost_of(number).neighbours)
+                if hidden > rank:
+                    earlier += 1
+                elif unit == charge.unit and names_neighbours(book.reserve_entry(number).facts):
+                    return None
+    return PromiseBroken(charge.cost.neighbours, earlier) if earlier else None
 
 
 def _touched(book: Book, account: Account) -> tuple[Account, ...]:
@@ -162,7 +188,27 @@ def _standing(
         other_numbers=_other_numbers(book, charge, related),
         unknown=sum(name not in related and not book.links.knows(name) for name in book.charged_datasets()),
         apart=book.links.kept_apart(charge.dataset),
+        neighbours=own.neighbours,
+        stronger=_stronger(book, charge, account, own.delta),
+        unstated=sum(
+            not names_neighbours(book.reserve_entry(number).facts)
+            for number in (*account.charged, *account.others)
+        ),
     )
+
+
+def _stronger(book: Book, charge: Charge, account: Account, delta: float) -> tuple[Stronger, ...]:
+    """The promises of single releases that all of them together do not keep, the strongest first."""
+    costs = [*(book.cost_of(number) for number in (*account.charged, *account.others)), charge.cost]
+    kept = HIDING.index(weakest(costs))
+    found = []
+    for neighbours in reversed(HIDING[kept + 1 :]):
+        promising = [cost for cost in costs if cost.neighbours == neighbours]
+        if promising:
+            rank = HIDING.index(neighbours)
+            hiding = [cost for cost in costs if HIDING.index(cost.neighbours) >= rank]
+            found.append(Stronger(neighbours, len(hiding), epsilon(hiding, delta)))
+    return tuple(found)
 
 
 def _other_units(book: Book, charge: Charge, related: tuple[str, ...], delta: float) -> tuple[OtherUnit, ...]:
@@ -170,9 +216,11 @@ def _other_units(book: Book, charge: Charge, related: tuple[str, ...], delta: fl
     for unit in UNITS:
         charges = [number for name in related for number in book.account(name, unit).charged]
         if unit != charge.unit and charges:
-            cost = compose(book.cost_of(number) for number in charges)
+            cost: Cost = together(book.cost_of(number) for number in charges)
+            if cost.neighbours == "add-or-remove":
+                cost = priced_for(cost, "replace-one")
             pair = group_epsilon(cost, 2, delta).epsilon
-            found.append(OtherUnit(unit, len(charges), epsilon(cost, delta), pair))
+            found.append(OtherUnit(unit, len(charges), epsilon(cost, delta), pair, cost.neighbours))
     return tuple(found)
 
 

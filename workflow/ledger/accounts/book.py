@@ -9,10 +9,19 @@ from typing import Literal
 
 import numpy as np
 
-from dpgp_core.accounting.composition import Cost, compose
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.groups import together
 from dpgp_core.mechanisms.terms import Unit
 from workflow.ledger.accounts.account import Account, Budget
-from workflow.ledger.accounts.charge import UNITS, Floats, check_account, decode, on_current_grid, read_cost
+from workflow.ledger.accounts.charge import (
+    UNITS,
+    Floats,
+    check_account,
+    decode,
+    names_neighbours,
+    on_current_grid,
+    read_cost,
+)
 from workflow.ledger.accounts.traces import TraceBook
 from workflow.ledger.errors import LedgerError, RequestTaken
 from workflow.ledger.overlap.links import Decision, Links
@@ -23,6 +32,7 @@ from workflow.ledger.storage.entry import (
     DRAW,
     GENESIS,
     LINK,
+    NEIGHBOURS_SINCE,
     ORDERS,
     RECORDS,
     RESERVE,
@@ -119,7 +129,7 @@ class Book:
             dataset=dataset,
             unit=unit,
             budget=budget,
-            cost=compose(cost for each in (running, *others) for cost in each.costs.values()),
+            cost=together(cost for each in (running, *others) for cost in each.costs.values()),
             charged=charged,
             open=tuple(number for number in charged if self._last[number] != COMMIT),
             note=self._note(dataset, unit, shares),
@@ -227,7 +237,9 @@ class Book:
         running = self._accounts.get((entry.dataset, entry.unit))
         if running is None or running.budget is None:
             raise LedgerError("A charge needs a budget first.")
-        if ("cost" in entry.facts) != (self.schema >= COSTS_SINCE):
+        if ("cost" in entry.facts, names_neighbours(entry.facts)) != (
+            self.schema >= COSTS_SINCE, self.schema >= NEIGHBOURS_SINCE,
+        ):  # fmt: skip
             raise LedgerError("A charge is written in the form of its ledger's version.")
         cost = read_cost(on_current_grid(self.orders, decode(entry.curve)), entry.facts)
         request = entry.facts.get("request")

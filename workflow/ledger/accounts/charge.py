@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.curve import RdpCurve
+from dpgp_core.accounting.groups import group_cost
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.accounting.pairs import GaussianPairs
 from dpgp_core.mechanisms.terms import Unit
@@ -20,6 +21,11 @@ from workflow.ledger.storage.entry import canonical_json
 
 Floats = NDArray[np.float64]
 UNITS: tuple[Unit, ...] = ("cell", "point")
+NO_PRESENCE = frozenset({
+    "posterior-sampling", "noisy-cell-statistics", "sparse-gp", "convcnp", "cloaking", "functional",
+    "bin-means", "exponential-mechanism",
+})  # fmt: skip
+"""Mechanisms that never charged for one record more or less before a charge named its neighbours."""
 FACTS_LIMIT = 65_536  # characters of JSON: a ledger row is a receipt, not a data file
 
 
@@ -40,6 +46,8 @@ class Charge:
     records
         keyed hashes of all its records, so that releases of overlapping data are charged together; without
         them nothing is known of overlaps, so whatever draws has to bring them
+    accepts_weaker
+        whether a person agreed that it breaks what an earlier release of these records promised to hide
 
     Raises
     ------
@@ -53,6 +61,7 @@ class Charge:
     cost: Cost
     facts: Mapping[str, Any] = field(default_factory=dict)
     records: RecordKeys | None = field(default=None, repr=False, compare=False)
+    accepts_weaker: bool = False
 
     def __post_init__(self) -> None:
         check_account(self.dataset, self.unit)
@@ -88,13 +97,18 @@ def written_cost(cost: Cost) -> dict[str, Any]:
         "pure_epsilon": _hex(cost.pure_epsilon),
         "pairs": None if pairs is None else {"leverage": _hex(pairs.leverage), "paths": pairs.paths},
         "distance": _hex(cost.distance),
+        "neighbours": cost.neighbours,
+        "exchange_mu": _hex(cost.exchange_mu),
     }
 
 
 def read_cost(values: Floats, facts: Mapping[str, Any]) -> Cost:
     """The cost of a stored charge, from its curve and its entry's body.
 
-    Until version 2 a body had `gaussian_mu` alone: such a release is known by it, or else by its curve.
+    Until version 2 a body had `gaussian_mu` alone: such a release is known by it, or else by its curve. Until
+    version 3 it named no neighbours. Such a charge may have been for one record more or less, or have taken
+    places as public: it counts for values only, at the price of two steps unless its mechanism says that one
+    is enough, which bounds what it costs a value in either case.
 
     Parameters
     ----------
@@ -110,6 +124,7 @@ def read_cost(values: Floats, facts: Mapping[str, Any]) -> Cost:
     """
     written = facts["cost"] if "cost" in facts else {"gaussian_mu": facts["gaussian_mu"]}
     pairs, distance = written.get("pairs"), written.get("distance")
+    stated = "neighbours" in written
     try:
         cost = Cost(
             RdpCurve(values),
@@ -117,11 +132,20 @@ def read_cost(values: Floats, facts: Mapping[str, Any]) -> Cost:
             _float(written.get("pure_epsilon")),
             None if pairs is None else GaussianPairs(float.fromhex(pairs["leverage"]), pairs["paths"]),
             0.0 if distance is None else float.fromhex(distance),
+            neighbours=written["neighbours"] if stated else "values-only",
+            exchange_mu=_float(written.get("exchange_mu")),
         )
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise LedgerError(f"The cost of a charge cannot be read ({error}).") from error
     check_cost(cost)
-    return cost
+    if stated or facts.get("facts", {}).get("mechanism") in NO_PRESENCE:
+        return cost
+    return group_cost(cost, 2)
+
+
+def names_neighbours(facts: Mapping[str, Any]) -> bool:
+    """Whether a stored charge, by its entry's body, says which datasets its cost compares."""
+    return "neighbours" in facts.get("cost", {})
 
 
 def _hex(value: float | None) -> str | None:

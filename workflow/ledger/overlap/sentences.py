@@ -26,7 +26,7 @@ class Line:
 
 
 def account_lines(
-    standing: Standing, unit_word: UnitWord, relation: Relation = "replace-one"
+    standing: Standing, unit_word: UnitWord, relation: Relation = "replace-one", *, values_only: bool = False
 ) -> tuple[Line, ...]:
     """Everything that receipt and statement must say about earlier releases of the same records.
 
@@ -38,6 +38,8 @@ def account_lines(
         What one record is called, as in the statement: "sale", "sensor", "cell".
     relation : Relation
         Which datasets are neighbours.
+    values_only : bool
+        Whether the places of the records are public and not hidden.
 
     Returns
     -------
@@ -50,9 +52,13 @@ def account_lines(
     about single records that no epsilon covers: these lines are published, so they count neither. The curator
     reads the count in `shared_text`.
     """
-    lines = [Line("Neighbours", neighbours_text(standing.unit, unit_word, relation))]
+    lines = [Line("Neighbours", neighbours_text(standing.unit, unit_word, relation, values_only))]
     if standing.shared:
         lines.append(Line("Earlier releases", shared_unnumbered(standing)))
+    if standing.stronger:
+        lines.append(Line("Earlier releases", stronger_text(standing), warning=True))
+    if standing.unstated:
+        lines.append(Line("Earlier releases", unstated_text(standing.unstated), warning=True))
     lines += [
         Line("Other unit", other_unit_text(other, standing.unit, standing.delta))
         for other in standing.other_units
@@ -73,13 +79,21 @@ def account_lines(
     return tuple(lines)
 
 
-def neighbours_text(unit: Unit, unit_word: UnitWord, relation: Relation = "replace-one") -> str:
-    """What the guarantee compares: records of the area, exchanged, or one more or less."""
+def neighbours_text(
+    unit: Unit, unit_word: UnitWord, relation: Relation = "replace-one", values_only: bool = False
+) -> str:
+    """What the guarantee compares: records of the area, exchanged, one more or less, or one other value."""
     record = "hexagon's record" if unit == "cell" else unit_word
     if relation == "add-or-remove":
         return (
             f"Two datasets of which one has one {record} more than the other within the area and the filters "
             "of this release: whether it is there at all is hidden too."
+        )
+    if values_only:
+        return (
+            f"Two datasets with the same records at the same places, which differ in one {record}, in its "
+            "value only, within the area and the filters of this release. Where records are, and how many, "
+            "is not hidden."
         )
     number = "non-empty hexagons" if unit == "cell" else words.plural(2, unit_word).removeprefix("2 ")
     return (
@@ -113,14 +127,50 @@ def shared_unnumbered(standing: Standing) -> str:
     )
 
 
+def stronger_text(standing: Standing) -> str:
+    """What all releases of these records hide together, and what only some of them promise to hide."""
+    also = "; ".join(
+        f"{one.releases} of them also {'hides' if one.releases == 1 else 'hide'} "
+        f"{words.hidden_words(one.neighbours)}, at epsilon {upper(one.epsilon)}, and the others do not"
+        for one in standing.stronger
+    )
+    said = (
+        "Releases of these records promise different things. All of them together hide "
+        f"{words.hidden_words(standing.neighbours)}, at epsilon {upper(standing.after)}; {also}."
+    )
+    if any(one.neighbours == "add-or-remove" for one in standing.stronger):
+        said += (
+            " A release that hides whether a record is there counts for an exchanged record at its own price "
+            "of an exchange, or at that of one record less and one more."
+        )
+    return said
+
+
+def unstated_text(count: int) -> str:
+    """That some charges do not say what their releases hide."""
+    releases = words.plural(count, "release")
+    return (
+        f"The ledger holds {releases} of these records from before it kept what a release hides: counted as "
+        "hiding values only, at the price of one record less and one more unless the mechanism tells "
+        "that an exchange was meant."
+    )
+
+
 def other_unit_text(other: OtherUnit, unit: Unit, delta: float) -> str:
     """What releases under the other unit of protection mean for this one: they are not free for it."""
     releases = words.plural(other.releases, "release")
     cost = f"epsilon {upper(other.epsilon)} at delta {upper(delta, 3)}"
     if unit == "cell":
+        what = "the values of single" if other.neighbours == "values-only" else "single"
         return (
-            f"{releases} of these data protected single observations, at {cost} together. A hexagon's record "
+            f"{releases} of these data protected {what} observations, at {cost} together. A hexagon's record "
             "is made of all its observations, so it is protected by them only as a group of that many. Not "
+            "counted in this epsilon."
+        )
+    if other.neighbours == "values-only":
+        return (
+            f"{releases} of these data protected the values of whole hexagons, at {cost} together, and took "
+            "as public which hexagons hold observations: where one observation is, they do not hide. Not "
             "counted in this epsilon."
         )
     pair = (

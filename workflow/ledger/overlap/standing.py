@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpgp_core.accounting.composition import Neighbours
 from dpgp_core.mechanisms.terms import Unit
 from workflow.ledger.overlap.links import Decision
 
@@ -18,12 +19,34 @@ class OtherUnit:
         their composed epsilon at the release's delta, for one of their own units
     pair_epsilon
         the same for two of them exchanged at once, at the same delta (docs/accounting.md, section 7)
+    neighbours
+        what both compare: the strongest that all of these releases hide, an exchange at most
     """
 
     unit: Unit
     releases: int
     epsilon: float
     pair_epsilon: float
+    neighbours: Neighbours = "replace-one"
+
+
+@dataclass(frozen=True)
+class Stronger:
+    """Releases of the same records that promise to hide more than all releases together do.
+
+    Parameters
+    ----------
+    neighbours
+        what they promise to hide
+    releases
+        how many they are, the planned one among them where it promises this
+    epsilon
+        what they cost together, for these neighbours
+    """
+
+    neighbours: Neighbours
+    releases: int
+    epsilon: float
 
 
 @dataclass(frozen=True)
@@ -41,7 +64,11 @@ class Standing:
         `exact` says whether it was counted or estimated
     before, after
         composed epsilon of all releases of this unit that could have contained one of them, without this one
-        and with it
+        and with it, for `neighbours`: those that all of these releases hide
+    stronger
+        the releases among them that promise to hide more, the strongest promise first
+    unstated
+        charges from before charges named their neighbours: they count for values only
     other_units
         releases of the same records under another unit
     other_numbers
@@ -65,3 +92,6 @@ class Standing:
     other_numbers: tuple[int, ...] = ()
     unknown: int = 0
     apart: tuple[Decision, ...] = ()
+    neighbours: Neighbours = "replace-one"
+    stronger: tuple[Stronger, ...] = ()
+    unstated: int = 0

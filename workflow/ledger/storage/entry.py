@@ -12,9 +12,10 @@ from typing import Any, Final, Literal
 from dpgp_core.mechanisms.terms import Unit
 from workflow.ledger.errors import LedgerError
 
-SCHEMA_VERSION = 3
-"""1: releases alone; 2: also record hashes, decisions on shared records, and requests; 3: whole costs."""
-TABLES_SINCE, COSTS_SINCE = 2, 3
+SCHEMA_VERSION = 4
+"""1: releases alone; 2: also record hashes, decisions on shared records, and requests; 3: whole costs;
+4: each cost names its neighbours."""
+TABLES_SINCE, COSTS_SINCE, NEIGHBOURS_SINCE = 2, 3, 4
 GENESIS: Final = "genesis"  # the first row: ledger id, key identity, schema version, grid of orders
 SCHEMA: Final = "schema"  # a later form of the ledger, from which its new kinds of rows may follow
 ORDERS: Final = "orders"  # a new grid of orders, from which later charges count

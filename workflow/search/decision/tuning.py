@@ -33,7 +33,7 @@ from workflow.search.decision.proposal import (
     start_words,
 )
 from workflow.search.executors import Executor, SerialExecutor
-from workflow.search.looks.beside_pilot import beside_pilot, left_for_release
+from workflow.search.looks.beside_pilot import LOOSE, beside_pilot, left_for_release
 from workflow.search.optimisation.optimise import search
 from workflow.search.optimisation.unconstrained import unconstrained_design
 from workflow.search.problem.facts import ask_of, public_facts
@@ -358,7 +358,8 @@ def _detail(project: Project, result: SearchResult) -> str:
         text += ", on as many reference records as there are private ones"
     if project.pilot is None:
         return text
+    loose = "" if project.pilot.model is None else f"; {LOOSE}"
     return (
         f"{text}, on {project.pilot.words} that cost epsilon {upper(project.pilot.epsilon)} (ledger entry "
-        f"{project.pilot.entry.split(':')[0]}), which is part of the stated epsilon"
+        f"{project.pilot.entry.split(':')[0]}), which is part of the stated epsilon{loose}"
     )

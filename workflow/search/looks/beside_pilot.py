@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from dpgp_core.accounting.composition import Cost, compose, epsilon
+from dpgp_core.accounting.composition import Cost, epsilon
+from dpgp_core.accounting.groups import together
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Budget
@@ -16,6 +17,11 @@ from workflow.search.problem.facts import public_facts
 from workflow.search.problem.task import Scored
 
 STEPS = 14
+LOOSE = (
+    "this price of the choice is a proved bound, and loose: no values that were searched for cost more than "
+    "a quarter of it"
+)
+"""What the reports of a private choice's cost say about the bound; docs/peers.md has the figures."""
 SLACK = 1.25  # calibration charges a release up to so much more than it is proved to cost
 
 
@@ -30,8 +36,8 @@ def cost_beside_pilot(design: Design, facts: PublicFacts, pilot: Pilot, delta: f
 
 
 def with_pilot(cost: Cost, pilot: Pilot | None) -> Cost:
-    """What a release costs together with the pilot that chose its design."""
-    return cost if pilot is None else compose((cost, pilot.cost))
+    """What a release costs together with the pilot that chose its design, for what both of them hide."""
+    return cost if pilot is None else together((cost, pilot.cost))
 
 
 def beside_pilot(project: Project, chosen: Scored, pilot: Pilot) -> Scored:

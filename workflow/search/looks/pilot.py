@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from dpgp_core.accounting.composition import Cost
 from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import (
     NoisyCellStatistics,
@@ -34,6 +35,7 @@ from workflow.project.model import Pilot, Project
 from workflow.project.records import PlacedObservations, bin_records, public_n
 from workflow.project.response import ResponseScale
 from workflow.project.simulated import SIMULATION_SEED
+from workflow.search.problem.facts import public_facts
 
 PATCHES, SWING = 25, 0.5  # see `pilot_strength`
 LEAST_STRENGTH = 0.5
@@ -81,11 +83,12 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
     charge = Charge(
         dataset=fingerprint(project, ledger),
         unit=settings.unit,
-        cost=statistics_cost(noise, project.domain.size),
+        cost=_pilot_cost(noise, project),
         facts={"title": "Pilot for private tuning", "mechanism": NoisyCellStatistics.name,
                "epsilon": settings.pilot * settings.epsilon, "delta": project.delta, "n": records.n,
                **area_facts(project)},
         records=record_keys(project, ledger),
+        accepts_weaker=settings.accept_weaker_promise,
     )  # fmt: skip
     models = [
         (make_prior("car", project.lattice, lengthscale), ridge, scale)
@@ -116,6 +119,17 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
         ) from error
     pilot = Pilot(charge.cost, settings.pilot * settings.epsilon, reservation.seal)
     return replace(project, reference=stand_in, reference_kind="private selection", pilot=pilot)
+
+
+def _pilot_cost(noise: float, project: Project) -> Cost:
+    """What the pilot costs for the neighbours of the project's release.
+
+    One record more or less moves a sum and a count by at most 1 each, an exchange twice that in square: the
+    cost of an exchange bounds both.
+    """
+    cost = statistics_cost(noise, project.domain.size)
+    neighbours = public_facts(project).neighbours
+    return cost.among(neighbours, cost.gaussian_mu if neighbours == "add-or-remove" else None)
 
 
 def pilot_strength(n: int, cells: int, noise: float) -> float:

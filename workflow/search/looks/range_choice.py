@@ -22,6 +22,7 @@ from workflow.project.consent import refuse_large_delta
 from workflow.project.model import Pilot, Project
 from workflow.project.records import bin_records
 from workflow.project.simulated import SIMULATION_SEED, simulate_field
+from workflow.search.looks.beside_pilot import LOOSE
 from workflow.search.looks.pilot import fingerprint
 from workflow.search.problem.facts import private_n, public_facts
 
@@ -70,6 +71,7 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, ins
         facts={"title": "Private choice of the range", "mechanism": "exponential-mechanism",
                "epsilon": epsilon, "delta": project.delta, "n": records.n, **area_facts(project)},
         records=record_keys(project, ledger),
+        accepts_weaker=settings.accept_weaker_promise,
     )  # fmt: skip
     # What cannot be drawn or simulated fails here, on public values: nothing of the records enters.
     blank = CollapsedRecords(records.index, records.count, np.zeros(records.index.size))
@@ -131,6 +133,6 @@ def _warning(choice: RangeChoice, n: int, epsilon: float) -> str:
         return ""
     return (
         f"This choice would be next to chance: two ranges must differ by {significant(blunt, 2)} in the mean "
-        "squared error of a value within its clip bounds of -1 and 1 before the odds change much. Nothing "
-        "was charged: raise `range_choice` or epsilon, or tune on simulated fields, which is free."
+        f"squared error of a value within its clip bounds of -1 and 1 before the odds change much ({LOOSE}). "
+        "Nothing was charged: raise `range_choice` or epsilon, or tune on simulated fields, which is free."
     )

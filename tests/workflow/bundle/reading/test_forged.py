@@ -221,7 +221,7 @@ def test_what_follows_from_other_fields_cannot_be_said_otherwise(contents: Conte
 def test_parts_are_not_cheaper_than_the_whole(domain: Domain) -> None:
     statement = json.loads(json.dumps(stating(domain, COSTS["a pilot and paths"][0])))
     assert [sorted(part) for part in statement["guarantee"]["cost"]["parts"]] == [
-        ["curve", "distance", "gaussian_mu"], ["curve", "distance"],
+        ["curve", "distance", "gaussian_mu", "neighbours"], ["curve", "distance", "neighbours"],
     ]  # fmt: skip
     statement["guarantee"]["curve"]["values"][100] *= 0.9
     with pytest.raises(BundleError, match="smaller than its parts together"):

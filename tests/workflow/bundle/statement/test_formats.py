@@ -79,7 +79,9 @@ def test_a_mechanism_that_is_registered_later_is_written_and_read(domain: Domain
         "strategy": "water-filled", "prior": "car", "lengthscale": 900.0, "signal": 0.5, "middle": 0.1,
         "spread": 0.6, "amplitude": 1.0, "ridge": 1.2, "mu": 0.5, "common": 0.0, "cutoff_from": "design",
     }  # fmt: skip
-    assert statement["guarantee"]["cost"] == {"gaussian_mu": 0.5, "distance": 0.0}
+    assert statement["guarantee"]["cost"] == {
+        "gaussian_mu": 0.5, "distance": 0.0, "neighbours": "replace-one",
+    }  # fmt: skip
     assert statement["guarantee"]["epsilon"] == pytest.approx(1.9931, abs=5e-4)
     assert statement["expected"]["in_words"] == (
         "Expected, from public reference data: agreement (intersection over union) 0.73 with the map without "

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.composition import Cost, compose
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.orders import ORDERS
 from geo import Domain
@@ -43,7 +43,7 @@ def guarantee(domain: Domain, cost: Cost | None = None, **changes: Any) -> dict[
 
 
 def test_one_record_more_or_less_is_said_so(domain: Domain) -> None:
-    found = guarantee(domain, relation="add-or-remove")
+    found = guarantee(domain, Cost.gaussian(MU).among("add-or-remove", 0.7), relation="add-or-remove")
     assert found["n_is_public"] is False
     assert found["neighbours"] == (
         "Two datasets that differ in one record, which one of them has and the other has not, within the "
@@ -56,13 +56,44 @@ def test_one_record_more_or_less_is_said_so(domain: Domain) -> None:
 
 
 def test_public_places_are_said_so(domain: Domain) -> None:
-    found = guarantee(domain, protects="values")
+    found = guarantee(domain, Cost.gaussian(MU).among("values-only"), protects="values")
     assert found["neighbours"].endswith("for another within the area and the filters of the release: in its "
                                         "value only; its place stays.")  # fmt: skip
     assert found["protected"] == "One sale: its value, among 30,123 sales. Its place is public."
     assert "The places of the sales are treated as public." in found["not_protected"]
     assert "The number of sales is treated as public." in found["not_protected"]
     check_guarantee(found)
+
+
+@pytest.mark.parametrize(
+    ("cost", "changes"),
+    [
+        (Cost.gaussian(MU), {"relation": "add-or-remove"}),
+        (Cost.gaussian(MU), {"protects": "values"}),
+        (Cost.gaussian(MU).among("values-only"), {}),
+        (Cost.gaussian(MU).among("add-or-remove"), {}),
+    ],
+)
+def test_a_cost_for_other_neighbours_than_the_promise_is_refused(
+    domain: Domain, cost: Cost, changes: dict[str, Any]
+) -> None:
+    with pytest.raises(BundleError, match="other neighbours than its promise"):
+        check_guarantee(guarantee(domain, cost, **changes))
+
+
+def test_a_part_for_other_neighbours_is_not_added(domain: Domain) -> None:
+    found = guarantee(domain, compose((Cost.gaussian(0.3), Cost.gaussian(0.4))))
+    check_guarantee(found)
+    found["cost"]["parts"][0]["neighbours"] = "add-or-remove"
+    with pytest.raises(BundleError, match="other neighbours than its promise"):
+        check_guarantee(found)
+
+
+def test_a_bundle_from_before_costs_named_their_neighbours_still_opens(domain: Domain) -> None:
+    found = guarantee(domain)
+    del found["cost"]["neighbours"]
+    check_guarantee(found)
+    assert stated_cost({**found, "relation": "add-or-remove"}).neighbours == "add-or-remove"
 
 
 def test_a_group_may_be_priced_from_the_cost_and_not_below(domain: Domain) -> None:

@@ -79,7 +79,7 @@ def test_pure_releases_add_where_nothing_better_is_proved(ledger: Ledger) -> Non
     assert spent(ledger, Cost.pure(0.5), Cost.pure(0.25)) == pytest.approx(0.75, rel=1e-3)
 
 
-def book_of(*charges: tuple[int, Cost]) -> Book:
+def book_of(*charges: tuple[int, Cost], mechanism: str = "noisy-cell-statistics") -> Book:
     """A ledger that began at version 2; each charge in the form of the version given with it."""
     drafts = [
         Draft(GENESIS, {"schema": 2, "ledger": "x", "key": "k"}, curve=encode(ORDERS)),
@@ -91,8 +91,12 @@ def book_of(*charges: tuple[int, Cost]) -> Book:
             drafts.append(Draft(SCHEMA, {"schema": version}))
             now = version
         mu = cost.gaussian_mu
-        old: dict[str, Any] = {"facts": {}, "gaussian_mu": None if mu is None else mu.hex()}
-        facts = old if version == 2 else {"facts": {}, "cost": written_cost(cost)}
+        told = {"mechanism": mechanism} if mechanism else {}
+        old: dict[str, Any] = {"facts": told, "gaussian_mu": None if mu is None else mu.hex()}
+        whole = written_cost(cost)
+        if version < 4:
+            whole = {name: whole[name] for name in ("gaussian_mu", "pure_epsilon", "pairs", "distance")}
+        facts = old if version == 2 else {"facts": told, "cost": whole}
         drafts.append(Draft(RESERVE, facts, DATASET, "point", curve=encode(cost.curve.values)))
     book, last = Book(), None
     for draft in drafts:
@@ -114,9 +118,26 @@ def test_old_entries_keep_their_curves_beside_new_ones() -> None:
     assert book_of((2, sampled())).account(DATASET, "point").spent == pytest.approx(1.00015, rel=1e-5)
 
 
+def test_an_old_charge_that_may_have_hidden_more_or_less_counts_at_two_steps() -> None:
+    """Spectral statistics may have been for one record more or less, or have taken places as public."""
+    for version in (2, 3):
+        named = book_of((version, Cost.gaussian(0.25)))
+        unknown = book_of((version, Cost.gaussian(0.25)), mechanism="spectral-statistics")
+        silent = book_of((version, Cost.gaussian(0.25)), mechanism="")
+        assert named.account(DATASET, "point").spent == pytest.approx(0.92634, abs=1e-5)
+        assert unknown.account(DATASET, "point").spent == pytest.approx(1.99309, abs=1e-5)
+        assert silent.account(DATASET, "point").spent == unknown.account(DATASET, "point").spent
+        assert named.account(DATASET, "point").cost.neighbours == "values-only"
+    today = book_of((4, Cost.gaussian(0.25)), mechanism="spectral-statistics").account(DATASET, "point")
+    assert today.spent == pytest.approx(0.92634, abs=1e-5)
+    assert today.cost.neighbours == "replace-one"
+
+
 def test_a_charge_is_written_in_the_form_of_its_ledger() -> None:
     with pytest.raises(LedgerError, match="form of its ledger"):
         book_of((3, sampled()), (2, sampled()))
+    with pytest.raises(LedgerError, match="form of its ledger"):
+        book_of((4, sampled()), (3, sampled()))
 
 
 COSTS = [
@@ -124,6 +145,8 @@ COSTS = [
     Cost.pure(1 / 3),
     Cost.renyi(RdpCurve.gaussian(0.7), GaussianPairs(1 / 101, 7)),
     Cost.renyi(RdpCurve.gaussian(0.7)),
+    Cost.pure(1 / 3).among("values-only"),
+    Cost.gaussian(0.1 + 0.2).among("add-or-remove", 1 / 3),
 ]
 
 

@@ -154,11 +154,11 @@ def test_the_database_itself_takes_no_request_without_its_entry(place: Place, le
         place.tamper("INSERT INTO ledger_requests (request) VALUES ('made up')")
 
 
-def test_a_new_ledger_says_that_it_is_of_version_3(place: Place) -> None:
+def test_a_new_ledger_says_that_it_is_of_version_4(place: Place) -> None:
     """Older programs refuse a newer version by this number."""
     ledger = place.open()
-    assert SCHEMA_VERSION == 3
-    assert ledger.entries()[0].facts["schema"] == 3
+    assert SCHEMA_VERSION == 4
+    assert ledger.entries()[0].facts["schema"] == 4
 
 
 @pytest.mark.parametrize("table", [ENTRIES, HEAD])

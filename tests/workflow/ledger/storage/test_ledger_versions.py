@@ -23,7 +23,8 @@ from workflow.ledger.storage.schema import ENTRIES, HEAD, METADATA, POSTGRES_DDL
 FIXTURE: dict[str, Any] = json.loads((Path(__file__).parent / "ledger_v1.json").read_text())
 DATASET = "245104c7affe259686e5964378c392d6aa8f91ebef9fa315bc2c51a4a7d1b1d4"
 RECORDS = (np.array([10.0, 10.1, 10.2]), np.array([50.0, 50.1, 50.2]), np.array([1.0, 2.0, 3.0]))
-SPENT = 0.38469235405107005
+SPENT = 0.8197283303990389
+"""Of charges that do not say what they hide: each at the price of one record less and one more."""
 
 
 @pytest.fixture(params=BACKENDS)
@@ -61,7 +62,7 @@ def test_opening_it_for_work_adds_one_entry_and_keeps_every_other(old: Place) ->
     entries = ledger.entries()
     assert entries[:7] == before
     assert [entry.kind for entry in entries[7:]] == ["schema"]
-    assert entries[7].facts == {"schema": 3}
+    assert entries[7].facts == {"schema": 4}
     assert ledger.verify([FIXTURE["seal"]]) == []
     assert old.open().entries() == entries, "once"
     assert ledger.account(DATASET, "point").spent == pytest.approx(SPENT, rel=1e-12)
@@ -126,13 +127,13 @@ def test_a_newer_ledger_is_refused_with_one_sentence(
 ) -> None:
     first, second = make_place("sqlite"), make_place("sqlite")
     with monkeypatch.context() as later:
-        later.setattr(opening, "SCHEMA_VERSION", 4)
+        later.setattr(opening, "SCHEMA_VERSION", 5)
         with pytest.raises(LedgerError, match="newer Hexcursion"):
             first.open().accounts()
     with pytest.raises(LedgerError, match="newer Hexcursion"):
         first.open()
     ledger = second.open()
-    for version, sentence in ((4, "newer Hexcursion"), (3, "only goes forward")):
+    for version, sentence in ((5, "newer Hexcursion"), (4, "only goes forward")):
         later_entry = Draft("schema", {"schema": version})
         with pytest.raises(LedgerError, match=sentence):
             ledger._append(lambda book, _, draft=later_entry: [draft])

@@ -58,7 +58,8 @@ def test_a_chosen_range_is_paid_for_stated_and_read_again(town: Town, ledger: Le
     assert 2.99 < plan.privacy.epsilon <= 3.0
     said = next(line.text for line in plan.receipt if line.topic == "Tuning")
     assert "a private choice of range" in said
-    assert "that cost epsilon 1.2 (ledger entry 3), which is part of the stated epsilon" in said
+    assert "that cost epsilon 1.2 (ledger entry 3), which is part of the stated epsilon; " in said
+    assert "this price of the choice is a proved bound, and loose" in said
     publish(plan, ledger, out)
     account = ledger.account(plan.charge.dataset, "point")
     assert (len(account.charged), account.spent <= 3.0 * (1 + 1e-9)) == (2, True)
