@@ -34,10 +34,10 @@ OWN_LOADERS = ("price-paid", "sensor-table")
 UPLOADS = "hexcursion-uploads-"
 """How the folders of uploaded files begin."""
 
-FORMAT = f"2 of {VERSION}"
+FORMAT = f"3 of {VERSION}"
 """Another version of the program may read a file otherwise."""
 
-_COLUMNS = ("x", "y", "value", "identifier", "time", "owner", "place_sd", "spot")
+_COLUMNS = ("x", "y", "value", "identifier", "time", "owner", "place_sd", "spot", "row")
 _ABOUT = ("crs", "unit", "kind", "title", "generated", "owner_word")
 _KNOWN: WeakKeyDictionary[Observations, str] = WeakKeyDictionary()
 
