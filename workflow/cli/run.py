@@ -7,7 +7,9 @@ import math
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
@@ -19,6 +21,8 @@ from workflow.cli.progress import end_progress, progress
 from workflow.errors import WorkflowError
 from workflow.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit
 from workflow.ledger import begin, ledger_to_plan
+from workflow.ledger.overlap.sentences import alike_text
+from workflow.ledger.overlap.standing import Alike
 from workflow.new_place import new_place
 from workflow.project.baseline import compare, fit_baseline, free_map
 from workflow.project.consent import refuse_large_delta
@@ -53,6 +57,7 @@ def run_release(options: argparse.Namespace) -> int:
         options.dry_run,
         options.show_baseline,
         options.wanted_iou,
+        options.same_records_as,
     )
 
 
@@ -83,7 +88,7 @@ def run_demo(options: argparse.Namespace) -> int:
 
 def _release(
     settings: ReleaseSettings, out: Path, place: str | None, dry: bool, baseline: bool,
-    wanted: float | None = None,
+    wanted: float | None = None, same_as: Sequence[int] = (),
 ) -> int:  # fmt: skip
     if not dry:
         new_place(new_place(out).with_name(f"{out.name}.zip"))
@@ -100,6 +105,7 @@ def _release(
     elif (said := expected_release(project)) is not None:
         print(said, file=sys.stderr)
     ledger = ledger_to_plan(place)
+    project = replace(project, same_as=ledger.datasets_of(same_as))
     if settings.pays_for_a_look:
         if dry:
             look = "A pilot" if settings.pilot is not None else "A private choice of the range"
@@ -120,6 +126,7 @@ def _release(
     plan = plan_release(project, choice, ledger)
     print("\nReceipt")
     _print_receipt(plan.receipt)
+    _print_alike(plan.preview.alike)
     ledger.check_charge(plan.charge, named_budget(plan))  # before a ledger is begun for nothing
     if dry:
         print("\nDry run: nothing was drawn or charged. The ledger would accept it now.")
@@ -170,6 +177,14 @@ def _print_receipt(lines: tuple[ReceiptLine, ...]) -> None:
     width = max(len(line.topic) for line in lines)
     for line in lines:
         print(f"{'!' if line.warning else ' '} {line.topic:<{width}}  {line.text}")
+
+
+def _print_alike(found: Sequence[Alike]) -> None:
+    """Curator only: likenesses come from private records and stand in no file."""
+    if found:
+        print("\nCurator only, do not publish:")
+    for alike in found:
+        print(f"! {alike_text(alike)} --same-records-as {alike.entry} does that.")
 
 
 def _print_search(tuned: Tuned) -> None:

@@ -144,6 +144,7 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
             **area_facts(project),
         },
         records=record_keys(project, ledger),
+        same_as=project.same_as,
     )
     preview = ledger.preview(charge, project.delta)
     receipt = (*_receipt(project, choice, privacy, preview), *_owner_line(project, privacy), *worth)

@@ -14,7 +14,8 @@ from tests.workflow.ledger.places import Place, charge_for
 from workflow.ledger import BudgetExceeded, LedgerBusy, LedgerError, RequestTaken
 from workflow.ledger.accounts.account import Account, Budget
 from workflow.ledger.cli import _account_text
-from workflow.ledger.overlap.records import matched, record_keys
+from workflow.ledger.overlap.matching import matched
+from workflow.ledger.overlap.records import record_keys
 from workflow.ledger.overlap.sentences import shared_text
 from workflow.ledger.overlap.standing import Standing
 from workflow.ledger.signing.key import LedgerKey, create_key

@@ -10,7 +10,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.mechanisms.terms import Unit
 from workflow.ledger.errors import BudgetExceeded, LedgerError, NoBudget
-from workflow.ledger.overlap.standing import Standing
+from workflow.ledger.overlap.standing import Alike, Standing
 
 ROUNDING = 1e-9
 """A budget is a number to nine digits: a composed epsilon up to budget * (1 + 1e-9) fits, the next float does
@@ -191,6 +191,8 @@ class Preview:
         why the budget of another dataset, which shares records, does not allow for it; "" where all do
     standing
         what there is to say about earlier releases, where the charge came with its records
+    alike
+        datasets that are alike but share no recognised record, so that they are not counted (curator only)
     """
 
     delta: float
@@ -201,6 +203,7 @@ class Preview:
     note: str
     refused: str = ""
     standing: Standing | None = None
+    alike: tuple[Alike, ...] = ()
 
     @property
     def left(self) -> float | None:

@@ -40,6 +40,8 @@ class Charge:
     records
         keyed hashes of all its records, so that releases of overlapping data are charged together; without
         them nothing is known of overlaps, so whatever draws has to bring them
+    same_as
+        datasets that hold the same records by a person's word, whatever is recognised
 
     Raises
     ------
@@ -53,9 +55,11 @@ class Charge:
     cost: Cost
     facts: Mapping[str, Any] = field(default_factory=dict)
     records: RecordKeys | None = field(default=None, repr=False, compare=False)
+    same_as: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_account(self.dataset, self.unit)
+        for dataset in (self.dataset, *self.same_as):
+            check_account(dataset, self.unit)
         check_cost(self.cost)
         if len(canonical_json(self.facts)) > FACTS_LIMIT:
             raise LedgerError(

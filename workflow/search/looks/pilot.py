@@ -86,6 +86,7 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
                "epsilon": settings.pilot * settings.epsilon, "delta": project.delta, "n": records.n,
                **area_facts(project)},
         records=record_keys(project, ledger),
+        same_as=project.same_as,
     )  # fmt: skip
     models = [
         (make_prior("car", project.lattice, lengthscale), ridge, scale)

@@ -70,6 +70,7 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, ins
         facts={"title": "Private choice of the range", "mechanism": "exponential-mechanism",
                "epsilon": epsilon, "delta": project.delta, "n": records.n, **area_facts(project)},
         records=record_keys(project, ledger),
+        same_as=project.same_as,
     )  # fmt: skip
     # What cannot be drawn or simulated fails here, on public values: nothing of the records enters.
     blank = CollapsedRecords(records.index, records.count, np.zeros(records.index.size))

@@ -14,7 +14,8 @@ from tests.workflow.ledger.overlap.market import DELTA, Market, market, pay, say
 from tests.workflow.ledger.places import Place
 from workflow.ledger import BudgetExceeded, Ledger, LedgerDamaged, LedgerError, Overlap, open_ledger
 from workflow.ledger.overlap import records as records_module
-from workflow.ledger.overlap.records import Sketch, count_shared, matched, record_keys
+from workflow.ledger.overlap.matching import count_shared, matched
+from workflow.ledger.overlap.records import Sketch, record_keys
 from workflow.ledger.signing.key import LedgerKey
 
 KEY = LedgerKey(Path("a.key"), bytes(range(32)))
@@ -23,9 +24,9 @@ KEY = LedgerKey(Path("a.key"), bytes(range(32)))
 def test_a_sample_keeps_what_begins_with_zeros() -> None:
     """Of 64 bits; ledgers hold samples of years ago, so this rule stays as it is."""
     values = np.array([0, 2**60 - 1, 2**60, 2**61 - 1, 2**63], dtype=np.uint64)
-    assert records_module._sampled(values, 4).tolist() == [True, True, False, False, False]
-    assert records_module._sampled(values, 3).tolist() == [True, True, True, True, False]
-    assert records_module._sampled(values, 0).all()
+    assert records_module.sampled(values, 4).tolist() == [True, True, False, False, False]
+    assert records_module.sampled(values, 3).tolist() == [True, True, True, True, False]
+    assert records_module.sampled(values, 0).all()
 
 
 # What makes no fresh dataset
