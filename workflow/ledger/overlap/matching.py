@@ -10,8 +10,8 @@ other records, and after a change that is small against the grids: one of size t
 of the records to another hash (under one in ten thousand for 1e-9). With an identity, or as a row of the same
 file, whatever happened to the rest. `benchmarks.scale.disguises` lists what was tried.
 
-What is not: records without a common identity or file whose places were moved by more than a step, or whose
-values were changed and whose times are not known or changed too; few records among many others; and values so
+What is not: records without a common identity or file of which two of place, value and time were changed (or
+one, where times are not known); few records among many others; and values so
 coarse, of places with so many records, that two different periods agree as well. Some of these are `alike`
 in their places or their file, which a person is told of, who may join the accounts (`Ledger.decide`).
 """
@@ -81,7 +81,7 @@ def matched(keys: RecordKeys, sketch: Sketch) -> NDArray[np.bool_]:
     first, *others = [kind for kind in TELLING if kind in both]
     masks = [_among(keys, sketch, kind) for kind in (first, "row") if kind in both]
     found = _together(masks, sketch)
-    for kind in (*others, "occasion"):
+    for kind in (*others, "occasion", "reading"):
         if kind in both and _many(again := _among(keys, sketch, kind), found, keys, sketch, kind):
             masks.append(again)
             found = _together(masks, sketch)

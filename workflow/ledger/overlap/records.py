@@ -1,11 +1,12 @@
 """Which records a dataset holds, as keyed hashes: enough to count shared records, useless without the key.
 
-A record is known by up to five keyed hashes, the first three from the most to the least telling:
+A record is known by up to six keyed hashes, the first three from the most to the least telling:
 
     identity   what names the record itself, such as a transaction identifier
     moment     its place and value on public grids, and its time
     place      its place and value on public grids
     occasion   its place on a public grid and its time
+    reading    its value on a public grid and its time
     row        its row in its file, by the file's content
 
 Beside them stand the hashes of the different places alone, and of the file: they tell too little to count
@@ -30,7 +31,7 @@ from workflow.ledger.errors import LedgerDamaged, LedgerError
 from workflow.ledger.signing.key import LedgerKey
 
 Hashes = NDArray[np.uint64]
-Kind = Literal["identity", "moment", "place", "occasion", "row"]
+Kind = Literal["identity", "moment", "place", "occasion", "reading", "row"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 # The golden ratio keeps decimal numbers off the edges of a grid, where a last digit would decide.
@@ -198,25 +199,28 @@ def record_keys(
     spots = np.unique(where[:, 0] * _ROW_OF_PLACES + where[:, 1])
     hashes: dict[Kind, Hashes] = {"place": _hash_rows(key, "place", grid, again)}
     # One record more at a place agrees with another there as often as two records of the dataset agree.
-    by_value = 3.0 * (n / spots.size) * _agreeing(level)
+    by_value = 2.0 * (n / spots.size) * _agreeing(level)
     chance: dict[Kind, float] = {"place": min(1.0, max(2.0 * float(np.mean(again > 0)), by_value))}
     if time is not None:
         seconds = _seconds(time, n)
-        moments, occasions = np.column_stack([grid, seconds]), np.column_stack([where, seconds])
+        moments = np.column_stack([grid, seconds])
         hashes["moment"] = _hash_rows(key, "moment", moments, _occurrences(moments))
-        again = _occurrences(occasions)
-        hashes["occasion"] = _hash_rows(key, "occasion", occasions, again)
-        chance["occasion"] = min(1.0, 2.0 * float(np.mean(again > 0)))
+        kinds: dict[Kind, NDArray[np.int64]] = {"occasion": where, "reading": level[:, np.newaxis]}
+        for kind, columns in kinds.items():
+            table = np.column_stack([columns, seconds])
+            again = _occurrences(table)
+            hashes[kind] = _hash_rows(key, kind, table, again)
+            chance[kind] = min(1.0, 2.0 * float(np.mean(again > 0)))
     if identity is not None:
         names = _identity_rows(key, identity, n)
         hashes["identity"] = _hash_rows(key, "identity", names, _occurrences(names))
     if row is not None and file:
-        numbers = np.asarray(row, dtype=np.int64).reshape(n)
+        numbers = np.asarray(row, dtype=np.int64).reshape(n, 1)
         hashes["row"] = _quick_hashes(key, f"row:{file}:{layer}", numbers)
     return RecordKeys(
         hashes,
         chance,
-        np.sort(_quick_hashes(key, "spot", spots)),
+        np.sort(_quick_hashes(key, "spot", spots.reshape(-1, 1))),
         key.mac("records", f"file:{file}".encode()) if file else "",
     )
 
@@ -253,23 +257,25 @@ def _identity_rows(key: LedgerKey, identity: ArrayLike, n: int) -> NDArray[np.in
 
 
 def _hash_rows(key: LedgerKey, kind: Kind, table: NDArray[np.int64], again: NDArray[np.int64]) -> Hashes:
-    """(n,) HMAC-SHA256 of each row with its number `again` among equal rows, first 64 bits.
+    """(n,) keyed hash of each row with its number `again` among equal rows, 64 bits.
 
     Among 10^14 pairs of different records (ten million against ten million) the chance that any two agree
     is about 5e-6.
     """
     rows = np.column_stack([table, again])
+    if kind in ("occasion", "reading"):
+        return _quick_hashes(key, kind, rows)
     secret = bytes.fromhex(key.mac("records", kind.encode()))
     data, width = rows.astype(">i8").tobytes(), 8 * rows.shape[1]
     digests = _macs(secret, (data[at : at + width] for at in range(0, len(data), width)))
     return np.frombuffer(digests, dtype=">u8").astype(np.uint64)
 
 
-def _quick_hashes(key: LedgerKey, what: str, numbers: NDArray[np.int64]) -> Hashes:
-    """(n,) keyed BLAKE2b of each number, 64 bits: a third of the time of HMAC-SHA256."""
+def _quick_hashes(key: LedgerKey, what: str, rows: NDArray[np.int64]) -> Hashes:
+    """(n,) keyed BLAKE2b of each row, 64 bits: a third of the time of HMAC-SHA256, which older kinds have."""
     begun = hashlib.blake2b(key=bytes.fromhex(key.mac("records", what.encode())), digest_size=8)
-    data = numbers.astype(">i8").tobytes()
-    digests = _digests(begun, (data[at : at + 8] for at in range(0, len(data), 8)))
+    data, width = rows.astype(">i8").tobytes(), 8 * rows.shape[1]
+    digests = _digests(begun, (data[at : at + width] for at in range(0, len(data), width)))
     return np.frombuffer(digests, dtype=">u8").astype(np.uint64)
 
 
