@@ -102,7 +102,7 @@ def find_repeats(columns: Mapping[str, NDArray[Any]]) -> Repeats:
     kept = one_of_each(records.array("u8"), "first")
     if not kept.all() and not np.array_equal(kept, one_of_each(rows.array("u8"), "first")):
         raise DataError(
-            "Rows with one identifier differ in place, value or time, so an identifier names no single record "
+            "Rows with one identifier differ in place, value or time, so it names no single record "
             "here: if it names a sensor or a person, give that column as owner (--owner) with records per "
             "owner (--records-per-owner); otherwise leave the identifier out, or keep one row of each."
         )

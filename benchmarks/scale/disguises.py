@@ -1,8 +1,8 @@
 """Disguises of released data: `python -m benchmarks.scale.disguises`.
 
-Three tables are made (samples, each at a place of its own; stations with hourly readings; sales at postcodes
-with round prices), charged to a ledger once, changed, and planned again. The table says of each change whether
-the ledger follows the records (`followed`: the earlier releases count), tells the curator that the data are
+Three tables are made (samples, each at a place of its own; stations with hourly readings; sales at
+postcodes with round prices), charged to a ledger once, changed, and planned again. The table says of each
+change whether the ledger follows the records (`followed`: the earlier releases count), tells the curator that the data are
 alike (`warned`), or sees nothing (`not found`). Other records of the same area are among them: for these
 `followed` would be a mistake.
 """
@@ -29,12 +29,14 @@ from workflow.settings.source import SourceSettings
 
 SEED, MU, DELTA = 20, 0.26805112321129176, 1e-5
 HOUR = pd.Timedelta(hours=1)
+S, T, P = "samples", "stations", "sales"
 Outcome = Literal["followed", "warned", "not found"]
 Table = pd.DataFrame
 Change = Callable[[Table, np.random.Generator], Table]
 NAMED = {"value": "no2", "identifier": "sample", "time": "time"}
 TIMED = {"value": "no2", "time": "time"}
 BARE = {"value": "no2"}
+BOTTLED = NAMED | {"identifier": "bottle"}
 SOLD = {"value": "price", "identifier": "sale", "time": "time"}
 
 
@@ -124,11 +126,7 @@ def sales(rng: np.random.Generator, year: int = 2023, n: int = 400) -> Table:
     )
 
 
-TABLES: dict[str, Callable[[np.random.Generator], Table]] = {
-    "samples": samples,
-    "stations": stations,
-    "sales": sales,
-}
+TABLES: dict[str, Callable[[np.random.Generator], Table]] = {S: samples, T: stations, P: sales}
 
 
 def half(table: Table, rng: np.random.Generator) -> Table:
@@ -178,11 +176,15 @@ def both(*changes: Change) -> Change:
     return change
 
 
-def among(others: int, own: int, named: str) -> Change:
-    """So many of the rows among others."""
-    return lambda table, rng: pd.concat(
-        [table.head(own), samples(rng, others, "2024-06-01").assign(sample=lambda t: named + t["sample"], bottle=lambda t: named + t["bottle"])]
-    )
+def among(others: int, own: int) -> Change:
+    """So many of the rows among others, which have names of their own."""
+
+    def change(table: Table, rng: np.random.Generator) -> Table:
+        more = samples(rng, others, "2024-06-01")
+        more = more.assign(sample="N" + more["sample"], bottle="N" + more["bottle"])
+        return pd.concat([table.head(own), more])
+
+    return change
 
 
 def projected(table: Table, rng: np.random.Generator) -> Table:
@@ -222,12 +224,22 @@ def elsewhere(table: Table, rng: np.random.Generator) -> Table:
     return other.assign(lon=table.lon, lat=table.lat, sample="T" + other["sample"])
 
 
+def april(rng: np.random.Generator) -> Table:
+    """The same stations a month later."""
+    return stations(rng, "2024-04-01")
+
+
+def next_year(rng: np.random.Generator) -> Table:
+    """Sales of the year after, at the same postcodes."""
+    return sales(rng, 2024)
+
+
 def shuffled(table: Table, rng: np.random.Generator) -> Table:
     """Another order."""
     return table.iloc[rng.permutation(len(table))]
 
 
-TWO, S = pd.Timedelta(hours=2), "samples"
+TWO, HALF = 2 * HOUR, 0.5 * HOUR
 COARSE = rounded(0, "no2")
 DISGUISES = (
     Disguise(S, "nothing", NAMED, NAMED),
@@ -237,22 +249,22 @@ DISGUISES = (
     Disguise(S, "one row left out", NAMED, NAMED, lambda t, r: t.drop(index=7)),
     Disguise(S, "a filter on the same file", NAMED, NAMED | {"where": (("half", "odd"),)}),
     Disguise(S, "semicolons for commas", NAMED, NAMED, lambda t, r: t, ";"),
-    Disguise(S, "30 rows among 270 others", NAMED, NAMED, among(270, 30, "N")),
+    Disguise(S, "30 rows among 270 others", NAMED, NAMED, among(270, 30)),
     Disguise(S, "values and places by 1e-9, no names", TIMED, BARE, both(times(1 + 1e-9), moved(1e-9))),
     Disguise(S, "the British grid for degrees, no names", BARE, BARE | {"crs": "EPSG:27700"}, projected),
     Disguise(S, "places rounded to 5 digits, no names", BARE, BARE, rounded(5, "lon", "lat")),
-    Disguise(S, "names in small letters and braces", NAMED, NAMED,
+    Disguise(S, "names in small letters with braces", NAMED, NAMED,
              lambda t, r: edited(t, r).assign(sample="{" + t["sample"].str.lower() + "}")),
-    Disguise(S, "another column is the name, one value edited", NAMED, NAMED | {"identifier": "bottle"}, edited),
+    Disguise(S, "another column is the name, one value edited", NAMED, BOTTLED, edited),
     Disguise(S, "another column is the name, one value edited, times not named",
              {"value": "no2", "identifier": "sample"}, {"value": "no2", "identifier": "bottle"}, edited),
     Disguise(S, "names not given any more, one value edited", NAMED, BARE, edited),
     Disguise(S, "names given for the first time, one value edited", BARE, NAMED, edited),
     Disguise(S, "times given for the first time, half of the rows", BARE, TIMED, half),
     Disguise(S, "half of the rows, clock two hours off", TIMED, TIMED, both(half, later(TWO))),
-    Disguise(S, "half of the rows, clock two hours off, other names", NAMED, NAMED | {"identifier": "bottle"},
+    Disguise(S, "half of the rows, clock two hours off, other names", NAMED, BOTTLED,
              both(half, later(TWO))),
-    Disguise(S, "clock a year off, other names", NAMED, NAMED | {"identifier": "bottle"}, later(365 * 24 * HOUR)),
+    Disguise(S, "clock a year off, other names", NAMED, BOTTLED, later(365 * 24 * HOUR)),
     Disguise(S, "times cut to days", TIMED, TIMED, lambda t, r: t.assign(time=t.time.dt.floor("D"))),
     Disguise(S, "another value column of the file", BARE, {"value": "pm10"}),
     Disguise(S, "another value column, named by time", TIMED, {"value": "pm10", "time": "time"}, edited),
@@ -268,24 +280,24 @@ DISGUISES = (
     Disguise(S, "places moved by 100 m, times kept", TIMED, TIMED, moved(1e-3)),
     Disguise(S, "places rounded to 3 digits, nothing named", BARE, BARE, rounded(3, "lon", "lat")),
     Disguise(S, "20 rows among 980 others, clock two hours off, other names", NAMED,
-             NAMED | {"identifier": "bottle"}, both(later(TWO), among(980, 20, "N"))),
+             BOTTLED, both(later(TWO), among(980, 20))),
     Disguise(S, "medians by squares", BARE, BARE, by_square),
-    Disguise("stations", "half of the rows, clock two hours off", TIMED, TIMED, both(half, later(TWO))),
-    Disguise("stations", "half of the rows, clock half an hour off", TIMED, TIMED, both(half, later(0.5 * HOUR))),
-    Disguise("stations", "another value column, one value edited", TIMED, {"value": "pm10", "time": "time"}, edited),
-    Disguise("stations", "values times 1.88", TIMED, TIMED, times(1.88)),
-    Disguise("stations", "values times 1.88, clock half an hour off", TIMED, TIMED,
-             both(times(1.88), later(0.5 * HOUR))),
-    Disguise("stations", "whole numbers, clock half an hour off", TIMED, TIMED, both(COARSE, later(0.5 * HOUR))),
-    Disguise("stations", "means of each day", TIMED, TIMED, by_day),
-    Disguise("stations", "places moved by 30 m, clock half an hour off", TIMED, TIMED,
-             both(moved(3e-4), later(0.5 * HOUR))),
-    Disguise("sales", "half of the rows, other names", SOLD, SOLD,
+    Disguise(T, "half of the rows, clock two hours off", TIMED, TIMED, both(half, later(TWO))),
+    Disguise(T, "half of the rows, clock half an hour off", TIMED, TIMED, both(half, later(HALF))),
+    Disguise(T, "another value column, one value edited", TIMED, {"value": "pm10", "time": "time"}, edited),
+    Disguise(T, "values times 1.88", TIMED, TIMED, times(1.88)),
+    Disguise(T, "values times 1.88, clock half an hour off", TIMED, TIMED,
+             both(times(1.88), later(HALF))),
+    Disguise(T, "whole numbers, clock half an hour off", TIMED, TIMED, both(COARSE, later(HALF))),
+    Disguise(T, "means of each day", TIMED, TIMED, by_day),
+    Disguise(T, "places moved by 30 m, clock half an hour off", TIMED, TIMED,
+             both(moved(3e-4), later(HALF))),
+    Disguise(P, "half of the rows, other names", SOLD, SOLD,
              lambda t, r: half(t, r).assign(sale=lambda u: "X" + u["sale"])),
-    Disguise("sales", "names not given any more, one price edited", SOLD, {"value": "price"}, edited),
-    Disguise("sales", "prices 3 % up, other names", SOLD, SOLD,
+    Disguise(P, "names not given any more, one price edited", SOLD, {"value": "price"}, edited),
+    Disguise(P, "prices 3 % up, other names", SOLD, SOLD,
              lambda t, r: times(1.03, "price")(t, r).assign(sale="X" + t["sale"])),
-    Disguise("sales", "prices 3 % up, no names, no dates", SOLD, {"value": "price"}, times(1.03, "price")),
+    Disguise(P, "prices 3 % up, no names, no dates", SOLD, {"value": "price"}, times(1.03, "price")),
 )  # fmt: skip
 """The same records in other words."""
 OTHERS = (
@@ -294,13 +306,13 @@ OTHERS = (
     Disguise(S, "other samples at the same places a year later", NAMED, NAMED, elsewhere),
     Disguise(S, "the other half of the same file", BARE | {"where": (("half", "odd"),)},
              BARE | {"where": (("half", "even"),)}),
-    Disguise("stations", "the same stations a month later", TIMED, TIMED, anew(lambda r: stations(r, "2024-04-01"))),
-    Disguise("stations", "the same stations a month later, whole numbers", TIMED | {"value": "whole"},
-             TIMED | {"value": "whole"}, anew(lambda r: stations(r, "2024-04-01"))),
-    Disguise("sales", "sales of the next year at the same postcodes", SOLD, SOLD, anew(lambda r: sales(r, 2024))),
-    Disguise("sales", "sales of the next year, known by date", SOLD, {"value": "price", "time": "time"},
-             anew(lambda r: sales(r, 2024))),
-    Disguise("sales", "houses after flats of one file", SOLD | {"where": (("half", "flat"),)},
+    Disguise(T, "the same stations a month later", TIMED, TIMED, anew(april)),
+    Disguise(T, "the same stations a month later, whole numbers", TIMED | {"value": "whole"},
+             TIMED | {"value": "whole"}, anew(april)),
+    Disguise(P, "sales of the next year at the same postcodes", SOLD, SOLD, anew(next_year)),
+    Disguise(P, "sales of the next year, known by date", SOLD, {"value": "price", "time": "time"},
+             anew(next_year)),
+    Disguise(P, "houses after flats of one file", SOLD | {"where": (("half", "flat"),)},
              SOLD | {"where": (("half", "house"),)}),
 )  # fmt: skip
 """Other records: to follow these would be a mistake, to warn of common places or of a common file is none."""

@@ -56,8 +56,8 @@ class _Found:
     All of it goes to disk where it is long (`Spool`). Rows with record status C or D are remembered even when
     they are not kept (place < 0), since they replace or delete an earlier row. Rows are told apart by 64-bit
     hashes of their identifiers, or of place, price and date where they have none: for the 30 million rows of
-    the complete file the probability that any two agree by chance is below 3e-5. The names, 36 bytes each, stay beside them: the ledger needs to know a
-    record again.
+    the complete file the probability that any two agree by chance is below 3e-5. The names, 36 bytes each,
+    stay beside them: the ledger needs to know a record again.
     """
 
     rows: Spool = field(default_factory=Spool)

@@ -47,8 +47,8 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
         type=int,
         nargs="+",
         default=[],
-        help="Charges of the ledger, by number, whose data hold the same records in other words: their releases "
-        "and this one are counted together from here on.",
+        help="Charges of the ledger, by number, whose data hold the same records in other words: their "
+        "releases and this one are counted together from here on.",
     )
     groups["privacy"].add_argument(
         "--wanted-iou",

@@ -23,7 +23,12 @@ def joined(charge: Charge, links: Links) -> list[Draft]:
 def decision(other: str, person: str = "") -> dict[str, str | bool]:
     """The facts of a person's word that another dataset holds the same records."""
     reason = "a person recognised the same records in other words"
-    return {"other": other, "joined": True, "reason": reason, "person": person or login_name() or "the curator"}
+    return {
+        "other": other,
+        "joined": True,
+        "reason": reason,
+        "person": person or login_name() or "the curator",
+    }
 
 
 def login_name() -> str:

@@ -128,7 +128,15 @@ class Ledger:
     ) -> RecordKeys:
         """Keyed hashes of a dataset's n records, from columns of shape (n,); see `records.record_keys`."""
         return record_keys(
-            self._key, longitude, latitude, value, time=time, identity=identity, row=row, file=file, layer=layer
+            self._key,
+            longitude,
+            latitude,
+            value,
+            time=time,
+            identity=identity,
+            row=row,
+            file=file,
+            layer=layer,
         )
 
     def request(self, *parts: str) -> str:

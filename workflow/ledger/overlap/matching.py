@@ -1,7 +1,7 @@
 """Which records two datasets share, and what makes them alike where no record is recognised.
 
-The most telling of identity, moment and place that both have for every record is believed for each record, and
-so is a row of one file. Any other kind is believed where many records agree in it, many more than chance
+The most telling of identity, moment and place that both have for every record is believed for each record,
+and so is a row of one file. Any other kind is believed where many records agree in it, many more than chance
 lets agree: then the records are the same, and their names were taken from another column, their clock was
 off, or another of their values is released.
 
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from workflow.ledger.overlap.records import EXACT_RECORDS, Hashes, Kind, RecordKeys, Sketch, sampled
+from workflow.ledger.overlap.records import EXACT_RECORDS, Hashes, Kind, RecordKeys, Sketch
 
 TELLING: tuple[Kind, ...] = ("identity", "moment", "place")
 MISTAKE = 1e-6
