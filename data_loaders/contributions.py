@@ -167,6 +167,7 @@ def one_record_per_owner(observations: Observations) -> BoundedContributions:
         value=median[shown],
         owner=numbers[shown],
         identifier=None,
+        row=None,
         time=None
         if observations.time is None
         else _latest(observations.time, owner, count.size)[numbers[shown]],

@@ -61,7 +61,7 @@ class Observations:
     """Private rows: where they are and what was measured there.
 
     Everything that says something of a single row (`x`, `y`, `value`, `identifier`, `time`, `owner`,
-    `place_sd`, `spot`) is private to the curator: it is never written to a bundle, a log or a message.
+    `place_sd`, `spot`, `row`) is private to the curator: it is never written to a bundle, a log or a message.
 
     Parameters
     ----------
@@ -95,6 +95,8 @@ class Observations:
         Standard deviation of each place in metres per axis, at least 0, where places carry normal noise.
     spot : (n,) int32 or None, read-only
         Number of each row's place, at least 0: rows with one number have the same x and y.
+    row : (n,) int64 or None, read-only
+        Number of each row in the file it comes from, at least 0, whatever columns and filters were chosen.
 
     Raises
     ------
@@ -118,11 +120,12 @@ class Observations:
     owner_word: OwnerWord | None = None
     place_sd: NDArray[np.float64] | None = None
     spot: NDArray[np.int32] | None = None
+    row: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         kinds: dict[str, _Dtype]
         kinds = {"x": "f8", "y": "f8", "value": "f8", "identifier": "S", "time": "M8[s]", "owner": "i8"}
-        kinds |= {"place_sd": "f8", "spot": "i4"}
+        kinds |= {"place_sd": "f8", "spot": "i4", "row": "i8"}
         for name, kind in kinds.items():
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _column(getattr(self, name), kind))
@@ -190,6 +193,7 @@ class Observations:
             owner=part(self.owner),
             place_sd=part(self.place_sd),
             spot=part(self.spot),
+            row=part(self.row),
         )
 
     def __repr__(self) -> str:

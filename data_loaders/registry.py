@@ -94,6 +94,9 @@ class Loader:
         Whether the values are modelled on the log scale unless told otherwise.
     owners
         Whether a column may name the owners of rows.
+    once_each
+        Whether `read` itself leaves out the rows that list a record again; those of others are left out for
+        them.
     ignores
         What it does nothing with: whoever says it is told so, instead of getting other rows than were meant.
     instead
@@ -108,6 +111,7 @@ class Loader:
     value_name: str = "value"
     log_scale: bool = False
     owners: bool = False
+    once_each: bool = False
     ignores: tuple[str, ...] = ()
     instead: str = ""
 
@@ -191,12 +195,14 @@ def _read_table(wanted: Wanted, unit: str, owner: str | None) -> tuple[Observati
 
 PRICE_PAID = Loader(
     "price-paid", "Price Paid sales with a postcode lookup", _read_sales, _sales_lack, "sale", "price", True,
+    once_each=True,
     ignores=("value", "x", "y", "where", "identifier", "time", "layer", "place_sd", "trip"),
     instead="choose sales with `segment` and `years`",
 )  # fmt: skip
 SENSOR_TABLE = Loader(
     "sensor-table", "a table of readings with a column for each coordinate", _read_table, _table_lacks,
     owners=True,
+    once_each=True,
     ignores=("postcodes", "segment", "years"),
     instead="choose rows with `where`",
 )  # fmt: skip

@@ -24,6 +24,7 @@ from data_loaders.files.sources import Source, Table, open_tables, source_name
 from data_loaders.files.spool import Column, strides
 from data_loaders.files.spool import chosen as kept_rows
 from data_loaders.observations import Observations, OwnerWord
+from data_loaders.repeats import find_repeats
 from data_loaders.report import LoadReport, Tally, tables_note
 
 Wanted: TypeAlias = "str | int | float | Iterable[str | int | float]"
@@ -65,6 +66,7 @@ class _Found:
     numbers: dict[str, Column] = field(default_factory=dict)
     names: Column = field(default_factory=Column)
     owners: Column = field(default_factory=Column)
+    rows: Column = field(default_factory=Column)
     numbered: OwnerNumbers = field(default_factory=OwnerNumbers)
     times: tuple[Column, Column] = field(default_factory=lambda: (Column(), Column()))
     order: DateOrder = field(default_factory=DateOrder)
@@ -128,7 +130,8 @@ def load_sensors(
     where : mapping of column to value or values, optional
         Rows with another entry are dropped (species, year).
     identifier : str, optional
-        Column that names each row for good (a sample number). Private, never exported.
+        Column that names each record for good (a sample number): rows of one name are one record, and must
+        be equal. Private, never exported.
     time : str, optional
         Column of the date or time of a reading. Private, never exported.
     sensor, person : str, optional
@@ -153,13 +156,14 @@ def load_sensors(
         Of kind "reading".
     LoadReport
         Every row without two coordinates in range, a finite value and (where asked for) an owner and the
-        noise of its place is dropped and counted by reason.
+        noise of its place is dropped and counted by reason. So is every row that lists a record again
+        (`repeats.find_repeats`).
 
     Raises
     ------
     DataError
         For unusable settings or tables; for degrees offered as metres, metres as degrees, and columns that
-        are swapped by name.
+        are swapped by name; for rows that differ under one identifier.
     """
     chosen = _columns(value, x, y, where or {}, identifier, time, sensor, person, place_sd)
     _check_settings(unit, decimal, delimiter)
@@ -184,6 +188,7 @@ def load_sensors(
     if not inside.any():
         raise _nothing_left(name, value, tally, found)
     columns: dict[str, NDArray[Any]] = dict(x=places[0], y=places[1], value=found.number(chosen.value))
+    columns["row"] = found.rows.array("i8")
     if identifier is not None:
         columns["identifier"] = found.names.array("S1")
     if time is not None:
@@ -193,6 +198,10 @@ def load_sensors(
     if place_sd is not None:
         columns["place_sd"] = found.number(place_sd)
     columns = kept_rows(columns, inside)
+    repeats = find_repeats(columns)
+    for reason, count in repeats.reasons:
+        tally.drop(reason, count)
+    columns = kept_rows(columns, repeats.kept)
     if chosen.owner is not None and not inside.all():
         columns["owner"] = numbered_again(columns["owner"])
     observations = Observations(
@@ -209,8 +218,9 @@ def load_sensors(
         owner=columns.get("owner"),
         owner_word=chosen.owner_word,
         place_sd=columns.get("place_sd"),
+        row=columns["row"],
     )
-    said = _notes(found, observations, chosen)
+    said = [*_notes(found, observations, chosen), *repeats.notes]
     if found.order.slashed and not found.order.month_comes_first():
         said.append(f"Dates such as 3/4/2018 in column {time!r} were read with the day first.")
     return observations, tally.report(name, observations.size, tuple(said))
@@ -294,6 +304,7 @@ def _written(table: Table, shape: Shape, mark: Decimal) -> str:
 
 
 def _take(block: Block, chosen: _Columns, mark: Decimal, grouping: bool, tally: Tally, found: _Found) -> None:
+    before = tally.rows_read
     tally.read(block.rows + block.malformed)
     tally.drop("wrong number of columns", block.malformed)
     alive = np.ones(block.rows, dtype=bool)
@@ -324,6 +335,7 @@ def _take(block: Block, chosen: _Columns, mark: Decimal, grouping: bool, tally: 
     found.grouped += value.grouped + x.grouped + y.grouped
     for column, numbers in zip(chosen.numeric, read, strict=True):
         found.numbers.setdefault(column, Column()).add(numbers.value[alive])
+    found.rows.add(before + rows.to_numpy()[alive])
     texts = {name: column_text.filter(pa.array(alive)) for name, column_text in texts.items()}
     if chosen.identifier is not None:
         found.names.add(as_bytes(record_names(texts[chosen.identifier])))

@@ -5,15 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.release import check_panel, confirm, stop_panel
-from pages.release.releasing import BudgetState, budget_state, plan
+from pages.release.releasing import BudgetState, budget_state, count_together, plan
 from pages.shared import finished_list
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.released.receipt import receipt_lines
+from pages.shared.server.access import curator_address
 from pages.shared.session.workspace import Found, Workspace
 from workflow.errors import WorkflowError
 from workflow.estimates.words import expected_release
-from workflow.ledger.overlap.sentences import shared_text
+from workflow.ledger.overlap.sentences import alike_text, shared_text
+from workflow.release.transaction import Plan
 
 
 def show(work: Workspace, found: Found) -> None:
@@ -40,6 +42,7 @@ def show(work: Workspace, found: Found) -> None:
         standing = planned.preview.standing
         if standing is not None and standing.shared:
             st.caption(f":material/lock: For you only: {plain(shared_text(standing))}")
+        _alike(planned)
         if (said := expected_release(found.project)) is not None:
             st.caption(f":material/schedule: {plain(said)}")
         _agreed(work, found, budget)
@@ -103,6 +106,23 @@ def _budget(budget: BudgetState) -> None:
             "costs less.",
             icon=":material/block:",
         )
+
+
+def _alike(planned: Plan) -> None:
+    """Earlier releases that may be of the same records: for the curator's eyes, and one click counts them."""
+    for alike in planned.preview.alike:
+        st.warning(
+            f"{plain(alike_text(alike))} Only you see this; it is not published.",
+            icon=":material/content_copy:",
+        )
+        label = f"Count together with entry {alike.entry:d}"
+        if st.button(label, key=f"join_{alike.entry}", icon=":material/merge:"):
+            try:
+                count_together(planned, alike, curator_address())
+            except WorkflowError as error:
+                st.error(plain(error), icon=":material/error:")
+            else:
+                st.rerun()
 
 
 def _form(work: Workspace, found: Found, budget: BudgetState) -> None:

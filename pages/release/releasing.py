@@ -11,6 +11,7 @@ from dpgp_core.excursion.sets import excursion
 from dpgp_core.numbers import significant, upper
 from pages.shared.computing.apart import apart
 from workflow.ledger import ledger_to_plan, open_ledger
+from workflow.ledger.overlap.standing import Alike
 from workflow.progress import Report
 from workflow.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline
 from workflow.project.model import Project
@@ -86,6 +87,18 @@ def release(project: Project, choice: Choice, budget: float | None = None, sessi
         ledger.set_budget(charge.dataset, charge.unit, budget, planned.privacy.delta)
         planned = plan_release(project, choice, ledger)  # its receipt now names the budget
     return publish(planned, ledger, session=session)
+
+
+def count_together(planned: Plan, alike: Alike, person: str) -> None:
+    """A curator recognised the records of an earlier release in these data: both are one account from here.
+
+    Parameters
+    ----------
+    person
+        who says so; the login name of this process where it is "".
+    """
+    ledger = open_ledger(planned.project.settings.ledger, create=False)
+    ledger.join(planned.charge.dataset, alike.dataset, person)
 
 
 def released_as(entry: int, ledger: str | None) -> str | None:

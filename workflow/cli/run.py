@@ -7,7 +7,9 @@ import math
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -24,7 +26,8 @@ from workflow.cli.signing import office_key, signers_of
 from workflow.errors import WorkflowError
 from workflow.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit
 from workflow.ledger import begin, ledger_to_plan
-from workflow.ledger.overlap.sentences import shared_text
+from workflow.ledger.overlap.sentences import alike_text, shared_text
+from workflow.ledger.overlap.standing import Alike
 from workflow.new_place import new_place
 from workflow.project.baseline import compare, fit_baseline, free_map
 from workflow.project.consent import refuse_large_delta
@@ -60,6 +63,7 @@ def run_release(options: argparse.Namespace) -> int:
         options.show_baseline,
         options.wanted_iou,
         None if options.sign is None or options.dry_run else office_key(options.sign),
+        options.same_records_as,
     )
 
 
@@ -90,7 +94,7 @@ def run_demo(options: argparse.Namespace) -> int:
 
 def _release(
     settings: ReleaseSettings, out: Path, place: str | None, dry: bool, baseline: bool,
-    wanted: float | None = None, key: Ed25519PrivateKey | None = None,
+    wanted: float | None = None, key: Ed25519PrivateKey | None = None, same_as: Sequence[int] = (),
 ) -> int:  # fmt: skip
     if not dry:
         new_place(new_place(out).with_name(f"{out.name}.zip"))
@@ -107,6 +111,7 @@ def _release(
     elif (said := expected_release(project)) is not None:
         print(said, file=sys.stderr)
     ledger = ledger_to_plan(place)
+    project = replace(project, same_as=ledger.datasets_of(same_as))
     if settings.pays_for_a_look:
         if dry:
             look = "A pilot" if settings.pilot is not None else "A private choice of the range"
@@ -128,6 +133,7 @@ def _release(
     print("\nReceipt")
     _print_receipt(plan.receipt)
     _print_shared(plan)
+    _print_alike(plan.preview.alike)
     ledger.check_charge(plan.charge, named_budget(plan))  # before a ledger is begun for nothing
     if dry:
         print("\nDry run: nothing was drawn or charged. The ledger would accept it now.")
@@ -200,6 +206,14 @@ def _print_shared(plan: Plan) -> None:
     standing = plan.preview.standing
     if standing is not None and standing.shared:
         print(f"\nCurator only, do not publish:\n  {shared_text(standing)}")
+
+
+def _print_alike(found: Sequence[Alike]) -> None:
+    """Curator only: likenesses come from private records and stand in no file."""
+    if found:
+        print("\nCurator only, do not publish:")
+    for alike in found:
+        print(f"! {alike_text(alike)} --same-records-as {alike.entry} does that.")
 
 
 def _print_search(tuned: Tuned) -> None:

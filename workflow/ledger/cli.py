@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import getpass
 import json
 import sys
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from typing import Any
 
 from dpgp_core.numbers import lower, upper
 from workflow.ledger.accounts.account import Account
+from workflow.ledger.drafts import login_name
 from workflow.ledger.errors import LedgerDamaged, LedgerError
 from workflow.ledger.ledger import Ledger
 from workflow.ledger.opening import open_ledger
@@ -58,7 +58,7 @@ def add_ledger_commands(subparsers: Any) -> None:
     budget.add_argument("--delta", type=float, required=True, help="at this delta, between 0 and 1")
     budget.add_argument("--reason", type=_words, default="", help="why (needed to raise a budget)")
     budget.add_argument(
-        "--person", type=_words, default=_person(), help="who answers for it (default: the login name)"
+        "--person", type=_words, default=login_name(), help="who answers for it (default: the login name)"
     )
     void = command("void", _void, "give back a charge that was never released; this is itself an entry")
     void.add_argument("entry", type=int, help="number of the charge, from `ledger show`")
@@ -66,7 +66,7 @@ def add_ledger_commands(subparsers: Any) -> None:
         "--reason", type=_words, required=True, help="why it is certain that nothing was released"
     )
     void.add_argument(
-        "--person", type=_words, default=_person(), help="who answers for it (default: the login name)"
+        "--person", type=_words, default=login_name(), help="who answers for it (default: the login name)"
     )
     for name, run, text in (
         (
@@ -85,7 +85,7 @@ def add_ledger_commands(subparsers: Any) -> None:
         decision.add_argument("other", help="fingerprint of the other one")
         decision.add_argument("--reason", type=_words, required=True, help="why that is certain")
         decision.add_argument(
-            "--person", type=_words, default=_person(), help="who answers for it (default: the login name)"
+            "--person", type=_words, default=login_name(), help="who answers for it (default: the login name)"
         )
 
 
@@ -240,10 +240,3 @@ def _words(text: str) -> str:
     if len(text) > MOST_LETTERS or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise argparse.ArgumentTypeError(f"takes at most {MOST_LETTERS:,} characters of text in UTF-8")
     return text
-
-
-def _person() -> str:
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return ""

@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+import getpass
 import hashlib
 
 from workflow.ledger.accounts.account import Budget
 from workflow.ledger.accounts.assess import Meeting
 from workflow.ledger.accounts.charge import Charge
+from workflow.ledger.overlap.links import Links
 from workflow.ledger.overlap.records import RecordKeys
-from workflow.ledger.storage.entry import BUDGET, RECORDS, Draft
+from workflow.ledger.storage.entry import BUDGET, LINK, RECORDS, Draft
 from workflow.ledger.storage.store import Writing
+
+
+def joined(charge: Charge, links: Links) -> list[Draft]:
+    """A person's word with a charge that other datasets hold its records, where that is not on record yet."""
+    known = links.neighbours(charge.dataset)
+    return [Draft(LINK, decision(other), charge.dataset) for other in charge.same_as if other not in known]
+
+
+def decision(other: str, person: str = "") -> dict[str, str | bool]:
+    """The facts of a person's word that another dataset holds the same records."""
+    reason = "a person recognised the same records in other words"
+    return {
+        "other": other,
+        "joined": True,
+        "reason": reason,
+        "person": person or login_name() or "the curator",
+    }
+
+
+def login_name() -> str:
+    """Who runs this process; "" where the system knows no name."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""
 
 
 def registration(dataset: str, records: RecordKeys, meeting: Meeting, writing: Writing) -> Draft:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -11,6 +12,8 @@ from data_loaders import Observations
 from geo import to_lonlat
 from workflow.ledger import Ledger, RecordKeys
 from workflow.project.model import Project
+from workflow.project.read_before import file_fingerprint
+from workflow.settings.source import SourceSettings
 
 AREA_DIGITS = 16
 # Hashing a large file takes seconds and a screen asks again with every click. The hashes live as long as the
@@ -20,7 +23,11 @@ _KEPT: WeakKeyDictionary[Observations, tuple[str, RecordKeys]] = WeakKeyDictiona
 
 def record_keys(project: Project, ledger: Ledger) -> RecordKeys:
     """Keyed hashes of all located private rows, before any choice of domain, in WGS84."""
-    observations = project.private.observations
+    return keys_of(project.private.observations, project.settings.data, ledger)
+
+
+def keys_of(observations: Observations, source: SourceSettings, ledger: Ledger) -> RecordKeys:
+    """Keyed hashes of all rows of a source, as `record_keys`."""
     kept = _KEPT.get(observations)
     if kept is None or kept[0] != ledger.identity:
         longitude, latitude = to_lonlat(observations.x, observations.y, observations.crs)
@@ -31,6 +38,9 @@ def record_keys(project: Project, ledger: Ledger) -> RecordKeys:
             observations.value,
             time=None if time is None or bool(np.isnat(time).any()) else time,
             identity=None if names is None or bool((names == b"").any()) else names.astype(str),
+            row=observations.row,
+            file=file_fingerprint(Path(source.path)),
+            layer=source.layer or "",
         )
         kept = ledger.identity, keys
         _KEPT[observations] = kept

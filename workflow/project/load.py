@@ -9,6 +9,7 @@ from pathlib import Path
 
 from data_loaders import LoadReport, Observations, bound_contributions
 from data_loaders.files.guarded import reading
+from data_loaders.repeats import repeats_of
 from dpgp_core.priors.lattice import Lattice
 from geo import Domain, accuracy_note, crs_by_name
 from geo.basemap import read_basemap
@@ -55,9 +56,22 @@ def load_source(
         One sentence each.
     """
     named = replace(source, crs=crs_by_name(source.crs))
-    found, report = read_or_remembered(named, unit, owner, lambda: named.read_by.read(named, unit, owner))
+    found, report = read_or_remembered(named, unit, owner, lambda: _read_records(named, unit, owner))
     note = "" if named.is_sales else accuracy_note(named.crs)
     return found, replace(report, notes=(*report.notes, note)) if note else report
+
+
+def _read_records(source: SourceSettings, unit: str, owner: str | None) -> tuple[Observations, LoadReport]:
+    """Read a source; a record that it lists several times counts once, whoever wrote the loader."""
+    found, report = source.read_by.read(source, unit, owner)
+    if source.read_by.once_each:
+        return found, report
+    repeats = repeats_of(found)
+    if repeats.kept.all():
+        return found, report
+    dropped = (*report.dropped, *(reason for reason in repeats.reasons if reason[1]))
+    found, notes = found.take(repeats.kept), (*report.notes, *repeats.notes)
+    return found, replace(report, kept=found.size, dropped=dropped, notes=notes)
 
 
 def place_private(

@@ -119,6 +119,8 @@ class Project:
         the public field to which all values here are relative, where the question varies over the map
     layers
         public layers of the curator's own, which are published with the map
+    same_as
+        fingerprints of datasets in the ledger that hold the same records, by the curator's word
     """
 
     settings: ReleaseSettings
@@ -135,6 +137,7 @@ class Project:
     trip: TripProtection | None = None
     relative: Relative | None = None
     layers: tuple[OwnLayer, ...] = ()
+    same_as: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:

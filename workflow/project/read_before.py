@@ -7,6 +7,7 @@ or another setting is another table. Files that a person uploaded are the sessio
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -34,10 +35,10 @@ OWN_LOADERS = ("price-paid", "sensor-table")
 UPLOADS = "hexcursion-uploads-"
 """How the folders of uploaded files begin."""
 
-FORMAT = f"2 of {VERSION}"
+FORMAT = f"3 of {VERSION}"
 """Another version of the program may read a file otherwise."""
 
-_COLUMNS = ("x", "y", "value", "identifier", "time", "owner", "place_sd", "spot")
+_COLUMNS = ("x", "y", "value", "identifier", "time", "owner", "place_sd", "spot", "row")
 _ABOUT = ("crs", "unit", "kind", "title", "generated", "owner_word")
 _KNOWN: WeakKeyDictionary[Observations, str] = WeakKeyDictionary()
 
@@ -129,11 +130,13 @@ def _facts(source: SourceSettings) -> dict[str, Any]:
     """What the rows are a function of: the content of the files, and everything that is said of them."""
     said = asdict(source) | {"path": Path(source.path).name, "loader": source.read_by.name}
     files = [source.path, *([source.postcodes] if source.postcodes else [])]
-    return {"said": said, "files": [_fingerprint(Path(path)) for path in files]}
+    return {"said": said, "files": [file_fingerprint(Path(path)) for path in files]}
 
 
-def _fingerprint(path: Path) -> str:
-    """SHA-256 of a file's content, or of all files of a folder with their places in it."""
+def file_fingerprint(path: Path) -> str:
+    """SHA-256 of a file's content, or of all files of a folder with their places in it; "" for none."""
+    if not os.path.exists(path):
+        return ""
     digest = hashlib.sha256()
     for each in sorted(path.rglob("*")) if path.is_dir() else [path]:
         if each.is_file():

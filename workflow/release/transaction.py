@@ -146,6 +146,7 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
         },
         records=record_keys(project, ledger),
         accepts_weaker=settings.accept_weaker_promise,
+        same_as=project.same_as,
     )
     preview = ledger.preview(charge, project.delta)
     owner = _owner_line(project, privacy, _owner_epsilon(project, choice, own))

@@ -118,7 +118,8 @@ class SourceSettings(Checked):
     identifier: Annotated[
         str | None,
         Setting(
-            "Column of a sensor table that names each row for good, so that the ledger knows it again.",
+            "Column of a sensor table that names each record for good: rows of one name are one record, "
+            "and the ledger knows it again.",
             "data",
             shortest=1,
             metavar="COLUMN",

@@ -92,6 +92,11 @@ def may_curate() -> bool:
     return granted().admits(_person())
 
 
+def curator_address() -> str:
+    """The verified e-mail address of who is signed in; "" where nobody is."""
+    return verified_email(_person()) or ""
+
+
 def _person() -> dict[str, Any]:
     """What the identity provider says about the person at the other end."""
     facts = {name: st.user.get(name) for name in ("email", "email_verified", "name")}

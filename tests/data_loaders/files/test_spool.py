@@ -12,7 +12,7 @@ import pytest
 from data_loaders import DataError, Observations
 from data_loaders.files import spool
 from data_loaders.files.spool import Column, Spool, chosen, strides
-from data_loaders.house_prices.sales import last_of_each
+from data_loaders.repeats import one_of_each
 
 
 def test_a_short_column_stays_in_memory_and_a_long_one_leaves_it() -> None:
@@ -91,11 +91,11 @@ def test_rows_are_chosen_stride_by_stride(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_last_row_of_every_name_is_found_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     names = np.array([7, 3, 7, 9, 3, 7, 20, 0], dtype=np.uint64)
     last = [False, False, False, True, True, True, True, True]
-    assert last_of_each(names).tolist() == last
+    assert one_of_each(names, "last").tolist() == last
     monkeypatch.setattr(spool, "STRIDE", 2)
-    monkeypatch.setattr("data_loaders.house_prices.sales.STRIDE", 1)  # two parts of four rows at most
-    assert last_of_each(names).tolist() == last
-    assert last_of_each(np.empty(0, np.uint64)).tolist() == []
+    monkeypatch.setattr("data_loaders.repeats.STRIDE", 1)  # two parts of four rows at most
+    assert one_of_each(names, "last").tolist() == last
+    assert one_of_each(np.empty(0, np.uint64), "last").tolist() == []
 
 
 @pytest.mark.parametrize("kept", [[True, True], [True, False]])

@@ -6,7 +6,6 @@ import os
 from pathlib import Path
 from typing import NoReturn
 
-import numpy as np
 import pytest
 from sqlalchemy.exc import OperationalError
 
@@ -14,7 +13,6 @@ from tests.workflow.ledger.places import Place, charge_for
 from workflow.ledger import BudgetExceeded, LedgerBusy, LedgerError, RequestTaken
 from workflow.ledger.accounts.account import Account, Budget
 from workflow.ledger.cli import _account_text
-from workflow.ledger.overlap.records import matched, record_keys
 from workflow.ledger.overlap.sentences import shared_text
 from workflow.ledger.overlap.standing import Standing
 from workflow.ledger.signing.key import LedgerKey, create_key
@@ -76,19 +74,6 @@ def test_shared_records_are_said_in_their_number(n: int, shared: int, exact: boo
     assert shared_text(standing) == (
         f"{said} part of earlier releases. The release says of that: some or all."
     )
-
-
-@pytest.mark.parametrize(("same", "found"), [(6, 3), (7, 7)])
-def test_other_names_are_not_believed_where_twice_as_many_and_one_agree_otherwise(
-    same: int, found: int
-) -> None:
-    """Of 50 records 3 have their old names; `same` are alike in place, value and time, these 3 among them."""
-    x, y, value, time = np.linspace(0, 1, 50), np.linspace(50, 51, 50), np.ones(50), np.arange(50)
-    names = [f"a{number}" for number in range(50)]
-    sketch = record_keys(KEY, x, y, value, time=time, identity=names).sketch()
-    renamed = [name if number < 3 else f"b{number}" for number, name in enumerate(names)]
-    later = np.where(np.arange(50) < same, time, time + 1000)
-    assert int(matched(record_keys(KEY, x, y, value, time=later, identity=renamed), sketch).sum()) == found
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.accounting.groups import priced_for, together
 from dpgp_core.mechanisms.terms import Unit
 from workflow.ledger.errors import BudgetExceeded, LedgerError, NoBudget
-from workflow.ledger.overlap.standing import Standing
+from workflow.ledger.overlap.standing import Alike, Standing
 
 ROUNDING = 1e-9
 """A budget is a number to nine digits: a composed epsilon up to budget * (1 + 1e-9) fits, the next float does
@@ -200,6 +200,8 @@ class Preview:
         which earlier promise it breaks, whether or not somebody agreed to that; "" where it breaks none
     standing
         what there is to say about earlier releases, where the charge came with its records
+    alike
+        datasets that are alike but share no recognised record, so that they are not counted (curator only)
     """
 
     delta: float
@@ -212,6 +214,7 @@ class Preview:
     standing: Standing | None = None
     neighbours: Neighbours = "replace-one"
     breaks: str = ""
+    alike: tuple[Alike, ...] = ()
 
     @property
     def left(self) -> float | None:

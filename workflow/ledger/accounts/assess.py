@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dpgp_core.accounting.composition import HIDING, Cost
 from dpgp_core.accounting.groups import group_epsilon, priced_for, together, weakest
 from workflow.ledger.accounts.account import Account, Budget, Overlap, Preview, epsilon
 from workflow.ledger.accounts.book import Book
 from workflow.ledger.accounts.charge import UNITS, Charge, names_neighbours
-from workflow.ledger.errors import BudgetExceeded, LedgerDamaged, PromiseBroken
-from workflow.ledger.overlap.records import RecordKeys, Shared, Sketch, count_shared
-from workflow.ledger.overlap.standing import OtherUnit, Standing, Stronger
+from workflow.ledger.errors import BudgetExceeded, LedgerDamaged, LedgerError, PromiseBroken
+from workflow.ledger.overlap.matching import Likeness, Shared, count_shared, likeness
+from workflow.ledger.overlap.records import RecordKeys, Sketch
+from workflow.ledger.overlap.standing import Alike, OtherUnit, Standing, Stronger
 
 
 @dataclass(frozen=True)
@@ -25,11 +26,14 @@ class Meeting:
         what every other dataset shares, by its fingerprint
     keys, sketches
         what was compared, None where a charge brings no records
+    alike
+        what makes other datasets alike that share no recognised record
     """
 
     each: Mapping[str, Shared]
     keys: RecordKeys | None = None
     sketches: Mapping[str, Sketch] | None = None
+    alike: Mapping[str, Likeness] = field(default_factory=dict)
 
     @property
     def found(self) -> tuple[str, ...]:
@@ -61,7 +65,9 @@ def meet(book: Book, dataset: str, keys: RecordKeys | None, kept: Mapping[str, b
                     "The record hashes of an account are missing: restore the ledger from a backup."
                 )
             sketches[name] = Sketch.from_bytes(kept[name], digest)
-    return Meeting(count_shared(keys, sketches)[0], keys, sketches)
+    each = count_shared(keys, sketches)[0]
+    others = {name: likeness(keys, sketch) for name, sketch in sketches.items() if not each[name].count}
+    return Meeting(each, keys, sketches, {name: seen for name, seen in others.items() if seen is not None})
 
 
 def overlaps(book: Book, meeting: Meeting, dataset: str) -> tuple[Overlap, ...]:
@@ -96,7 +102,10 @@ def preview(book: Book, charge: Charge, meeting: Meeting, delta: float | None) -
     if charge.records is None:
         return replace(own, refused=refused)
     return replace(
-        own, refused=refused, standing=_standing(book, charge, charge.records.n, account, meeting, own)
+        own,
+        refused=refused,
+        standing=_standing(book, charge, charge.records.n, account, meeting, own),
+        alike=_alike(book, account, meeting),
     )
 
 
@@ -136,9 +145,32 @@ def check(book: Book, charge: Charge, meeting: Meeting, budget: Budget | None) -
 
 
 def charged_account(book: Book, charge: Charge, meeting: Meeting) -> Account:
-    """The charged account; of a dataset that is registered, with the neighbours that are on record."""
+    """The charged account; of a dataset that is registered, with the neighbours that are on record.
+
+    Raises
+    ------
+    LedgerError
+        For a dataset that is said to hold the same records although a person has kept it apart.
+    """
     seen = () if book.links.knows(charge.dataset) else meeting.found
-    return book.account(charge.dataset, charge.unit, seen)
+    account = book.account(charge.dataset, charge.unit, (*seen, *charge.same_as))
+    if apart := set(charge.same_as) - {charge.dataset, *account.shares}:
+        raise LedgerError(
+            "These data were kept apart from those that are now said to hold the same records: take that "
+            f"back with `python -m workflow ledger join {charge.dataset[:12]} {min(apart)[:12]} --reason WHY`."
+        )
+    return account
+
+
+def _alike(book: Book, account: Account, meeting: Meeting) -> tuple[Alike, ...]:
+    """Charged datasets that are alike and not counted, unless a person has kept them apart."""
+    found = []
+    for name, seen in meeting.alike.items():
+        charged = [number for unit in UNITS for number in book.account(name, unit).charged]
+        if charged and name not in account.shares and not book.links.decided(account.dataset, name):
+            title = str(book.reserve_entry(max(charged)).facts["facts"].get("title", ""))
+            found.append(Alike(name, max(charged), title, seen.places, seen.file))
+    return tuple(sorted(found, key=lambda each: -each.places))
 
 
 def broken_promise(book: Book, charge: Charge, account: Account) -> PromiseBroken | None:

@@ -48,6 +48,8 @@ class Charge:
         them nothing is known of overlaps, so whatever draws has to bring them
     accepts_weaker
         whether a person agreed that it breaks what an earlier release of these records promised to hide
+    same_as
+        datasets that hold the same records by a person's word, whatever is recognised
 
     Raises
     ------
@@ -62,9 +64,11 @@ class Charge:
     facts: Mapping[str, Any] = field(default_factory=dict)
     records: RecordKeys | None = field(default=None, repr=False, compare=False)
     accepts_weaker: bool = False
+    same_as: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        check_account(self.dataset, self.unit)
+        for dataset in (self.dataset, *self.same_as):
+            check_account(dataset, self.unit)
         check_cost(self.cost)
         if len(canonical_json(self.facts)) > FACTS_LIMIT:
             raise LedgerError(

@@ -93,6 +93,10 @@ class Links:
         }
         return tuple(sorted(found))
 
+    def decided(self, dataset: str, other: str) -> bool:
+        """Whether a person has decided on the pair, one way or the other."""
+        return frozenset((dataset, other)) in self._decided
+
     def kept_apart(self, dataset: str) -> tuple[Decision, ...]:
         """The decisions that keep others apart from this dataset."""
         return tuple(

@@ -1,23 +1,18 @@
 """Which records a dataset holds, as keyed hashes: enough to count shared records, useless without the key.
 
-A record is known by up to three keyed hashes, from the most to the least telling:
+A record is known by up to six keyed hashes, the first three from the most to the least telling:
 
     identity   what names the record itself, such as a transaction identifier
     moment     its place and value on public grids, and its time
     place      its place and value on public grids
+    occasion   its place on a public grid and its time
+    reading    its value on a public grid and its time
+    row        its row in its file, by the file's content
 
-Two datasets are compared by the first kind that both have for every record; by moments too where many agree
-in these under other names. Equal rows of one dataset are numbered, so that they count as often as they
-stand there.
-
-What is recognised: the same record in another order, file, filter, area or coordinate system, beside any
-other records, and after a change that is small against the grids: one of size t moves about the share t/step
-of the records to another hash (under one in ten thousand for 1e-9). With an identity, whatever happened to
-the rest.
-
-What is not: without identities, records whose places or values were moved by more than a step, rescaled,
-aggregated, or rounded coarsely; and records whose identities were renamed and whose times are not known or
-changed too. There a person joins the accounts (`Ledger.decide`).
+Beside them stand the hashes of the different places alone, and of the file: they tell too little to count
+records. `matching` says how two datasets are compared. Equal rows of one dataset are numbered, so that they
+count as often as they stand there; row, file and places alone came later than the others, and what an older
+ledger holds lacks them.
 """
 
 from __future__ import annotations
@@ -26,18 +21,18 @@ import hashlib
 import hmac
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr
 
+from data_loaders.repeats import bits_of, mixed
 from workflow.ledger.errors import LedgerDamaged, LedgerError
 from workflow.ledger.signing.key import LedgerKey
 
 Hashes = NDArray[np.uint64]
-Kind = Literal["identity", "moment", "place"]
+Kind = Literal["identity", "moment", "place", "occasion", "reading", "row"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 # The golden ratio keeps decimal numbers off the edges of a grid, where a last digit would decide.
@@ -49,13 +44,11 @@ VALUE_FLOOR = 0.01
 LARGEST = 1e300
 """Values beyond it are taken for each other: overlaps are found and not missed; no measure is as large."""
 OFFSET = 0.4142135
+_ROW_OF_PLACES = 1 << 32  # more steps than there are from pole to pole
 EXACT_RECORDS = 1 << 17
 """Up to this many records every hash is kept; of more, a sample of at most about as many."""
-MISTAKE = 1e-6
-"""Chance that the number of shared records is above `Shared.most`, where it had to be sampled."""
-RENAMED = 0.1
-"""Share of records alike in place, value and time from which on other names are not believed."""
 _MAGIC = b"hexcursion-records-1\n"
+_SPOTS = "spot"  # stands beside the kinds in a stored sketch
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +59,19 @@ class RecordKeys:
     ----------
     hashes : mapping of kind to (n,) uint64
         In the order of the records; `place` is always there.
+    chance : mapping of kind to float
+        Share of records, 0 to 1, that another dataset of the same places might hold by chance alone: a rough
+        guess that errs upwards. Only of kinds that chance can make agree.
+    spots : (m,) uint64
+        Hashes of the different places, ascending.
+    file : str
+        Keyed hash of the file, "" where it is not known.
     """
 
     hashes: Mapping[Kind, Hashes]
+    chance: Mapping[Kind, float] = field(default_factory=dict)
+    spots: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
+    file: str = ""
 
     @property
     def n(self) -> int:
@@ -80,8 +83,8 @@ class RecordKeys:
         shift = 0
         while (self.n >> shift) > EXACT_RECORDS:
             shift += 1
-        kept = {kind: np.unique(values[_sampled(values, shift)]) for kind, values in self.hashes.items()}
-        return Sketch(self.n, shift, kept)
+        kept = {kind: np.unique(values[sampled(values, shift)]) for kind, values in self.hashes.items()}
+        return Sketch(self.n, shift, kept, self.chance, self.spots[:EXACT_RECORDS], self.file)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,11 +101,16 @@ class Sketch:
         zero bits with which a kept hash begins
     kept : mapping of kind to (k,) uint64
         Ascending, each once.
+    chance, spots, file
+        as in `RecordKeys`; of the places the smallest EXACT_RECORDS hashes.
     """
 
     n: int
     shift: int
     kept: Mapping[Kind, Hashes]
+    chance: Mapping[Kind, float] = field(default_factory=dict)
+    spots: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
+    file: str = ""
 
     @property
     def exact(self) -> bool:
@@ -112,10 +120,13 @@ class Sketch:
     def to_bytes(self) -> bytes:
         """The stored form."""
         kinds = [kind for kind in KINDS if kind in self.kept]
-        sizes = [int(self.kept[kind].size) for kind in kinds]
-        header = json.dumps({"n": self.n, "shift": self.shift, "kinds": kinds, "sizes": sizes})
+        parts = [*(self.kept[kind] for kind in kinds), self.spots]
+        header: dict[str, Any] = {"n": self.n, "shift": self.shift, "kinds": [*kinds, _SPOTS]}
+        header |= {"sizes": [int(part.size) for part in parts], "chance": dict(self.chance)}
+        if self.file:
+            header["file"] = self.file
         return b"".join(
-            [_MAGIC, header.encode(), b"\n", *(self.kept[kind].astype(">u8").tobytes() for kind in kinds)]
+            [_MAGIC, json.dumps(header).encode(), b"\n", *(part.astype(">u8").tobytes() for part in parts)]
         )
 
     @classmethod
@@ -135,26 +146,9 @@ class Sketch:
         facts = json.loads(header)
         values = np.frombuffer(body, dtype=">u8").astype(np.uint64)
         parts = np.split(values, np.cumsum(facts["sizes"])[:-1])
-        return cls(facts["n"], facts["shift"], dict(zip(facts["kinds"], parts, strict=True)))
-
-
-@dataclass(frozen=True)
-class Shared:
-    """How many records of a dataset others hold as well.
-
-    Parameters
-    ----------
-    count
-        as counted, or as estimated from a sample
-    most
-        upper bound: `count` where nothing was sampled, otherwise wrong with probability MISTAKE at most
-    exact
-        whether nothing was sampled
-    """
-
-    count: int
-    most: int
-    exact: bool
+        kept = dict(zip(facts["kinds"], parts, strict=True))
+        spots = kept.pop(_SPOTS, np.empty(0, np.uint64))
+        return cls(facts["n"], facts["shift"], kept, facts.get("chance", {}), spots, facts.get("file", ""))
 
 
 def record_keys(
@@ -165,6 +159,9 @@ def record_keys(
     *,
     time: ArrayLike | None = None,
     identity: ArrayLike | None = None,
+    row: ArrayLike | None = None,
+    file: str = "",
+    layer: str = "",
 ) -> RecordKeys:
     """Keyed hashes of a dataset's records.
 
@@ -177,6 +174,10 @@ def record_keys(
         Counted in whole seconds if given as datetimes.
     identity : (n,) texts or whole numbers, optional
         What names each record, e.g. a transaction identifier; blank nowhere.
+    row : (n,) whole numbers, optional
+        Where each record stands in its file, each once; passed over without `file`.
+    file, layer
+        SHA-256 of the file's content, "" where it is not known; sheet or layer in it.
 
     Raises
     ------
@@ -190,84 +191,41 @@ def record_keys(
     if any(column.shape != (n,) or not np.all(np.isfinite(column)) for column in columns):
         raise LedgerError("Records need equally many finite longitudes, latitudes and values.")
     x, y, v = columns
-    grid = np.column_stack(
-        [
-            _step(x, PLACE_STEP),
-            _step(y, PLACE_STEP),
-            _step(np.arcsinh(np.clip(v, -LARGEST, LARGEST) / VALUE_FLOOR), VALUE_STEP),
-        ]
-    )
-    hashes: dict[Kind, Hashes] = {"place": _hash_rows(key, "place", grid)}
+    where = np.column_stack([_step(x, PLACE_STEP), _step(y, PLACE_STEP)])
+    level = _step(np.arcsinh(np.clip(v, -LARGEST, LARGEST) / VALUE_FLOOR), VALUE_STEP)
+    grid = np.column_stack([where, level])
+    again = _occurrences(grid)
+    spots = np.unique(where[:, 0] * _ROW_OF_PLACES + where[:, 1])
+    hashes: dict[Kind, Hashes] = {"place": _hash_rows(key, "place", grid, again)}
+    # One record more at a place agrees with another there as often as two records of the dataset agree.
+    by_value = 2.0 * (n / spots.size) * _agreeing(level)
+    chance: dict[Kind, float] = {"place": min(1.0, max(2.0 * float(np.mean(again > 0)), by_value))}
     if time is not None:
-        hashes["moment"] = _hash_rows(key, "moment", np.column_stack([grid, _seconds(time, n)]))
+        seconds = _seconds(time, n)
+        moments = np.column_stack([grid, seconds])
+        hashes["moment"] = _hash_rows(key, "moment", moments, _occurrences(moments))
+        kinds: dict[Kind, NDArray[np.int64]] = {"occasion": where, "reading": level[:, np.newaxis]}
+        for kind, part in kinds.items():
+            table = np.column_stack([part, seconds])
+            again = _occurrences(table)
+            hashes[kind] = _hash_rows(key, kind, table, again)
+            chance[kind] = min(1.0, 2.0 * float(np.mean(again > 0)))
     if identity is not None:
-        hashes["identity"] = _hash_rows(key, "identity", _identity_rows(key, identity, n))
-    return RecordKeys(hashes)
+        names = _identity_rows(key, identity, n)
+        hashes["identity"] = _hash_rows(key, "identity", names, _occurrences(names))
+    if row is not None and file:
+        numbers = np.asarray(row, dtype=np.int64).reshape(n, 1)
+        hashes["row"] = _quick_hashes(key, f"row:{file}:{layer}", numbers)
+    return RecordKeys(
+        hashes,
+        chance,
+        np.sort(_quick_hashes(key, "spot", spots.reshape(-1, 1))),
+        key.mac("records", f"file:{file}".encode()) if file else "",
+    )
 
 
-def matched(keys: RecordKeys, sketch: Sketch) -> NDArray[np.bool_]:
-    """(n,) which records are among the kept ones of a sketch; the kind is the most telling they share.
-
-    Where a share `RENAMED` of the records or more agree in place, value and time, and hardly any of them in
-    name, another column was taken for the name: then these are the same records.
-    """
-    kinds = [kind for kind in KINDS if kind in keys.hashes and kind in sketch.kept]
-    found = _among(keys, sketch, kinds[0])
-    if kinds[0] == "identity" and "moment" in kinds:
-        again = _among(keys, sketch, "moment")
-        many = RENAMED * min(keys.n * 2.0**-sketch.shift, sketch.kept["moment"].size)
-        if again.sum() >= max(many, 1 + 2 * found.sum()):
-            found |= again
-    return found
-
-
-def _among(keys: RecordKeys, sketch: Sketch, kind: Kind) -> NDArray[np.bool_]:
-    kept = sketch.kept[kind]
-    values = keys.hashes[kind]
-    place = np.minimum(np.searchsorted(kept, values), max(kept.size - 1, 0))
-    return np.asarray(kept[place] == values) if kept.size else np.zeros(values.shape, dtype=bool)
-
-
-def count_shared(keys: RecordKeys, sketches: Mapping[str, Sketch]) -> tuple[dict[str, Shared], Shared]:
-    """How many records each sketch shares with the dataset, and how many are shared with any of them.
-
-    Where sketches are samples the number for all together adds up what each holds beyond the exact ones, so
-    it errs upwards.
-    """
-    masks = {name: matched(keys, sketch) for name, sketch in sketches.items()}
-    each = {
-        name: _scaled(int(mask.sum()), sketches[name].shift, min(keys.n, sketches[name].n))
-        for name, mask in masks.items()
-    }
-    known = np.zeros(keys.n, dtype=bool)
-    for name, mask in masks.items():
-        if sketches[name].exact:
-            known |= mask
-    count = most = int(known.sum())
-    exact = True
-    for name, mask in masks.items():
-        if not sketches[name].exact:
-            more = _scaled(int((mask & ~known).sum()), sketches[name].shift, min(keys.n, sketches[name].n))
-            count, most, exact = count + more.count, most + more.most, False
-    return each, Shared(min(count, keys.n), min(most, keys.n), exact)
-
-
-def _scaled(found: int, shift: int, limit: int) -> Shared:
-    """Numbers of records from `found` in a sample at rate 2^-shift."""
-    if shift == 0:
-        return Shared(found, found, True)
-    rate = 2.0**-shift
-    low, high = found, limit  # P(Binomial(K, rate) <= found) falls in K: the largest K that is still likely
-    while low < high:
-        middle = (low + high + 1) // 2
-        if bdtr(found, middle, rate) > MISTAKE:
-            low = middle
-        else:
-            high = middle - 1
-    return Shared(min(found << shift, limit), low, False)
-
-
-def _sampled(values: Hashes, shift: int) -> NDArray[np.bool_]:
+def sampled(values: Hashes, shift: int) -> NDArray[np.bool_]:
+    """(n,) which hashes begin with `shift` zero bits."""
     return np.asarray(values >> np.uint64(64 - shift) == 0) if shift else np.ones(values.shape, dtype=bool)
 
 
@@ -297,35 +255,55 @@ def _identity_rows(key: LedgerKey, identity: ArrayLike, n: int) -> NDArray[np.in
     return np.frombuffer(digests, dtype=">i8").astype(np.int64).reshape(n, 1)
 
 
-def _hash_rows(key: LedgerKey, kind: Kind, table: NDArray[np.int64]) -> Hashes:
-    """(n,) HMAC-SHA256 of each row with its number among equal rows, first 64 bits.
+def _hash_rows(key: LedgerKey, kind: Kind, table: NDArray[np.int64], again: NDArray[np.int64]) -> Hashes:
+    """(n,) keyed hash of each row with its number `again` among equal rows, 64 bits.
 
     Among 10^14 pairs of different records (ten million against ten million) the chance that any two agree
     is about 5e-6.
     """
-    rows = np.column_stack([table, _occurrences(table)])
+    rows = np.column_stack([table, again])
+    if kind in ("occasion", "reading"):
+        return _quick_hashes(key, kind, rows)
     secret = bytes.fromhex(key.mac("records", kind.encode()))
     data, width = rows.astype(">i8").tobytes(), 8 * rows.shape[1]
     digests = _macs(secret, (data[at : at + width] for at in range(0, len(data), width)))
     return np.frombuffer(digests, dtype=">u8").astype(np.uint64)
 
 
+def _quick_hashes(key: LedgerKey, what: str, rows: NDArray[np.int64]) -> Hashes:
+    """(n,) keyed BLAKE2b of each row, 64 bits: a third of the time of HMAC-SHA256, which older kinds have."""
+    begun = hashlib.blake2b(key=bytes.fromhex(key.mac("records", what.encode())), digest_size=8)
+    data, width = rows.astype(">i8").tobytes(), 8 * rows.shape[1]
+    digests = _digests(begun, (data[at : at + width] for at in range(0, len(data), width)))
+    return np.frombuffer(digests, dtype=">u8").astype(np.uint64)
+
+
+def _agreeing(level: NDArray[np.int64]) -> float:
+    """The probability that two different records of a dataset have one value."""
+    counts = np.unique(level, return_counts=True)[1].astype(float)
+    return float((counts * (counts - 1.0)).sum() / max(1.0, level.size * (level.size - 1.0)))
+
+
 def _macs(secret: bytes, texts: Iterable[bytes]) -> bytes:
     """The first 8 bytes of each text's HMAC-SHA256, which is begun once: that is half of the work."""
-    begun = hmac.new(secret, digestmod="sha256")
+    return _digests(hmac.new(secret, digestmod="sha256"), texts)
 
+
+def _digests(begun: Any, texts: Iterable[bytes]) -> bytes:
     def mac(text: bytes) -> bytes:
         one = begun.copy()
         one.update(text)
-        return one.digest()[:8]
+        return bytes(one.digest()[:8])
 
     return b"".join(map(mac, texts))
 
 
 def _occurrences(table: NDArray[np.int64]) -> NDArray[np.int64]:
     """(n,) 0 for the first of equal rows, 1 for the second, and so on."""
-    order = np.lexsort(table.T)
-    new = np.concatenate([[True], np.any(np.diff(table[order], axis=0) != 0, axis=1)])
+    # Rows are told apart by 64-bit hashes: sorting these takes a tenth of the time of sorting the rows.
+    hashes = mixed(np.zeros(len(table), np.uint64), *(bits_of(column) for column in table.T))
+    order = np.argsort(hashes, kind="stable")
+    new = np.concatenate([[True], np.diff(hashes[order]) != 0])
     starts = np.flatnonzero(new)
     numbers = np.arange(order.size) - starts[np.cumsum(new) - 1]
     found = np.empty(order.size, dtype=np.int64)

@@ -10,7 +10,8 @@ from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.numbers import upper
 from dpgp_core.release.facts import Relation
 from workflow import words
-from workflow.ledger.overlap.standing import OtherUnit, Standing
+from workflow.ledger.overlap.matching import ALIKE
+from workflow.ledger.overlap.standing import Alike, OtherUnit, Standing
 from workflow.words import UnitWord
 
 Topic = Literal["Neighbours", "Earlier releases", "Other unit", "Other numbers", "Not compared", "Kept apart"]
@@ -153,6 +154,18 @@ def unstated_text(count: int) -> str:
         f"The ledger holds {releases} of these records from before it kept what a release hides: counted as "
         "hiding values only, at the price of one record less and one more unless the mechanism tells "
         "that an exchange was meant."
+    )
+
+
+def alike_text(alike: Alike) -> str:
+    """Why an earlier release may be of the same records; for the curator alone, and in no receipt."""
+    shown = f" ({alike.title})" if alike.title else ""
+    places = f"{alike.places:.0%} of its places" if alike.places >= ALIKE else ""
+    why = " and ".join(filter(None, [places, "its file" if alike.file else ""]))
+    return (
+        f"The release of ledger entry {alike.entry}{shown} shares {why} with these data, but no record was "
+        "recognised, so the two are not counted together. If they hold the same records, with other values, "
+        "times or names, count them together."
     )
 
 

@@ -95,3 +95,26 @@ class Standing:
     neighbours: Neighbours = "replace-one"
     stronger: tuple[Stronger, ...] = ()
     unstated: int = 0
+
+
+@dataclass(frozen=True)
+class Alike:
+    """A charged dataset that may hold the same records in other words; for the curator's eyes.
+
+    Parameters
+    ----------
+    dataset
+        its fingerprint
+    entry, title
+        its latest charge, and what that charge calls its release
+    places
+        share of the different places of the dataset with fewer of them that the other has too
+    file
+        whether both come from one file
+    """
+
+    dataset: str
+    entry: int
+    title: str
+    places: float
+    file: bool

@@ -89,6 +89,7 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
                **area_facts(project)},
         records=record_keys(project, ledger),
         accepts_weaker=settings.accept_weaker_promise,
+        same_as=project.same_as,
     )  # fmt: skip
     models = [
         (make_prior("car", project.lattice, lengthscale), ridge, scale)

@@ -72,6 +72,7 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, ins
                "epsilon": epsilon, "delta": project.delta, "n": records.n, **area_facts(project)},
         records=record_keys(project, ledger),
         accepts_weaker=settings.accept_weaker_promise,
+        same_as=project.same_as,
     )  # fmt: skip
     # What cannot be drawn or simulated fails here, on public values: nothing of the records enters.
     blank = CollapsedRecords(records.index, records.count, np.zeros(records.index.size))

@@ -14,7 +14,8 @@ from tests.workflow.ledger.overlap.market import DELTA, Market, market, pay
 from tests.workflow.ledger.places import Place
 from workflow.ledger import BudgetExceeded, Ledger, LedgerDamaged, LedgerError, Overlap, open_ledger
 from workflow.ledger.overlap import records as records_module
-from workflow.ledger.overlap.records import Sketch, count_shared, matched, record_keys
+from workflow.ledger.overlap.matching import count_shared, matched
+from workflow.ledger.overlap.records import Sketch, record_keys
 from workflow.ledger.overlap.sentences import shared_text
 from workflow.ledger.signing.key import LedgerKey
 
@@ -24,9 +25,9 @@ KEY = LedgerKey(Path("a.key"), bytes(range(32)))
 def test_a_sample_keeps_what_begins_with_zeros() -> None:
     """Of 64 bits; ledgers hold samples of years ago, so this rule stays as it is."""
     values = np.array([0, 2**60 - 1, 2**60, 2**61 - 1, 2**63], dtype=np.uint64)
-    assert records_module._sampled(values, 4).tolist() == [True, True, False, False, False]
-    assert records_module._sampled(values, 3).tolist() == [True, True, True, True, False]
-    assert records_module._sampled(values, 0).all()
+    assert records_module.sampled(values, 4).tolist() == [True, True, False, False, False]
+    assert records_module.sampled(values, 3).tolist() == [True, True, True, True, False]
+    assert records_module.sampled(values, 0).all()
 
 
 # What makes no fresh dataset
@@ -60,8 +61,12 @@ def test_an_identifier_is_recognised_whatever_else_was_changed() -> None:
     sketch = record_keys(KEY, x, y, value, identity=names).sketch()
     moved = record_keys(KEY, x + 1, y, 7 * value, identity=[name.lower() for name in names])
     assert int(matched(moved, sketch).sum()) == 50
-    others = record_keys(KEY, x, y, value, identity=[f"{{B{number:05d}}}" for number in range(50)])
-    assert int(matched(others, sketch).sum()) == 0, "other transactions at the same place and price"
+    others = [f"{{B{number:05d}}}" for number in range(50)]
+    other = np.arange(50) >= 4
+    few = record_keys(KEY, x, y, np.where(other, value + 1, value), identity=others)
+    assert int(matched(few, sketch).sum()) == 0, "four other transactions at the same place and price"
+    renamed = record_keys(KEY, x, y, value, identity=others)
+    assert int(matched(renamed, sketch).sum()) == 50, "all of them are the same ones under other names"
     unnamed = record_keys(KEY, x, y, value)
     assert int(matched(unnamed, sketch).sum()) == 50, "without identifiers, place and value tell"
 
@@ -72,14 +77,15 @@ def test_another_column_taken_for_the_name_makes_no_new_records() -> None:
     hours = np.datetime64("2023-01-01T00", "h") + np.arange(50)
     sketch = record_keys(KEY, x, y, value, time=hours, identity=[f"a{k}" for k in range(50)]).sketch()
 
-    def shared(rows: int, hour: int) -> int:
-        """Of 50 rows under new names so many are old ones; the rest are of another time."""
-        time = hours + np.where(np.arange(50) < rows, 0, hour)
-        keys = record_keys(KEY, x, y, value, time=time, identity=[f"b{k}" for k in range(50)])
+    def shared(rows: int) -> int:
+        """Of 50 rows under new names so many are old ones; the rest are of another time and value."""
+        old = np.arange(50) < rows
+        time, values = hours + np.where(old, 0, 1000), np.where(old, value, value + 5)
+        keys = record_keys(KEY, x, y, values, time=time, identity=[f"b{k}" for k in range(50)])
         return int(matched(keys, sketch).sum())
 
-    assert [shared(rows, 1000) for rows in (50, 25, 5)] == [50, 25, 5]
-    assert [shared(rows, 1000) for rows in (4, 0)] == [0, 0], "a few agree by chance"
+    assert [shared(rows) for rows in (50, 25, 6, 5)] == [50, 25, 6, 5]
+    assert [shared(rows) for rows in (4, 0)] == [0, 0], "a few agree by chance"
 
 
 def test_times_tell_equal_readings_apart() -> None:
@@ -190,7 +196,11 @@ def test_a_sketch_is_read_back_as_it_was_and_a_changed_one_is_refused() -> None:
     sketch = record_keys(KEY, *_columns(sales), identity=names, time=np.arange(30)).sketch()
     data = sketch.to_bytes()
     back = Sketch.from_bytes(data, hashlib.sha256(data).hexdigest())
-    assert (back.n, back.shift, list(back.kept)) == (30, 0, ["identity", "moment", "place"])
+    assert (back.n, back.shift, list(back.kept)) == (
+        30,
+        0,
+        ["identity", "moment", "place", "occasion", "reading"],
+    )
     assert all(np.array_equal(back.kept[kind], sketch.kept[kind]) for kind in sketch.kept)
     with pytest.raises(LedgerDamaged):
         Sketch.from_bytes(data[:-1] + b"\x00", hashlib.sha256(data).hexdigest())

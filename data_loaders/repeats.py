@@ -1,0 +1,197 @@
+"""Finds rows that list a record again: a record counts once, however often a file lists it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from data_loaders.columns.identifiers import LONGEST
+from data_loaders.errors import DataError
+from data_loaders.files.spool import STRIDE, Column, strides
+from data_loaders.observations import Observations
+
+Hashes = NDArray[np.uint64]
+CONTENT = ("x", "y", "value", "time", "owner", "place_sd")
+"""What two rows must agree in to be one record, as far as a table has it."""
+LISTED_AGAIN = "lists a record again that an earlier row lists, by its identifier"
+_UNNAMED = np.uint64(0x9E3779B97F4A7C15)  # keeps contents apart from names
+
+
+@dataclass(frozen=True, eq=False)
+class Repeats:
+    """Which rows are records of their own; private to the curator.
+
+    Parameters
+    ----------
+    kept : (n,) bool
+        True at the first row of each record.
+    named : int
+        Rows left out that carry the identifier of an earlier row.
+    unnamed : int
+        Rows left out without an identifier that equal an earlier row.
+    timed : bool
+        Whether times were compared.
+    """
+
+    kept: NDArray[np.bool_]
+    named: int
+    unnamed: int
+    timed: bool
+
+    @property
+    def reasons(self) -> tuple[tuple[str, int], ...]:
+        """Why rows are left out, and how many, for a report."""
+        alike = "place, value and time" if self.timed else "place and value"
+        return (LISTED_AGAIN, self.named), (f"equal to an earlier row in {alike}", self.unnamed)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to do where equal rows are records of their own."""
+        if not self.unnamed:
+            return ()
+        name = "an identifier" if self.timed else "their time, or an identifier,"
+        return (f"Equal rows count as one record: name the column of {name} if they are different ones.",)
+
+
+def find_repeats(columns: Mapping[str, NDArray[Any]]) -> Repeats:
+    """Find the rows that list a record again.
+
+    Rows with one identifier are one record. So are rows without an identifier that agree in everything of
+    `CONTENT` that the table has. The first of them is kept.
+
+    Parameters
+    ----------
+    columns : mapping of str to (n,) array
+        `x`, `y` and `value`; where there are any `identifier` (bytes, b"" for none), `time`, `owner` and
+        `place_sd`. Others are passed over.
+
+    Raises
+    ------
+    DataError
+        Where rows with one identifier differ in anything of `CONTENT`: which of them is the record is not the
+        program's to say.
+
+    Notes
+    -----
+    Which rows are kept is a public rule that looks at nothing but whether rows agree. It makes a set of
+    records out of a list of rows, and that is stable (docs/units-of-protection.md, lemma 2). One row more or
+    less changes the set by at most one record. One row exchanged for another either leaves the set as it is,
+    exchanges one of its records for another, or changes their number by one; two sets of equally many
+    records, which is what exchanged records compare, differ in at most one.
+
+    Rows are compared by 64-bit hashes: among 30 million the chance that any two different ones agree is below
+    3e-5, and then one record is missing, which costs no privacy.
+    """
+    content = _content_hashes(columns)
+    names = columns.get("identifier")
+    if names is None:
+        kept = one_of_each(content, "first")
+        return Repeats(kept, 0, int(np.count_nonzero(~kept)), "time" in columns)
+    records, rows, named = Column(), Column(), np.empty(content.size, dtype=bool)
+    for part in strides(content.size):
+        named[part] = names[part] != b""
+        unnamed = pd.util.hash_array(content[part] ^ _UNNAMED)
+        record = np.where(named[part], hashed_names(names[part]), unnamed)
+        records.add(record)
+        rows.add(pd.util.hash_array(record ^ pd.util.hash_array(content[part])))
+    kept = one_of_each(records.array("u8"), "first")
+    if not kept.all() and not np.array_equal(kept, one_of_each(rows.array("u8"), "first")):
+        raise DataError(
+            "Rows with one identifier differ in place, value or time, so it names no single record "
+            "here: if it names a sensor or a person, give that column as owner (--owner) with records per "
+            "owner (--records-per-owner); otherwise leave the identifier out, or keep one row of each."
+        )
+    left = ~kept
+    return Repeats(
+        kept, int(np.count_nonzero(left & named)), int(np.count_nonzero(left & ~named)), "time" in columns
+    )
+
+
+def repeats_of(observations: Observations) -> Repeats:
+    """Find the rows of loaded observations that list a record again; as `find_repeats`.
+
+    Raises
+    ------
+    DataError
+        As `find_repeats`.
+    """
+    given = {name: getattr(observations, name) for name in (*CONTENT, "identifier")}
+    return find_repeats({name: column for name, column in given.items() if column is not None})
+
+
+def hashed_names(names: NDArray[np.bytes_]) -> Hashes:
+    """Hash identifiers of records.
+
+    Eight bytes after eight are mixed in, as many for short names as for long ones: a name has one hash
+    beside whatever other names it stands.
+
+    Parameters
+    ----------
+    names : (n,) bytes
+        At most 64 each.
+
+    Returns
+    -------
+    (n,) uint64
+    """
+    letters = np.zeros((names.size, LONGEST), np.uint8)
+    plain = np.ascontiguousarray(names)
+    letters[:, : plain.itemsize] = plain.view(np.uint8).reshape(plain.size, -1)
+    return mixed(np.zeros(names.size, np.uint64), *letters.view(np.uint64).T)
+
+
+def mixed(hashes: Hashes, *columns: NDArray[np.uint64]) -> Hashes:
+    """Mix further columns of (n,) uint64 into (n,) hashes, one after the other."""
+    for column in columns:
+        hashes = pd.util.hash_array(hashes ^ column)
+    return hashes
+
+
+def bits_of(column: NDArray[Any]) -> NDArray[np.uint64]:
+    """(n,) the 8 bytes of each number or time, one pattern for 0.0 and -0.0."""
+    whole = column + 0.0 if column.dtype.kind == "f" else column
+    return np.ascontiguousarray(whole).view(np.uint64)
+
+
+def one_of_each(hashes: Hashes, which: Literal["first", "last"]) -> NDArray[np.bool_]:
+    """Find one row of each value, in memory for a part of the rows at a time.
+
+    Parameters
+    ----------
+    hashes : (n,) uint64
+        As evenly spread as if drawn.
+    which : {"first", "last"}
+
+    Returns
+    -------
+    (n,) bool
+        True at the first, or the last, row of each.
+    """
+    chosen = np.ones(hashes.size, dtype=bool)
+    parts = max(1, -(-hashes.size // (4 * STRIDE)))
+    for part in range(parts):
+        at = np.concatenate(
+            [rows.start + np.flatnonzero(hashes[rows] % parts == part) for rows in strides(chosen.size)]
+            or [np.empty(0, np.int64)]
+        )
+        ordered = np.sort(hashes[at])
+        again = ordered[1:][ordered[1:] == ordered[:-1]]
+        if again.size:  # seldom many: a table of these alone, as sorting takes a third of the time
+            at = at[np.isin(hashes[at], again)]
+            chosen[at] = ~pd.Index(hashes[at]).duplicated(keep=which)
+    return chosen
+
+
+def _content_hashes(columns: Mapping[str, NDArray[Any]]) -> Hashes:
+    """(n,) one hash for each row of everything in `CONTENT`."""
+    given = [columns[name] for name in CONTENT if name in columns]
+    hashes = Column()
+    for rows in strides(given[0].size):
+        mix = np.zeros(given[0][rows].size, np.uint64)
+        hashes.add(mixed(mix, *(bits_of(column[rows]) for column in given)))
+    return hashes.array("u8")

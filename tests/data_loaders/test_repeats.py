@@ -1,0 +1,167 @@
+"""A record counts once, however often it is listed: in tables, sales, points, and what other loaders read."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from data_loaders import LOADERS, DataError, Loader, LoadReport, Observations, load_sales, load_sensors
+from data_loaders.house_prices.postcodes import load_postcodes
+from data_loaders.repeats import LISTED_AGAIN, find_repeats, hashed_names
+from tests.data_loaders.material import reasons, refused, sale, sales_file
+from workflow.project.load import load_source
+from workflow.settings.source import SourceSettings
+
+ROWS = ("S1,-0.1,51.5,20,2024-01-01", "S2,-0.1,51.5,20,2024-01-02", "S3,-0.2,51.5,21,2024-01-01")
+EQUAL, EQUAL_TIMED = (
+    "equal to an earlier row in place and value",
+    "equal to an earlier row in place, value and time",
+)
+
+
+def load(*rows: str, **columns: str) -> tuple[Observations, LoadReport]:
+    table = "\n".join(("sample,lon,lat,value,time", *rows, ""))
+    return load_sensors(table.encode(), value="value", x="lon", y="lat", unit="mg/kg", **columns)
+
+
+def test_a_sample_that_is_listed_three_times_is_one_record() -> None:
+    made, report = load(*ROWS, *ROWS, *ROWS, identifier="sample", time="time")
+    assert (made.size, report.rows_read, reasons(report)) == (3, 9, {LISTED_AGAIN: 6})
+    assert made.identifier is not None
+    assert made.identifier.tolist() == [b"S1", b"S2", b"S3"]
+
+
+def test_equal_rows_without_an_identifier_are_one_record() -> None:
+    made, report = load(*ROWS, *ROWS, time="time")
+    assert (made.size, reasons(report)) == (3, {EQUAL_TIMED: 3})
+    assert "Equal rows count as one record: name the column of an identifier if they are different ones." in (
+        report.notes
+    )
+    untimed, report = load(*ROWS)
+    assert (untimed.size, reasons(report)) == (2, {EQUAL: 1})
+    assert any("name the column of their time, or an identifier, if" in note for note in report.notes)
+
+
+def test_rows_of_two_owners_or_two_names_are_two_records() -> None:
+    assert load(*ROWS, identifier="sample")[0].size == 3
+    assert load(*ROWS, sensor="sample")[0].size == 3
+
+
+def test_a_blank_identifier_names_nothing() -> None:
+    blank = [row[2:] for row in ROWS]
+    made, report = load(*blank, *blank, ROWS[0], ROWS[0], identifier="sample", time="time")
+    assert (made.size, reasons(report)) == (4, {LISTED_AGAIN: 1, EQUAL_TIMED: 3})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "S1,-0.1,51.5,21,2024-01-01",
+        "S1,-0.1,51.6,20,2024-01-01",
+        "S1,-0.2,51.5,20,2024-01-01",
+        "S1,-0.1,51.5,20,2024-01-02",
+    ],
+    ids=["value", "latitude", "longitude", "time"],
+)
+def test_rows_that_differ_under_one_identifier_are_refused(other: str) -> None:
+    message = refused(lambda: load(*ROWS, other, identifier="sample", time="time"))
+    assert "--owner" in message
+    assert "leave the identifier out" in message
+    assert "S1" not in message
+
+
+def test_an_identifier_is_one_whatever_its_braces_and_letters() -> None:
+    assert load(*ROWS, "{s1},-0.1,51.5,20,2024-01-01", identifier="sample", time="time")[0].size == 3
+
+
+def test_equal_sales_without_an_identifier_are_one_sale() -> None:
+    table = load_postcodes(b"pcds,lat,long\nAA1 1AA,51.5,-0.1\n")[0]
+    row = sale("", "100", postcode="AA1 1AA")
+    made, report = load_sales(sales_file(row, row, sale("", "200", postcode="AA1 1AA"), row), table)
+    assert made.value.tolist() == [200.0, 100.0]
+    assert reasons(report) == {
+        "equal to another row in place, price and date, without a transaction identifier": 2
+    }
+
+
+def test_points_of_a_layer_are_records_too(tmp_path: Path) -> None:
+    point = {"type": "Point", "coordinates": [-0.1, 51.5]}
+    feature = {"type": "Feature", "geometry": point, "properties": {"value": 3.5, "sample": "S1"}}
+    place = tmp_path / "points.geojson"
+    place.write_text(json.dumps({"type": "FeatureCollection", "features": [feature] * 4}))
+    for identifier in (None, "sample"):
+        made, report = load_sensors(place, value="value", unit="mg/kg", identifier=identifier)
+        assert (made.size, report.rows_dropped) == (1, 3)
+
+
+def test_what_another_loader_lists_twice_is_left_out_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(said: object, unit: str, owner: str | None) -> tuple[Observations, LoadReport]:
+        found = Observations([0.1, 0.2, 0.1], [51.0] * 3, "EPSG:4326", [1.0] * 3, "m", "reading", "triples")
+        return found, LoadReport("triples", 4, 3, (("no number", 1),))
+
+    monkeypatch.setitem(LOADERS, "triples", Loader("triples", "triples", read))
+    (tmp_path / "a.txt").write_text("")
+    made, report = load_source(SourceSettings(str(tmp_path / "a.txt"), loader="triples"))
+    assert made.x.tolist() == [0.1, 0.2]
+    assert (report.kept, report.dropped) == (2, (("no number", 1), (EQUAL, 1)))
+
+
+# Neighbours stay neighbours
+
+RECORDS = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 3), st.sampled_from([b"", b"A", b"B"])), max_size=9
+)
+
+
+def _set(rows: list[tuple[int, int, bytes]]) -> set[tuple[int, int, bytes]]:
+    """The records that are kept of some rows; of an identifier that names two the first value counts."""
+    known: dict[bytes, tuple[int, int, bytes]] = {}
+    rows = [known.setdefault(row[2], row) if row[2] else row for row in rows]
+    x, value = (np.array([row[at] for row in rows], dtype=float) for at in (0, 1))
+    names = np.array([row[2] for row in rows], dtype="S1")
+    kept = find_repeats({"x": x, "y": 0 * x, "value": value, "identifier": names}).kept
+    chosen = [row for row, one in zip(rows, kept, strict=True) if one]
+    assert len(chosen) == len(set(chosen))
+    assert set(chosen) == set(rows)
+    return set(chosen)
+
+
+@given(
+    RECORDS, st.tuples(st.integers(0, 3), st.integers(0, 3)), st.tuples(st.integers(0, 3), st.integers(0, 3))
+)
+def test_one_row_exchanged_exchanges_one_record_at_most(
+    others: list[tuple[int, int, bytes]], one: tuple[int, int], two: tuple[int, int]
+) -> None:
+    first, second = _set([*others, (*one, b"C")]), _set([*others, (*two, b"D")])
+    assert (len(first - second), len(second - first)) == (1, 1), "records that were named apart"
+    first, second = _set([*others, (*one, b"")]), _set([*others, (*two, b"")])
+    assert len(first - second) <= 1
+    assert len(second - first) <= 1
+
+
+def test_a_name_has_one_hash_beside_longer_ones() -> None:
+    alone = hashed_names(np.array([b"S1"]))
+    beside = hashed_names(np.array([b"S1", b"A" * 64]))
+    assert alone[0] == beside[0] != beside[1]
+
+
+def test_a_negative_zero_is_a_zero() -> None:
+    x = np.array([0.0, -0.0])
+    assert find_repeats({"x": x, "y": x, "value": x}).kept.tolist() == [True, False]
+
+
+def test_rows_are_numbered_as_they_stand_in_the_file() -> None:
+    made, _ = load(*ROWS, where={"sample": ["S2", "S3"]})  # type: ignore[arg-type]
+    assert made.row is not None
+    assert made.row.tolist() == [1, 2]
+    assert dataclasses.replace(made, row=None).row is None
+    with pytest.raises(DataError):
+        dataclasses.replace(made, row=[1])
