@@ -182,8 +182,8 @@ def test_public_facts_and_what_is_asked_come_from_the_settings(hamlet: Project) 
     assert (facts.n, facts.relation, facts.places_public, facts.single) == (2659, "replace-one", False, False)
     cells = public_facts(asked(unit="cell"))
     assert (cells.n, cells.single) == (16, True)
-    hidden = asked(relation="add-or-remove", mechanisms=("spectral-statistics",))
-    assert private_n(hidden) == hamlet.reference.index.size != 2659
+    hidden = asked(relation="add-or-remove", mechanisms=("spectral-statistics",), records_about=2000)
+    assert private_n(hidden) == public_facts(hidden).n == 2000
     assert public_facts(asked(places_public=True)).places_public
     ask = ask_of(asked(paths=7, quick=False, cutoff=0.4))
     assert (ask.priors, ask.paths, ask.quick, ask.cutoff, ask.model) == (("car",), 7, False, 0.4, None)
