@@ -119,6 +119,12 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
     trip = None if settings.data.trip is None else trip_protection(settings.data.trip)
     report(0.0, "Filling the region with hexagons")
     domain = build_domain(settings, lambda share, text: report(0.2 * share, text))
+    about = settings.records_about
+    if about is not None and settings.unit == "cell" and about > domain.size:
+        raise WorkflowError(
+            f"The area has {plural(domain.size, 'hexagon')}, of which not {about:,} can hold records: "
+            "state a smaller number with `records_about`, or take smaller hexagons."
+        )
     layers = load_layers(
         settings.layers, settings.label_columns, domain, settings.layer_colours, settings.layer_widths
     )
@@ -129,11 +135,6 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
         observations, private_report = load_source(settings.data, settings.value_unit, settings.owner)
     refuse_private_layers(layers, observations, places_public=settings.places_public)
     private = place_private(observations, private_report, domain, settings.records_per_owner)
-    if settings.unit == "cell" and (settings.records_about or 0) > domain.size:
-        raise WorkflowError(
-            f"The area has {plural(domain.size, 'hexagon')}, of which not {settings.records_about:,} can hold "
-            "records: state a smaller number with `records_about`, or take smaller hexagons."
-        )
     lattice = build_lattice(domain)
     reference_report: LoadReport | None = None
     if settings.reference is not None:

@@ -146,7 +146,7 @@ class Project:
     def public_n(self) -> int:
         """The number of records that is public before any look at them.
 
-        Their own where one record is exchanged for another, the curator's guess where one may be more or less.
+        Their own where one record is exchanged for another, a stated guess where one may be more or less.
         """
         about = self.settings.records_about
         return public_n(self.private.placed, self.settings.unit) if about is None else about
