@@ -30,7 +30,9 @@ TERMS: dict[str, Term] = {
         "release can tell whether one of these was exchanged for another."
     ),
     "record": Term("", "record", "What the mechanism protects: one observation, or one hexagon's median."),
-    "n": Term("n", "number of records", "Taken as public."),
+    "n": Term(
+        "n", "number of records", "Taken as public, or stated by public knowledge where it is kept private."
+    ),
     "epsilon": Term(
         "ε", "privacy budget", "A bound on what the release reveals: exchanging one record changes the "
         "chance of any result by at most the factor e to the ε, apart from the slack δ, so smaller is safer."

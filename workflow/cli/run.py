@@ -45,6 +45,8 @@ from workflow.search.looks import paid_look
 from workflow.settings import ReleaseSettings, field
 from workflow.words import agreement_words
 
+CURATOR_ONLY = "Curator only, do not publish:"
+
 
 def run_release(options: argparse.Namespace) -> int:
     """The main job: load, tune on reference data, draw, write, print the receipt.
@@ -101,8 +103,8 @@ def _release(
     if (reading := expected_reading(settings.data)) is not None:
         print(reading, file=sys.stderr)
     project = load_project(settings)
-    for line in project.private.sentences():
-        print(line)
+    # Standard output holds nothing but what may be published; what was read is for the curator alone.
+    print(CURATOR_ONLY, *project.private.sentences(), sep="\n", file=sys.stderr)
     refuse_large_delta(project)
     if settings.lengthscale is None:
         processes = (os.cpu_count() or 1) if settings.executor == "processes" else 1
@@ -244,8 +246,10 @@ def _print_baseline(project: Project, tuned: Tuned, folder: Path) -> None:
     """Curator only: the agreement is computed from private records and stands in no file."""
     baseline = fit_baseline(project, tuned.result.model)
     found = compare(read_bundle(folder).published.vote_set, baseline.inside)
-    print("\nCurator only, do not publish:")
-    print(f"  IoU of the released set with the non-private baseline  {agreement_words(found.iou)}")
+    print(f"\n{CURATOR_ONLY}", file=sys.stderr)
+    said = agreement_words(found.iou)
+    print(f"  IoU of the released set with the non-private baseline  {said}", file=sys.stderr)
     if tuned.free_agreement is not None:
         free = compare(free_map(project, tuned.result.model), baseline.inside)
-        print(f"  IoU of the free map (reference data only)              {agreement_words(free.iou)}")
+        said = agreement_words(free.iou)
+        print(f"  IoU of the free map (reference data only)              {said}", file=sys.stderr)

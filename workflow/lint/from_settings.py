@@ -21,10 +21,12 @@ def plan_from_settings(
     Parameters
     ----------
     n
-        number of records, where it may be known (it counts as public)
+        number of records, where it may be known (it counts as public); `records_about` stands for it
     tuning
         how the design was chosen, if it differs from what the settings say, e.g. "not accounted"
     """
+    about = settings.records_about  # stated where the true number is private
+    n = n if about is None else about
     source: Origin = "not stated"
     if settings.reference is not None:
         source = "public reference data" if settings.reference_public else "reference data"
@@ -35,7 +37,7 @@ def plan_from_settings(
         epsilon=settings.epsilon,
         delta=usual_delta(n) if settings.delta is None and n is not None else settings.delta,
         n=n,
-        n_handling="taken as public",
+        n_handling="taken as public" if about is None else "public by nature",
         centre=source if settings.centre is None else "public",
         clip=source if settings.clip is None else "public",
         prior_mean="public reference data" if settings.prior_mean or settings.tries_public_map else "none",

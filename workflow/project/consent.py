@@ -5,7 +5,6 @@ from __future__ import annotations
 from dpgp_core.numbers import significant
 from workflow.errors import WorkflowError
 from workflow.project.model import Project
-from workflow.project.records import public_n
 from workflow.settings.defaults import usual_delta
 from workflow.words import plural
 
@@ -15,7 +14,7 @@ def refuse_large_delta(project: Project) -> None:
 
     At such a delta a release that publishes one record chosen at random would keep the promise.
     """
-    n, delta = public_n(project.private.placed, project.settings.unit), project.delta
+    n, delta = project.public_n, project.delta
     if n * delta >= 1.0 and not project.settings.accept_large_delta:
         raise WorkflowError(
             f"delta {significant(delta, 3)} is at least one in the number of records, {plural(n, 'record')}, "

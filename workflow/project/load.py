@@ -13,6 +13,7 @@ from data_loaders.repeats import repeats_of
 from dpgp_core.priors.lattice import Lattice
 from geo import Domain, accuracy_note, crs_by_name
 from geo.basemap import read_basemap
+from workflow.errors import WorkflowError
 from workflow.project.area import build_domain, load_layers, refuse_private_layers
 from workflow.project.model import Loaded, Project
 from workflow.project.overlap import refuse_overlap
@@ -26,6 +27,7 @@ from workflow.project.trip import trip_protection
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.source import SourceSettings
 from workflow.settings.words import ReferenceKind
+from workflow.words import plural
 
 PADDING_RINGS = 4
 Progress = Callable[[float, str], None]
@@ -141,6 +143,12 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
     trip = None if settings.data.trip is None else trip_protection(settings.data.trip)
     report(0.0, "Filling the region with hexagons")
     domain = build_domain(settings, lambda share, text: report(0.2 * share, text))
+    about = settings.records_about
+    if about is not None and settings.unit == "cell" and about > domain.size:
+        raise WorkflowError(
+            f"The area has {plural(domain.size, 'hexagon')}, of which not {about:,} can hold records: "
+            "state a smaller number with `records_about`, or take smaller hexagons."
+        )
     layers = load_layers(
         settings.layers, settings.label_columns, domain, settings.layer_colours, settings.layer_widths
     )
@@ -172,7 +180,7 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
             response = choose_response(settings, reference)
         else:  # the reference cannot show change against itself: simulated change stands in
             response = change_response(settings, relative.clip)
-            reference, kind = _stand_in(settings, domain, lattice, response, private), "simulated"
+            reference, kind = _stand_in(settings, lattice, response, private), "simulated"
         attribution = observations.attribution + reference_observations.attribution
         generated = observations.generated
     else:
@@ -180,7 +188,7 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
         if relative is not None:
             private = replace(private, placed=relative.of(private.placed))
         response = choose_response(settings, None)
-        reference = _stand_in(settings, domain, lattice, response, private)
+        reference = _stand_in(settings, lattice, response, private)
         kind = "simulated"
         attribution, generated = observations.attribution, observations.generated
     report(1.0, "Loaded")
@@ -203,11 +211,9 @@ def _read_words(source: SourceSettings, report: Progress) -> Callable[[int], Non
 
 
 def _stand_in(
-    settings: ReleaseSettings, domain: Domain, lattice: Lattice, response: ResponseScale, private: Loaded
+    settings: ReleaseSettings, lattice: Lattice, response: ResponseScale, private: Loaded
 ) -> PlacedObservations:
-    """Simulated observations, as many as there are private records where that number is public."""
-    # Where one record may be more or less their number is not public: one for each hexagon stands for it.
-    counted = settings.relation == "replace-one"
-    n = public_n(private.placed, settings.unit) if counted else domain.size
+    """Simulate observations, as many as the public number of private records."""
+    n = settings.records_about or public_n(private.placed, settings.unit)
     known = private.placed.index if settings.places_public else None
     return simulate_reference(settings, lattice, response, n, known)

@@ -146,10 +146,19 @@ class Project:
         return own if self.relative is None else self.relative.unit(own)
 
     @property
+    def public_n(self) -> int:
+        """The number of records that is public before any look at them.
+
+        Their own where one record is exchanged for another, a stated guess where one may be more or less.
+        """
+        about = self.settings.records_about
+        return public_n(self.private.placed, self.settings.unit) if about is None else about
+
+    @property
     def delta(self) -> float:
-        """The delta of the release: that of the settings, or the usual one for its number of records."""
+        """The delta of the release: that of the settings, or the usual one for its public number."""
         given = self.settings.delta
-        return usual_delta(public_n(self.private.placed, self.settings.unit)) if given is None else given
+        return usual_delta(self.public_n) if given is None else given
 
     @property
     def simulated(self) -> bool:

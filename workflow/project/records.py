@@ -183,7 +183,7 @@ def bin_records(
 
 
 def public_n(placed: PlacedObservations, unit: Unit) -> int:
-    """The number of records of a unit of protection, the one number of the private data taken as public."""
+    """The number of records of a unit of protection; of private data it is public under "replace-one"."""
     return int(np.unique(placed.index).size if unit == "cell" else placed.index.size)
 
 

@@ -119,6 +119,27 @@ def agree_on_owner(settings: Choices) -> None:
         )
 
 
+def agree_on_relation(settings: Choices) -> None:
+    """Raise `WorkflowError` unless a number of records is either public, or private and guessed."""
+    if settings.relation == "replace-one":
+        if settings.records_about is not None:
+            raise WorkflowError(
+                "Under the relation 'replace-one' the number of records itself is public: leave "
+                "`records_about` (--records-about) out, or choose the relation 'add-or-remove'."
+            )
+        return
+    if settings.places_public:
+        raise WorkflowError(
+            "Public places show how many records there are, which the relation 'add-or-remove' would hide: "
+            "choose the relation 'replace-one', or leave `places_public` out."
+        )
+    if settings.records_about is None:
+        raise WorkflowError(
+            "Under the relation 'add-or-remove' the number of records is private: say about how many there "
+            "are by public knowledge, such as last year's number, with `records_about` (--records-about)."
+        )
+
+
 def agree_on_executor(settings: Choices) -> None:
     """Raise `WorkflowError` where an address of a Dask scheduler would be ignored."""
     if settings.dask is not None and settings.executor != "dask":

@@ -11,6 +11,7 @@ from workflow.settings.agreement import (
     agree_on_owner,
     agree_on_question,
     agree_on_reference,
+    agree_on_relation,
     agree_on_tuning,
     serving_mechanisms,
 )
@@ -38,6 +39,7 @@ class ReleaseSettings(Choices):
         agree_on_owner(self)
         agree_on_executor(self)
         object.__setattr__(self, "mechanisms", serving_mechanisms(self))
+        agree_on_relation(self)
 
     def with_changes(self, **changes: Any) -> ReleaseSettings:
         """A valid copy with some fields changed.

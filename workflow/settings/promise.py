@@ -41,6 +41,18 @@ class PromiseSettings(Checked):
             "privacy",
         ),
     ] = "replace-one"
+    records_about: Annotated[
+        int | None,
+        Setting(
+            "About how many records there are, by public knowledge such as last year's number; for the "
+            "relation 'add-or-remove'.",
+            "privacy",
+            minimum=1,
+            maximum=1_000_000_000,
+            remedy="try 1000",
+            otherwise="the number of records, which is public",
+        ),
+    ] = None
     places_public: Annotated[
         bool,
         Setting(

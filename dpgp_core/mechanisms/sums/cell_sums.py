@@ -44,7 +44,7 @@ class NoisyStatistics:
     noise
         s > 0
     n
-        public number of records
+        Number of records: their own where it is public, otherwise that of `counts`, at least 1.
     """
 
     sums: Floats
@@ -96,7 +96,12 @@ def statistics_cost(statistic_noise: float, size: int) -> Cost:
 
 
 def release_statistics(
-    records: CollapsedRecords, size: int, statistic_noise: float, entropy: Entropy
+    records: CollapsedRecords,
+    size: int,
+    statistic_noise: float,
+    entropy: Entropy,
+    *,
+    n_is_public: bool = True,
 ) -> NoisyStatistics:
     """Add N(0, s^2) to every cell's sum and count, over all `size` cells of the domain.
 
@@ -115,6 +120,8 @@ def release_statistics(
         s > 0, response units for the sums and records for the counts.
     entropy : Entropy
         `SystemEntropy` for a release.
+    n_is_public : bool
+        False where one record may be more or less: the number of records is then that of the noisy counts.
 
     Raises
     ------
@@ -126,7 +133,8 @@ def release_statistics(
     if records.index[-1] >= size:
         raise InvalidValue("a record lies outside the domain.")
     noisy = noisy_totals(records, np.arange(size), statistic_noise, entropy)
-    return NoisyStatistics(noisy[0], noisy[1], float(statistic_noise), records.n)
+    n = records.n if n_is_public else max(1, round(float(noisy[1].sum())))
+    return NoisyStatistics(noisy[0], noisy[1], float(statistic_noise), n)
 
 
 def noisy_totals(records: CollapsedRecords, groups: Integers, noise: float, entropy: Entropy) -> Floats:

@@ -38,6 +38,7 @@ def ask_privacy(work: Workspace) -> None:
     question.ask(work)
     public_scale.ask(work)
     _unit(work)
+    _number(work)
     _strength(work)
     pilot_panel.ask(work)
     _more(work)
@@ -68,6 +69,34 @@ def _unit(work: Workspace) -> None:
             f"Up to {most:,} readings of one {plain(owner_word_of(owner))} are used, so a whole "
             f"{plain(owner_word_of(owner))} is protected less than one reading: the release says how much."
         )
+
+
+def _number(work: Workspace) -> None:
+    """Ask whether the number of records is private too, and then for a public guess of it."""
+    noun = "non-empty hexagons" if work.choices.get("unit") == "cell" else f"{plain(work.record_word)}s"
+    places_public = bool(work.choices.get("places_public"))
+    hidden = st.checkbox(
+        f"Keep the number of {noun} private, too",
+        value=work.choices.get("relation") == "add-or-remove" and not places_public,
+        disabled=places_public,
+        help="Datasets with one record more or less are then neighbours. Spectral statistics alone can serve "
+        "that. It is not possible where places are public, which show how many there are.",
+        key=f"number_private_{work.mark}",
+        **KEEP,
+    )
+    if not hidden or places_public:
+        work.choose(relation="replace-one", records_about=None)
+        return
+    about = st.number_input(
+        f"About how many {noun}, by public knowledge",
+        1,
+        1_000_000_000,
+        value=work.choices.get("records_about"),
+        help="Such as last year's number. Slack, design and noise are made for it, and it is published.",
+        key=f"records_about_{work.mark}",
+        **KEEP,
+    )
+    work.choose(relation="add-or-remove", records_about=None if about is None else int(about))
 
 
 def _strength(work: Workspace) -> None:
@@ -102,7 +131,7 @@ def _strength(work: Workspace) -> None:
     epsilon, delta = float(work.choices.get("epsilon", 1.0)), _slack_of(work)
     protected = "cell" if work.choices.get("unit") == "cell" else work.record_word
     relation = work.choices.get("relation", "replace-one")
-    n = None if work.private is None or protected == "cell" else work.private.size
+    n = None if protected == "cell" else work.records
     st.caption(plain(words.epsilon_sentence(epsilon, delta, protected, relation, n)))
     odds_panel.show(epsilon, delta, protected)
 
@@ -157,7 +186,7 @@ def _slack_and_paths(work: Workspace) -> None:
 
 def _large_slack(work: Workspace, delta: float | None) -> None:
     """A slack of one in the number of records or more promises little: it needs a second, explicit yes."""
-    if delta is None or work.private is None or work.private.size * delta < 1.0:
+    if delta is None or (work.records or 0) * delta < 1.0:
         work.choose(accept_large_delta=False)
         return
     st.warning(

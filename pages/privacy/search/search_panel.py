@@ -77,8 +77,8 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
         on_click=_start,
         args=(work, settings, piloted),
     )
-    if work.domain is not None and work.private is not None:
-        asked = planned(settings, work.domain.size, work.private.size)
+    if work.domain is not None and work.records is not None:
+        asked = planned(settings, work.domain.size, work.records)
         st.caption(f":material/schedule: {plain(expected_of_search(asked, workers()))}")
     return None
 

@@ -188,6 +188,14 @@ class Workspace:
         return "record" if self.private is None else self.private.kind
 
     @property
+    def records(self) -> int | None:
+        """Number of point records as far as it is public; as stated where the true one is private."""
+        if self.choices.get("relation") == "add-or-remove":
+            about = self.choices.get("records_about")
+            return None if about is None else int(about)
+        return None if self.private is None else self.private.size
+
+    @property
     def at_risk(self) -> bool:
         """Whether closing the page now would lose private work that was never released, or a trip."""
         never_released = self.private is not None and not self.generated and self.release_id is None
@@ -241,6 +249,7 @@ class Workspace:
             "owner",
             "records_per_owner",
             "places_public",
+            "records_about",
             *named,
         }
         drop |= set() if same else {"threshold", "direction", "centre", "clip"}

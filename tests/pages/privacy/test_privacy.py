@@ -239,3 +239,27 @@ def test_the_usual_slack_and_cutoff_are_still_named_after_coming_back(open_app: 
         app.switch_page(PRIVACY.path).run()
     work = work_of(app)
     assert (work.choices["delta"], work.choices["cutoff"]) == (None, None)
+
+
+def test_a_private_number_of_records_is_asked_for_and_can_be_public_again(open_app: OpenApp) -> None:
+    """Without a guess the screen says what is missing; the second yes goes by the guess, not by the data."""
+    app = at_privacy(open_app, mechanisms=("spectral-statistics",), delta=1e-4)
+    assert "records_about" not in work_of(app).choices or work_of(app).choices["records_about"] is None
+    app.checkbox(key=key_of(app, "number_private")).check().run()
+    work = work_of(app)
+    assert (work.choices["relation"], work.choices["records_about"], work.records) == (
+        "add-or-remove",
+        None,
+        None,
+    )
+    assert any("the number of records is private" in info.value for info in app.info)
+    app.number_input(key=key_of(app, "records_about")).set_value(20_000).run()
+    assert work_of(app).settings().records_about == work_of(app).records == 20_000
+    assert any("even publishing a whole record" in warning.value for warning in app.warning), "20,000 at 1e-4"
+    app.number_input(key=key_of(app, "records_about")).set_value(9_000).run()
+    assert not any("even publishing a whole record" in warning.value for warning in app.warning)
+    app.checkbox(key=key_of(app, "number_private")).uncheck().run()
+    work = work_of(app)
+    assert (work.choices["relation"], work.choices["records_about"]) == ("replace-one", None)
+    assert work.private is not None
+    assert work.records == work.private.size

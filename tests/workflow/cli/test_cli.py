@@ -43,10 +43,12 @@ def test_release_writes_a_bundle_and_prints_the_receipt(
     town: Town, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([*arguments(town, out), "--show-baseline"]) == 0
-    printed = capsys.readouterr().out
-    assert "rows lie inside the domain" in printed
-    assert "Unit of protection" in printed
-    assert "Curator only" in printed
+    printed = capsys.readouterr()
+    assert "Unit of protection" in printed.out
+    assert printed.err.count("Curator only, do not publish:") == 2
+    for private in ("rows lie inside the domain", "IoU of the released set with the non-private baseline"):
+        assert private in printed.err
+        assert private not in printed.out
     assert read_bundle(out).statement["guarantee"]["delta"] == 1e-5
     assert main(["view", str(out), "--threshold", "25"]) == 0
     assert main(["ledger", "verify"]) == 0

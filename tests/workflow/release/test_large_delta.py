@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.town import Town
@@ -12,9 +13,11 @@ from workflow.ledger import open_ledger
 from workflow.project.consent import refuse_large_delta
 from workflow.project.load import load_project
 from workflow.project.model import Project
+from workflow.project.records import PlacedObservations
 from workflow.release.transaction import plan_release
 from workflow.search.decision.choice import given_choice
 from workflow.search.looks.pilot import run_pilot
+from workflow.search.problem.facts import private_n, public_facts
 from workflow.settings import usual_delta
 
 
@@ -57,3 +60,43 @@ def test_a_pilot_is_not_paid_for_at_such_a_delta(town: Town) -> None:
     with pytest.raises(WorkflowError, match="accept_large_delta"):
         run_pilot(project, ledger)
     assert ledger.accounts() == ()
+
+
+HIDDEN = {"relation": "add-or-remove", "mechanisms": ("spectral-statistics",)}
+
+
+def of_so_many(project: Project, n: int, **changes: object) -> Project:
+    """The project with n private readings, each of them among its own."""
+    placed = project.private.placed
+    rows = np.resize(np.arange(placed.index.size), n)
+    few = PlacedObservations(placed.index[rows], placed.value[rows], n, 0)
+    settings = project.settings.with_changes(**changes)
+    return replace(project, private=replace(project.private, placed=few), settings=settings)
+
+
+def test_two_neighbours_of_ten_thousand_records_have_one_delta(hamlet: Project) -> None:
+    """Where a record may be more or less: 10,000 records published 1e-5 and 10,001 published 1e-6."""
+    for n in (10_000, 10_001, 171_000):
+        assert of_so_many(hamlet, n, **HIDDEN, records_about=9_000).delta == 1e-5
+        assert of_so_many(hamlet, n, **HIDDEN, records_about=10_001).delta == 1e-6
+    assert [of_so_many(hamlet, n).delta for n in (10_000, 10_001)] == [1e-5, 1e-6], "there n is public"
+
+
+def test_a_large_delta_is_refused_by_the_stated_number_of_records(hamlet: Project) -> None:
+    for n in (50, 5_000):
+        refuse_large_delta(of_so_many(hamlet, n, **HIDDEN, records_about=999, delta=1e-3))
+        with pytest.raises(WorkflowError, match=r"delta 0\.001 is .* number of records, 1,000 records,"):
+            refuse_large_delta(of_so_many(hamlet, n, **HIDDEN, records_about=1_000, delta=1e-3))
+
+
+def test_cells_that_are_said_to_hold_records_are_no_more_than_there_are(town: Town) -> None:
+    cells = {**HIDDEN, "unit": "cell", "resolution": 7}
+    assert private_n(load_project(town.settings(**cells, records_about=16))) == 16
+    with pytest.raises(WorkflowError, match=r"^The area has 16 hexagons, of which not 17 can hold records"):
+        load_project(town.settings(**cells, records_about=17))
+
+
+def test_the_stated_number_is_that_of_simulated_records(town: Town) -> None:
+    alone = {"reference": None, "reference_public": False, "centre": 25.0, "clip": 15.0, "resolution": 7}
+    project = load_project(town.settings(**HIDDEN, **alone, records_about=2_500))
+    assert project.reference.index.size == public_facts(project).n == 2_500

@@ -70,7 +70,9 @@ def test_odds_of_a_hundred_are_not_marked_and_larger_ones_are(hamlet_tuned: Tune
 def test_a_release_holds_the_facts_of_its_project(hamlet: Project, hamlet_tuned: Tuned) -> None:
     """Each one differs from what a release says where nothing is said."""
     plan = plan_release(hamlet, hamlet_tuned.choice, open_ledger())
-    settings = hamlet.settings.with_changes(relation="add-or-remove", mechanisms=("spectral-statistics",))
+    settings = hamlet.settings.with_changes(
+        relation="add-or-remove", mechanisms=("spectral-statistics",), records_about=2000
+    )
     project = replace(hamlet, settings=settings, attribution=("By A.",), generated=True)
     drawn = try_draw(plan.prepared)
     made = _release(replace(plan, project=project), "an id", drawn, None, "17:a:b")

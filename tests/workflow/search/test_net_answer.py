@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpgp_core.accounting.composition import Cost
 from workflow.errors import WorkflowError
-from workflow.project.model import Project
+from workflow.project.model import Pilot, Project
 from workflow.record import Tuning
 from workflow.search.decision.choice import expected_of, stated, tuning_of
 from workflow.search.decision.proposal import (
@@ -182,8 +183,15 @@ def test_public_facts_and_what_is_asked_come_from_the_settings(hamlet: Project) 
     assert (facts.n, facts.relation, facts.places_public, facts.single) == (2659, "replace-one", False, False)
     cells = public_facts(asked(unit="cell"))
     assert (cells.n, cells.single) == (16, True)
-    hidden = asked(relation="add-or-remove", mechanisms=("spectral-statistics",))
-    assert private_n(hidden) == hamlet.reference.index.size != 2659
+    hidden = asked(relation="add-or-remove", mechanisms=("spectral-statistics",), records_about=2000)
+    assert private_n(hidden) == public_facts(hidden).n == 2000
+    beside = replace(hidden, pilot=Pilot(Cost.gaussian(0.2), 0.85, "1:x"))
+    assert private_n(beside) == hamlet.reference.index.size != 2000, "beside a pilot: what it shows"
+    assert beside.public_n == 2000, "delta is fixed before it"
+    fewer = replace(hidden.private, placed=hidden.private.placed.part(np.arange(2659) < 700))
+    assert question_of(replace(hidden, private=fewer)) == question_of(hidden)
+    public = replace(hamlet, private=fewer)
+    assert question_of(public) != question_of(hamlet)
     assert public_facts(asked(places_public=True)).places_public
     ask = ask_of(asked(paths=7, quick=False, cutoff=0.4))
     assert (ask.priors, ask.paths, ask.quick, ask.cutoff, ask.model) == (("car",), 7, False, 0.4, None)

@@ -123,7 +123,7 @@ def test_a_mechanism_speaks_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
         protection = Protection()
 
     monkeypatch.setitem(MECHANISMS, "guest", Guest())
-    made = settings(mechanisms=("guest",), unit="cell", relation="add-or-remove")
+    made = settings(mechanisms=("guest",), unit="cell", relation="add-or-remove", records_about=9)
     assert made.mechanisms == ("guest",)
     with pytest.raises(WorkflowError, match="cannot protect records of unit 'point'"):
         made.with_changes(unit="point")

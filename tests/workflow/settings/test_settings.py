@@ -104,3 +104,37 @@ def test_command_line_options_become_the_same_settings() -> None:
         "--bbox -0.5 51.3 0.3 51.7 --threshold 20 --out o"
     )
     assert settings_from_options(build_parser().parse_args(sensors)).data == SENSORS
+
+
+HIDDEN = {"relation": "add-or-remove", "mechanisms": ("spectral-statistics",)}
+
+
+def test_a_private_number_of_records_needs_a_public_guess() -> None:
+    assert settings(**HIDDEN, records_about=5_000).records_about == 5_000
+    with pytest.raises(WorkflowError, match=r"the number of records is private: .* \(--records-about\)\.$"):
+        settings(**HIDDEN)
+    with pytest.raises(
+        WorkflowError, match=r"^Under the relation 'replace-one' the number .* is public: leave"
+    ):
+        settings(records_about=5_000)
+    for bad in (0, -1, 2.5, 2_000_000_000):
+        with pytest.raises(WorkflowError, match=r"^records_about must be a whole number from 1 to "):
+            settings(**HIDDEN, records_about=bad)
+
+
+def test_public_places_cannot_hide_how_many_there_are() -> None:
+    """The number would be published exactly, in a statement that calls it not published."""
+    with pytest.raises(
+        WorkflowError, match=r"^Public places show how many records there are, which .* hide: "
+    ):
+        settings(**HIDDEN, records_about=5_000, places_public=True)
+    with pytest.raises(WorkflowError, match=r"^Public places show how many records there are"):
+        settings(**HIDDEN, places_public=True)
+    assert settings(mechanisms=("spectral-statistics",), places_public=True).places_public
+
+
+def test_the_public_guess_has_its_word_on_the_command_line() -> None:
+    words = shlex.split("release --data pp.csv --postcodes p.csv --threshold 5 --region r.geojson --out x")
+    more = ["--relation", "add-or-remove", "--records-about", "5000"]
+    made = settings_from_options(build_parser().parse_args([*words, *more]))
+    assert (made.relation, made.records_about) == ("add-or-remove", 5_000)

@@ -42,7 +42,7 @@ def question_of(project: Project) -> str:
         if field.name not in _PLACES and said[field.name] != field.default
     }
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
-    digest.update(json.dumps([project.domain.cells, int(project.private.placed.index.size)]).encode())
+    digest.update(json.dumps([project.domain.cells, project.public_n]).encode())
     for column in (project.reference.index, project.reference.value):
         digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()

@@ -355,7 +355,8 @@ def _residual_scenes(
 def _detail(project: Project, result: SearchResult) -> str:
     text = f"{result.evaluated:,} designs scored, objective {result.objective}"
     if as_many(project, project.reference) is not project.reference:
-        text += ", on as many reference records as there are private ones"
+        stated = "" if project.settings.records_about is None else " by public knowledge"
+        text += f", on as many reference records as there are private ones{stated}"
     if project.pilot is None:
         return text
     loose = "" if project.pilot.model is None else f"; {LOOSE}"

@@ -32,10 +32,10 @@ from workflow.ledger.unreleased import charge_stands
 from workflow.project.accounts import area_facts, record_keys
 from workflow.project.consent import refuse_large_delta
 from workflow.project.model import Pilot, Project
-from workflow.project.records import PlacedObservations, bin_records, public_n
+from workflow.project.records import PlacedObservations, bin_records
 from workflow.project.response import ResponseScale
 from workflow.project.simulated import SIMULATION_SEED
-from workflow.search.problem.facts import public_facts
+from workflow.search.problem.facts import private_n, public_facts
 
 PATCHES, SWING = 25, 0.5  # see `pilot_strength`
 LEAST_STRENGTH = 0.5
@@ -79,13 +79,14 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
     if not insist and (warning := pilot_warning(project)):
         raise WorkflowError(warning)
     records = bin_records(project.private.placed, project.response, settings.unit).records
+    n, n_is_public = private_n(project), settings.relation == "replace-one"
     noise = statistic_noise_for(settings.pilot * settings.epsilon, project.delta)
     charge = Charge(
         dataset=fingerprint(project, ledger),
         unit=settings.unit,
         cost=_pilot_cost(noise, project),
         facts={"title": "Pilot for private tuning", "mechanism": NoisyCellStatistics.name,
-               "epsilon": settings.pilot * settings.epsilon, "delta": project.delta, "n": records.n,
+               "epsilon": settings.pilot * settings.epsilon, "delta": project.delta, "n": n,
                **area_facts(project)},
         records=record_keys(project, ledger),
         accepts_weaker=settings.accept_weaker_promise,
@@ -93,7 +94,7 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
     )  # fmt: skip
     models = [
         (make_prior("car", project.lattice, lengthscale), ridge, scale)
-        for lengthscale in coarse_grid(project.lattice, records.n, quick=True).lengthscales
+        for lengthscale in coarse_grid(project.lattice, n, quick=True).lengthscales
         for ridge in RECORD_RIDGES
         for scale in CELL_SCALES
     ]
@@ -108,7 +109,9 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
     request = ledger.request("pilot", charge.dataset, charge.unit, facts, session or random_name())
     with charge_stands(ledger, charge, request) as reservation:
         reservation.begin_draw()
-        statistics = release_statistics(records, project.domain.size, noise, SystemEntropy())
+        statistics = release_statistics(
+            records, project.domain.size, noise, SystemEntropy(), n_is_public=n_is_public
+        )
         digest = hashlib.sha256(statistics.sums.tobytes() + statistics.counts.tobytes()).hexdigest()
         reservation.commit(f"pilot-{random_name()}", digest)
     try:
@@ -151,7 +154,7 @@ def pilot_warning(project: Project) -> str:
     if settings.pilot is None:
         return ""
     noise = statistic_noise_for(settings.pilot * settings.epsilon, project.delta)
-    n, cells = public_n(project.private.placed, settings.unit), project.domain.size
+    n, cells = private_n(project), project.domain.size
     if pilot_strength(n, cells, noise) >= LEAST_STRENGTH:
         return ""
     return (

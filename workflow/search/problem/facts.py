@@ -21,13 +21,11 @@ PUBLIC_WORK = "public"
 def private_n(project: Project) -> int:
     """The number of records of the chosen unit of protection that may be known.
 
-    The private records' own where one record is exchanged for another. Where one may be more or less their
-    number is not public: that of the reference data, or of the simulated ones, stands for it.
+    Where their true number is private and a pilot was paid for, the number that its noisy counts show.
     """
-    unit = project.settings.unit
-    if project.settings.relation == "add-or-remove":
-        return public_n(project.reference, unit)
-    return public_n(project.private.placed, unit)
+    if project.settings.relation == "add-or-remove" and project.pilot is not None:
+        return public_n(project.reference, project.settings.unit)
+    return project.public_n
 
 
 def public_facts(project: Project) -> PublicFacts:

@@ -16,6 +16,24 @@ from workflow.search.looks.pilot import stand_ins
 RIDGE, SCALE, NOISE = 1.5, 0.5, 20.0
 
 
+def test_a_private_number_of_records_is_read_from_the_noisy_counts(project: Project) -> None:
+    """Exactly known to every reader, it would cost nothing and tell everything."""
+    cells = project.domain.size
+    records = CollapsedRecords(np.arange(cells), np.full(cells, 40), np.full(cells, 0.1))
+    public = release_statistics(records, cells, NOISE, SimulationEntropy(4))
+    private = release_statistics(records, cells, NOISE, SimulationEntropy(4), n_is_public=False)
+    assert np.array_equal(public.counts, private.counts)
+    assert public.n == records.n == 40 * cells
+    assert private.n == round(float(public.counts.sum())) != records.n
+    assert abs(private.n - records.n) < 5 * NOISE * np.sqrt(cells)
+    one = CollapsedRecords(np.array([0]), np.array([1]), np.array([0.1]))
+    drowned = [
+        release_statistics(one, cells, 1e4, SimulationEntropy(seed), n_is_public=False) for seed in range(8)
+    ]
+    assert min(float(each.counts.sum()) for each in drowned) < 0.0
+    assert min(each.n for each in drowned) == 1, "a number of records, however large the noise"
+
+
 def test_they_scatter_like_records_around_a_draw_of_the_field(project: Project) -> None:
     cells = project.domain.size
     records = CollapsedRecords(np.arange(cells), np.full(cells, 40), np.full(cells, 0.1))

@@ -100,16 +100,13 @@ def test_published_counts_are_used_unless_refused_or_kept_back(town: Town) -> No
 
 
 def test_under_add_or_remove_nobody_learns_the_number_of_records(town: Town) -> None:
-    project = load_project(town.settings(mechanisms=SPECTRAL, relation="add-or-remove"))
-    assert private_n(project) == project.reference.index.size
+    hidden = {"mechanisms": SPECTRAL, "relation": "add-or-remove", "records_about": 1400}
+    assert private_n(load_project(town.settings(**hidden))) == 1400
     lonely = load_project(
-        town.settings(
-            mechanisms=SPECTRAL, relation="add-or-remove", reference=None, reference_public=False,
-            centre=28.0, clip=15.0,
-        )
-    )  # fmt: skip
-    assert private_n(lonely) == lonely.domain.size != lonely.private.placed.index.size
-    found = tuned(town, relation="add-or-remove")
+        town.settings(**hidden, reference=None, reference_public=False, centre=28.0, clip=15.0)
+    )
+    assert private_n(lonely) == lonely.reference.index.size == 1400
+    found = tuned(town, **hidden)
     assert found.result.chosen.utility.agreement > 0.7
 
 

@@ -57,8 +57,10 @@ def test_of_cell_records_whole_cells_are_drawn(project: Project) -> None:
 
 
 def test_a_number_that_is_not_public_is_not_used(project: Project) -> None:
-    hidden = with_private(project, 300, relation="add-or-remove", mechanisms=("spectral-statistics",))
+    told = {"relation": "add-or-remove", "mechanisms": ("spectral-statistics",)}
+    hidden = with_private(project, 300, **told, records_about=project.reference.index.size)
     assert as_many(hidden, project.reference) is project.reference
+    assert as_many(with_private(project, 300, **told, records_about=450), project.reference).index.size == 450
     simulated = replace(with_private(project, 300), reference_kind="simulated")
     assert as_many(simulated, project.reference) is project.reference
 
