@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import Any
 
 from data_loaders.demo_data.trip import generated_trip
+from data_loaders.columns.times import read_instants, time_zone
 from data_loaders.files.sources import Source
 from data_loaders.traces import Trace, load_traces
-from data_loaders.traces.model import instant
 from dpgp_core.errors import CoreError
 from dpgp_core.noise.entropy import random_name
 from dpgp_core.traces.fitting import fitted_prior
@@ -64,6 +65,10 @@ def add_trace_command(commands: Any) -> None:
     parser.add_argument(
         "--secret", metavar="FROM/TO", action="append", default=[],
         help="a secret span of time in UTC, as 2026-05-01T12:00/2026-05-01T12:45; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--time-zone", metavar="ZONE",
+        help="of times that name none, in the files and in --secret, as Europe/London (default UTC)",
     )  # fmt: skip
     number = {"type": float, "metavar": "NUMBER"}
     default = TraceSettings()
@@ -139,10 +144,10 @@ def run_trace(options: argparse.Namespace) -> int:
         raise WorkflowError("--readings and --table belong together: name the values, and where they go.")
     level = checked_resolution(options.resolution)
     # What is wrong with the readings or their table is said before anything is charged.
-    readings = None if options.readings is None else read_readings(options.readings)
+    readings = None if options.readings is None else read_readings(options.readings, options.time_zone)
     if options.table is not None and new_place(options.table, "file").resolve() == out.resolve():
         raise WorkflowError("--out and --table name the same place: give the table a name of its own.")
-    traces, report = load_traces(_source(options))
+    traces, report = load_traces(_source(options), zone=options.time_zone)
     trace = chosen_trace(traces, options.trace)
     print("\n".join(report.lines()))
     scale = fitted(trace, options) if options.lengthscale == "fit" else _number(options.lengthscale)
@@ -150,7 +155,7 @@ def run_trace(options: argparse.Namespace) -> int:
         lengthscale=scale,
         amplitude=options.amplitude,
         error=options.receiver,
-        windows=tuple(window(text) for text in options.secret),
+        windows=tuple(window(text, options.time_zone) for text in options.secret),
         stops=options.stops,
         stop_radius=options.stop_radius,
         moves=options.moves,
@@ -243,8 +248,14 @@ def chosen_trace(traces: tuple[Trace, ...], wanted: str | None) -> Trace:
     raise WorkflowError(f"The file holds no such trace: --trace takes a number from 1 to {len(traces)}.")
 
 
-def window(text: str) -> Window:
+def window(text: str, zone: str | None = None) -> Window:
     """A span of time as it is written on the command line: "FROM/TO", in UTC unless a zone is given.
+
+    Parameters
+    ----------
+    text : str
+    zone : str, optional
+        Of times that name none.
 
     Raises
     ------
@@ -252,13 +263,13 @@ def window(text: str) -> Window:
         If it cannot be read.
     """
     start, slash, end = text.partition("/")
-    first, last = instant(start)[0], instant(end)[0]
-    if not slash or first != first or last != last:
+    first, last = read_instants([start, end]).in_utc(None if zone is None else time_zone(zone))
+    if not slash or not math.isfinite(first + last):
         raise WorkflowError(
             f"The secret {text!r} cannot be read: write FROM/TO, e.g. 2026-05-01T12:00/2026-05-01T12:45, "
             f"in UTC."
         )
-    return Window(first, last)
+    return Window(float(first), float(last))
 
 
 def fitted(trace: Trace, options: argparse.Namespace) -> float:
