@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from workflow.traces.readings import (
 )
 from workflow.traces.release import check_release, release_trace
 from workflow.traces.settings import MODES, TraceSettings, Window
-from workflow.traces.statement import sentences
+from workflow.traces.statement import objection, sentences, stop_large_odds
 
 _FITTED = (
     "Warning: the lengthscale was fitted to the private trace itself; publishing it tells something of the "
@@ -118,6 +119,11 @@ def add_trace_command(commands: Any) -> None:
         "--delta", **number, default=default.delta, help="at which epsilon and odds are stated"
     )
     parser.add_argument(
+        "--accept-large-odds",
+        action="store_true",
+        help="release although the odds of two places may change more than 100 times",
+    )
+    parser.add_argument(
         "--readings", metavar="FILE", help="CSV with 'time' and the values of a mobile sensor, for a map"
     )
     parser.add_argument(
@@ -165,6 +171,7 @@ def run_trace(options: argparse.Namespace) -> int:
         every=options.every,
         mode=options.mode,
         delta=options.delta,
+        accept_large_odds=options.accept_large_odds,
     )
     if readings is not None:
         check_times(readings, trace.time)
@@ -177,11 +184,16 @@ def run_trace(options: argparse.Namespace) -> int:
             f"{one.concentrated:,.0f} m "
             "with concentrated noise of the same size."
         )
+    for line in plan.left:
+        print(f"Attention: {line}")
     ledger = ledger_to_plan(options.ledger)
     check_release(plan, ledger)
     if options.dry_run:
+        if objection(plan) and not settings.accept_large_odds:
+            print(f"Attention: this would be stopped without --accept-large-odds, since {objection(plan)}.")
         print("Nothing was charged or drawn.")
         return 0
+    stop_large_odds(plan)
     published = release_trace(plan, begin(ledger), out=out)
     print(f"Released as {published.released.release_id}, in {out}.")
     if readings is not None:
@@ -263,13 +275,22 @@ def window(text: str, zone: str | None = None) -> Window:
         If it cannot be read.
     """
     start, slash, end = text.partition("/")
-    first, last = read_instants([start, end]).in_utc(None if zone is None else time_zone(zone))
+    # Of two equal hours at the end of summer time the span takes both.
+    first, last = (_moment(one, zone, fold) for fold, one in enumerate((start, end)))
     if not slash or not math.isfinite(first + last):
         raise WorkflowError(
             f"The secret {text!r} cannot be read: write FROM/TO, e.g. 2026-05-01T12:00/2026-05-01T12:45, "
             f"in UTC."
         )
-    return Window(float(first), float(last))
+    return Window(first, last)
+
+
+def _moment(text: str, zone: str | None, fold: int) -> float:
+    read = read_instants([text])
+    seconds = float(read.seconds[0])
+    if zone is None or read.zoned[0] or not math.isfinite(seconds):
+        return seconds
+    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=time_zone(zone), fold=fold).timestamp()
 
 
 def fitted(trace: Trace, options: argparse.Namespace) -> float:
