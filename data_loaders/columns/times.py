@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from data_loaders.errors import DataError
+
 _ISO = r"^(?P<a>[0-9]{4})[-/.](?P<b>[0-9]{1,2})[-/.](?P<c>[0-9]{1,2})"
 _OTHER = r"^(?P<a>[0-9]{1,2})[-/.](?P<b>[0-9]{1,2})[-/.](?P<c>[0-9]{4})"
 _COMPACT = r"^(?P<a>[0-9]{4})(?P<b>[0-9]{2})(?P<c>[0-9]{2})$"
+# With a clock behind it: "20240501T0800", "20240501080000". Of other centuries it is a count of seconds.
+_LONGER = (
+    r"^(?P<a>(?:19|20)[0-9]{2})(?P<b>[0-9]{2})(?P<c>[0-9]{2})"
+    r"[T ]?(?P<d>[0-9]{2})(?P<e>[0-9]{2})?(?P<f>[0-9]{2})?(?:[^0-9].*)?$"
+)
 _YEAR = r"^(?P<a>1[0-9]{3}|2[0-9]{3})$"
 _CLOCK = r"[T ](?P<a>[0-9]{1,2}):(?P<b>[0-9]{2})(?::(?P<c>[0-9]{2}))?"
+_HALF = r"[0-9] ?(?P<a>[AaPp])\.?[Mm]"
 _PLAIN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?$"
+_FRACTION = r"(?:[0-9]:[0-9]{2}:|[0-9]{12})[0-9]{2}[.,](?P<a>[0-9]{1,9})"
+_ZONE = (
+    r"(?:[T ][0-9]{1,2}(?::?[0-9]{2})*|^[0-9]{10,14})(?:[.,][0-9]+)?(?: ?[AaPp]\.?[Mm]\.?)? ?"
+    r"(?P<a>[Zz]|UTC|GMT|[+-][0-9]{2}(?::?[0-9]{2})?)$"
+)
+_NUMBER = r"^(?P<a>[0-9]{9,13}(?:\.[0-9]*)?|[0-9]\.[0-9]+[eE]\+?[0-9]{1,2})$"
+_LONGEST = 64  # letters of a time
+_JITTER = 60.0  # seconds that a clock which is set by satellites may go back
+_MOST_BACK = 7260.0  # seconds that the end of summer time sets a clock back, and a minute
+
+
+class ZoneWanted(DataError):
+    """Times without a zone whose clock goes back, so that nobody knows how long anything lasted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +64,8 @@ def parse_times(column: Any, *, day_first: bool = False) -> Times:
     Parameters
     ----------
     column : Arrow array of n strings without nulls
-        "2018-03-01", "2018/03/01 12:30", "2018-03-01T12:30:59Z", "1.3.2018", "20180301", "2018".
+        "2018-03-01", "2018/03/01 12:30", "2018-03-01T12:30:59Z", "1.3.2018", "1/3/2018 8:30 PM", "20180301",
+        "20180301123059", "2018".
     day_first : bool
         That "3/4/2018" is known to be in April.
 
@@ -122,15 +147,19 @@ def read_times(column: Any) -> TimesRead:
         return TimesRead(plain, plain, DateOrder())
     iso, compact, year = _parts(text, _ISO), _parts(text, _COMPACT), _parts(text, _YEAR, 1)[0]
     first, second, last = _parts(text, _OTHER)
-    clock = tuple(np.nan_to_num(part) for part in _parts(text, _CLOCK))
+    *longer, hour, minute, past = _parts(text, _LONGER, 6)
+    clocks = zip(_parts(text, _CLOCK), (hour, minute, past), strict=True)
+    clock = [np.nan_to_num(np.where(np.isnan(a), b, a)) for a, b in clocks]
+    half = _group(text, _HALF)
+    clock[0] = np.where(half == "", clock[0], clock[0] % 12 + 12 * np.isin(half, ["p", "P"]))
     one = np.where(np.isnan(year), np.nan, 1.0)
     slashed = ~np.isnan(first)
 
     def read(*ordered: NDArray[np.float64]) -> NDArray[np.datetime64]:
         found = iso
-        for other in (compact, ordered, (year, one, one)):
+        for other in (compact, tuple(longer), ordered, (year, one, one)):
             found = tuple(np.where(np.isnan(a), b, a) for a, b in zip(found, other, strict=True))
-        return _moments(found, clock)
+        return _moments(found, tuple(clock))
 
     as_day_first = read(last, second, first)
     return TimesRead(
@@ -187,3 +216,162 @@ def _parts(text: Any, pattern: str, count: int = 3) -> tuple[NDArray[np.float64]
             np.asarray(pc.cast(group, pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
         )
     return tuple(parts)
+
+
+def _group(text: Any, pattern: str) -> NDArray[np.str_]:
+    """(n,) what the group a of a pattern holds, "" where it does not match."""
+    found = pc.fill_null(pc.struct_field(pc.extract_regex(text, pattern), [0]), "")
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.str_)
+
+
+@dataclass(frozen=True, eq=False)
+class Instants:
+    """Times to the fraction of a second, as trips and sensors need them.
+
+    Parameters
+    ----------
+    seconds : (n,) float64
+        Since 1970; in UTC where zoned, otherwise as the clock showed. NaN where an entry cannot be read.
+    zoned : (n,) bool
+        Whether the entry says which zone it is in; a count of seconds does.
+    day_first : bool
+        Some dates were written as 3/4/2018 and taken for the third of April.
+    """
+
+    seconds: NDArray[np.float64]
+    zoned: NDArray[np.bool_]
+    day_first: bool = False
+
+    def in_utc(self, zone: ZoneInfo | None) -> NDArray[np.float64]:
+        """The times in UTC.
+
+        Parameters
+        ----------
+        zone : ZoneInfo, optional
+            Of the entries that name none, in the order of the file; UTC without it.
+
+        Returns
+        -------
+        (n,) float64
+            Seconds since 1970.
+
+        Raises
+        ------
+        ZoneWanted
+            Where there is no zone and the clock goes back by a minute to two hours.
+        DataError
+            For times that the zone skips, or whose order does not tell which of two they are.
+        """
+        bare = np.flatnonzero(~self.zoned & np.isfinite(self.seconds))
+        clock = self.seconds[bare]
+        turned = -1 if np.sum(np.diff(clock) < 0.0) > np.sum(np.diff(clock) > 0.0) else 1  # newest first
+        found = self.seconds.copy()
+        if zone is None:
+            _refuse_back(clock[::turned])
+        else:
+            found[bare[::turned]] = _utc(clock[::turned], zone)
+        return found
+
+
+def read_instants(entries: Sequence[str]) -> Instants:
+    """Read times with their zones and fractions.
+
+    Parameters
+    ----------
+    entries : sequence of n str
+        As for `parse_times`, and seconds or milliseconds since 1970.
+    """
+    bare = [entry[:_LONGEST].encode("utf-8", "replace").decode() for entry in entries]
+    text = pc.utf8_trim_whitespace(pa.array(bare, pa.string()))
+    times = parse_times(text)
+    seconds = times.time.astype(np.int64).astype(np.float64)
+    seconds[np.isnat(times.time)] = np.nan
+    fraction, zone, number = (_group(text, pattern) for pattern in (_FRACTION, _ZONE, _NUMBER))
+    seconds += np.char.add("0.", fraction).astype(np.float64)
+    named, offsets = np.unique(zone, return_inverse=True)
+    seconds -= np.array([_offset(str(one)) for one in named] or [0.0])[offsets]
+    counted = (number != "") & np.isnan(seconds)
+    count = np.where(counted, number, "0").astype(np.float64)
+    count = np.where(count < 1e11, count, count / 1000.0)
+    seconds[counted] = np.where((count >= 1e8) & (count < 1e11), count, np.nan)[counted]
+    return Instants(seconds, (zone != "") | counted, times.day_first)
+
+
+def _offset(zone: str) -> float:
+    """Seconds by which "+02:00" is ahead of UTC; 0 for "Z" and for none."""
+    digits = zone[1:].replace(":", "")
+    if not digits.isdigit():
+        return 0.0
+    ahead = 3600.0 * int(digits[:2]) + 60.0 * int(digits[2:] or 0)
+    return -ahead if zone[0] == "-" else ahead
+
+
+def time_zone(name: str) -> ZoneInfo:
+    """The time zone of a name such as "Europe/London".
+
+    Raises
+    ------
+    DataError
+        If there is none of this name.
+    """
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise DataError(f"There is no time zone {name!r}: name one such as Europe/London or UTC.") from None
+
+
+def _refuse_back(clock: NDArray[np.float64]) -> None:
+    if not clock.size:
+        return
+    back = np.maximum.accumulate(clock) - clock
+    first = np.flatnonzero((back > _JITTER) & (back <= _MOST_BACK))
+    if first.size:
+        raise ZoneWanted(
+            f"The clock goes back by {back[first[0]] / 60.0:.0f} minutes and the times name no zone, as "
+            "where summer time ends: state the zone of the times, such as Europe/London (--time-zone on the "
+            "command line)."
+        )
+
+
+def _utc(clock: NDArray[np.float64], zone: ZoneInfo) -> NDArray[np.float64]:
+    """Seconds in UTC of what a clock showed, in the order of time: of two equal hours the order tells which."""
+    minutes, which = np.unique(np.floor(clock / 60.0), return_inverse=True)
+    early, late = _ahead(minutes, zone, 0)[which], _ahead(minutes, zone, 1)[which]
+    if np.any(early < late):
+        raise DataError(
+            f"{np.sum(early < late):,} times fall into the hour that {zone.key} skips when summer time "
+            "begins: state the zone that the clock kept, such as UTC."
+        )
+    ahead = early.copy()
+    twice = np.flatnonzero(early > late)
+    for run in np.split(twice, np.flatnonzero(np.diff(twice) > 1) + 1) if twice.size else ():
+        ahead[run[_turn(clock, run) :]] = late[run[_turn(clock, run) :]]
+    return np.asarray(clock - ahead)
+
+
+def _ahead(minutes: NDArray[np.float64], zone: ZoneInfo, fold: int) -> NDArray[np.float64]:
+    start = datetime(1970, 1, 1, fold=fold, tzinfo=zone)
+    moments = ((start + timedelta(minutes=float(minute))).replace(fold=fold) for minute in minutes)
+    return np.array([(moment.utcoffset() or timedelta()).total_seconds() for moment in moments])
+
+
+def _turn(clock: NDArray[np.float64], run: NDArray[np.intp]) -> int:
+    """How many of a run of times that occur twice belong to summer: up to where the clock goes back.
+
+    Where it never does, the hour is in the longest pause, outside of the file where the run begins or ends it.
+    """
+    first, last = int(run[0]), int(run[-1])
+    steps = np.diff(clock[run])
+    back = np.flatnonzero(steps < -_JITTER)
+    if back.size > 1:
+        raise DataError(
+            "Rows in the hour that occurs twice when summer time ends are not in the order of their times: "
+            "sort the file as it was recorded, or export it with times in UTC."
+        )
+    if back.size:
+        return int(back[0]) + 1
+    before = clock[first] - clock[first - 1] if first else np.inf
+    after = clock[last + 1] - clock[last] if last + 1 < clock.size else np.inf
+    pauses = np.concatenate([[after], [before], steps])  # of two equal ones the first counts
+    longest = int(np.argmax(pauses))
+    return len(run) if longest == 0 else longest - 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
@@ -14,11 +15,14 @@ from data_loaders.files.encoding import decode
 from data_loaders.traces.model import Fix
 
 _HEADER_LINES = 6  # of a GeoLife file
-_What: TypeAlias = Literal["time", "latitude", "longitude", "id"]
+_CLOCK_ALONE = re.compile(r"\d{1,2}:\d\d")  # a time of day, whose date stands in another column
+_What: TypeAlias = Literal["time", "latitude", "longitude", "date", "id"]
 _NAMES: dict[_What, tuple[str, ...]] = {
-    "time": ("time", "timestamp", "datetime", "date_time", "utc", "t", "recorded_at", "location-timestamp"),
+    "time": ("time", "timestamp", "datetime", "date_time", "utc", "t", "recorded_at", "location-timestamp",
+             "utc_time", "time_utc", "gps_time", "local_time"),
     "latitude": ("lat", "latitude", "y", "location-lat", "lat_deg"),
     "longitude": ("lon", "lng", "long", "longitude", "x", "location-long", "lon_deg"),
+    "date": ("date", "day", "utc_date", "date_utc", "gps_date", "local_date"),
     "id": ("id", "user", "user_id", "device", "device_id", "trip", "trip_id", "track", "trace", "individual"),
 }
 
@@ -45,7 +49,7 @@ def plt_fixes(data: bytes) -> Iterator[tuple[str, list[Fix]]]:
 
 
 def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
-    """Read a table with columns for time, latitude and longitude, and perhaps one for whose records they are.
+    """Read a table with columns for time, latitude and longitude, and perhaps for the date and whose they are.
 
     Parameters
     ----------
@@ -83,7 +87,10 @@ def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
             if comma:
                 cells["latitude"] = cells["latitude"].replace(",", ".")
                 cells["longitude"] = cells["longitude"].replace(",", ".")
-            fix = Fix(cells["time"], cells["longitude"], cells["latitude"])
+            time = cells["time"]
+            if cells["date"] and _CLOCK_ALONE.match(time):
+                time = f"{cells['date']} {time}"
+            fix = Fix(time, cells["longitude"], cells["latitude"])
             found.setdefault(cells["id"], []).append(fix)
     except csv.Error:
         raise DataError(f"{name} is not a table that can be read: export it again as CSV.") from None
@@ -94,8 +101,10 @@ def _column(name: str, header: list[str], what: _What) -> int | None:
     at = [header.index(word) for word in _NAMES[what] if word in header]
     if at:
         return at[0]
-    if what == "id":
+    if what in ("id", "date"):
         return None
+    if what == "time" and any(word in header for word in _NAMES["date"]):
+        return _column(name, header, "date")
     raise DataError(
         f"{name} has no column for the {what}: name one {_NAMES[what][0]!r}, beside 'time', 'lat' and 'lon'."
     )

@@ -22,7 +22,7 @@ def markup_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
     name : str
         What messages call the file.
     data : bytes
-        UTF-8, or what its declaration says.
+        UTF-8, or what its declaration says; blanks before it, as some programs write them, are left out.
 
     Yields
     ------
@@ -42,7 +42,7 @@ def markup_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
             f"{name} declares entities, which a trace has no need of: export it again as plain GPX."
         )
     try:
-        root = _tree(data)
+        root = _tree(data.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n"))
     except (ElementTree.ParseError, ValueError, LookupError, RecursionError):
         root = None
     if root is None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 
+from data_loaders.columns.times import read_instants
 from data_loaders.report import Tally
 
 LONG_GAP = 600.0
@@ -79,40 +80,9 @@ class Trace:
         return Trace(self.name, self.time[keep], self.longitude[keep], self.latitude[keep])
 
 
-def instant(text: str) -> tuple[float, bool]:
-    """Read a time.
-
-    Parameters
-    ----------
-    text : str
-        ISO 8601 with or without a zone, "2008/10/23 02:53:04", or seconds (or milliseconds) since 1970.
-
-    Returns
-    -------
-    seconds : float
-        Since 1970, UTC; NaN where it cannot be read.
-    zoned : bool
-        Whether the text said which zone it is in.
-    """
-    word = text.strip()
-    try:
-        number = float(word)
-        if 1e8 <= number < 1e11:
-            return number, True
-        if 1e11 <= number < 1e14:
-            return number / 1000.0, True
-    except ValueError:
-        pass
-    try:
-        found = datetime.fromisoformat(word.replace("/", "-"))
-    except ValueError:
-        return float("nan"), True
-    if found.tzinfo is None:
-        return found.replace(tzinfo=UTC).timestamp(), False
-    return found.timestamp(), True
-
-
-def trace_of(name: str, fixes: Sequence[Fix], tally: Tally) -> tuple[Trace, tuple[str, ...]]:
+def trace_of(
+    name: str, fixes: Sequence[Fix], tally: Tally, zone: ZoneInfo | None = None
+) -> tuple[Trace, tuple[str, ...]]:
     """Make raw records into a trace, counting each that is left out.
 
     Parameters
@@ -121,6 +91,8 @@ def trace_of(name: str, fixes: Sequence[Fix], tally: Tally) -> tuple[Trace, tupl
     fixes : sequence of Fix
     tally : Tally
         Is told of every record met and of every one dropped.
+    zone : ZoneInfo, optional
+        Of the times that name none; without it UTC.
 
     Returns
     -------
@@ -128,10 +100,15 @@ def trace_of(name: str, fixes: Sequence[Fix], tally: Tally) -> tuple[Trace, tupl
         Possibly empty.
     notes : tuple of str
         Sentences about zones, order and gaps.
+
+    Raises
+    ------
+    DataError
+        Where times without a zone do not say when a record was made: their clock goes back.
     """
     tally.read(len(fixes))
-    read = [instant(fix.time) for fix in fixes]
-    time = np.array([seconds for seconds, _ in read], dtype=np.float64)
+    read = read_instants([fix.time for fix in fixes])
+    time = read.in_utc(zone)
     lon = np.array([_number(fix.longitude) for fix in fixes], dtype=np.float64)
     lat = np.array([_number(fix.latitude) for fix in fixes], dtype=np.float64)
     alive = np.ones(time.size, dtype=np.bool_)
@@ -140,13 +117,16 @@ def trace_of(name: str, fixes: Sequence[Fix], tally: Tally) -> tuple[Trace, tupl
     alive = tally.drop_where(
         "a place that is not on Earth", (np.abs(lon) > 180.0) | (np.abs(lat) > 90.0), alive
     )
+    alive = tally.drop_where("0, 0, which receivers write without a fix", (lon == 0.0) & (lat == 0.0), alive)
     kept = np.flatnonzero(alive)
     order = kept[np.argsort(time[kept], kind="stable")]
     first = np.concatenate([[True], np.diff(time[order]) > 0.0]) if order.size else np.zeros(0, np.bool_)
     tally.drop("a second record of the same instant", int(np.count_nonzero(~first)))
     notes = []
-    if any(not zoned for (_, zoned), good in zip(read, alive, strict=True) if good):
-        notes.append("Times without a zone were read as UTC.")
+    if np.any(alive & ~read.zoned):
+        notes.append(f"Times without a zone were read {f'in {zone.key}' if zone else 'as UTC'}.")
+    if read.day_first:
+        notes.append("Dates such as 3/4/2018 were read with the day first.")
     if np.any(np.diff(kept[np.argsort(time[kept], kind="stable")]) < 0):
         notes.append("Some records were not in the order of their times and were sorted.")
     order = order[first]

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from data_loaders.columns.times import time_zone
 from data_loaders.errors import DataError, unopened
 from data_loaders.files.content import GEOJSON_TYPE
 from data_loaders.files.guarded import GuardedStream, Limits, Meter
@@ -25,7 +26,9 @@ _MOST_RECORDS = 2_000_000
 _PLT = b"Geolife trajectory"
 
 
-def load_traces(source: Source, limits: Limits = TRACE_LIMITS) -> tuple[tuple[Trace, ...], LoadReport]:
+def load_traces(
+    source: Source, limits: Limits = TRACE_LIMITS, *, zone: str | None = None
+) -> tuple[tuple[Trace, ...], LoadReport]:
     """Read the traces of a file.
 
     Parameters
@@ -35,6 +38,8 @@ def load_traces(source: Source, limits: Limits = TRACE_LIMITS) -> tuple[tuple[Tr
         traces), or GeoJSON lines with times; plain or packed as .gz. Recognised by content.
     limits : Limits
         What may be unpacked.
+    zone : str, optional
+        The time zone of times that name none, such as "Europe/London"; without it UTC.
 
     Returns
     -------
@@ -46,21 +51,25 @@ def load_traces(source: Source, limits: Limits = TRACE_LIMITS) -> tuple[tuple[Tr
     Raises
     ------
     DataError
-        For anything else, in one sentence that names the remedy.
+        For anything else, in one sentence that names the remedy; `ZoneWanted` where a zone is needed.
     """
+    clock = None if zone is None else time_zone(zone)
     name = source_name(source)
     data = _whole(source, name, limits)
     tally, traces, notes = Tally(), [], {}
     for title, fixes in _reader(name, data)(data):
         if tally.rows_read + len(fixes) > _MOST_RECORDS:
             raise DataError(f"{name} has more than {_MOST_RECORDS:,} records: split it into smaller files.")
-        trace, said = trace_of(title or name, fixes, tally)
+        trace, said = trace_of(title or name, fixes, tally, clock)
         notes.update(dict.fromkeys(said))
         if trace.size:
             traces.append(trace)
     if not traces:
         because = f" ({tally.main_reason})" if tally.main_reason else ""
-        raise DataError(f"{name} holds no record with a time and a place{because}: choose another file.")
+        raise DataError(
+            f"{name} holds no record with a time and a place{because}: choose another file, or write times as "
+            "2024-05-01T08:00:00Z and places in degrees."
+        )
     return tuple(traces), tally.report(name, sum(trace.size for trace in traces), tuple(notes))
 
 

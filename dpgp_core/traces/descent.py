@@ -16,7 +16,10 @@ _SHARPNESS = (8.0, 64.0, 512.0, 4096.0)  # of the smooth maximum, one descent af
 STEPS = 300
 """Of each descent."""
 
-_ENOUGH = 1e-4  # gap at which no sharper maximum is asked for
+ENOUGH = 1e-4
+"""Gap to the optimum at which a search ends."""
+
+_LOOKS = 20  # steps between two looks at the gap
 
 Report = Callable[[float, str], None]
 
@@ -53,7 +56,12 @@ class Spread:
 
 
 def spread_budget(
-    terms: Sequence[Term], spare: float, report: Report | None = None, *, steps: int = STEPS
+    terms: Sequence[Term],
+    spare: float,
+    report: Report | None = None,
+    *,
+    steps: int = STEPS,
+    enough: float = ENOUGH,
 ) -> Spread:
     """Minimise the largest loss of all terms over noise of a given trace.
 
@@ -66,6 +74,8 @@ def spread_budget(
         Called with the share done and a word; may raise to stop.
     steps : int
         Of each of up to four descents.
+    enough : float
+        Relative gap to the optimum at which the search ends.
 
     Raises
     ------
@@ -75,16 +85,16 @@ def spread_budget(
     factor = _start(terms, spare)
     if len(terms) > 1 or terms[0].at.shape[1] > 1:
         for turn, order in enumerate(_SHARPNESS):
-            factor = _descend(terms, factor, spare, order, steps, _told(report, turn, steps))
-            if _gap(terms, factor, spare, order) < _ENOUGH:
+            factor = _descend(terms, factor, spare, order, steps, enough, _told(report, turn, steps))
+            if _gap(terms, factor, spare, order) < enough:
                 break
     return Spread(factor, _lower(terms, factor, spare, _SHARPNESS))
 
 
-def _told(report: Report | None, turn: int, steps: int) -> Callable[[object], None]:
+def _told(report: Report | None, turn: int, steps: int) -> Callable[[], None]:
     done = 0
 
-    def tell(_: object) -> None:
+    def tell() -> None:
         nonlocal done
         done += 1
         if report is not None:
@@ -137,9 +147,18 @@ def _descend(
     spare: float,
     order: float,
     steps: int,
-    tell: Callable[[object], None],
+    enough: float,
+    tell: Callable[[], None],
 ) -> Floats:
-    shape = factor.shape
+    shape, done = factor.shape, 0
+
+    def look(flat: Floats) -> None:
+        nonlocal done
+        done += 1
+        tell()
+        here = flat.reshape(shape) * (np.sqrt(spare) / np.linalg.norm(flat))
+        if done % _LOOKS == 0 and _gap(terms, here, spare, order) < enough:
+            raise StopIteration
 
     def value(flat: Floats) -> tuple[float, Floats]:
         free = flat.reshape(shape)
@@ -164,7 +183,7 @@ def _descend(
         factor.ravel() / np.sqrt(spare),
         jac=True,
         method="L-BFGS-B",
-        callback=tell,
+        callback=look,
         options={"maxiter": steps, "ftol": 1e-13, "gtol": 1e-9},
     ).x.reshape(shape)
     return np.asarray(found * (np.sqrt(spare) / np.linalg.norm(found)))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.traces.closed_form import check_budget, single_secret_noise
-from dpgp_core.traces.descent import Report, Term, spread_budget
+from dpgp_core.traces.descent import ENOUGH, Report, Term, spread_budget
 from dpgp_core.traces.loss import loss
 from dpgp_core.traces.prior import Floats
 from dpgp_core.traces.secret import Secret, conditional
@@ -51,6 +51,7 @@ def best_noise(
     *,
     floor: float | None = None,
     report: Report | None = None,
+    enough: float = ENOUGH,
 ) -> Design:
     """Minimise the worst loss over all secrets and all candidate priors at a given budget.
 
@@ -66,6 +67,8 @@ def best_noise(
         Least variance of every combination of records; by default `FLOOR_SHARE` of the mean variance.
     report : callable, optional
         Called with the share done and a word; may raise to stop the search.
+    enough : float
+        Relative gap to the optimum at which the search ends.
 
     Raises
     ------
@@ -91,7 +94,7 @@ def best_noise(
         for secret in secrets:
             given = conditional(covariance, secret)
             terms.append(Term(given.at, given.spread + floor * np.eye(n)))
-    found = spread_budget(terms, spare, report)
+    found = spread_budget(terms, spare, report, enough=enough)
     noise = floor * np.eye(n) + found.factor @ found.factor.T
     worst = max(loss(covariance, noise, secret) for covariance in covariances for secret in secrets)
     return Design(noise, worst, found.least)

@@ -25,6 +25,7 @@ LARGEST_WINDOW = 400
 """Records that are shaped together; a descent over more takes minutes."""
 
 MOST_RECORDS = 20_000
+_CLOSE = 0.02  # gap to the least loss at which a window is shaped well enough: of the odds' exponent 1 %
 _DENSE = 700  # records up to which a certificate is computed with full matrices
 _REACH = 4.0  # lengthscales on either side of a secret that its window covers
 _FELT = 9.0  # lengthscales beyond which a correlation, below 3e-18, is cut off
@@ -138,7 +139,7 @@ def design_noise(
             if report is not None:
                 report((number + fraction) / len(spans), text)
 
-        design = best_noise(covariances, inside, mean_square * (last - first), floor=floor, report=told)
+        design = best_noise(covariances, inside, mean_square * (last - first), floor=floor, report=told, enough=_CLOSE)
         blocks.append((first, design.noise))
     return TraceNoise(t.size, floor, tuple(blocks))
 
@@ -215,10 +216,14 @@ def standing(
     release adds to the secret. The posterior P is the parallel sum of prior and noise, which grows with the
     prior; the prior's covariance is cut off beyond 9 lengthscales (correlations of 3e-18), and what that may
     change is taken off the receiver's error, so that the prior used lies below the stated one: the loss is
-    still an upper bound, of all records together.
+    still an upper bound, of all records together. Records of equal times, as of two releases stacked one
+    below the other, are one place with one error of the receiver: together they are a single record whose
+    noise has the sum of their precisions, which is exact; what rounding may change is taken off that noise.
     """
     t = np.asarray(times, dtype=np.float64)
     candidates = prior.candidates(factors)
+    if t.size > _DENSE and np.any(np.diff(t) <= 0.0):
+        t, noise, secret = _merged(t, noise, secret)
     if t.size <= _DENSE:
         covariances = tuple(candidate.covariance(t) for candidate in candidates)
         whole = noise.dense()
@@ -235,6 +240,55 @@ def standing(
     return Standing(
         Certificate(math.sqrt(max(*squares, 0.0)) * radius * (1.0 + 2.0**-20), radius), min(widths)
     )
+
+
+def _merged(t: Floats, noise: TraceNoise, secret: Secret) -> tuple[Floats, TraceNoise, Secret]:
+    """The same trace with one record for each time, ascending: its noise is at most the true one."""
+    times, where = np.unique(t, return_inverse=True)
+    plain = np.ones(t.size, dtype=np.bool_)  # records of the floor alone
+    spans = []
+    for first, block in noise.blocks:
+        plain[first : first + len(block)] = False
+        at = where[first : first + len(block)]
+        spans.append((int(at.min()), int(at.max()) + 1))
+    counts = np.bincount(where[plain], minlength=times.size)
+    many = int(counts.max()) if plain.any() else 1
+    floor = noise.floor / many
+    covered = np.zeros(times.size, dtype=np.bool_)
+    joined: list[tuple[int, int]] = []
+    for low, high in sorted(spans):
+        covered[low:high] = True
+        if joined and low < joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(high, joined[-1][1]))
+        else:
+            joined.append((low, high))
+    fewer = np.flatnonzero(~covered & (counts < many))
+    blocks = [(int(at), np.array([[noise.floor / counts[at]]])) for at in fewer]
+    for low, high in joined:
+        precision, lost = np.diag(counts[low:high] / noise.floor), 0.0
+        for first, block in noise.blocks:
+            at = where[first : first + len(block)] - low
+            if 0 <= at.min() and at.max() < high - low:
+                added, share = _inverse(block)
+                np.add.at(precision, np.ix_(at, at), added)
+                lost = max(lost, share)
+        found, share = _inverse(precision)
+        blocks.append((low, found * (1.0 - lost - share)))
+    records = tuple(sorted({int(where[record]) for record in secret.records}))
+    return (
+        times,
+        TraceNoise(times.size, floor, tuple(sorted(blocks, key=lambda one: one[0]))),
+        Secret(records, secret.moves),
+    )
+
+
+def _inverse(matrix: Floats) -> tuple[Floats, float]:
+    """The inverse of a covariance or precision, and the share by which rounding may have changed it."""
+    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
+    share = 64.0 * len(values) * np.finfo(np.float64).eps * values[-1] / max(float(values[0]), 1e-300)
+    if not share < 1e-3:
+        raise NumericalFailure("the noise of stacked releases is too uneven to certify: raise its floor.")
+    return np.asarray((vectors / values) @ vectors.T), float(share)
 
 
 def _posterior(

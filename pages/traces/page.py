@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from zoneinfo import available_timezones
 
 import streamlit as st
 
@@ -13,7 +14,7 @@ from pages.shared.plain_text import plain
 from pages.shared.session import workspace
 from pages.traces import confirm
 from pages.traces.maps import released_deck
-from pages.traces.plan_panel import ask_noise, ask_secrets, follow, say, show_recorded
+from pages.traces.plan_panel import ask_noise, ask_secrets, follow, say, show_recorded, stopped
 from pages.traces.view import moment, next_record, trip_of
 from pages.traces.work import TraceWork, current
 from workflow.errors import WorkflowError
@@ -35,8 +36,16 @@ def take_upload(work: TraceWork) -> None:
         "A recorded trip (GPX, TCX, FIT, GeoLife .plt, CSV, GeoJSON)", TYPES, key="trace_upload"
     )
     if upload is not None:
+        zone = st.selectbox(
+            "Time zone of times that name none",
+            sorted(available_timezones()),
+            index=None,
+            placeholder="UTC",
+            key="trace_zone",
+            help="Needed where a file holds the hour in which summer time ends: its clock goes back.",
+        )
         try:
-            work.read_upload(upload.file_id, upload.name, upload.getvalue())
+            work.read_upload(upload.file_id, upload.name, upload.getvalue(), zone)
         except (DataError, WorkflowError) as error:
             st.error(plain(error), icon=":material/error:")
     elif not work.traces:
@@ -150,7 +159,7 @@ else:
         offer_files(work.published.released.release_id, work.published.files)
     if work.plan is not None:
         say(work, work.plan)
-    if work.plan is not None and work.published is None and not work.note:
+    if work.plan is not None and work.published is None and not work.note and not stopped(work, work.plan):
         if st.button(
             "Release this trip …",
             type="primary",

@@ -28,7 +28,7 @@ from workflow.errors import WorkflowError
 from workflow.traces.adversaries import KINDS
 from workflow.traces.plan import TracePlan
 from workflow.traces.settings import GOALS, TraceSettings
-from workflow.traces.statement import sentences
+from workflow.traces.statement import objection, sentences
 
 GOAL_WORDS = {"error": "error added", "interval": "uncertainty left"}
 MOVE_WORDS = {"together": "place as a whole", "separately": "each record"}
@@ -174,6 +174,9 @@ def say(work: TraceWork, plan: TracePlan) -> None:
     st.header("What it protects, and what not", anchor=False)
     for sentence in sentences(plan):
         st.markdown(f"- {plain(sentence)}")
+    if work.published is None:
+        for line in plan.left:
+            st.warning(plain(line), icon=":material/visibility:")
     st.markdown(
         "**Width of the adversary's 68 % interval at each secret, per axis**, at noise of the same size:"
     )
@@ -216,3 +219,24 @@ def say(work: TraceWork, plan: TracePlan) -> None:
         "stated lengthscales widest; what is best for one of them may fail the others. Click a name "
         "below the chart to see its line alone."
     )
+
+
+def stopped(work: TraceWork, plan: TracePlan) -> bool:
+    """Say where the odds are too large to be released by accident; whether that stops the release."""
+    why = objection(plan)
+    if not why:
+        return False
+    st.warning(
+        f"**This release is stopped**: {plain(why)}. Ask for more noise, or for a smaller distance of the two "
+        "places. Nothing has been drawn or charged.",
+        icon=":material/front_hand:",
+    )
+    agreed = st.checkbox(
+        "Release it all the same: its statement will say that these odds were accepted",
+        value=plan.settings.accept_large_odds,
+        key=f"accept_odds_{work.session}",
+    )
+    if agreed != plan.settings.accept_large_odds:
+        work.accept_odds(bool(agreed))
+        st.rerun()
+    return not agreed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 import streamlit as st
@@ -10,7 +10,8 @@ import streamlit as st
 from data_loaders.demo_data.trip import GENERATED_TRIP, generated_trip
 from data_loaders.traces import Trace, load_traces
 from dpgp_core.noise.entropy import random_name
-from pages.shared.computing.jobs import Job
+from pages.shared.computing.apart import apart
+from pages.shared.computing.jobs import Job, Report
 from pages.shared.uploads import PrivateFolder
 from workflow.errors import WorkflowError
 from workflow.ledger import RequestTaken, ledger_to_plan, open_ledger
@@ -40,6 +41,7 @@ class TraceWork:
     folder: PrivateFolder = field(default_factory=PrivateFolder)
     session: str = field(default_factory=random_name)
     upload: str = ""
+    zone: str | None = None
     traces: tuple[Trace, ...] = ()
     lines: tuple[str, ...] = ()
     generated: bool = False
@@ -53,12 +55,12 @@ class TraceWork:
     known: dict[int, tuple[Known, ...]] = field(default_factory=dict)
     releasing: Lock = field(default_factory=Lock)
 
-    def read_upload(self, upload: str, name: str, data: bytes) -> None:
-        """Read an upload; `DataError` says what is wrong with it, and then nothing changes."""
-        if upload == self.upload:
+    def read_upload(self, upload: str, name: str, data: bytes, zone: str | None = None) -> None:
+        """Read an upload, its times in a zone; `DataError` says what is wrong, and then nothing changes."""
+        if (upload, zone) == (self.upload, self.zone):
             return
-        traces, report = load_traces(self.folder.keep(name, data))
-        self.upload, self.traces, self.lines = upload, traces, report.lines()
+        traces, report = load_traces(self.folder.keep(name, data), zone=zone)
+        self.upload, self.zone, self.traces, self.lines = upload, zone, traces, report.lines()
         self.generated = False
         self.position = 0
         self.windows = []
@@ -87,7 +89,7 @@ class TraceWork:
     def begin(self, trace: Trace, settings: TraceSettings) -> None:
         """Start shaping the noise; `finish` takes what came of it."""
         self.forget_plan()
-        self.job = Job(lambda report: plan_trace(trace, settings, report))
+        self.job = Job(lambda report: apart(report, plan_apart, trace, settings))
 
     def finish(self) -> None:
         """Take the plan of a job that has ended, or the sentence why there is none."""
@@ -99,6 +101,12 @@ class TraceWork:
             check_release(self.plan, ledger_to_plan())
         except WorkflowError as error:
             self.note = str(error)
+
+    def accept_odds(self, accepted: bool) -> None:
+        """Take or take back the word that large odds are released all the same; nothing is drawn for it."""
+        if self.plan is not None:
+            settings = replace(self.plan.settings, accept_large_odds=accepted)
+            self.plan = replace(self.plan, settings=settings)
 
     def adversaries(self, number: int) -> tuple[Known, ...]:
         """What adversaries would know of a secret of the plan, computed once."""
@@ -119,6 +127,11 @@ class TraceWork:
                 self.note = "The release is under way from your first click."
             except WorkflowError as error:
                 self.note = str(error)
+
+
+def plan_apart(report: Report, trace: Trace, settings: TraceSettings) -> TracePlan:
+    """The plan of a trip, in a process of its own."""
+    return plan_trace(trace, settings, report)
 
 
 def current() -> TraceWork:

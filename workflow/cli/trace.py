@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import math
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from data_loaders.demo_data.trip import generated_trip
+from data_loaders.columns.times import read_instants, time_zone
 from data_loaders.files.sources import Source
 from data_loaders.traces import Trace, load_traces
-from data_loaders.traces.model import instant
 from dpgp_core.errors import CoreError
 from dpgp_core.noise.entropy import random_name
 from dpgp_core.traces.fitting import fitted_prior
@@ -27,7 +29,7 @@ from workflow.traces.readings import (
 )
 from workflow.traces.release import check_release, release_trace
 from workflow.traces.settings import MODES, TraceSettings, Window
-from workflow.traces.statement import sentences
+from workflow.traces.statement import objection, sentences, stop_large_odds
 
 _FITTED = (
     "Warning: the lengthscale was fitted to the private trace itself; publishing it tells something of the "
@@ -64,6 +66,10 @@ def add_trace_command(commands: Any) -> None:
     parser.add_argument(
         "--secret", metavar="FROM/TO", action="append", default=[],
         help="a secret span of time in UTC, as 2026-05-01T12:00/2026-05-01T12:45; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--time-zone", metavar="ZONE",
+        help="of times that name none, in the files and in --secret, as Europe/London (default UTC)",
     )  # fmt: skip
     number = {"type": float, "metavar": "NUMBER"}
     default = TraceSettings()
@@ -113,6 +119,11 @@ def add_trace_command(commands: Any) -> None:
         "--delta", **number, default=default.delta, help="at which epsilon and odds are stated"
     )
     parser.add_argument(
+        "--accept-large-odds",
+        action="store_true",
+        help="release although the odds of two places may change more than 100 times",
+    )
+    parser.add_argument(
         "--readings", metavar="FILE", help="CSV with 'time' and the values of a mobile sensor, for a map"
     )
     parser.add_argument(
@@ -139,10 +150,10 @@ def run_trace(options: argparse.Namespace) -> int:
         raise WorkflowError("--readings and --table belong together: name the values, and where they go.")
     level = checked_resolution(options.resolution)
     # What is wrong with the readings or their table is said before anything is charged.
-    readings = None if options.readings is None else read_readings(options.readings)
+    readings = None if options.readings is None else read_readings(options.readings, options.time_zone)
     if options.table is not None and new_place(options.table, "file").resolve() == out.resolve():
         raise WorkflowError("--out and --table name the same place: give the table a name of its own.")
-    traces, report = load_traces(_source(options))
+    traces, report = load_traces(_source(options), zone=options.time_zone)
     trace = chosen_trace(traces, options.trace)
     print("\n".join(report.lines()))
     scale = fitted(trace, options) if options.lengthscale == "fit" else _number(options.lengthscale)
@@ -150,7 +161,7 @@ def run_trace(options: argparse.Namespace) -> int:
         lengthscale=scale,
         amplitude=options.amplitude,
         error=options.receiver,
-        windows=tuple(window(text) for text in options.secret),
+        windows=tuple(window(text, options.time_zone) for text in options.secret),
         stops=options.stops,
         stop_radius=options.stop_radius,
         moves=options.moves,
@@ -160,6 +171,7 @@ def run_trace(options: argparse.Namespace) -> int:
         every=options.every,
         mode=options.mode,
         delta=options.delta,
+        accept_large_odds=options.accept_large_odds,
     )
     if readings is not None:
         check_times(readings, trace.time)
@@ -172,11 +184,16 @@ def run_trace(options: argparse.Namespace) -> int:
             f"{one.concentrated:,.0f} m "
             "with concentrated noise of the same size."
         )
+    for line in plan.left:
+        print(f"Attention: {line}")
     ledger = ledger_to_plan(options.ledger)
     check_release(plan, ledger)
     if options.dry_run:
+        if objection(plan) and not settings.accept_large_odds:
+            print(f"Attention: this would be stopped without --accept-large-odds, since {objection(plan)}.")
         print("Nothing was charged or drawn.")
         return 0
+    stop_large_odds(plan)
     published = release_trace(plan, begin(ledger), out=out)
     print(f"Released as {published.released.release_id}, in {out}.")
     if readings is not None:
@@ -243,8 +260,14 @@ def chosen_trace(traces: tuple[Trace, ...], wanted: str | None) -> Trace:
     raise WorkflowError(f"The file holds no such trace: --trace takes a number from 1 to {len(traces)}.")
 
 
-def window(text: str) -> Window:
+def window(text: str, zone: str | None = None) -> Window:
     """A span of time as it is written on the command line: "FROM/TO", in UTC unless a zone is given.
+
+    Parameters
+    ----------
+    text : str
+    zone : str, optional
+        Of times that name none.
 
     Raises
     ------
@@ -252,13 +275,22 @@ def window(text: str) -> Window:
         If it cannot be read.
     """
     start, slash, end = text.partition("/")
-    first, last = instant(start)[0], instant(end)[0]
-    if not slash or first != first or last != last:
+    # Of two equal hours at the end of summer time the span takes both.
+    first, last = (_moment(one, zone, fold) for fold, one in enumerate((start, end)))
+    if not slash or not math.isfinite(first + last):
         raise WorkflowError(
             f"The secret {text!r} cannot be read: write FROM/TO, e.g. 2026-05-01T12:00/2026-05-01T12:45, "
             f"in UTC."
         )
     return Window(first, last)
+
+
+def _moment(text: str, zone: str | None, fold: int) -> float:
+    read = read_instants([text])
+    seconds = float(read.seconds[0])
+    if zone is None or read.zoned[0] or not math.isfinite(seconds):
+        return seconds
+    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=time_zone(zone), fold=fold).timestamp()
 
 
 def fitted(trace: Trace, options: argparse.Namespace) -> float:

@@ -18,13 +18,14 @@ from geo.coordinates.projection import local_crs, project, to_lonlat
 from geo.errors import CrsError
 from workflow.errors import WorkflowError
 from workflow.traces.settings import TraceSettings
-from workflow.traces.stops import chosen_secrets
+from workflow.traces.stops import chosen_secrets, left_open, stays
 
 Report = Callable[[float, str], None]
 WIDEST = 500_000.0
 """Metres from the projection's middle: up to there a distance on the plane is wrong by less than 0.1 %."""
 
 _STRETCH = 1.002  # taken on the radius for it
+_WATCHED = 100_000  # records up to which stays are looked for in all that was recorded
 _ROUNDS = 6  # of scaling a budget to a wanted interval
 _COMPARED = 700  # records up to which uniform and concentrated noise are compared
 
@@ -49,6 +50,8 @@ class TracePlan:
         Per axis.
     standings : tuple of Standing
         One per secret, of this noise.
+    left : tuple of str
+        Sentences on stays that nearly are secret, private: for the curator alone.
     """
 
     recorded: Trace
@@ -59,6 +62,7 @@ class TracePlan:
     secrets: tuple[Secret, ...]
     noise: TraceNoise
     standings: tuple[Standing, ...]
+    left: tuple[str, ...] = ()
 
     @property
     def times(self) -> NDArray[np.float64]:
@@ -118,15 +122,35 @@ def plan_trace(recorded: Trace, settings: TraceSettings, report: Report | None =
     if trace.size < 2:
         raise WorkflowError("A trace needs at least two records: choose another one, or thin it less.")
     crs, places = on_a_plane(trace)
-    secrets = chosen_secrets(
-        trace.time, places, settings.windows, settings.stops, settings.stop_radius, settings.moves
-    )
+    secrets, left = _hidden(recorded, trace, settings)
     times = trace.time - trace.time[0]
     try:
         noise, standings = _shaped(times, secrets, settings, report)
     except CoreError as error:
         raise WorkflowError(f"{str(error)[:1].upper()}{str(error)[1:]}") from None
-    return TracePlan(recorded, trace, settings, crs, places, secrets, noise, standings)
+    return TracePlan(recorded, trace, settings, crs, places, secrets, noise, standings, left)
+
+
+def _hidden(
+    recorded: Trace, trace: Trace, settings: TraceSettings
+) -> tuple[tuple[Secret, ...], tuple[str, ...]]:
+    """The secrets among the thinned records, and what nearly is one; stays are looked for in all records."""
+    watched = recorded if recorded.size <= _WATCHED else trace
+    places = on_a_plane(watched)[1]
+    found = stays(watched.time, places, settings.stops, settings.stop_radius)
+    secrets = chosen_secrets(trace.time, settings.windows, found, settings.moves)
+    left = left_open(
+        watched.time, places, settings.stops, settings.stop_radius, [*settings.windows, *found]
+    )
+    if not secrets:
+        stops = settings.stops
+        what = f"there is no stop of {stops:g} minutes or more" if stops > 0.0 else "no secret was named"
+        raise WorkflowError(
+            " ".join(
+                (f"Nothing would be hidden, since {what}: give a window of time, or a shorter stop.", *left)
+            )
+        )
+    return secrets, left
 
 
 def on_a_plane(trace: Trace) -> tuple[str, NDArray[np.float64]]:

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from data_loaders.traces.model import instant
+from data_loaders.columns.times import read_instants, time_zone
+from data_loaders.errors import DataError
 from geo.domains.hexagons import check_resolution
 from geo.domains.uncertain import cell_shares, likeliest
 from workflow.errors import WorkflowError
@@ -54,13 +55,15 @@ def checked_resolution(resolution: int) -> int:
         raise WorkflowError(f"{str(error)[0].upper()}{str(error)[1:]}") from None
 
 
-def read_readings(source: str | Path) -> Readings:
+def read_readings(source: str | Path, zone: str | None = None) -> Readings:
     """Read a sensor's table.
 
     Parameters
     ----------
     source : str or Path
         CSV with a column "time" and one of values.
+    zone : str, optional
+        Of times that name none; without it UTC.
 
     Returns
     -------
@@ -70,7 +73,7 @@ def read_readings(source: str | Path) -> Readings:
     Raises
     ------
     WorkflowError
-        For a file without these columns.
+        For a file without these columns, or whose clock goes back where no zone is named.
     """
     path = Path(source)
     try:
@@ -81,12 +84,19 @@ def read_readings(source: str | Path) -> Readings:
             values = [name for name in header if name != clock]
             if clock is None or len(values) != 1:
                 raise WorkflowError(f"{path.name} needs two columns: 'time', and the values of one sensor.")
-            pairs = [(instant(row[clock] or "")[0], row[values[0]] or "") for row in islice(rows, _MOST)]
+            texts = [(row[clock] or "", row[values[0]] or "") for row in islice(rows, _MOST)]
+        times = read_instants([text for text, _ in texts]).in_utc(None if zone is None else time_zone(zone))
     except WorkflowError:
         raise
+    except DataError as error:
+        raise WorkflowError(f"{path.name}: {str(error)[:1].lower()}{str(error)[1:]}") from None
     except (OSError, ValueError, csv.Error):  # ValueError: no UTF-8, or no name of a file
         raise WorkflowError(f"{path.name} cannot be read as CSV in UTF-8: choose another file.") from None
-    pairs = [pair for pair in pairs if np.isfinite(pair[0]) and pair[1].strip()]
+    pairs = [
+        (time, value)
+        for time, (_, value) in zip(times, texts, strict=True)
+        if np.isfinite(time) and value.strip()
+    ]
     return Readings(values[0], np.array([time for time, _ in pairs]), tuple(value for _, value in pairs))
 
 
@@ -156,7 +166,7 @@ def joined_table(places: str, readings: Readings, resolution: int) -> tuple[str,
         For no reading during the trip.
     """
     known = list(csv.DictReader(io.StringIO(places)))
-    times = np.array([instant(row["time"])[0] for row in known])
+    times = read_instants([row["time"] for row in known]).seconds
     axes = [np.array([float(row[name]) for row in known]) for name in ("lon", "lat", "sd_m")]
     lon, lat, deviation = readings_at(times, axes, readings.time)
     found = np.flatnonzero(np.isfinite(lon))

@@ -22,7 +22,7 @@ from workflow.new_place import new_place
 from workflow.traces.cells import estimated_places
 from workflow.traces.exports import FILES, ReleasedTrace, geojson_text, gpx_text, places_text
 from workflow.traces.plan import TracePlan, degrees
-from workflow.traces.statement import public_facts, statement
+from workflow.traces.statement import public_facts, statement, stop_large_odds
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +80,10 @@ def release_trace(
     LedgerError, RequestTaken
         Before anything was charged.
     WorkflowError
-        Where the folder exists or cannot be written; then nothing was charged.
+        For large odds that nobody accepted, and where the folder exists or cannot be written; then nothing
+        was charged.
     """
+    stop_large_odds(plan)
     ledger.check_room()
     release_id = random_name()
     if out is None and shelf is not None:

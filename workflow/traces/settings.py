@@ -20,6 +20,9 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 OPTIONS = {"metres": "--error or --interval", "error": "--receiver"}
 """Settings that the command line calls by another name."""
 
+MOST_ODDS = 100.0
+"""A release that may change odds more often than this is stopped; a map's receipt is marked from here on."""
+
 
 @dataclass(frozen=True)
 class Window:
@@ -70,6 +73,8 @@ class TraceSettings:
     mode : {"robust", "exact"}
     delta : float
         At which epsilon and odds are stated.
+    accept_large_odds : bool
+        Release although the odds of two hypotheses may change more than `MOST_ODDS` times.
 
     Raises
     ------
@@ -86,10 +91,11 @@ class TraceSettings:
     moves: Moves = "together"
     radius: float = 200.0
     goal: Goal = "error"
-    metres: float = 100.0
+    metres: float = 200.0
     every: float = 30.0
     mode: Mode = "robust"
     delta: float = 1e-5
+    accept_large_odds: bool = False
 
     def __post_init__(self) -> None:
         for name in ("stop_radius", "radius", "metres"):

@@ -7,11 +7,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dpgp_core.numbers import lower, upper
+from workflow.errors import WorkflowError
 from workflow.project.trip import MOMENT, PROTECTION, TRIP_FORMAT
 from workflow.traces.plan import TracePlan
+from workflow.traces.settings import MOST_ODDS
 from workflow.version import NAME, VERSION
 
 FORMAT = 1
+_MOST_MU = 0.9  # at which the odds are below `MOST_ODDS` at the usual delta
 NOT_DP = (
     "This is not differential privacy. It does not hide that the trip took place, when its records were "
     "made, who made "
@@ -55,7 +58,8 @@ def sentences(plan: TracePlan) -> tuple[str, ...]:
         f"{settings.radius:g} m, {moved}, are told apart no better than by μ = {upper(mu, 4)}.",
         f"That changes the odds of the two {_times(odds)}, except with probability "
         f"{settings.delta:g}. As ε at a slack δ of {settings.delta:g} it is "
-        f"{upper(worst.certificate.epsilon(settings.delta), 4)}.",
+        f"{upper(worst.certificate.epsilon(settings.delta), 4)}."
+        + (" The curator accepted these odds and released it all the same." if accepted(plan) else ""),
         f"The adversary's 68 % interval at a secret stays at least {rounded_down(worst_interval(plan)):g} "
         f"m wide per "
         f"axis. This holds for an adversary who takes places to stay alike over {scales} s, roaming "
@@ -64,6 +68,36 @@ def sentences(plan: TracePlan) -> tuple[str, ...]:
         f"trip).",
         NOT_DP,
     )
+
+
+def accepted(plan: TracePlan) -> bool:
+    """Whether the odds are too large to be released without a word, and the curator said it."""
+    return plan.settings.accept_large_odds and bool(objection(plan))
+
+
+def objection(plan: TracePlan) -> str:
+    """Why the odds of a secret are too large to be released by accident; "" where they are not."""
+    settings, worst = plan.settings, plan.worst.certificate
+    odds = worst.odds(settings.delta)
+    if odds <= MOST_ODDS:
+        return ""
+    return (
+        f"the odds of two places of a secret would change {_times(odds)}, and more than {MOST_ODDS:g} times "
+        "is little protection"
+    )
+
+
+def stop_large_odds(plan: TracePlan) -> None:
+    """Raise `WorkflowError` for odds above `MOST_ODDS` that nobody accepted; to be called before a charge."""
+    why = objection(plan)
+    if why and not plan.settings.accept_large_odds:
+        # Losses fall about as noise grows, so this much would about do.
+        enough = plan.root_mean_square * plan.worst.certificate.mu / _MOST_MU
+        raise WorkflowError(
+            f"This release is stopped, and nothing was charged: {why}. Ask for more noise (about "
+            f"{rounded_up(enough, 2):g} m per axis), or for a smaller distance of the two places, or release "
+            "it all the same with --accept-large-odds."
+        )
 
 
 def _times(odds: float) -> str:
@@ -135,6 +169,7 @@ def statement(plan: TracePlan, release_id: str, seal: str) -> dict[str, Any]:
         "is_differential_privacy": False,
         "unit_of_protection": MOMENT,
         "delta": settings.delta,
+        "large_odds_accepted": accepted(plan),
         "noise": {"distribution": "normal, both axes alike and independent", "projection": plan.crs},
         "root_mean_square_m": round(plan.root_mean_square, 2),
         "secret_moments": secrets,
