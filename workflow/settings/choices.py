@@ -176,7 +176,7 @@ class Choices(PromiseSettings, MaterialSettings):
             "running",
             shortest=1,
             metavar="ADDRESS",
-            otherwise="a cluster on this machine",
+            otherwise="$HEXCURSION_DASK, else processes of this machine",
         ),
     ] = None
     title: Annotated[
