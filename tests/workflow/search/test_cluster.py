@@ -179,21 +179,26 @@ async def identity(place: str, security: Security) -> object:
         return await asked.identity()
 
 
-class Bomb:
-    """Makes the file when it is unpickled."""
+def mark(folder: Path) -> None:
+    """Leave a file that says in which process this ran."""
+    (folder / str(os.getpid())).touch()
 
-    def __init__(self, file: Path) -> None:
-        self.file = file
+
+class Bomb:
+    """Leaves a mark in the process that unpickles it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
 
     def __reduce__(self) -> tuple[Callable[[Path], None], tuple[Path]]:
-        return Path.touch, (self.file,)
+        return mark, (self.folder,)
 
 
 class BombError(Exception):
     """The same as an exception."""
 
     def __reduce__(self) -> tuple[Callable[[Path], None], tuple[Path]]:
-        return Path.touch, (self.args[0],)
+        return mark, (self.args[0],)
 
 
 def at_a_hostile_worker(work: object, shared: Path, item: str) -> object:
@@ -208,21 +213,23 @@ def test_a_hostile_workers_pickle_is_not_run(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("workflow.search.cluster._answered", at_a_hostile_worker)
-    file = tmp_path / "ran"
+    ran = tmp_path / "ran"
+    ran.mkdir()
     executor = DaskExecutor(cluster[0])
-    assert list(executor.map(max, file, ["fine"])) == ["fine"]
+    assert list(executor.map(max, ran, ["fine"])) == ["fine"]
     for item in ("bomb", "raised"):
         with pytest.raises(WorkflowError, match=r"^A worker of the Dask cluster failed, or sent"):
-            list(executor.map(max, file, [item]))
+            list(executor.map(max, ran, [item]))
     executor.close()
-    assert not file.exists()
+    marks = {int(path.name) for path in ran.iterdir()}
+    assert marks, "a worker tries its own exceptions"
+    assert os.getpid() not in marks
 
 
 def test_no_message_of_dasks_makes_another_object_than_plain_values(tmp_path: Path) -> None:
     """In each of the ways in which Dask sends pickles: as an object, as an answer, as a type, as an event."""
-    file = tmp_path / "ran"
     _careful_client()
-    sent = [ToPickle(Bomb(file)), to_serialize(Bomb(file)), to_serialize({"a": np.arange(3)})]
+    sent = [ToPickle(Bomb(tmp_path)), to_serialize(Bomb(tmp_path)), to_serialize({"a": np.arange(3)})]
     for message in sent:
         with pytest.raises(TypeError):
             protocol.loads(protocol.dumps({"op": message}))
@@ -230,12 +237,14 @@ def test_no_message_of_dasks_makes_another_object_than_plain_values(tmp_path: Pa
         "op": b"plain", "n": [1, "a"],
     }  # fmt: skip
     large = b"\x80\x04cbuiltins\nbytes\nJ\x00\x00\x00\x7f\x85R."  # bytes(2130706432)
-    for content in (pickle.dumps(Bomb(file)), large, b"no pickle"):
+    for content in (pickle.dumps(Bomb(tmp_path)), large, b"no pickle"):
         with pytest.raises(TypeError):
             plain_loads(content)
-    event = {"message": pickle.dumps(Bomb(file)), "category": pickle.dumps(Bomb(file))}
+    event = {"message": pickle.dumps(Bomb(tmp_path)), "category": pickle.dumps(Bomb(tmp_path))}
     _careful_client()._handle_event(object(), "warn", (0.0, event))
-    assert not file.exists()
+    assert not list(tmp_path.iterdir())
+    pickle.loads(pickle.dumps(Bomb(tmp_path)))
+    assert list(tmp_path.iterdir()), "the bomb goes off where pickles are read"
 
 
 def test_a_cluster_of_this_machine_opens_no_port(monkeypatch: pytest.MonkeyPatch) -> None:
