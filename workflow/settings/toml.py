@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import tomlkit
-from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
 
 from workflow.errors import WorkflowError
@@ -153,8 +153,8 @@ def _pairs(value: Any) -> Any:
 
 def _parsed(text: str, what: str = "settings file") -> dict[str, Any]:
     try:
-        return dict(tomlkit.parse(text).unwrap())
-    except (TOMLKitError, ValueError, RecursionError) as error:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise WorkflowError(f"The {what} is not valid TOML: {reason}.") from error
 
