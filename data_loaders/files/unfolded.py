@@ -73,15 +73,20 @@ class Unfolded:
             self._column += 1
             if found := _LETTERS.match(attributes.get("r", "")):
                 self._column = _number(found.group())
-            self._columns = max(self._columns, self._column)
+            if self._column > self._columns:
+                self._columns = self._column
+                self._check_places()
         elif kind == "row":
             self._rows, self._column = self._rows + 1, 0
-            if self._rows * self._columns > MOST_PLACES:
-                raise DataError("This workbook has a sheet of too many rows and columns: save it as CSV.")
+            self._check_places()
         elif kind == "si":
             self._inside, self._said = "text", []
         elif kind == "v" and self._shared:
             self._inside, self._said = "number", []
+
+    def _check_places(self) -> None:
+        if self._rows * self._columns > MOST_PLACES:
+            raise DataError("This workbook has a sheet of too many rows and columns: save it as CSV.")
 
     def _characters(self, text: str) -> None:
         if self._inside:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from workflow.bundle.published.site import INDEX, write_site
 def add_site_command(commands: Any) -> None:
     """The subcommand with its options."""
     text = "make a static site of bundles: an index, a map page for each, and their files"
-    parser = commands.add_parser("site", help=text, description=text)
+    parser = commands.add_parser("site", help=text, description=f"{text}; a bundle that cannot be read is left out")
     parser.add_argument(
         "bundles", metavar="BUNDLES", nargs="+", help="Bundles (folder or zip), or a folder of bundles."
     )
@@ -27,10 +28,13 @@ def add_site_command(commands: Any) -> None:
 
 
 def run_site(options: argparse.Namespace) -> int:
-    """Check every bundle, write the site, say what is in it."""
+    """Check every bundle, write the site, say what is in it; 1 where a bundle was left out."""
     out = Path(options.out)
-    folders = write_site([Path(name) for name in options.bundles], out, options.address)
+    left_out: list[str] = []
+    folders = write_site([Path(name) for name in options.bundles], out, options.address, left_out.append)
     for folder in folders:
         print(f"  {folder}")
     print(f"Open {out / INDEX}, or put {out} on any web server.")
-    return 0
+    for sentence in left_out:
+        print(f"left out: {sentence}", file=sys.stderr)
+    return 1 if left_out else 0

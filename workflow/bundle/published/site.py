@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
 
+from geo import GeoError
 from geo.context.surroundings import around
 from workflow import words
 from workflow.bundle.errors import BundleError
@@ -21,6 +22,7 @@ from workflow.bundle.page.facts import answer, place, three_facts, title_of
 from workflow.bundle.page.html import RESOURCES
 from workflow.bundle.published.offers import offers, page_of, slug
 from workflow.bundle.reading.read import Bundle, bundle_from_contents
+from workflow.errors import WorkflowError
 from workflow.new_place import made_whole, new_place
 
 INDEX = "index.html"
@@ -66,7 +68,9 @@ def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def write_site(sources: Sequence[Path], out: Path, address: str = "") -> tuple[str, ...]:
+def write_site(
+    sources: Sequence[Path], out: Path, address: str = "", left_out: Callable[[str], None] | None = None
+) -> tuple[str, ...]:
     """Write the site into a new folder, whole or not at all; the folders of its releases.
 
     Every page, layer and table is made anew from what was checked, and so is what people open of the bundle
@@ -80,6 +84,9 @@ def write_site(sources: Sequence[Path], out: Path, address: str = "") -> tuple[s
         a folder that does not exist yet
     address
         where the site will stand, for the cards that are shown of links to it; "" where that is not known
+    left_out
+        told of each bundle that cannot be read, in one sentence, as long as another one can; without it the
+        first such bundle ends the writing
 
     Raises
     ------
@@ -93,15 +100,18 @@ def write_site(sources: Sequence[Path], out: Path, address: str = "") -> tuple[s
     new_place(out)
     bundles = find_bundles(sources)
     listed: list[Listed] = []
+    refused: list[BundleError] = []
     try:
         with made_whole(out) as work:
             work.mkdir()
             for path in bundles:
                 try:
                     listed.append(_write_release(path, work, {one.folder for one in listed}, address))
-                except BundleError as error:  # of several bundles the sentence says which
+                except (WorkflowError, GeoError) as error:  # of several bundles the sentence says which
                     said = str(error) if path.name in str(error) else f"{path.name}: {error}"
-                    raise BundleError(said) from error
+                    refused.append(BundleError(said))
+                    if left_out is None or len(refused) == len(bundles):
+                        raise refused[0] from error
             listed.sort(
                 key=lambda one: (str(one.bundle.statement["release"]["created"]), one.folder), reverse=True
             )
@@ -110,6 +120,9 @@ def write_site(sources: Sequence[Path], out: Path, address: str = "") -> tuple[s
         raise BundleError(
             f"The site could not be written to {out} ({error.strerror}): name another folder."
         ) from error
+    for each in refused:
+        assert left_out is not None  # without it the first one was raised
+        left_out(str(each))
     return tuple(one.folder for one in listed)
 
 

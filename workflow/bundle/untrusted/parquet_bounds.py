@@ -35,8 +35,8 @@ def checked_parquet(content: bytes, name: str, columns: int) -> pq.ParquetFile:
     """
     if len(content) < 12 or int.from_bytes(content[-8:-4], "little") > len(content):
         raise BundleError(f"{name} is damaged: it cannot be read as Parquet.")
-    # Texts as a dictionary: one of megabytes that every row repeats takes no room in the file, and hundreds of
-    # gigabytes as a column.
+    # Texts as a dictionary: one of megabytes that every row repeats takes no room in the file, and hundreds
+    # of gigabytes as a column.
     file = pq.ParquetFile(
         io.BytesIO(content), thrift_string_size_limit=10**7, thrift_container_size_limit=10**6,
         read_dictionary=["h3"],
@@ -50,11 +50,6 @@ def checked_parquet(content: bytes, name: str, columns: int) -> pq.ParquetFile:
     groups = [facts.row_group(place) for place in range(facts.num_row_groups)]
     rows = sum(group.num_rows for group in groups)
     values = [group.column(k).num_values for group in groups for k in range(group.num_columns)]
-    plain = ("DOUBLE", "BOOLEAN", "INT64", "INT32", "FLOAT")
-    for at in range(facts.num_columns):
-        column = facts.schema.column(at)
-        if column.physical_type not in plain and column.path not in ("h3", "geometry"):
-            raise BundleError(f"{name} holds texts where a bundle has numbers.")
     if rows != facts.num_rows or any(count > MAX_CELLS for count in values):
         raise BundleError(f"{name} contradicts itself about its rows.")
     sizes = [group.column(k).total_uncompressed_size for group in groups for k in range(group.num_columns)]
@@ -78,8 +73,12 @@ def table_of(file: pq.ParquetFile, name: str, columns: Sequence[str]) -> pa.Tabl
     Raises
     ------
     BundleError
-        For texts longer than an H3 index; `pyarrow` errors pass.
+        For texts longer than an H3 index, and columns of anything but numbers; `pyarrow` errors pass.
     """
+    for column in columns:
+        kind = file.schema_arrow.field(column).type
+        if column != "h3" and not pa.types.is_primitive(kind):
+            raise BundleError(f"{name} holds something else than a number for each cell: it is no bundle's.")
     table = file.read(columns=list(columns), use_threads=False)
     if "h3" in table.column_names:
         cells = table.column("h3")
