@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-import gzip
+import json
 import math
 import re
+import stat
 import zlib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from html import unescape
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from pmtiles.reader import Reader
-from pmtiles.tile import Compression, MagicNumberNotFound, SpecVersionUnsupported, TileType
+from numpy.typing import NDArray
+from pmtiles.tile import (
+    Compression,
+    MagicNumberNotFound,
+    SpecVersionUnsupported,
+    TileType,
+    deserialize_header,
+    zxy_to_tileid,
+)
 
 from geo.context.own_layers import clean
 from geo.domains.domain import Domain
@@ -23,8 +31,11 @@ from geo.errors import DomainError
 
 SUFFIX = "pmtiles"
 LONGEST = 200  # letters of its source
-_MOST = 8 << 20  # bytes that are read at once: a tile has a few hundred thousand
+_MOST = 8 << 20  # bytes that are read or unpacked at once: a tile has a few hundred thousand
+_MOST_DIRECTORIES = 64 << 20  # bytes that all directories of one look together unpack to
+_MOST_LEAVES = 4  # directories from the root to a tile, both included
 _DEEPEST = 24
+_FARTHEST = 1 << 50  # tiles of all zooms; the sum of a directory's numbers stays within 64 bits
 _SIGNS = {TileType.PNG: b"\x89PNG", TileType.JPEG: b"\xff\xd8", TileType.WEBP: b"RIFF"}
 
 
@@ -67,7 +78,10 @@ class Basemap:
         """
         west, south, east, north = region_box(domain)
         spots = [domain.middle, (west, south), (west, north), (east, south), (east, north)]
-        if self.covers(region_box(domain)) and any(_tile_at(self, *spot) is not None for spot in spots):
+        reader = _Archive(self.path)
+        if self.covers(region_box(domain)) and any(
+            _tile_at(self, *spot, reader) is not None for spot in spots
+        ):
             return
         raise DomainError(
             f"{self.path.name[:60]} has no tiles of this area: choose a basemap of the same place, or cut "
@@ -91,7 +105,9 @@ def read_basemap(path: str | Path) -> Basemap:
     place = Path(path)
     try:
         facts = place.stat()
-    except (OSError, ValueError):  # the latter for a name that no file can have
+        if not stat.S_ISREG(facts.st_mode):
+            raise ValueError("a folder, a pipe or a device")
+    except (OSError, ValueError):  # the latter also for a name that no file can have
         raise DomainError(f"the basemap {place.name[:60]} cannot be found: name its file again.") from None
     return _read(place, facts.st_size, facts.st_mtime_ns)
 
@@ -100,9 +116,9 @@ def read_basemap(path: str | Path) -> Basemap:
 def _read(path: Path, size: int, _changed: int) -> Basemap:
     name = path.name[:60]
     damaged = DomainError(f"{name} is damaged or was cut off: copy or make it again.")
-    reader = _reader(path)
+    reader = _Archive(path)
     try:
-        header = reader.header()
+        header = reader.header
     except (MagicNumberNotFound, UnicodeDecodeError):
         raise DomainError(
             f"{name} is no PMTiles archive: make one with the program pmtiles, or choose another file."
@@ -130,30 +146,28 @@ def _read(path: Path, size: int, _changed: int) -> Basemap:
         raise damaged
     try:
         said = reader.metadata()
-    except (OSError, ValueError, EOFError, zlib.error, RecursionError):
+    except (OSError, ValueError, zlib.error, RecursionError):
         raise damaged from None
     drawn: Literal["vector", "raster"] = "vector" if kind is TileType.MVT else "raster"
     found = Basemap(path, drawn, _source(said), (low, high), box)
     centre = header["center_lon_e7"] / 1e7, header["center_lat_e7"] / 1e7
-    _tile_at(found, *centre)
+    _tile_at(found, *centre, reader)
     return found
 
 
-def _tile_at(basemap: Basemap, longitude: float, latitude: float) -> bytes | None:
+def _tile_at(basemap: Basemap, longitude: float, latitude: float, reader: _Archive) -> bytes | None:
     """The deepest tile over a spot, unpacked; None without one."""
-    reader = _reader(basemap.path)
     try:
-        header = reader.header()
         for zoom in range(basemap.zooms[1], basemap.zooms[0] - 1, -1):
-            tile: bytes | None = reader.get(zoom, *_column_row(longitude, latitude, zoom))
+            tile = reader.tile(zoom, *_column_row(longitude, latitude, zoom))
             if tile is None:
                 continue
-            if header["tile_compression"] is Compression.GZIP:
-                tile = gzip.decompress(tile)
-            if not tile.startswith(_SIGNS.get(header["tile_type"], b"")):
+            if reader.header["tile_compression"] is Compression.GZIP:
+                tile = _unpacked(tile)
+            if not tile.startswith(_SIGNS.get(reader.header["tile_type"], b"")):
                 raise ValueError("a tile is no picture of the kind stated")
             return tile
-    except (OSError, ValueError, EOFError, IndexError, OverflowError, zlib.error):
+    except (OSError, ValueError, IndexError, OverflowError, zlib.error):
         raise DomainError(
             f"{basemap.path.name[:60]} is damaged or was cut off: copy or make it again."
         ) from None
@@ -169,18 +183,94 @@ def _column_row(longitude: float, latitude: float, zoom: int) -> tuple[int, int]
     return min(count - 1, int(column)), min(count - 1, int(row))
 
 
-def _reader(path: Path) -> Any:
-    def part(offset: int, length: int) -> bytes:
+class _Archive:
+    """Parts of an archive, unpacked within bounds: the reader of the package unpacks whatever there is."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._unpacked = path, 0
+        self._directories: dict[tuple[int, int], NDArray[np.int64]] = {}
+
+    @cached_property
+    def header(self) -> dict[str, Any]:
+        """The first 127 bytes; ValueError or an error of the package for what is no archive."""
+        return dict(deserialize_header(self._part(0, 127)))
+
+    def metadata(self) -> Any:
+        """What the archive says of itself."""
+        return json.loads(
+            _unpacked(self._part(self.header["metadata_offset"], self.header["metadata_length"]))
+        )
+
+    def tile(self, zoom: int, column: int, row: int) -> bytes | None:
+        """A tile as it is packed, None where there is none."""
+        wanted, header = zxy_to_tileid(zoom, column, row), self.header
+        offset, length = header["root_offset"], header["root_length"]
+        for _ in range(_MOST_LEAVES):
+            ids, runs, lengths, offsets = self._directory(offset, length)
+            at = int(np.searchsorted(ids, wanted, "right")) - 1
+            if at < 0 or (runs[at] and wanted - ids[at] >= runs[at]):
+                return None
+            length = int(lengths[at])
+            if runs[at]:
+                return self._part(header["tile_data_offset"] + int(offsets[at]), length)
+            offset = header["leaf_directory_offset"] + int(offsets[at])
+        return None
+
+    def _directory(self, offset: int, length: int) -> NDArray[np.int64]:
+        """(4, n) first tiles, runs (0 for a further directory), lengths and offsets in bytes."""
+        if (offset, length) not in self._directories:
+            content = _unpacked(self._part(offset, length))
+            self._unpacked += len(content)
+            if self._unpacked > _MOST_DIRECTORIES:
+                raise ValueError("the directories are too large")
+            self._directories[offset, length] = _entries(content)
+        return self._directories[offset, length]
+
+    def _part(self, offset: int, length: int) -> bytes:
         if length > _MOST:
             raise ValueError("a part of the archive is too long")
-        with path.open("rb") as file:
+        with self._path.open("rb") as file:
             file.seek(offset)
             found = file.read(length)
         if len(found) < length and offset:
             raise ValueError("the archive ends before its part")
         return found
 
-    return Reader(part)
+
+def _unpacked(packed: bytes) -> bytes:
+    """What gzip packed, at most `_MOST` bytes; ValueError or zlib.error otherwise."""
+    machine = zlib.decompressobj(wbits=31)
+    content = machine.decompress(packed, _MOST + 1)
+    if len(content) > _MOST or not machine.eof:
+        raise ValueError("a part of the archive unpacks to too much, or is cut off")
+    return content
+
+
+def _entries(content: bytes) -> NDArray[np.int64]:
+    """The (4, n) numbers of a directory (PMTiles 3, section 4): varints, tiles by their differences."""
+    raw = np.frombuffer(content, np.uint8)
+    ends = np.flatnonzero(raw < 128)
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    sizes = ends - starts + 1
+    if not ends.size or ends[-1] != raw.size - 1 or sizes.max() > 8:
+        raise ValueError("a directory is cut off, or has numbers that no archive needs")
+    steps = 7 * (np.arange(raw.size) - np.repeat(starts, sizes))
+    values = np.add.reduceat((raw & 127).astype(np.int64) << steps, starts)
+    if values.size != 4 * values[0] + 1 or not values[0]:
+        raise ValueError("a directory has another length than it says")
+    found = values[1:].reshape(4, -1).copy()
+    if found[0].max() > _FARTHEST or found[2].max() > _FARTHEST:
+        raise ValueError("a directory names tiles beyond the deepest zoom")
+    found[0] = np.cumsum(found[0])
+    ahead = np.concatenate(
+        [[0], np.cumsum(found[2])[:-1]]
+    )  # bytes of the entries before, one behind the other
+    stated = np.flatnonzero(found[3])
+    if not stated.size or stated[0]:
+        raise ValueError("the first entry of a directory has no offset")
+    last = np.maximum.accumulate(np.where(found[3] > 0, np.arange(found.shape[1]), 0))
+    found[3] = found[3][last] - 1 - ahead[last] + ahead
+    return found
 
 
 def _proper(box: tuple[float, ...]) -> bool:

@@ -1,11 +1,11 @@
 """One search on more and more workers: `python -m benchmarks.scale.workers [--cells 1000] [--full]`.
 
 The search of `benchmarks.scale.cells` runs in this process, on one and two worker processes of this machine,
-and on two workers of a Dask cluster of its own; every answer must be the same, bit for bit. Each piece of the
-work tells what it took in CPU seconds, so that the same pieces can be laid out on any number of workers: a
-free worker takes the next piece, as in all executors, and each round of pieces waits for its last. `expected`
-is that time with what the search does between the rounds, without the start of the workers and the transfer;
-`clock` is what a run took beside whatever else the machine did.
+and on the Dask cluster of two workers that $HEXCURSION_DASK names, if it names one; every answer must be the
+same, bit for bit. Each piece of the work tells what it took in CPU seconds, so that the same pieces can be
+laid out on any number of workers: a free worker takes the next piece, as in all executors, and each round of
+pieces waits for its last. `expected` is that time with what the search does between the rounds, without the
+start of the workers and the transfer; `clock` is what a run took beside whatever else the machine did.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ import numpy as np
 
 from benchmarks.scale.cells import RECORDS, SEED, settings_of
 from workflow.project.load import load_project
+from workflow.search.cluster import scheduler_address
 from workflow.search.decision.tuning import Tuned, tune
 from workflow.search.executors import Executor, make_executor
 
-RUNS = (("serial", 1), ("processes", 1), ("processes", 2), ("dask", 2))
+RUNS = [("serial", 1), ("processes", 1), ("processes", 2)]
 LAID_OUT = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -101,7 +102,7 @@ def main() -> None:
         print(f"{project.domain.size:,} cells, {'full' if asked.full else 'quick'} search")
         print(_row("executor", "workers", "pieces", "rounds", "pieces s", "clock s", "answer"))
         wanted = ""
-        for kind, workers in RUNS:
+        for kind, workers in [*RUNS, *([("dask", 2)] if scheduler_address(None) else [])]:
             executor = Timed(make_executor(kind, workers))
             start, worked = time.perf_counter(), time.process_time()
             try:

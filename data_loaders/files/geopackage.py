@@ -10,6 +10,7 @@ from data_loaders.errors import DataError
 
 MAGIC = b"SQLite format 3\0"
 _STEPS = 2_000_000  # instructions of SQLite's machine for all questions asked here; a plain file needs 1,000s
+_STEPS_PER_BYTE = 2  # a row takes about 40 bytes and a dozen instructions
 _FAR = 1000  # layers looked at
 
 
@@ -42,12 +43,45 @@ def layers_of(path: Path, name: str) -> tuple[str, ...]:
         ) as database:
             database.execute("PRAGMA trusted_schema=OFF")
             database.set_progress_handler(lambda: 1, _STEPS)
-            return _layers(database, name)
+            layers = _layers(database, name)
+            for layer in layers:
+                check_amount(database, layer, path.stat().st_size)
+            return layers
     except DataError:
         raise
     except (sqlite3.Error, ValueError, OverflowError, MemoryError):  # ValueError: text that is no UTF-8
         pass
     raise DataError(f"{name} is damaged or no GeoPackage: export the layer again.")
+
+
+def check_amount(database: sqlite3.Connection, table: str, size: int) -> None:
+    """Refuse a table that holds more than its file: pages that stand in it many times unfold without end.
+
+    Parameters
+    ----------
+    database : Connection
+        Its handler of progress is set anew.
+    table : str
+        A plain table.
+    size : int
+        Bytes of the whole file.
+
+    Raises
+    ------
+    sqlite3.Error
+        For such a table, and for what is damaged.
+    """
+    quoted = ['"{}"'.format(row[1].replace('"', '""')) for row in database.execute(
+        "SELECT 0, name FROM pragma_table_info(?)", (table,)
+    )]  # fmt: skip
+    database.set_progress_handler(lambda: 1, _STEPS + _STEPS_PER_BYTE * size)
+    held = 0
+    name = table.replace('"', '""')
+    lengths = ", ".join(f"length(CAST({column} AS BLOB))" for column in quoted)
+    for row in database.execute(f'SELECT {lengths} FROM "{name}"'):
+        held += sum(each or 0 for each in row)
+        if held > 2 * size + _STEPS:  # numbers are longer as text
+            raise sqlite3.DatabaseError("a table larger than its file")
 
 
 def _layers(database: sqlite3.Connection, name: str) -> tuple[str, ...]:

@@ -39,12 +39,15 @@ class Limits:
         ... counted only beyond this much text, since small files can be very regular.
     max_members : int
         Most files in an archive or folder.
+    max_directory : int
+        Most bytes of a zip file's directory, which is held in memory.
     """
 
     max_bytes: int = 16 << 30
     max_ratio: float = 200.0
     free_bytes: int = 64 << 20
     max_members: int = 5000
+    max_directory: int = 4 << 20
 
 
 LIMITS = Limits()
@@ -214,6 +217,33 @@ class GuardedStream(Pieces):
             missing -= len(part)
         self._kept = b"".join(parts) + self._kept
         return self._kept
+
+
+def open_zip(name: str, handle: Any, limits: Limits) -> zipfile.ZipFile:
+    """Open a zip file whose directory is of a bearable size: 300 MB of entries would take 4 GB.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    handle : binary file
+    limits : Limits
+
+    Raises
+    ------
+    DataError
+        For a larger directory, and for what is no zip file.
+    """
+    try:
+        end = zipfile._EndRecData(handle)  # type: ignore[attr-defined]  # as ZipFile will read it
+        if end and end[5] > limits.max_directory:
+            raise DataError(f"{name} holds too many files: unpack it, and choose the one with the table.")
+        return zipfile.ZipFile(handle)
+    except DataError:
+        raise
+    except DAMAGE as error:
+        failure = damage_sentence(name, error)
+    raise failure
 
 
 def damage_sentence(name: str, error: BaseException) -> DataError:

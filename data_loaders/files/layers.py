@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from data_loaders.errors import DataError, closest
 from data_loaders.files import geopackage
 from data_loaders.files.content import GEOJSON_TYPE
-from data_loaders.files.guarded import DAMAGE, GuardedStream, Limits, Meter, damage_sentence
+from data_loaders.files.guarded import DAMAGE, GuardedStream, Limits, Meter, damage_sentence, open_zip
+from data_loaders.files.unfolded import Unfolded
 
 Format: TypeAlias = Literal["XLSX", "GPKG", "GeoJSON"]
 POINT_X, POINT_Y = "point x", "point y"
@@ -201,16 +202,20 @@ def _check_unpacked(name: str, handle: Any, limits: Limits) -> None:
     """Unpack all members into nothing and count: a workbook's directory may lie about its sizes."""
     meter = Meter(Limits(min(limits.max_bytes, MOST_BYTES["XLSX"]), limits.max_ratio, limits.free_bytes))
     failure: DataError | None = None
+    sheets = Unfolded()
     try:
-        with zipfile.ZipFile(handle) as archive:
+        with open_zip(name, handle, limits) as archive:
             members = archive.infolist()
             if len(members) > limits.max_members:
                 raise DataError(f"{name} holds too many parts for a workbook: save the sheet as CSV.")
             for member in members:
                 with archive.open(member) as part:
                     stream = GuardedStream(name, part, meter, lambda size=member.compress_size: size)  # type: ignore[misc]
+                    if member.filename.lower().endswith(".xml"):
+                        sheets.add(stream)
                     while stream.read(1 << 20):
                         pass
+        meter.add(name, sheets.unfolded(), sheets.unfolded(), _size(handle))
     except DataError:
         raise
     except DAMAGE as error:

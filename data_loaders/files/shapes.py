@@ -65,7 +65,9 @@ def shapes_of(path: str | Path, layer: str | None = None) -> dict[str, Any]:
             f"{place.name} holds a table without shapes: choose a layer of areas, lines or points."
         )
     column = np.asarray(table.column(geometry).to_pandas(), dtype=object)
-    shapes = shapely.to_geojson(shapely.force_2d(shapely.from_wkb(column, on_invalid="ignore")))
+    read = shapely.force_2d(shapely.from_wkb(column, on_invalid="ignore"))
+    read[shapely.is_empty(read)] = None  # GeoJSON has no form for an empty point
+    shapes = shapely.to_geojson(read)
     kept = [name for name in table.column_names if name != geometry and _plain(table.column(name).type)]
     rows = table.select(kept).to_pylist()
     features = [

@@ -14,7 +14,7 @@ from typing import IO, Any, TypeAlias
 
 from data_loaders.errors import DataError, unopened
 from data_loaders.files.content import refusal
-from data_loaders.files.guarded import DAMAGE, LIMITS, GuardedStream, Limits, Meter, damage_sentence
+from data_loaders.files.guarded import DAMAGE, LIMITS, GuardedStream, Limits, Meter, damage_sentence, open_zip
 from data_loaders.files.layers import Format, format_of, is_workbook, read_layer
 
 Source: TypeAlias = "str | os.PathLike[str] | bytes | IO[bytes]"
@@ -206,7 +206,7 @@ def _file(name: str, handle: Any, asked: _Asked) -> Iterator[Table]:
         yield _layer(kind, name, handle, asked)
         return
     zipped = start[:4] in (b"PK\x03\x04", b"PK\x05\x06")
-    if zipped and is_workbook(_members(name, handle)[1]):
+    if zipped and is_workbook(_members(name, handle, asked.meter.limits)[1]):
         yield _layer("XLSX", name, handle, asked)
         return
     if asked.layer is not None:
@@ -246,11 +246,12 @@ def _tar(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
     found = 0
     try:
         with tarfile.open(fileobj=handle, mode="r|") as archive:
-            for member in archive:
+            for number, member in enumerate(archive, start=1):
+                archive.members = []  # type: ignore[attr-defined]  # it would keep all of them
+                _check_members(name, number, meter)
                 if not member.isfile() or not _wanted(member.name):
                     continue
                 found += 1
-                _check_members(name, found, meter)
                 stream = archive.extractfile(member)
                 if stream is not None:
                     yield _table(PurePosixPath(member.name).name, stream, inner)
@@ -264,17 +265,13 @@ def _tar(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
     raise failure
 
 
-def _members(name: str, handle: Any) -> tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]:
-    try:
-        archive = zipfile.ZipFile(handle)
-        return archive, archive.infolist()
-    except DAMAGE as error:
-        failure = damage_sentence(name, error)
-    raise failure
+def _members(name: str, handle: Any, limits: Limits) -> tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]:
+    archive = open_zip(name, handle, limits)
+    return archive, archive.infolist()
 
 
 def _zip(name: str, handle: Any, meter: Meter) -> Iterator[Table]:
-    archive, members = _members(name, handle)
+    archive, members = _members(name, handle, meter.limits)
     if any(member.filename == "[Content_Types].xml" for member in members):
         raise DataError(f"{name} is a Word file or a damaged Excel workbook: save the sheet as CSV.")
     chosen = sorted((m for m in members if _wanted(m.filename)), key=lambda m: m.filename)

@@ -12,6 +12,9 @@ from data_loaders.errors import DataError
 from data_loaders.traces.model import Fix
 
 _DEGREES = 180.0 / 2.0**31  # FIT counts half circles in 31 bits
+MOST_FRAMES = 1_000_000
+"""Messages of a file; eleven days at one a second."""
+
 _MARK = b".FIT"  # in every file's header, eight bytes from its beginning
 
 
@@ -45,11 +48,17 @@ def fit_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
     strict = fitdecode.ErrorHandling.RAISE
     try:
         with fitdecode.FitReader(data, check_crc=fitdecode.CrcCheck.RAISE, error_handling=strict) as frames:
-            for frame in frames:
+            for number, frame in enumerate(frames):
+                if number > MOST_FRAMES:
+                    raise DataError(
+                        f"{name} has more than {MOST_FRAMES:,} messages: split it into smaller files."
+                    )
                 if isinstance(frame, fitdecode.FitHeader):
                     files.append([])
                 elif isinstance(frame, fitdecode.FitDataMessage) and frame.name == "record":
                     files[-1].append(_fix(frame))
+    except DataError:
+        raise
     except (fitdecode.FitError, struct.error, ValueError, LookupError, TypeError, ArithmeticError):
         raise DataError(
             f"{name} is a broken FIT file: copy it from the device again, or export it as GPX."

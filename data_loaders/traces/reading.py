@@ -23,6 +23,9 @@ TRACE_LIMITS = Limits(max_bytes=128 << 20)
 """A day at one record a second has 10 MB as GPX; a file of traces is read whole."""
 
 _MOST_RECORDS = 2_000_000
+# Lines, fields, tags and lists, each of which takes a hundred bytes of memory or two when a file is read.
+_MOST_MARKS = {b"\n": 6_000_000, b"\r": 6_000_000, b",": 20_000_000, b"<": 12_000_000, b"[": 6_000_000,
+               b"{": 6_000_000, b";": 20_000_000, b"\t": 20_000_000}  # fmt: skip
 _PLT = b"Geolife trajectory"
 
 
@@ -99,6 +102,12 @@ def _unpacked(name: str, handle: object, limits: Limits) -> bytes:
 
 
 def _reader(name: str, data: bytes) -> Callable[[bytes], Iterator[tuple[str, list[Fix]]]]:
+    if not is_fit(data):  # whose frames are counted where they are read
+        for mark, most in _MOST_MARKS.items():
+            if data.count(mark) > most:
+                raise DataError(
+                    f"{name} has more than {_MOST_RECORDS:,} records: split it into smaller files."
+                )
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if is_fit(data):
         return lambda content: fit_fixes(name, content)

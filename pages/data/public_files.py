@@ -8,9 +8,9 @@ from pathlib import Path
 
 from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, DataError, PublicFile, fetch, price_paid_file
 from pages.shared.computing.jobs import Job, Report
-from pages.shared.server.reach import public_folder
 from pages.shared.session.workspace import Fetched
 from workflow.errors import WorkflowError
+from workflow.project.reach import public_folder
 
 GLANCE = 0.1  # seconds between two looks at a download: a cancel is noticed within a second
 _MEGA = 1_000_000

@@ -65,7 +65,7 @@ def test_a_guest_goes_from_a_settings_file_to_a_bundle_that_others_read(
     file = tmp_path / "settings.toml"
     file.write_text(text, encoding="utf-8")
 
-    assert main(["release", "--config", str(file), "--out", str(out)]) == 0
+    assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out)]) == 0
     said = capsys.readouterr().out
     assert "private.triples: 3,001 rows read, 3,000 kept." in said
     assert "1 dropped: not three numbers." in said
@@ -125,7 +125,7 @@ def test_mechanisms_of_the_house_and_a_guest_are_searched_together(
     file.write_text(toml(triples, mechanisms='["guest-stripes", "noisy-cell-statistics"]',
                          priors='["guest-plateau"]', resolution="7").replace("resolution = 8\n", ""),
                     encoding="utf-8")  # fmt: skip
-    assert main(["release", "--config", str(file), "--out", str(out), "--dry-run"]) == 0
+    assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out), "--dry-run"]) == 0
     assert "nothing was drawn" in capsys.readouterr().out
 
 
@@ -173,7 +173,7 @@ def test_what_a_guest_cannot_do_is_one_sentence(
     monkeypatch.setitem(PRIORS, "guest-plateau", replace(PRIORS["guest-plateau"], make=refuse))
     file = tmp_path / "settings.toml"
     file.write_text(toml(triples, priors='["guest-plateau"]'), encoding="utf-8")
-    assert main(["release", "--config", str(file), "--out", str(out)]) == 2
+    assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out)]) == 2
     expected, said = capsys.readouterr().err.splitlines()
     assert expected.startswith("Expected where nothing else runs: about ")
     assert said == "error: the guest's matrix is singular: use a shorter lengthscale."
@@ -187,7 +187,7 @@ def test_a_guest_export_is_checked_by_the_reader_like_any_other(
     file = tmp_path / "settings.toml"
     text = toml(triples, mechanisms='["guest-stripes"]').replace("resolution = 8", "resolution = 7")
     file.write_text(text, encoding="utf-8")
-    assert main(["release", "--config", str(file), "--out", str(out)]) == 0
+    assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out)]) == 0
     export, sums = out / "cells.jsonl", out / "SHA256SUMS"
     told = export.read_text(encoding="utf-8")
     changed = told.replace('"in_set": false', '"in_set": true', 1)
@@ -205,7 +205,7 @@ def test_without_the_guest_its_bundle_is_refused_in_one_sentence(
     file = tmp_path / "settings.toml"
     text = toml(triples, mechanisms='["guest-stripes"]').replace("resolution = 8", "resolution = 7")
     file.write_text(text, encoding="utf-8")
-    assert main(["release", "--config", str(file), "--out", str(out)]) == 0
+    assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out)]) == 0
     monkeypatch.delitem(EXPORTS, "cells.jsonl")
     with pytest.raises(
         BundleError, match=r"^A bundle has no file named 'cells\.jsonl': name the folder or zip"

@@ -7,11 +7,12 @@ from typing import Any
 
 from geo.context.places import box_around, place_named
 from workflow.errors import WorkflowError
+from workflow.project.reach import reach_of_file
 from workflow.settings.catalogue import TABLES, catalogue, flag_of, group_of
 from workflow.settings.describe import default_words, help_words, value_words
 from workflow.settings.field import Field
 from workflow.settings.model import ReleaseSettings
-from workflow.settings.toml import read_toml, settings_from_mapping
+from workflow.settings.toml import read_toml, refuse_addresses, settings_from_mapping
 from workflow.settings.words import GROUPS
 
 
@@ -19,6 +20,13 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
     """One option for each setting, under its heading; the parsed value keeps the setting's name."""
     parser.add_argument(
         "--config", metavar="FILE.toml", help="Settings file; options given here override it."
+    )
+    parser.add_argument(
+        "--trust-settings",
+        action="store_true",
+        default=None,
+        help="Let that file name a ledger, a Dask scheduler, and files outside of its own folder, the "
+        "current one and HEXCURSION_DATA.",
     )
     groups = {name: parser.add_argument_group(title) for name, title in GROUPS.items()}
     for item in catalogue().values():
@@ -69,6 +77,9 @@ def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
     """
     given = {name: value for name, value in vars(options).items() if value is not None}
     values: dict[str, Any] = read_toml(given["config"]) if "config" in given else {}
+    if "config" in given and "trust_settings" not in given:
+        refuse_addresses(values, "give --trust-settings after reading them, or name it by its own option")
+        reach_of_file(given["config"]).check_settings(values)
     if ("place" in given) != ("reach" in given):
         raise WorkflowError("Give --place and --reach together: a name, and how many kilometres around it.")
     if "place" in given:

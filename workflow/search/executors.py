@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from workflow.errors import WorkflowError
-from workflow.search.cluster import DaskExecutor
+from workflow.search.cluster import DaskExecutor, scheduler_address
 from workflow.settings.words import ExecutorName
 
 NICER = 10  # search processes give way to the web process
@@ -107,7 +107,8 @@ def make_executor(name: ExecutorName, workers: int | None = None, address: str |
     workers
         Processes on this machine; None for one per core.
     address
-        Of the Dask scheduler; None for a cluster on this machine.
+        Of the Dask scheduler; None for the one in $HEXCURSION_DASK. Without any, 'dask' stands for processes
+        of this machine: a cluster of one machine would open a port for nothing.
 
     Raises
     ------
@@ -116,10 +117,11 @@ def make_executor(name: ExecutorName, workers: int | None = None, address: str |
     """
     if name == "serial":
         return SerialExecutor()
-    if name == "processes":
+    scheduler = scheduler_address(address)
+    if name == "dask" and scheduler is not None:
+        return DaskExecutor(scheduler)
+    if name in ("processes", "dask"):
         return ProcessExecutor(workers)
-    if name == "dask":
-        return DaskExecutor(address, workers)
     raise WorkflowError(f"There is no executor {name!r}: choose 'serial', 'processes' or 'dask'.")
 
 

@@ -154,11 +154,12 @@ class Choices(PromiseSettings, MaterialSettings):
     ledger: Annotated[
         str | None,
         Setting(
-            "Database of the ledger: a file, or an address.",
+            "Database of the ledger: a file, or an address; not from a settings file.",
             "running",
             shortest=1,
             metavar="URL|FILE",
-            otherwise="this installation's own",
+            in_files=False,
+            otherwise="$HEXCURSION_LEDGER, else this installation's own",
         ),
     ] = None
     executor: Annotated[
@@ -172,11 +173,12 @@ class Choices(PromiseSettings, MaterialSettings):
     dask: Annotated[
         str | None,
         Setting(
-            "Address of the Dask scheduler.",
+            "Address of the Dask scheduler, tls://HOST:PORT; not from a settings file.",
             "running",
             shortest=1,
             metavar="ADDRESS",
-            otherwise="a cluster on this machine",
+            in_files=False,
+            otherwise="$HEXCURSION_DASK, else processes of this machine",
         ),
     ] = None
     title: Annotated[

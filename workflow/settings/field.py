@@ -62,6 +62,8 @@ class Setting:
         Its word on the command line, if other than its name.
     metavar
         What stands for its value in the command line's help.
+    in_files
+        Whether it may stand in a settings file; what opens a connection may not.
     """
 
     help: str
@@ -81,6 +83,7 @@ class Setting:
     otherwise: str = ""
     flag: str = ""
     metavar: str | tuple[str, ...] = ""
+    in_files: bool = True
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import tomlkit
-from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
 
 from workflow.errors import WorkflowError
@@ -24,7 +24,8 @@ HEAD = "Hexcursion settings. Public choices only: no data, no seed, no result."
 def settings_to_toml(settings: ReleaseSettings) -> str:
     """The settings as a TOML text that `settings_from_toml` reads back to an equal value.
 
-    Choices left open are left out; every other one has its help text as a comment above it.
+    What may not stand in a file (addresses of a ledger and a scheduler) is left out, and so are choices left
+    open; every other one has its help text as a comment above it.
     """
     document = tomlkit.document()
     document.add(tomlkit.comment(HEAD))
@@ -50,9 +51,28 @@ def settings_from_toml(text: str) -> ReleaseSettings:
     Raises
     ------
     WorkflowError
-        One sentence, for a text that is not TOML, unknown or missing keys and impossible values.
+        One sentence, for a text that is not TOML, names an address, has unknown or missing keys or impossible
+        values.
     """
-    return settings_from_mapping(_parsed(text))
+    raw = _parsed(text)
+    refuse_addresses(raw, "take it out of the file")
+    return settings_from_mapping(raw)
+
+
+def refuse_addresses(raw: Mapping[str, Any], remedy: str) -> None:
+    """Refuse what no settings file may state: it would open a connection for whoever wrote the file.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence that ends with the remedy.
+    """
+    for item in fields_of(ReleaseSettings).values():
+        if not item.setting.in_files and item.key in raw:
+            raise WorkflowError(
+                f"These settings name `{item.key}`, which no settings file opens: {remedy}; the operator "
+                f"names it by HEXCURSION_{item.key.upper()}."
+            )
 
 
 def read_toml(path: str | Path, what: str = "settings file") -> dict[str, Any]:
@@ -133,14 +153,14 @@ def _pairs(value: Any) -> Any:
 
 def _parsed(text: str, what: str = "settings file") -> dict[str, Any]:
     try:
-        return dict(tomlkit.parse(text).unwrap())
-    except (TOMLKitError, ValueError, RecursionError) as error:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise WorkflowError(f"The {what} is not valid TOML: {reason}.") from error
 
 
 def _write(place: tomlkit.TOMLDocument | Table, item: Field, value: Any) -> None:
-    if value is None or value == ():
+    if value is None or value == () or not item.setting.in_files:
         return
     measure = f" In {item.measure}." if item.measure else ""
     place.add(tomlkit.comment(item.help + measure))

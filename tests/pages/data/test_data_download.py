@@ -11,7 +11,6 @@ from streamlit.testing.v1 import AppTest
 
 from pages.data import public_data
 from pages.shared.computing.jobs import Job
-from pages.shared.server.reach import public_folder
 from pages.shared.session.workspace import Fetched
 from pages.shared.steps import DATA
 from tests.pages.conftest import press, texts
@@ -19,6 +18,7 @@ from tests.pages.data_steps import OpenApp, errors, kind, work_of
 from tests.pages.views.public_server import Server, place_files_at
 from tests.patience import HANG
 from workflow.errors import WorkflowError
+from workflow.project.reach import public_folder
 from workflow.settings import ReleaseSettings
 
 

@@ -60,8 +60,9 @@ def test_choices_are_saved_once_complete_and_taken_again_with_their_files(open_a
 
 
 def test_settings_that_name_server_files_fill_the_path_widgets(
-    open_app: OpenApp, example: ReleaseSettings
+    open_app: OpenApp, example: ReleaseSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("HEXCURSION_DATA", str(Path(example.data.path).parent))
     settings = example.with_changes(
         data=replace(example.data, years=(2024,)), resolution=6, epsilon=2.0, title="Two"
     )
@@ -85,7 +86,10 @@ def test_settings_that_name_server_files_fill_the_path_widgets(
     assert work_of(app).settings() == settings
 
 
-def test_settings_beyond_what_the_widgets_offer_are_shown_and_kept(open_app: OpenApp, tmp_path: Path) -> None:
+def test_settings_beyond_what_the_widgets_offer_are_shown_and_kept(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEXCURSION_DATA", str(tmp_path))
     table = tmp_path / "table.csv"
     rows = "".join(
         f"{2.1 + i / 1000},54.7,{i},station {i},{'late' if i > 2999 else 'early'}\n" for i in range(3100)

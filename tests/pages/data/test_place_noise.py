@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.server.reach import Reach, files_of
 from tests.pages.conftest import press
 from tests.pages.data.test_owners import of, with_table, work_of
 from workflow.errors import WorkflowError
+from workflow.project.reach import Reach, files_of
 from workflow.settings.source import SourceSettings
 
 TRIP = {"format": "hexcursion-trace", "release_id": "0" * 16, "mu": 1.2, "radius_m": 200.0, "secrets": 1}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pages.shared.server.reach import Reach, public_folder, reach
 from pages.shared.uploads import PrivateFolder
 from workflow.errors import WorkflowError
 from workflow.project.example import example_settings
+from workflow.project.reach import Reach, public_folder, reach
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.source import SourceSettings
 
@@ -104,9 +104,10 @@ def test_the_apps_own_folders_are_always_in_reach() -> None:
     {"data": SourceSettings("{inside}/deep/table.csv", "/etc/passwd")},
     {"reference": SourceSettings("/etc/passwd", value="v", x="x", y="y")},
     {"region": "/etc/passwd", "bbox": None},
-    {"ledger": "another.sqlite"},
-    {"executor": "dask", "dask": "tcp://192.0.2.1:8786"},
-], ids=["data", "postcodes", "reference", "region", "ledger", "dask"])  # fmt: skip
+    {"limits": "/etc/passwd"},
+    {"layers": ("/etc/passwd",)},
+    {"basemap": "/etc/passwd"},
+], ids=["data", "postcodes", "reference", "region", "limits", "layers", "basemap"])  # fmt: skip
 def test_every_file_that_settings_name_is_looked_at(
     places: tuple[Path, Path], changes: dict[str, object]
 ) -> None:
@@ -120,3 +121,21 @@ def test_every_file_that_settings_name_is_looked_at(
     limited.check_settings(good)
     with pytest.raises(WorkflowError):
         limited.check_settings(good.with_changes(**changes))
+
+
+def test_a_settings_file_names_no_file_where_a_person_may_name_any(
+    places: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A colleague's file is not the person who sits before this machine."""
+    monkeypatch.delenv("HEXCURSION_DATA", raising=False)
+    table = str(places[0] / "deep" / "table.csv")
+    settings = ReleaseSettings(
+        data=SourceSettings(table, value="v", x="x", y="y"), threshold=1.0, bbox=(0.0, 51.0, 1.0, 52.0)
+    )
+    anywhere = reach(None, loopback=True, uploads=places[1])
+    anywhere.check(table)
+    with pytest.raises(WorkflowError, match=r"^These settings name a file of this machine: upload it"):
+        anywhere.check_settings(settings)
+    anywhere.check_settings(
+        settings.with_changes(data=SourceSettings(str(places[1] / "t.csv"), value="v", x="x", y="y"))
+    )

@@ -68,7 +68,7 @@ def test_a_bad_line_of_a_settings_file_is_one_sentence(
     ]
     file, out = tmp_path / "settings.toml", tmp_path / "bundle"
     file.write_text("\n".join([line, *lines]), encoding="utf-8")
-    assert main(["release", "--config", str(file), "--out", str(out)]) == 2
+    assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out)]) == 2
     assert capsys.readouterr().err == f"error: {sentence}\n"
     assert not out.exists()
 

@@ -168,15 +168,59 @@ def test_a_demo_with_an_impossible_budget_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_ledger_named_in_a_settings_file_is_the_one_that_is_used(town: Town, tmp_path: Path) -> None:
-    place = tmp_path / "own.sqlite"
-    file = tmp_path / "settings.toml"
-    file.write_text(settings_to_toml(town.settings(ledger=str(place), resolution=7)), encoding="utf-8")
-    assert main(["release", "--config", str(file), "--out", str(tmp_path / "o"), "--dry-run"]) == 0
+def test_a_settings_file_opens_neither_ledger_nor_scheduler(
+    town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even for a dry run; a person may trust the file, or name the same place himself."""
+    monkeypatch.setenv("HEXCURSION_DATA", str(town.private.parent))
+    place, file = tmp_path / "own.sqlite", tmp_path / "settings.toml"
+    file.write_text(f'ledger = "{place}"\n{settings_to_toml(town.settings(resolution=7))}', encoding="utf-8")
+    words = ["release", "--config", str(file), "--out", str(tmp_path / "o")]
+    for dry in ([], ["--dry-run"]):
+        assert main([*words, *dry]) == 2
+        assert capsys.readouterr().err == (
+            "error: These settings name `ledger`, which no settings file opens: give --trust-settings after "
+            "reading them, or name it by its own option; the operator names it by HEXCURSION_LEDGER.\n"
+        )
+        assert not place.exists()
+    assert main([*words, "--trust-settings", "--dry-run"]) == 0
     assert not (home() / "ledger.sqlite").exists()
-    assert main(["release", "--config", str(file), "--out", str(tmp_path / "o")]) == 0
+    assert main([*words, "--trust-settings"]) == 0
     assert place.exists()
     assert not (home() / "ledger.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['region = "{}/a.json"', 'limits = "{}/a.csv"', 'basemap = "{}/a.pmtiles"', 'layers = ["b", "{}/a.json"]',
+     'reference = {{path = "{}/a.csv"}}', 'data.path = "{}/a.csv"', 'data.postcodes = "{}/a.csv"',
+     'data.trip = "{}/a.csv"', 'data.path = "{}/../elsewhere/a.csv"'],
+)  # fmt: skip
+def test_a_settings_file_names_files_around_it_only(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A layer or region that a colleague's file names would be published as it is."""
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    for folder in (here, elsewhere):
+        folder.mkdir()
+    monkeypatch.chdir(here)
+    file = here / "settings.toml"
+    words = ["release", "--out", "o", "--config", str(file)]
+    file.write_text(line.format(elsewhere))
+    with pytest.raises(WorkflowError, match="These settings name files outside of their own folder"):
+        settings_from_options(build_parser().parse_args(words))
+    for allowed in ([*words, "--trust-settings"], words):
+        with pytest.raises(WorkflowError, match=r"Name the|Give the"):  # passed: what else is missing is said
+            settings_from_options(build_parser().parse_args(allowed))
+        monkeypatch.setenv("HEXCURSION_DATA", str(elsewhere))
+    monkeypatch.delenv("HEXCURSION_DATA")
+    file.write_text(line.replace("/../elsewhere", "").format(here))
+    with pytest.raises(WorkflowError, match=r"Name the|Give the"):
+        settings_from_options(build_parser().parse_args(words))
+    (here / "link").symlink_to(elsewhere)
+    file.write_text(line.format(here / "link"))
+    with pytest.raises(WorkflowError, match="outside of their own folder"):
+        settings_from_options(build_parser().parse_args(words))
 
 
 def test_a_place_stands_for_a_box(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from types import SimpleNamespace
 from typing import Any
 
@@ -61,7 +60,7 @@ def test_work_is_tried_three_times_more_and_what_is_shared_travels_once() -> Non
         ("submit", {"pure": False}),
         ("submit", {"pure": False, "retries": 3}),
         ("submit", {"pure": False, "retries": 3}),
-        ("cancel", [8, 32]),
+        ("cancel", [b"8", b"32"]),
     ]
     assert [each.given_back for each in client.made] == [1, 0, 0]
 
@@ -75,39 +74,6 @@ def test_a_scheduler_without_workers_is_one_sentence() -> None:
         match=r"^The Dask scheduler has no workers: start some with `dask worker ADDRESS --nthreads 1`\.$",
     ):
         executor_of(SimpleNamespace(wait_for_workers=none)).wait_for(2)
-
-
-@pytest.mark.parametrize("address", [None, "tcp://host:8786"])
-def test_a_cluster_of_this_machine_stays_on_it_and_ends_with_its_executor(
-    address: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One that has an address is left as it was found."""
-    asked: list[tuple[str, object]] = []
-
-    def made(name: str) -> Any:
-        def make(*given: object, **how: object) -> Any:
-            asked.append((name, (given, how)))
-            return SimpleNamespace(close=lambda: asked.append((name, "closed")))
-
-        return make
-
-    monkeypatch.setitem(
-        sys.modules, "distributed", SimpleNamespace(Client=made("client"), LocalCluster=made("cluster"))
-    )
-    executor = DaskExecutor(address, 3)
-    own = executor._own
-    executor.close()
-    client = ((address or own,), {"timeout": "60s", "set_as_default": False})
-    cluster = {
-        "n_workers": 3, "threads_per_worker": 1, "host": "127.0.0.1", "scheduler_port": 0,
-        "dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False},
-    }  # fmt: skip
-    if address is None:
-        assert asked == [
-            ("cluster", ((), cluster)), ("client", client), ("client", "closed"), ("cluster", "closed"),
-        ]  # fmt: skip
-    else:
-        assert asked == [("client", client), ("client", "closed")]
 
 
 def test_a_process_of_a_search_has_one_thread_and_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,22 +10,11 @@ import numpy as np
 import pytest
 
 from workflow.project.model import Project
-from workflow.search.cluster import DaskExecutor
 from workflow.search.decision.tuning import search_task
 from workflow.search.executors import SerialExecutor
 from workflow.search.looks import pilot
 from workflow.search.optimisation.unconstrained import SCALES, unconstrained_design
 from workflow.search.problem.facts import _public_counts
-
-
-@pytest.mark.parametrize("own", [True, False])
-def test_who_leaves_a_scheduler_ends_only_a_cluster_of_his_own(own: bool) -> None:
-    closed: list[str] = []
-    executor = object.__new__(DaskExecutor)
-    executor._client = SimpleNamespace(close=lambda: closed.append("client"))
-    executor._own = SimpleNamespace(close=lambda: closed.append("cluster")) if own else None
-    executor.close()
-    assert closed == (["client", "cluster"] if own else ["client"])
 
 
 def test_a_pilot_is_read_by_the_likeliest_model(monkeypatch: pytest.MonkeyPatch) -> None:

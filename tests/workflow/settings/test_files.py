@@ -110,7 +110,7 @@ FULL = ReleaseSettings(
     places_public=True,
     public_counts=False,
     executor="dask",
-    dask="tcp://192.0.2.1:8786",
+    dask="tls://192.0.2.1:8786",
     owner="station",
     records_per_owner=3,
     cutoff=0.4,
@@ -121,7 +121,23 @@ FULL = ReleaseSettings(
 
 
 def test_every_setting_survives_the_way_through_a_file() -> None:
-    assert settings_from_toml(settings_to_toml(FULL)) == FULL
+    assert settings_from_toml(settings_to_toml(FULL)) == FULL.with_changes(ledger=None, dask=None)
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ('ledger = "postgresql://ada@192.0.2.1/x"', "ledger"),
+        ('executor = "dask"\ndask = "tls://192.0.2.1:8786"', "dask"),
+        ("ledger = 3", "ledger"),
+    ],
+)
+def test_a_settings_file_opens_no_connection(line: str, name: str) -> None:
+    """An address in it would be asked, with this user's own passwords, when a colleague's file is read."""
+    with pytest.raises(
+        WorkflowError, match=rf"^These settings name `{name}`, which no .* it by HEXCURSION_{name.upper()}\.$"
+    ):
+        settings_from_toml(f"{line}\n{SALES_FILE}")
 
 
 def test_a_written_file_says_what_each_choice_means() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any
 
+from data_loaders.files.geopackage import check_amount
 from geo import MAX_CELLS
 from workflow.bundle.errors import BundleError
 from workflow.bundle.exports.base import DECLARED, Export, Exported
@@ -93,12 +94,14 @@ def read(content: bytes) -> Mapping[str, Sequence[Any]]:
     try:
         with closing(sqlite3.connect(":memory:")) as database:
             database.deserialize(content)
-            return _cells(database)
-    except sqlite3.Error as error:
+            return _cells(database, len(content))
+    except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:  # ValueError: no UTF-8
+        if isinstance(error, BundleError):
+            raise
         raise BundleError(f"{NAME} is damaged: it cannot be read as a GeoPackage.") from error
 
 
-def _cells(database: sqlite3.Connection) -> dict[str, list[Any]]:
+def _cells(database: sqlite3.Connection, size: int) -> dict[str, list[Any]]:
     database.execute("PRAGMA trusted_schema = OFF")
     database.execute("PRAGMA cell_size_check = ON")
     kinds = database.execute("SELECT type FROM sqlite_master WHERE name = 'cells'").fetchall()
@@ -108,6 +111,7 @@ def _cells(database: sqlite3.Connection) -> dict[str, list[Any]]:
     names = {name: str(kind).upper() for name, kind in described if name not in ("fid", "geom")}
     if "h3" not in names or any('"' in name for name in names):
         raise BundleError(f"{NAME} has no layer of cells.")
+    check_amount(database, "cells", size)
     wanted = ", ".join(f'"{name}"' for name in names)
     rows = database.execute(f"SELECT {wanted} FROM cells ORDER BY h3").fetchmany(MAX_CELLS + 1)
     columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {}

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from workflow.bundle.errors import BundleError
 from workflow.bundle.exports.base import Export, Exported
-from workflow.bundle.untrusted.parquet_bounds import checked_parquet
+from workflow.bundle.untrusted.parquet_bounds import checked_parquet, table_of
 
 NAME = "cells.parquet"
 GEOMETRY = "geometry"
@@ -41,8 +41,7 @@ def read(content: bytes) -> Mapping[str, Sequence[Any]]:
         names = file.schema_arrow.names
         if GEOMETRY not in names or b"geo" not in (file.schema_arrow.metadata or {}):
             raise BundleError(f"{NAME} is no GeoParquet file: it has no outlines.")
-        table = file.read(columns=[name for name in names if name != GEOMETRY], use_threads=False)
-        table.validate(full=True)
+        table = table_of(file, NAME, [name for name in names if name != GEOMETRY])
         return dict(table.to_pydict())
     except (pa.ArrowException, OSError, ValueError, UnicodeError, MemoryError) as error:
         if isinstance(error, BundleError):

@@ -20,6 +20,8 @@ _SPACE = "http://www.opengis.net/kml/2.2"
 _DECLARED = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 _TYPES = {bool: "bool", str: "string", float: "double"}
 _DEEPEST = 12
+_LARGEST = 100  # elements of a placemark
+_PLACEMARK = f"{{{_SPACE}}}Placemark"
 
 
 def write(exported: Exported) -> bytes:
@@ -91,15 +93,24 @@ def read(content: bytes) -> Mapping[str, Sequence[Any]]:
 
 
 def _rows(content: bytes) -> Iterator[dict[str, Any]]:
-    depth = 0
+    above: list[ElementTree.Element] = []
+    within = 0  # elements of the placemark that is being read, 0 outside of one
     for event, element in ElementTree.iterparse(io.BytesIO(content), ("start", "end")):
-        depth += 1 if event == "start" else -1
-        if depth > _DEEPEST:
-            raise BundleError("Nested too deeply.")
-        if event == "end" and element.tag == f"{{{_SPACE}}}Placemark":
+        if event == "start":
+            above.append(element)
+            within += bool(within) or element.tag == _PLACEMARK
+            if len(above) > _DEEPEST or within > _LARGEST:
+                raise ValueError("nested too deeply, or a placemark without end")
+            continue
+        above.pop()
+        if element.tag != _PLACEMARK and not within and above:
+            above[-1].clear()  # what is read must not pile up
+        if element.tag == _PLACEMARK:
+            within = 0
             data = element.iter(f"{{{_SPACE}}}SimpleData")
             yield {one.attrib["name"]: _meant(one.attrib["name"], one.text or "") for one in data}
-            element.clear()
+            if above:
+                above[-1].clear()
 
 
 def _meant(name: str, text: str) -> Any:

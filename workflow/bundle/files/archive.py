@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, BinaryIO
 
+from data_loaders.files.guarded import LIMITS, open_zip
 from workflow.bundle.errors import BundleError
 from workflow.bundle.files import layout
 
@@ -88,7 +89,7 @@ def _from_zip(stream: BinaryIO) -> dict[str, bytes]:
     contents: dict[str, bytes] = {}
     try:
         allowed = max(layout.MEGABYTE, MAX_RATIO * stream.seek(0, io.SEEK_END))
-        with zipfile.ZipFile(stream) as archive:
+        with open_zip("The zip", stream, LIMITS) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
             if len(entries) > layout.most_files():
                 raise BundleError("The zip holds more files than a bundle has.")

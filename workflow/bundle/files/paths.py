@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpgp_core.release.released import to_grid, up_to_grid
 from geo import MAX_CELLS
 from workflow.bundle.errors import BundleError
-from workflow.bundle.untrusted.parquet_bounds import checked_parquet
+from workflow.bundle.untrusted.parquet_bounds import checked_parquet, table_of
 
 Floats = NDArray[np.float64]
 
@@ -153,7 +153,7 @@ def _checked_table(content: bytes, extra: tuple[str, ...], kind: Kind) -> tuple[
     """The table and its number of value columns, after its names, types and size were found right."""
     file = checked_parquet(content, f"{kind}s.parquet", 1 + len(extra) + MAX_PATHS)
     rows, names = file.metadata.num_rows, file.schema_arrow.names
-    types = [str(column.type) for column in file.schema_arrow]
+    types = [str(getattr(column.type, "value_type", column.type)) for column in file.schema_arrow]
     paths = len(names) - 1 - len(extra)
     if paths < 1 or names != ["h3", *extra, *(f"{kind}_{k + 1}" for k in range(paths))]:
         said = ", ".join(("h3", *extra, f"{kind}_1", f"{kind}_2"))
@@ -164,6 +164,4 @@ def _checked_table(content: bytes, extra: tuple[str, ...], kind: Kind) -> tuple[
         raise BundleError(
             f"{kind}s.parquet holds {rows:,} cells and {paths:,} paths: outside what is accepted."
         )
-    table = file.read(use_threads=False)
-    table.validate(full=True)
-    return table, len(names) - 1
+    return table_of(file, f"{kind}s.parquet", names), len(names) - 1

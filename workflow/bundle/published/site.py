@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from html import escape
 from pathlib import Path
 
+from geo import GeoError
 from geo.context.surroundings import around
 from workflow import words
 from workflow.bundle.errors import BundleError
@@ -22,6 +23,7 @@ from workflow.bundle.page.html import RESOURCES
 from workflow.bundle.published.offers import offers, page_of, slug
 from workflow.bundle.reading.read import Bundle, bundle_from_contents
 from workflow.bundle.signing.signature import Signers
+from workflow.errors import WorkflowError
 from workflow.new_place import made_whole, new_place
 
 INDEX = "index.html"
@@ -70,7 +72,11 @@ def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def write_site(
-    sources: Sequence[Path], out: Path, address: str = "", signers: Signers = NOBODY
+    sources: Sequence[Path],
+    out: Path,
+    address: str = "",
+    signers: Signers = NOBODY,
+    left_out: Callable[[str], None] | None = None,
 ) -> tuple[str, ...]:
     """Write the site into a new folder, whole or not at all; the folders of its releases.
 
@@ -87,6 +93,9 @@ def write_site(
         where the site will stand, for the cards that are shown of links to it; "" where that is not known
     signers
         whose keys the pages call by name
+    left_out
+        told of each bundle that cannot be read, in one sentence, as long as another one can; without it the
+        first such bundle ends the writing
 
     Raises
     ------
@@ -100,6 +109,7 @@ def write_site(
     new_place(out)
     bundles = find_bundles(sources)
     listed: list[Listed] = []
+    refused: list[BundleError] = []
     try:
         with made_whole(out) as work:
             work.mkdir()
@@ -108,9 +118,11 @@ def write_site(
                     listed.append(
                         _write_release(path, work, {one.folder for one in listed}, address, signers)
                     )
-                except BundleError as error:  # of several bundles the sentence says which
+                except (WorkflowError, GeoError) as error:  # of several bundles the sentence says which
                     said = str(error) if path.name in str(error) else f"{path.name}: {error}"
-                    raise BundleError(said) from error
+                    refused.append(BundleError(said))
+                    if left_out is None or len(refused) == len(bundles):
+                        raise refused[0] from error
             listed.sort(
                 key=lambda one: (str(one.bundle.statement["release"]["created"]), one.folder), reverse=True
             )
@@ -119,6 +131,9 @@ def write_site(
         raise BundleError(
             f"The site could not be written to {out} ({error.strerror}): name another folder."
         ) from error
+    for each in refused:
+        assert left_out is not None  # without it the first one was raised
+        left_out(str(each))
     return tuple(one.folder for one in listed)
 
 

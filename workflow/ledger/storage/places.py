@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from ipaddress import ip_address
 from pathlib import Path
 
 from sqlalchemy.engine import URL, make_url
@@ -61,6 +62,11 @@ def ledger_url(place: str | Path | None = None) -> URL:
     LedgerError
         For a malformed URL, a folder, a name that no file has, or a database that is neither SQLite in a
         file nor PostgreSQL.
+
+    Notes
+    -----
+    A PostgreSQL server on another machine is spoken to over TLS, unless the address (or $PGSSLMODE) states an
+    `sslmode` of its own: libpq's default would send the password in clear where the server asks for it.
     """
     if place is None:
         place = os.environ.get(LEDGER_VARIABLE) or home() / "ledger.sqlite"
@@ -85,8 +91,30 @@ def ledger_url(place: str | Path | None = None) -> URL:
     if backend == "sqlite" and url.database and url.database != ":memory:" and "mode" not in url.query:
         return URL.create("sqlite", database=str(Path(url.database).absolute()))
     if backend == "postgresql" and url.database:
-        return url.set(drivername="postgresql+psycopg")
+        return _encrypted(url.set(drivername="postgresql+psycopg"))
     raise LedgerError("A ledger lives in a SQLite file or in a PostgreSQL database: name one of the two.")
+
+
+def _encrypted(url: URL) -> URL:
+    """The address with `sslmode=require`, where it names another machine and nothing is said of TLS."""
+    if "sslmode" in url.query or os.environ.get("PGSSLMODE"):
+        return url
+    asked = [url.host, *(url.query.get(name) for name in ("host", "hostaddr"))]
+    hosts = [host for each in asked for host in ([each] if isinstance(each, str) else each or ())]
+    named = hosts or [os.environ.get("PGHOSTADDR") or os.environ.get("PGHOST") or ""]
+    if all(_is_here(host) for several in named for host in several.split(",")):
+        return url
+    return url.update_query_dict({"sslmode": "require"})
+
+
+def _is_here(host: str) -> bool:
+    """Whether a host is this machine: a socket (a folder, or nothing said) or a loopback address."""
+    if host in ("", "localhost") or host.startswith(("/", "@")):
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def default_key_path(url: URL) -> Path:

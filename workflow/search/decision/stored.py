@@ -12,19 +12,11 @@ import numpy as np
 
 from dpgp_core.errors import CoreError
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
-from dpgp_core.mechanisms.registry import design_from_mapping
 from workflow.errors import WorkflowError
 from workflow.project.model import Project
-from workflow.project.response import ResponseScale
 from workflow.search.decision.tuning import Tuned, concluded
-from workflow.search.problem.task import (
-    Edge,
-    FrontierPoint,
-    Scored,
-    SearchResult,
-    Unconstrained,
-    Utility,
-)
+from workflow.search.problem.plain import judged_from, scored_from, scored_mapping
+from workflow.search.problem.task import Edge, FrontierPoint, SearchResult, Unconstrained
 
 FORMAT = 1
 _PLACES = ("data", "reference", "region", "layers")  # settings that name files
@@ -55,12 +47,13 @@ def text_of(project: Project, tuned: Tuned) -> str:
         {
             "format": FORMAT,
             "question": question_of(project),
-            "unconstrained": _scored(result.unconstrained),
-            "chosen": _scored(result.chosen),
+            "unconstrained": scored_mapping(result.unconstrained),
+            "chosen": scored_mapping(result.chosen),
             "frontier": [
-                {"epsilon": point.epsilon, "scored": _scored(point.scored)} for point in result.frontier
+                {"epsilon": point.epsilon, "scored": scored_mapping(point.scored)}
+                for point in result.frontier
             ],
-            "cutoffs": [_scored(each) for each in result.cutoffs],
+            "cutoffs": [scored_mapping(each) for each in result.cutoffs],
             "baseline": "".join("01"[int(inside)] for inside in result.baseline),
             "evaluated": result.evaluated,
             "objective": result.objective,
@@ -95,35 +88,18 @@ def tuned_from(project: Project, text: str) -> Tuned:
 def _result(told: Mapping[str, Any]) -> SearchResult:
     return SearchResult(
         unconstrained=_read_unconstrained(told["unconstrained"]),
-        chosen=_read(told["chosen"]),
+        chosen=scored_from(told["chosen"]),
         frontier=tuple(
-            FrontierPoint(float(point["epsilon"]), _read(point["scored"])) for point in told["frontier"]
+            FrontierPoint(float(point["epsilon"]), scored_from(point["scored"])) for point in told["frontier"]
         ),
         baseline=np.array([letter == "1" for letter in told["baseline"]]),
         evaluated=int(told["evaluated"]),
         objective=told["objective"],
         on_edge=tuple((str(what), cast("Edge", str(end))) for what, end in told["on_edge"]),
         public_mean=bool(told["public_mean"]),
-        cutoffs=tuple(_read(each) for each in told["cutoffs"]),
+        cutoffs=tuple(scored_from(each) for each in told["cutoffs"]),
     )
 
 
-def _scored(scored: Scored) -> dict[str, Any]:
-    return {
-        "design": scored.design.to_mapping(),
-        "response": asdict(scored.response),
-        "epsilon": scored.epsilon,
-        "utility": asdict(scored.utility),
-    }
-
-
-def _read(told: Mapping[str, Any]) -> Scored:
-    return Scored(design_from_mapping(told["design"]), *_judged(told))
-
-
 def _read_unconstrained(told: Mapping[str, Any]) -> Unconstrained:
-    return Unconstrained(PosteriorSamplingDesign.from_mapping(told["design"]), *_judged(told))
-
-
-def _judged(told: Mapping[str, Any]) -> tuple[ResponseScale, float, Utility]:
-    return ResponseScale(**told["response"]), float(told["epsilon"]), Utility(**told["utility"])
+    return Unconstrained(PosteriorSamplingDesign.from_mapping(told["design"]), *judged_from(told))

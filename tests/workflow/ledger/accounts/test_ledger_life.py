@@ -23,6 +23,7 @@ from workflow.ledger import (
 from workflow.ledger.accounts.charge import encode, written_cost
 from workflow.ledger.storage import store
 from workflow.ledger.storage.entry import Draft
+from workflow.ledger.storage.places import ledger_url
 
 EPSILON, DELTA = 1.0, 1e-5
 
@@ -317,6 +318,36 @@ def test_an_unreachable_server_is_a_sentence_without_the_password(tmp_path: obje
         open_ledger("postgresql://ada:hunter2@127.0.0.1:1/ledger")
     assert "hunter2" not in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("postgresql://ada:x@db.example.org/l", "require"),
+        ("postgresql://ada:x@192.0.2.1:5432/l", "require"),
+        ("postgresql://ada:x@127.0.0.1,db.example.org/l", "require"),
+        ("postgresql:///l?host=db.example.org", "require"),
+        ("postgresql:///l?host=127.0.0.1&host=db.example.org", "require"),
+        ("postgresql:///l?hostaddr=192.0.2.1", "require"),
+        ("postgresql://ada:x@db.example.org/l?sslmode=disable", "disable"),
+        ("postgresql://ada:x@db.example.org/l?sslmode=verify-full", "verify-full"),
+        ("postgresql://ada:x@localhost/l", None),
+        ("postgresql://ada:x@127.0.0.1/l", None),
+        ("postgresql://ada:x@[::1]/l", None),
+        ("postgresql:///l", None),
+        ("postgresql:///l?host=/run/postgresql", None),
+    ],
+)
+def test_a_password_leaves_this_machine_over_tls_unless_the_address_says_otherwise(
+    address: str, said: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PGHOST", "PGHOSTADDR", "PGSSLMODE"):
+        monkeypatch.delenv(name, raising=False)
+    assert ledger_url(address).query.get("sslmode") == said
+    monkeypatch.setenv("PGHOST", "db.example.org")
+    assert ledger_url("postgresql:///l").query.get("sslmode") == "require"
+    monkeypatch.setenv("PGSSLMODE", "verify-ca")
+    assert "sslmode" not in ledger_url("postgresql://ada:x@db.example.org/l").query
 
 
 def test_a_file_that_is_no_database_is_refused(make_place: Callable[[str], Place]) -> None:

@@ -1,11 +1,12 @@
-"""Reach: which files of the machine that runs the app a session may name."""
+"""Reach: which files of a machine a session of the app, or a settings file, may name."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from workflow.errors import WorkflowError
 from workflow.ledger.storage.places import home
@@ -28,11 +29,17 @@ class Reach:
         folders of the app itself: the session's uploads, public files, the example
     open
         any path may be named: only where nobody but the machine's own user reaches the app
+    from_file
+        what is checked was named by a settings file
+    option
+        by which a settings file on the command line is trusted; "" in the app
     """
 
     named: tuple[Path, ...] | None
     own: tuple[Path, ...]
     open: bool
+    from_file: bool = False
+    option: str = ""
 
     def check(self, path: str) -> None:
         """Refuse a file or folder that, links and `..` resolved, lies in no folder that is allowed.
@@ -55,32 +62,37 @@ class Reach:
             return
         raise WorkflowError(self._refusal())
 
-    def check_settings(self, settings: ReleaseSettings) -> None:
-        """The same for every file that settings name.
+    def check_settings(self, settings: ReleaseSettings | Mapping[str, Any]) -> None:
+        """Refuse settings from a file that name files elsewhere; also where a person may name any.
+
+        A person names what he means; a settings file may come from a colleague, and a layer or region that it
+        names is published as it is.
+
+        Parameters
+        ----------
+        settings
+            checked ones, or the key-value pairs of a file that nobody has checked yet
 
         Raises
         ------
         WorkflowError
-            One sentence, also for a ledger or a scheduler that settings name.
+            One sentence that says where the files may lie.
         """
-        for source in (settings.data, settings.reference):
-            for path in () if source is None else files_of(source):
-                self.check(path)
-        for public in (settings.region, settings.limits, settings.basemap, *settings.layers):
-            if public is not None:
-                self.check(public)
-        if settings.ledger is not None and not self.open:
-            raise WorkflowError(
-                "These settings name a ledger of their own, but this app keeps one for everybody: "
-                "take `ledger` out of the file."
-            )
-        if settings.dask is not None and not self.open:
-            raise WorkflowError(
-                "These settings name a Dask scheduler, but this app calls no address that a file names: "
-                "take `dask` out of the file."
-            )
+        limited = replace(self, open=False, from_file=True)
+        for path in paths_in(settings if isinstance(settings, Mapping) else asdict(settings)):
+            limited.check(path)
 
     def _refusal(self) -> str:
+        if self.from_file and self.option:
+            return (
+                "These settings name files outside of their own folder and the current one: read them first, "
+                f"then give {self.option}, or name the folder in {VARIABLE}."
+            )
+        if self.from_file and self.named is None:
+            return (
+                "These settings name a file of this machine: upload it together with them, or name its "
+                f"folder in {VARIABLE} before the app is started."
+            )
         if self.named:
             folders = " or ".join(str(folder) for folder in self.named)
             return (
@@ -96,6 +108,28 @@ class Reach:
 def public_folder() -> Path:
     """Where public files lie: `public-data` in this installation's home."""
     return (home() / "public-data").absolute()
+
+
+def paths_in(values: Mapping[str, Any]) -> tuple[str, ...]:
+    """Every path among the key-value pairs of settings; other kinds of value are refused elsewhere."""
+    found = [values.get(name) for name in ("region", "limits", "basemap")]
+    layers = values.get("layers")
+    found += layers if isinstance(layers, list | tuple) else [layers]
+    for table in (values.get("data"), values.get("reference")):
+        if isinstance(table, Mapping):
+            found += [table.get(name) for name in ("path", "postcodes", "trip")]
+    return tuple(path for path in found if isinstance(path, str))
+
+
+def reach_of_file(file: str) -> Reach:
+    """What a settings file may name on the command line, unless its reader trusts it.
+
+    Its own folder, the current one, those in $HEXCURSION_DATA, and public files.
+    """
+    return replace(
+        reach([str(Path(file).absolute().parent), str(Path.cwd())], loopback=False, uploads=public_folder()),
+        option="--trust-settings",
+    )
 
 
 def files_of(source: SourceSettings) -> tuple[str, ...]:

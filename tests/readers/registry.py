@@ -1,0 +1,115 @@
+"""Every reader of files that may come from a stranger, as a function of bytes, and the errors it may raise."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from data_loaders import DataError, load_sensors
+from data_loaders.files.csvstream import blocks, first_rows, sniff_delimiter
+from data_loaders.files.shapes import is_geopackage, shapes_of
+from data_loaders.files.sources import open_tables
+from data_loaders.traces import load_traces
+from dpgp_core.errors import HexcursionError
+from geo import GeoError, domain_from_bbox
+from geo.basemap import read_basemap
+from geo.context.own_reading import label_columns, own_layer
+from geo.domains.areas import named_areas
+from geo.regions.outlines import chosen_parts, part_columns, part_names
+from geo.regions.region import region_from_geojson
+from workflow.bundle import read_bundle
+from workflow.bundle.exports.registry import EXPORTS
+from workflow.bundle.files.paths import read_paths
+from workflow.bundle.reading.read import _statement
+from workflow.bundle.untrusted.strict import strict_json
+from workflow.settings import settings_from_toml
+from workflow.settings.toml import read_toml
+from workflow.traces.readings import read_readings
+
+OURS = (HexcursionError, DataError, GeoError)
+"""What a reader may raise: one sentence for a person."""
+
+DOMAIN = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 6)
+
+
+def _at_a_path(read: Callable[[Path], Any], suffix: str = "") -> Callable[[bytes], Any]:
+    def from_bytes(content: bytes) -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"file{suffix}"
+            path.write_bytes(content)
+            return read(path)
+
+    return from_bytes
+
+
+def _table(content: bytes) -> None:
+    """As the first look at a file does, and then every row."""
+    for table in open_tables(content, ask=False):
+        text = table.head.decode("utf-8", "replace")
+        delimiter = "," if table.typed else sniff_delimiter(text)
+        (header, *_) = first_rows(text, delimiter, 1) or [[]]
+        if header:
+            wanted = {f"c{at}": at for at in range(min(len(header), 5))}
+            for _ in blocks(table, len(header), wanted, header=header, delimiter=delimiter):
+                pass
+    load_sensors(content, value="v", unit="m", x="x", y="y")
+
+
+def _shapes(path: Path) -> None:
+    if is_geopackage(path):
+        own_layer(shapes_of(path), DOMAIN, "layer")
+
+
+def _polygons(content: bytes) -> None:
+    for read in (
+        label_columns,
+        region_from_geojson,
+        part_columns,
+        part_names,
+        lambda source: chosen_parts(source, ["a"]),
+        lambda source: own_layer(source, DOMAIN, "layer"),
+        lambda source: named_areas(source, DOMAIN),
+    ):
+        with suppress(GeoError):
+            read(content)
+
+
+def _settings(content: bytes) -> None:
+    settings_from_toml(content.decode("utf-8", "replace"))
+
+
+READERS: dict[str, Callable[[bytes], Any]] = {
+    "table": _table,
+    "shapes": _at_a_path(_shapes, ".gpkg"),
+    "polygons": _polygons,
+    "traces": load_traces,
+    "readings": _at_a_path(read_readings, ".csv"),
+    "basemap": _at_a_path(read_basemap, ".pmtiles"),
+    "bundle": read_bundle,
+    "paths": read_paths,
+    "statement": lambda content: _statement(strict_json(content, "statement.json")),
+    "settings": _settings,
+    "toml": _at_a_path(read_toml, ".toml"),
+    **{f"export-{name}": export.read for name, export in EXPORTS.items()},
+}
+
+
+def outcome(reader: str, content: bytes) -> str:
+    """The sentence in which a reader refuses a file, "" where it reads it; anything else is a defect.
+
+    Raises
+    ------
+    AssertionError
+        For words that are not one line, or name a path of the reader's.
+    """
+    try:
+        READERS[reader](content)
+    except OURS as error:
+        said = str(error)
+        assert said.strip(), "an error without words"
+        assert len(said.splitlines()) == 1, said
+        return said
+    return ""
