@@ -220,8 +220,8 @@ def _hosts(environment: Mapping[str, str], named: Iterable[str]) -> tuple[str, .
             )
         if host.startswith("*.") and _anybodys(host[2:]):
             raise Locked(
-                f"{HOSTS} holds {host!r}, under which anybody may have a name: name your hosts one by one, or "
-                "write *. before a domain that is yours, like *.example.org."
+                f"{HOSTS} holds {host!r}, under which anybody may have a name: name your hosts one by one, "
+                "or write *. before a domain that is yours, like *.example.org."
             )
     return tuple(host for host in hosts if not is_loopback(host))
 

@@ -1,4 +1,4 @@
-"""Places for uploads: a browser is told where to put a file, and nothing is taken anywhere else or without bound.
+"""Places for uploads: a browser is told where to put a file, and files are taken there only, within bounds.
 
 Streamlit 1.67 empties its queue of messages at the beginning of every run and keeps only those that speak of
 runs: an answer to an upload widget that lies there is lost, the widget waits for it for ever, and a person
@@ -39,7 +39,7 @@ SHARE = 8  # at most an eighth of the machine's memory holds uploads
 VIEWER_SESSION = 100 * MEGABYTE  # a zipped bundle, with room to spare
 FULL = "The uploads of this visit take too much room: remove a file, or reload the page, and try again."
 ALL_FULL = "The server holds as many uploads as it can: try again in a few minutes."
-NO_PLACE = "No upload widget of this visit has a place of this name: reload the page, and choose the file again."
+NO_PLACE = "No upload widget of this visit has such a place: reload the page, and choose the file again."
 NO_LENGTH = "An upload has to say how long it is (Content-Length)."
 
 
@@ -68,7 +68,9 @@ def bounds_of(mode: Mode, largest: int) -> Bounds:
     """
     said = os.environ.get(VARIABLE, "").strip()
     if said and not (said.isascii() and said.isdigit() and int(said) > 0):
-        raise Locked(f"{VARIABLE} is {said[:20]!r}: it must be a whole number of megabytes above 0, or unset.")
+        raise Locked(
+            f"{VARIABLE} is {said[:20]!r}: it must be a whole number of megabytes above 0, or unset."
+        )
     session = min(largest, VIEWER_SESSION) if mode == "viewer" else 4 * largest
     memory = memory_limit()
     together = 4 * session if memory is None else min(4 * session, memory // SHARE)
@@ -99,8 +101,8 @@ def has_uploader(session: str) -> bool:
 class Places:
     """ASGI middleware that says where uploads may be put, and keeps them within bounds.
 
-    At the beginning of a run it answers what is still unanswered; a second answer to the same question does no
-    harm: the browser leaves it.
+    At the beginning of a run it answers what is still unanswered; a second answer to the same question does
+    no harm: the browser leaves it.
 
     Parameters
     ----------
@@ -202,9 +204,11 @@ class Places:
                     _manager().remove_file(session, name)
 
     def _lacking(self, session: str, name: str, more: int) -> tuple[int, str] | None:
-        """Why so many more bytes are not taken; None where there is room. A file of the same name makes room."""
+        """Why so many more bytes are not taken, None where there is room; a file is put in place of its like."""
         manager = _manager()
-        files = {each: len(file.data) + BESIDE for each, file in manager.file_storage.get(session, {}).items()}
+        files = {
+            each: len(file.data) + BESIDE for each, file in manager.file_storage.get(session, {}).items()
+        }
         replaced = files.pop(name, 0)
         if sum(files.values()) + self._arriving[session] + more + BESIDE > self.bounds.session:
             return 413, FULL

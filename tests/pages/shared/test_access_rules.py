@@ -180,7 +180,10 @@ def test_a_star_stands_before_a_domain_of_ones_own_only(host: str) -> None:
 
 
 def test_a_star_before_ones_own_domain_is_a_name_but_none_to_come_back_to() -> None:
-    assert decided(LISTED, HEXCURSION_HOSTS="*.example.co.uk").hosts == ("*.example.co.uk", "maps.example.org")
+    assert decided(LISTED, HEXCURSION_HOSTS="*.example.co.uk").hosts == (
+        "*.example.co.uk",
+        "maps.example.org",
+    )
     with pytest.raises(Locked, match="needs a redirect_uri"):
         decided(LISTED.replace("maps.example.org", "*.example.org"))
 

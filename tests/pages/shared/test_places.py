@@ -1,4 +1,4 @@
-"""A browser that asks where to put a file is answered in any case; a file is taken there, and within bounds."""
+"""A browser that asks where to put a file is answered in any case; a file is taken there, within bounds."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ class Server:
             ),
         )
         monkeypatch.setattr(runtime, "get_instance", lambda: instance)
-        self._kept = Starlette(routes=[Route("/_stcore/upload_file/{session}/{name}", self._keep, methods=["PUT"])])
+        self._kept = Starlette(
+            routes=[Route("/_stcore/upload_file/{session}/{name}", self._keep, methods=["PUT"])]
+        )
         self.messages: list[ForwardMsg] = []
         self.places = Places(self._inner, bounds)
 
