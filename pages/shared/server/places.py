@@ -204,7 +204,7 @@ class Places:
                     _manager().remove_file(session, name)
 
     def _lacking(self, session: str, name: str, more: int) -> tuple[int, str] | None:
-        """Why so many more bytes are not taken, None where there is room; a file is put in place of its like."""
+        """Why so many more bytes are not taken, None where there is room; a file may be put anew."""
         manager = _manager()
         files = {
             each: len(file.data) + BESIDE for each, file in manager.file_storage.get(session, {}).items()

@@ -117,7 +117,7 @@ class Draft:
     curve: str = ""
 
     def after(self, last: Entry | None) -> Entry:
-        """The entry that follows `last`; among its facts it says whether the clock ran backwards meanwhile."""
+        """The entry that follows `last`; its facts say whether the clock ran backwards meanwhile."""
         created = datetime.now(UTC).isoformat(timespec="seconds")
         behind = 0 if last is None else seconds_behind(created, last.created)
         return Entry(
