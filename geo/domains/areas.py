@@ -176,7 +176,7 @@ def _overlaps(
 
 
 def _meetings(tree: shapely.STRtree, shape: BaseGeometry, most: int) -> int:
-    """How many pairs of an edge and a cell have boxes that overlap; counted until there are more than most."""
+    """How many pairs of an edge and a cell have boxes that overlap; counted until there are too many."""
     found = 0
     for ring in shapely.get_rings(shapely.get_parts(shape)):
         points = shapely.get_coordinates(ring)
