@@ -75,8 +75,8 @@ def turned_away() -> bool:
         return False
     st.title("For curators", anchor=False)
     st.markdown(
-        "The screens of this app read private data and are open to its curators. Published maps are shown by a "
-        "viewer: ask whoever published them for its address."
+        "The screens of this app read private data and are open to its curators. Published maps are shown by "
+        "a viewer: ask whoever published them for its address."
     )
     sign_in_panel()
     return True

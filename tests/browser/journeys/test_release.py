@@ -106,7 +106,7 @@ def test_twenty_double_clicks_are_twenty_releases(page: Page, app: RunningApp) -
 
 @contextmanager
 def ledger_held(app: RunningApp) -> Iterator[None]:
-    """Nothing is written to the ledger meanwhile: a release that has begun waits, however quick the machine is."""
+    """Nothing is written to the ledger meanwhile: a release waits, however quick the machine is."""
     with closing(sqlite3.connect(app.home / "ledger.sqlite", isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         yield
