@@ -14,7 +14,7 @@ from pages.shared.server import access, serve
 
 if serve.running():
     frame.configure()
-    if not access.locked():
+    if not access.locked() and not access.turned_away():
         page, screen = frame.navigate()
         frame.header(screen)
         page.run()

@@ -44,9 +44,6 @@ class Study:
         file names, in `RESULTS`, of its full figures
     command
         what makes them
-    alone
-        whether it changes its process while it runs (it registers guests), so that nobody else may be served
-        there
     """
 
     name: str
@@ -57,17 +54,15 @@ class Study:
     full: Callable[[Report | None], StudyResult]
     stored: tuple[str, ...]
     command: str
-    alone: bool = False
 
 
 def _study(
     name: str, title: str, question: str, source: str,
     run: Callable[[Report | None, bool], StudyResult], stored: tuple[str, ...] = (), command: str = "",
-    alone: bool = False,
 ) -> Study:  # fmt: skip
     return Study(
         name, title, question, source, lambda report: run(report, True), lambda report: run(report, False),
-        stored or (f"{name}.json",), command or f"python -m benchmarks.studies {name}", alone,
+        stored or (f"{name}.json",), command or f"python -m benchmarks.studies {name}",
     )  # fmt: skip
 
 
@@ -127,7 +122,6 @@ STUDIES: dict[str, Study] = {
             _presets(LeaderboardSettings.quick, LeaderboardSettings, leaderboard.run),
             (),
             "python -m benchmarks.agreement.leaderboard",
-            True,
         ),
         _study(
             "one-dimension",

@@ -25,6 +25,7 @@ from geo.coordinates.projection import to_lonlat
 from geo.domains.domain import Domain
 from geo.domains.framing import Box, region_box, wide_box
 from geo.errors import DomainError
+from geo.regions.ragged import check_outline
 from geo.regions.region import Source, read_document, stated_crs
 
 MOST_READ = 50_000  # features of one file, wherever they lie
@@ -175,6 +176,8 @@ def _by_kind(shape: BaseGeometry) -> list[BaseGeometry]:
     ):
         chosen = parts[shapely.get_dimensions(parts) == dimension]
         whole = united(chosen) if chosen.size else shapely.Point()
+        if dimension == 2 and chosen.size:
+            check_outline(whole)
         if dimension == 2 and not shapely.is_valid(whole):
             whole = shapely.make_valid(whole, method="structure", keep_collapsed=False)
         if not whole.is_empty:

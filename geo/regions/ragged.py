@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
+from shapely.geometry import MultiPolygon
 
 from geo.errors import DomainError
 
@@ -72,6 +74,26 @@ def check_crossings(rings: Sequence[Floats]) -> None:
             f"the region's outlines cross themselves or one another in about {round(estimate, -3):,.0f} "
             "places: repair the polygons first, for example with QGIS (Fix geometries, Dissolve)."
         )
+
+
+def check_outline(shape: MultiPolygon) -> None:
+    """Refuse polygons that would take minutes to test or to repair.
+
+    Parameters
+    ----------
+    shape : MultiPolygon
+        In degrees, valid or not.
+
+    Raises
+    ------
+    DomainError
+        As `check_raggedness` and, where they cross themselves, `check_crossings`.
+    """
+    rings = [shapely.get_coordinates(ring) for ring in shapely.get_rings(shapely.get_parts(shape))]
+    if rings:
+        check_raggedness(rings)
+        if not shape.is_valid:
+            check_crossings(rings)
 
 
 def _edges(rings: Sequence[Floats]) -> Floats:

@@ -92,6 +92,8 @@ else:
                 f"{len(seen.entries):,} entries verified: nothing was changed, as far as can be known.",
                 icon=":material/verified:",
             )
+            for note in seen.notes:
+                st.warning(plain(note), icon=":material/schedule:")
         accounts(seen)
         void(seen)
         entries(seen)

@@ -8,6 +8,7 @@ from typing import Any
 
 from dpgp_core.numbers import significant, upper
 from workflow.ledger import Account, Entry, Ledger, LedgerDamaged, NoLedger, open_ledger
+from workflow.ledger.chain import clock_notes
 from workflow.ledger.storage.entry import (
     BUDGET,
     COMMIT,
@@ -83,11 +84,12 @@ class EntryView:
 
 @dataclass(frozen=True)
 class LedgerView:
-    """The ledger as a curator sees it; `findings` is empty when the chain holds, `open` may be voided."""
+    """The ledger as a curator sees it: `findings` is empty when the chain holds; `open` may be voided."""
 
     accounts: tuple[AccountView, ...]
     entries: tuple[EntryView, ...]
     findings: tuple[str, ...]
+    notes: tuple[str, ...]
     open: tuple[int, ...]
 
 
@@ -104,6 +106,7 @@ def view_ledger(place: str | None = None) -> LedgerView | None:
         accounts=tuple(_account(account, names) for account in _accounts(ledger)),
         entries=tuple(_entry(entry, names) for entry in entries),
         findings=findings,
+        notes=tuple(str(note) for note in clock_notes(entries)),
         open=tuple(number for account in _accounts(ledger) for number in account.open),
     )
 

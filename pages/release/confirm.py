@@ -11,6 +11,7 @@ from pages.privacy.designs.utility import expected_words
 from pages.release.releasing import BudgetState, budget_state, plan, release, released_as
 from pages.shared import question
 from pages.shared.plain_text import plain
+from pages.shared.session import ongoing
 from pages.shared.session.workspace import Found, Workspace, new_session
 from pages.shared.steps import LEDGER, VIEWER
 from workflow import words
@@ -70,22 +71,25 @@ def release_once(work: Workspace, found: Found, total: float | None, token: str)
     """
     with work.releasing:
         if work.release_id is None and work.session == token:
-            _release(work, found, total)
+            with ongoing.noted(token) as asked:
+                _release(work, found, total, asked)
     if work.release_id is not None:
         question.over(KEY)
         work.budget_text = budget_state(plan(found.project, found.choice)).line
         st.rerun()
 
 
-def _release(work: Workspace, found: Found, total: float | None) -> None:
+def _release(work: Workspace, found: Found, total: float | None, asked: ongoing.Asked) -> None:
     try:
         with st.spinner("Charging the ledger, drawing, writing the bundle"):
             # Nothing that could start the script anew may stand between the draw and its memory.
             published = release(found.project, found.choice, total, work.session)
-            work.release_id = published.release.release_id
+            work.release_id = asked.release_id = published.release.release_id
     except RequestTaken as taken:
-        _exists(released_as(taken.entry, found.project.settings.ledger), taken.entry)
+        asked.release_id = released_as(taken.entry, found.project.settings.ledger)
+        _exists(asked.release_id, taken.entry)
     except WorkflowError as error:
+        asked.text = str(error)
         if isinstance(error, Unreleased):  # trying again is a request of its own, and costs again
             work.session = new_session()
         st.error(plain(error), icon=":material/error:")

@@ -13,9 +13,7 @@ from workflow.search.decision.choice import Choice
 
 def study_job(name: str) -> Job[StudyResult]:
     """The quick run of a study in the background, with progress and cancel."""
-    if STUDIES[name].alone:
-        return Job(lambda report: apart(report, run_quickly, name))
-    return Job(STUDIES[name].quick)
+    return Job(lambda report: apart(report, run_quickly, name))
 
 
 def run_quickly(report: Report, name: str) -> StudyResult:
@@ -25,4 +23,9 @@ def run_quickly(report: Report, name: str) -> StudyResult:
 
 def audit_job(project: Project, choice: Choice) -> Job[StudyResult]:
     """The audit of the analyst's own design in the background."""
-    return Job(lambda report: audit_choice(project, choice, report=report))
+    return Job(lambda report: apart(report, audit_quickly, project, choice))
+
+
+def audit_quickly(report: Report, project: Project, choice: Choice) -> StudyResult:
+    """The audit of a design: picklable, for a process of its own."""
+    return audit_choice(project, choice, report=report)

@@ -261,3 +261,21 @@ def test_no_file_names_a_machine() -> None:
                 wrong.append(f"{name}:{number} {line.strip()[:90]}")
     assert not wrong
     assert "://" not in (ROOT / "requirements.txt").read_text(encoding="utf-8")
+
+
+THREADS = {
+    "pages/data/public_files.py",  # waits for the network
+    "pages/shared/computing/jobs.py",  # what a job is
+    "pages/traces/work.py",
+}
+
+
+def test_what_a_screen_computes_in_the_background_runs_in_a_process_of_its_own() -> None:
+    """A job is a thread of the server: whatever computes there holds up everybody's screens."""
+    begun = {
+        path for path in sources("pages") if re.search(r"(?<!\w)Job\(", path.read_text(encoding="utf-8"))
+    }
+    apart = {path for path in begun if re.search(r"(?<!\w)apart\(report", path.read_text(encoding="utf-8"))}
+    names = {path.relative_to(ROOT).as_posix() for path in begun}
+    assert len(names - THREADS) >= 6
+    assert {path.relative_to(ROOT).as_posix() for path in begun - apart} <= THREADS

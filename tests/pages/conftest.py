@@ -13,6 +13,8 @@ from pages.privacy.designs import designs
 from pages.privacy.looks import pilot_panel, piloting
 from pages.privacy.search import search_panel, solve_panel
 from pages.privacy.trials import coverage_panel, own_design, trials, vary_panel
+from pages.shared.released import area_answers
+from pages.studies import jobs
 from tests.patience import HANG
 from workflow.ledger.storage.places import home
 from workflow.project.example import example_settings, is_example
@@ -38,7 +40,7 @@ def _computations_here(monkeypatch: pytest.MonkeyPatch) -> None:
     def here(report: Callable[[float, str], None], work: Callable[..., object], *arguments: object) -> object:
         return work(report, *arguments)
 
-    for module in (designs, trials):
+    for module in (designs, trials, jobs, area_answers):
         monkeypatch.setattr(module, "apart", here)
     monkeypatch.setattr(designs, "workers", lambda: 1)
 

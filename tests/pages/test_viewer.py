@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from streamlit.testing.v1 import AppTest
 
+from pages.shared.released import area_answers
 from pages.shared.released.exploring import threshold_stops
 from pages.shared.steps import VIEWER
 from pages.viewer.reading import belief_html
-from tests.pages.conftest import texts
+from tests.pages.conftest import press, texts
+from tests.patience import HANG
 from tests.workflow.bundle.bundle_samples import make_release, small_domain
 from workflow.bundle import write_bundle
 from workflow.bundle.published.offers import media_of, offers, slug
@@ -153,3 +158,79 @@ def test_the_viewer_says_who_signed_by_the_operators_list(
     assert "Signed by Office of Maps (fingerprint " in texts(open_app(VIEWER.path))
     signers.write_text("broken")
     assert "list of known signers cannot be read" in texts(open_app(VIEWER.path))
+
+
+SQUARE = [[-0.16, 51.48], [-0.10, 51.48], [-0.10, 51.53], [-0.16, 51.53], [-0.16, 51.48]]
+AREA = {
+    "type": "Feature",
+    "properties": {"name": "West <b>"},
+    "geometry": {"type": "Polygon", "coordinates": [SQUARE]},
+}
+
+
+def with_areas(app: AppTest, content: bytes) -> AppTest:
+    """Hand a file to the panel and wait until its shares are computed, or refused."""
+    app.file_uploader(key="viewer_areas").set_value(("areas.geojson", content, "application/geo+json")).run()
+    return computed(app)
+
+
+def computed(app: AppTest) -> AppTest:
+    job = app.session_state["planning"].asides["areas"].job
+    assert job is None or job.wait(HANG)
+    return app.run()
+
+
+def test_shares_of_areas_are_computed_apart_and_once_for_each_threshold(
+    open_app: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, float]] = []
+
+    def counted(report: Callable[[float, str], None], work: Any, *arguments: Any) -> Any:
+        asked.append((type(arguments[1]).__name__, arguments[2]))
+        return work(report, *arguments)
+
+    write_bundle(make_release(small_domain(), paths=12), tmp_path / "london")
+    monkeypatch.setattr(area_answers, "apart", counted)
+    monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
+    app = with_areas(open_app(VIEWER.path), json.dumps(AREA).encode())
+    assert not app.error
+    table = next(frame.value for frame in app.dataframe if "area" in frame.value)
+    assert table["area"].tolist() == ["West <b>"]
+    assert 0.0 <= table["share"].item() <= 1.0
+    app.run()
+    assert [what for what, _ in asked] == ["bytes"]
+    app.select_slider[0].set_value(threshold_stops(open_bundle(tmp_path / "london"))[0]).run()
+    computed(app)
+    assert [what for what, _ in asked] == ["bytes", "Areas"]
+    assert asked[0][1] != asked[1][1]
+    with_areas(app, b"no json")
+    assert [what for what, _ in asked] == ["bytes", "Areas", "bytes"]
+    assert [error.value for error in app.error if "areas cannot be read" in error.value] != []
+
+
+def test_a_computation_of_shares_is_cancelled_and_begun_again(
+    open_app: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck = threading.Event()
+
+    def waiting(report: Callable[[float, str], None], work: Any, *arguments: Any) -> Any:
+        while not stuck.wait(0.01):
+            report(0.5, "Laying the areas over the hexagons")
+        return work(report, *arguments)
+
+    write_bundle(make_release(small_domain(), paths=12), tmp_path / "london")
+    monkeypatch.setattr(area_answers, "apart", waiting)
+    monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
+    app = open_app(VIEWER.path)
+    file = ("areas.geojson", json.dumps(AREA).encode(), "application/geo+json")
+    app.file_uploader(key="viewer_areas").set_value(file).run()
+    job = app.session_state["planning"].asides["areas"].job
+    press(app, "Cancel")
+    assert job.wait(HANG)
+    app.run()
+    assert "Cancelled." in [error.value for error in app.error]
+    stuck.set()
+    press(app, "Compute the shares")
+    computed(app)
+    assert not app.error
+    assert any("area" in frame.value for frame in app.dataframe)

@@ -43,6 +43,20 @@ def test_the_unit_starts_the_app_as_a_user_without_rights() -> None:
     assert service["UMask"] == "0077"
 
 
+def test_everything_that_serves_has_a_bound_on_its_memory() -> None:
+    unit = configparser.ConfigParser(strict=False, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read(DEPLOY / "hexcursion.service")
+    said = {name: unit["Service"][name] for name in ("MemoryHigh", "MemoryMax", "MemorySwapMax", "TasksMax")}
+    assert said == {"MemoryHigh": "70%", "MemoryMax": "80%", "MemorySwapMax": "0", "TasksMax": "512"}
+    for name in ("compose.yaml", "compose.office.yaml"):
+        services = yaml.safe_load((DEPLOY / name).read_text())["services"]
+        assert [each for each, service in services.items() if "mem_limit" not in service] == ["proxy"]
+    services = yaml.safe_load((DEPLOY / "compose.office.yaml").read_text())["services"]
+    assert (services["app"]["mem_limit"], services["viewer"]["mem_limit"]) == ("16g", "2g")
+    assert "/tmp:mode=1777,size=512m" in services["viewer"]["tmpfs"]
+
+
 def test_the_image_runs_a_viewer_as_nobody_special() -> None:
     lines = (DEPLOY / "Containerfile").read_text().splitlines()
     said = {line.split(" ", 1)[0]: line.split(" ", 1)[1] for line in lines if re.match(r"[A-Z]+ ", line)}
@@ -99,7 +113,7 @@ def test_an_office_keeps_ledger_search_and_readers_apart() -> None:
     "variable",
     [
         MODE, HOSTS, IDLE, "HEXCURSION_DATA", "HEXCURSION_HOME", "HEXCURSION_LEDGER", "HEXCURSION_AT_ONCE",
-        "HEXCURSION_MEMORY_GB", "HEXCURSION_READ_BEFORE",
+        "HEXCURSION_MEMORY_GB", "HEXCURSION_READ_BEFORE", "HEXCURSION_UPLOADS_MB",
     ],
 )  # fmt: skip
 def test_every_variable_is_documented(variable: str) -> None:

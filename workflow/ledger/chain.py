@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from workflow.ledger.accounts.book import Book
 from workflow.ledger.errors import LedgerError
 from workflow.ledger.signing.key import LedgerKey
 from workflow.ledger.signing.seals import Seen
 from workflow.ledger.signing.witness import Witness
-from workflow.ledger.storage.entry import NO_HASH, Entry
+from workflow.ledger.storage.entry import NO_HASH, Entry, seconds_behind
 from workflow.ledger.storage.store import Head, Snapshot
+from workflow.words import plural
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,21 @@ def check_chain(
         text = f"is not the entry that the release in {quoted.where} quotes: the ledger was rewritten."
         findings += _remembered(entries, quoted.number, quoted.hash, text)
     return list(dict.fromkeys(findings)) or _replay(entries, key)
+
+
+def clock_notes(entries: Iterable[Entry]) -> list[Finding]:
+    """Each row that says an earlier time than the row it follows: no damage, but no times to rely on."""
+    rows = list(entries)
+    behind = [(entry, seconds_behind(entry.created, before.created)) for before, entry in pairwise(rows)]
+    return [
+        Finding(
+            entry.number,
+            f"says a time {plural(seconds, 'second')} before that of the entry it follows: the machine's "
+            "clock ran backwards.",
+        )
+        for entry, seconds in behind
+        if seconds
+    ]
 
 
 def check_tables(book: Book, records: Mapping[str, bytes], requests: Mapping[str, int]) -> list[Finding]:

@@ -11,6 +11,7 @@ from typing import Any
 
 from dpgp_core.numbers import lower, upper
 from workflow.ledger.accounts.account import Account
+from workflow.ledger.chain import clock_notes
 from workflow.ledger.drafts import login_name
 from workflow.ledger.errors import LedgerDamaged, LedgerError
 from workflow.ledger.ledger import Ledger
@@ -130,6 +131,8 @@ def _verify(ledger: Ledger, options: argparse.Namespace) -> int:
     if not findings:
         entries = ledger.entries()
         last = entries[-1]
+        for note in clock_notes(entries):
+            print(f"note: {note}")
         print(f"{len(entries)} entries verified; the last one is {last.number}:{last.hash}")
     return 1 if findings else 0
 

@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from geo.domains.areas import Areas
+from geo.regions.region import MAX_BYTES
+from pages.shared.computing.apart import apart
+from pages.shared.computing.jobs import Job
 from pages.shared.plain_text import plain
+from pages.shared.session import aside, workspace
 from workflow import words
 from workflow.bundle.page.boroughs import BoroughTable, borough_table
-from workflow.bundle.published.areas import answers_from, question_words
+from workflow.bundle.products.area_shares import AreaAnswer
+from workflow.bundle.published.areas import answers_from, area_answers, question_words
 from workflow.bundle.published.view import Viewer
 from workflow.cli.areas import table_csv
-from workflow.errors import WorkflowError
+from workflow.progress import Report
+
+NAME: aside.AsideName = "areas"
+TABLED = "areas-of-the-map"
+MEGABYTE = 1 << 20
 
 
 def areas_of(viewer: Viewer) -> BoroughTable | None:
-    """The areas that the bundle itself carries, at the published threshold; None where it has none."""
-    bundle = viewer.bundle
-    return borough_table(
-        viewer.domain,
-        bundle.layers,
-        bundle.published,
-        bundle.field,
-        bundle.paths if bundle.draws is None else bundle.draws,
-        viewer.level(None),
-    )
+    """The areas that the bundle itself carries, at the published threshold; None where it has none.
+
+    They are laid over the hexagons once a session.
+    """
+    held = st.session_state.get(TABLED)
+    if held is None or held[0] is not viewer:
+        bundle = viewer.bundle
+        table = borough_table(
+            viewer.domain,
+            bundle.layers,
+            bundle.published,
+            bundle.field,
+            bundle.paths if bundle.draws is None else bundle.draws,
+            viewer.level(None),
+        )
+        held = st.session_state[TABLED] = (viewer, table)
+    known: BoroughTable | None = held[1]
+    return known
 
 
 def own_areas(viewer: Viewer, table: BoroughTable | None) -> None:
@@ -56,14 +75,19 @@ def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
             help="For each area: the share beyond the threshold, with an interval that holds it with 90 % "
             "confidence, given the release. It is read off the released bundle alone and costs nothing.",
             key=f"{key}_areas",
+            max_upload_size=MAX_BYTES // MEGABYTE,
         )
         if upload is None:
             return
-        try:
-            _, answers = answers_from(viewer, upload.getvalue(), threshold=threshold)
-        except WorkflowError as error:
-            st.error(plain(error), icon=":material/error:")
+        kept = _answered(viewer, threshold, upload)
+        if kept is None:
             return
+        if not kept.done:
+            st.error(plain(kept.note), icon=":material/error:")
+            if kept.note == aside.CANCELLED:
+                st.button("Compute the shares", key=f"{key}_areas_again", on_click=_forget)
+            return
+        answers = kept.result[1]
         st.text(question_words(viewer, answers, threshold))
         rows = [answer.row() for answer in answers]
         st.dataframe(rows, hide_index=True, key=f"{key}_areas_table")
@@ -75,3 +99,31 @@ def ask_areas(viewer: Viewer, threshold: float, key: str) -> None:
             icon=":material/download:",
             key=f"{key}_areas_csv",
         )
+
+
+def _answered(viewer: Viewer, threshold: float, upload: UploadedFile) -> aside.Aside | None:
+    """What was computed for this file and threshold, in a process of its own; None while it is under way.
+
+    The areas of a file are laid over the hexagons once: another threshold reads other shares off them.
+    """
+    work, about = workspace.current(), (viewer, str(upload.file_id), threshold)
+    kept = aside.planning(work).asides.get(NAME)
+    if kept is None or not aside.same(kept.about, about):
+        known = kept is not None and kept.done and aside.same(kept.about[:2], about[:2])
+        source = kept.result[0] if kept is not None and known else upload.getvalue()
+        job = Job(lambda report: apart(report, answers_apart, viewer, source, threshold))
+        aside.start(work, NAME, about, job)
+    return None if aside.running(work, NAME, "Cancel") else aside.planning(work).asides.get(NAME)
+
+
+def answers_apart(
+    report: Report, viewer: Viewer, source: bytes | Areas, threshold: float
+) -> tuple[Areas, list[AreaAnswer]]:
+    """The areas of a file, or those read before, and an answer for each: for a process of its own."""
+    if isinstance(source, Areas):
+        return source, area_answers(viewer, source, threshold=threshold)
+    return answers_from(viewer, source, threshold=threshold, progress=report)
+
+
+def _forget() -> None:
+    aside.planning(workspace.current()).asides.pop(NAME, None)

@@ -15,6 +15,7 @@ from workflow.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
 from workflow.bundle.published.view import Viewer
 from workflow.errors import WorkflowError
 
+LARGEST_MB = 95  # a little less than a viewer takes of one session
 KEY = "opened-bundle"
 BROUGHT = "brought-bundle"
 CHOSEN = "shelved"
@@ -59,6 +60,7 @@ def ask_bundle() -> Opened | str | None:
         help="It is checked before anything of it is shown: names, sizes, checksums, its statement, and that "
         "its maps follow from its paths. Nothing in it is ever executed.",
         key=BROUGHT,
+        max_upload_size=LARGEST_MB,
     )
     try:
         if upload is not None:

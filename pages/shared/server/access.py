@@ -65,6 +65,23 @@ def locked() -> bool:
     return False
 
 
+def turned_away() -> bool:
+    """Draw the page for somebody who may not curate in a curators' process; nothing else is drawn then.
+
+    Strangers read published maps in a viewer, which is another process: here no file of theirs is taken, and
+    nothing is computed for them.
+    """
+    if viewer_only() or may_curate():
+        return False
+    st.title("For curators", anchor=False)
+    st.markdown(
+        "The screens of this app read private data and are open to its curators. Published maps are shown by "
+        "a viewer: ask whoever published them for its address."
+    )
+    sign_in_panel()
+    return True
+
+
 def viewer_only() -> bool:
     """Whether this process shows published bundles only (`HEXCURSION_MODE=viewer` or `app.py --viewer`).
 
@@ -133,7 +150,7 @@ def reach_of(uploads: PrivateFolder) -> Reach:
 
 
 def sign_in_panel() -> None:
-    """What a person sees in the side bar when sign-in is configured: the way in, or the way out."""
+    """What a person sees when sign-in is configured: the way in, or the way out."""
     if viewer_only() or not sign_in_configured():
         return
     if not signed_in():

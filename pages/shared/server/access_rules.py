@@ -11,8 +11,11 @@ import ipaddress
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 from urllib.parse import urlsplit
+
+from publicsuffixlist import PublicSuffixList
 
 from workflow.errors import WorkflowError
 
@@ -215,6 +218,11 @@ def _hosts(environment: Mapping[str, str], named: Iterable[str]) -> tuple[str, .
                 f"{HOSTS} holds {host!r}, which is no host's name: name hosts like maps.example.org, "
                 "without https:// and without a port."
             )
+        if host.startswith("*.") and _anybodys(host[2:]):
+            raise Locked(
+                f"{HOSTS} holds {host!r}, under which anybody may have a name: name your hosts one by one, "
+                "or write *. before a domain that is yours, like *.example.org."
+            )
     return tuple(host for host in hosts if not is_loopback(host))
 
 
@@ -224,6 +232,17 @@ def _is_name(host: str) -> bool:
     except ValueError:
         return _NAME.fullmatch(host) is not None
     return True
+
+
+def _anybodys(domain: str) -> bool:
+    """Whether names below a domain belong to different people: `com`, `co.uk`, `github.io`, an address."""
+    return bool(_suffixes().is_public(domain)) or domain.rsplit(".", 1)[-1].isdigit()
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    """The public suffix list, as it ships with its package: nothing is fetched."""
+    return PublicSuffixList()
 
 
 def _idle(environment: Mapping[str, str]) -> float:
@@ -297,7 +316,7 @@ def _checked_auth(auth: Any) -> str:
         host = (address.hostname or "").rstrip(".")
     except ValueError:
         host = ""
-    if not host or address.scheme not in ("http", "https") or not _is_name(host):
+    if not host or address.scheme not in ("http", "https") or not _is_name(host) or host.startswith("*"):
         raise Locked("The section [auth] needs a redirect_uri like https://maps.example.org/oauth2callback.")
     if address.scheme == "http" and not is_loopback(host):
         raise Locked(

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from starlette.responses import PlainTextResponse
+
 from pages.shared.server.access_rules import is_loopback
 
 Scope = MutableMapping[str, Any]
@@ -14,9 +16,18 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-HEALTH = "/_stcore/health"  # says "ok" and nothing else; asked by supervisors under any name
+CORE = "/_stcore/"
+HEALTH = f"{CORE}health"  # says "ok" and nothing else; asked by supervisors under any name
+OPEN = ("health", "host-config", "stream", "upload_file", "bidi-components")
+"""What browsers need of Streamlit's own addresses; the others (metrics, for example) are for nobody here."""
 MISDIRECTED, POLICY_VIOLATION = 421, 1008
 REFUSAL = b"This app does not answer under this name. Its operator can add the name to HEXCURSION_HOSTS.\n"
+
+
+def is_open(path: str) -> bool:
+    """Whether an address is none of those that Streamlit has for its operators or for other programs."""
+    _, core, own = path.partition(CORE)
+    return not core or own.split("/", 1)[0] in OPEN
 
 
 def host_name(header: str | None) -> str | None:
@@ -85,6 +96,9 @@ class Gate:
         kind = scope["type"]
         if kind not in ("http", "websocket") or (kind == "http" and scope["path"] == HEALTH):
             await self.app(scope, receive, send)
+            return
+        if not is_open(scope["path"]):
+            await PlainTextResponse("Not Found", 404)(scope, receive, send)
             return
         host, origin = _header(scope, b"host"), _header(scope, b"origin")
         meant = host_allowed(host, self.hosts) and (not self.loopback_only or _arrived_here(scope))

@@ -1,21 +1,81 @@
-"""Places for uploads: a browser that asks where to put a file is answered even when a run begins meanwhile.
+"""Places for uploads: a browser is told where to put a file, and files are taken there only, within bounds.
 
 Streamlit 1.67 empties its queue of messages at the beginning of every run and keeps only those that speak of
 runs: an answer to an upload widget that lies there is lost, the widget waits for it for ever, and a person
-who gave the file sees nothing happen.
+who gave the file sees nothing happen. It also takes a file under any name that a request makes up, and as
+many of them as a visitor sends.
 """
 
 from __future__ import annotations
 
+import os
+from collections import Counter, deque
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import cast
 
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse
 from streamlit import runtime
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.Common_pb2 import FileURLs, FileURLsRequest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
+from pages.shared.server.access_rules import Locked, Mode
 from pages.shared.server.gate import Application, Message, Receive, Scope, Send
+from workflow.bundle.files.layout import MEGABYTE
+from workflow.estimates.machine import memory_limit
+
+VARIABLE = "HEXCURSION_UPLOADS_MB"
+"""Environment variable: megabytes of uploads that a server holds, of all its sessions together."""
+
+PATH = "/_stcore/upload_file/"
+MOST_FILES = 32  # a widget asks for places of so many files at once
+MOST_PLACES = 128  # of a session: the oldest are given up first
+BESIDE = 2_000  # bytes that a file takes beside its content: its record, its name and its type
+SHARE = 8  # at most an eighth of the machine's memory holds uploads
+VIEWER_SESSION = 100 * MEGABYTE  # a zipped bundle, with room to spare
+FULL = "The uploads of this visit take too much room: remove a file, or reload the page, and try again."
+ALL_FULL = "The server holds as many uploads as it can: try again in a few minutes."
+NO_PLACE = "No upload widget of this visit has such a place: reload the page, and choose the file again."
+NO_LENGTH = "An upload has to say how long it is (Content-Length)."
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How many bytes of uploads are held: for one session, and for all of them together."""
+
+    session: int
+    together: int
+
+
+def bounds_of(mode: Mode, largest: int) -> Bounds:
+    """What a server of this mode holds at most.
+
+    Parameters
+    ----------
+    mode
+        A viewer's visitor brings one bundle; a curator brings several files.
+    largest
+        Bytes of the largest file that Streamlit takes.
+
+    Raises
+    ------
+    Locked
+        Where the environment says something else than a whole number of megabytes above 0.
+    """
+    said = os.environ.get(VARIABLE, "").strip()
+    if said and not (said.isascii() and said.isdigit() and int(said) > 0):
+        raise Locked(
+            f"{VARIABLE} is {said[:20]!r}: it must be a whole number of megabytes above 0, or unset."
+        )
+    session = min(largest, VIEWER_SESSION) if mode == "viewer" else 4 * largest
+    memory = memory_limit()
+    together = 4 * session if memory is None else min(4 * session, memory // SHARE)
+    together = int(said) * MEGABYTE if said else together
+    return Bounds(min(session, together), together)
 
 
 def answered(session: str, request: FileURLsRequest) -> bytes:
@@ -29,41 +89,135 @@ def answered(session: str, request: FileURLsRequest) -> bytes:
     return bytes(message.SerializeToString())
 
 
-class Places:
-    """ASGI middleware that answers, at the beginning of a run, what is still unanswered.
+def has_uploader(session: str) -> bool:
+    """Whether a screen of this session ever showed an upload widget."""
+    known = runtime.get_instance().get_app_session(session)
+    if known is None:
+        return False
+    shown = list(known.session_state._new_widget_state.widget_metadata.values())
+    return any(each.value_type == "file_uploader_state_value" for each in shown)
 
-    A second answer to the same question does no harm: the browser leaves it.
+
+class Places:
+    """ASGI middleware that says where uploads may be put, and keeps them within bounds.
+
+    At the beginning of a run it answers what is still unanswered; a second answer to the same question does
+    no harm: the browser leaves it.
+
+    Parameters
+    ----------
+    app
+        The application behind it.
+    bounds
+        Bytes that are held at most.
     """
 
-    def __init__(self, app: Application) -> None:
+    def __init__(self, app: Application, bounds: Bounds) -> None:
         self.app = app
+        self.bounds = bounds
+        self._places: dict[str, deque[str]] = {}
+        self._arriving: Counter[str] = Counter()  # bytes under way, by session
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a connection on, and listen to both sides."""
-        if scope["type"] != "websocket":
+        if scope["type"] == "websocket":
+            await self._listen(scope, receive, send)
+        elif scope["type"] == "http" and scope["method"] == "PUT" and PATH in scope["path"]:
+            await self._take(scope, receive, send)
+        else:
             await self.app(scope, receive, send)
-            return
+
+    async def _listen(self, scope: Scope, receive: Receive, send: Send) -> None:
         unanswered: dict[str, FileURLsRequest] = {}
 
         async def receiving() -> Message:
-            message = await receive()
-            with suppress(DecodeError):  # Streamlit says what is wrong with it
-                said = BackMsg.FromString(message.get("bytes") or b"")
-                if said.WhichOneof("type") == "file_urls_request":
-                    unanswered[said.file_urls_request.request_id] = said.file_urls_request
-            return message
+            while True:
+                message = await receive()
+                with suppress(DecodeError):  # Streamlit says what is wrong with it
+                    said = BackMsg.FromString(message.get("bytes") or b"")
+                    if said.WhichOneof("type") == "file_urls_request":
+                        if len(said.file_urls_request.file_names) > MOST_FILES:
+                            continue  # no widget of ours asks so; the question is not passed on
+                        unanswered[said.file_urls_request.request_id] = said.file_urls_request
+                        while len(unanswered) > MOST_FILES:
+                            unanswered.pop(next(iter(unanswered)))
+                return message
 
         async def sending(message: Message) -> None:
+            if unanswered and message.get("bytes"):
+                said = ForwardMsg.FromString(message["bytes"])
+                if said.WhichOneof("type") == "file_urls_response":
+                    unanswered.pop(said.file_urls_response.response_id, None)
+                    self._hand_out(said)
+            else:
+                said = ForwardMsg()
             await send(message)
-            if not unanswered or not message.get("bytes"):
-                return
-            said = ForwardMsg.FromString(message["bytes"])
-            if said.WhichOneof("type") == "file_urls_response":
-                unanswered.pop(said.file_urls_response.response_id, None)
-            elif said.WhichOneof("type") == "new_session":
+            if said.WhichOneof("type") == "new_session":
                 for request in unanswered.values():
                     payload = answered(said.new_session.initialize.session_id, request)
+                    self._hand_out(ForwardMsg.FromString(payload))
                     await send({"type": "websocket.send", "bytes": payload})
                 unanswered.clear()
 
         await self.app(scope, receiving, sending)
+
+    def _hand_out(self, answer: ForwardMsg) -> None:
+        """Note the places that a browser is told, and forget those of sessions that have ended."""
+        active = runtime.get_instance().is_active_session
+        self._places = {session: places for session, places in self._places.items() if active(session)}
+        for place in answer.file_urls_response.file_urls:
+            session, name = place.upload_url.split("/")[-2:]
+            self._places.setdefault(session, deque(maxlen=MOST_PLACES)).append(name)
+
+    async def _take(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let one file in, or say why not before its bytes are read."""
+        session, _, name = scope["path"].rsplit(PATH, 1)[1].partition("/")
+        length = next((value for key, value in scope["headers"] if key.lower() == b"content-length"), b"")
+        if name not in self._places.get(session, ()) or not has_uploader(session):
+            refused = (404, NO_PLACE)
+        elif not length.isdigit():
+            refused = (411, NO_LENGTH)
+        else:
+            refused = self._lacking(session, name, int(length))
+        if refused is not None:
+            await PlainTextResponse(refused[1], refused[0], {"Connection": "close"})(scope, receive, send)
+            return
+        arrived = 0
+
+        async def counting() -> Message:
+            nonlocal arrived
+            message = await receive()
+            more = len(message.get("body", b""))
+            if more and (lacking := self._lacking(session, name, more)) is not None:
+                raise HTTPException(*lacking)
+            arrived += more
+            self._arriving[session] += more
+            return message
+
+        try:
+            await self.app(scope, counting, send)
+        finally:
+            self._arriving[session] -= arrived
+            self._arriving = +self._arriving  # only sessions with bytes under way are kept
+            for file in _manager().get_files(session, [name]):
+                if len(file.name) + len(file.type) > BESIDE:
+                    _manager().remove_file(session, name)
+
+    def _lacking(self, session: str, name: str, more: int) -> tuple[int, str] | None:
+        """Why so many more bytes are not taken, None where there is room; a file may be put anew."""
+        manager = _manager()
+        files = {
+            each: len(file.data) + BESIDE for each, file in manager.file_storage.get(session, {}).items()
+        }
+        replaced = files.pop(name, 0)
+        if sum(files.values()) + self._arriving[session] + more + BESIDE > self.bounds.session:
+            return 413, FULL
+        held = manager._total_bytes + BESIDE * manager._file_count - replaced
+        if held + self._arriving.total() + more + BESIDE > self.bounds.together:
+            return 503, ALL_FULL
+        return None
+
+
+def _manager() -> MemoryUploadedFileManager:
+    """What holds the files of all sessions."""
+    return cast(MemoryUploadedFileManager, runtime.get_instance().uploaded_file_mgr)

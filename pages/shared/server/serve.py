@@ -26,13 +26,14 @@ from pages.shared.server.headers import Headers, security_headers
 from pages.shared.server.idle import IdleSessions
 from pages.shared.server.memory import keep_little
 from pages.shared.server.packed import Packed
-from pages.shared.server.places import Places
+from pages.shared.server.places import Places, bounds_of
 from pages.shared.server.unsaid import Unsaid
 from pages.shared.server.watch import Connections, Watch
 from pages.shared.uploads import sweep_uploads
 from workflow.bundle.signing.signature import SIGNERS_VARIABLE, operators_signers
 from workflow.errors import WorkflowError
 
+MEBIBYTE = 1 << 20
 FRONT_PAGE = Path(streamlit.__file__).parent / "static" / "index.html"
 
 
@@ -81,6 +82,10 @@ def around(script: str) -> dict[str, Any]:
     PagesManager.uses_pages_directory = False
     config.set_option("server.allowedHosts", list(granted.hosts))  # what Streamlit itself checks
     connections = Connections(IdleSessions(60.0 * granted.idle_minutes))
+    try:
+        bounds = bounds_of(granted.mode, config.get_option("server.maxUploadSize") * MEBIBYTE)
+    except Locked as error:
+        sys.exit(f"Hexcursion does not start. {error}")
 
     @asynccontextmanager
     async def lifespan(_app: App) -> AsyncIterator[None]:
@@ -101,7 +106,7 @@ def around(script: str) -> dict[str, Any]:
             Middleware(Headers, security_headers(FRONT_PAGE.read_bytes())),
             Middleware(Gate, granted.hosts, loopback_only=granted.mode == "curator" and granted.alone),
             Middleware(Watch, connections),
-            Middleware(Places),
+            Middleware(Places, bounds),
             Middleware(Packed),
             Middleware(Unsaid, Path(script).resolve().parent),
         ],

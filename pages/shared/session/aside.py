@@ -19,7 +19,8 @@ from workflow.search.exploration.simulated import SimulatedRelease
 from workflow.settings.model import ReleaseSettings
 
 KEY = "planning"
-AsideName = Literal["pilot", "solve", "typed", "coverage", "sweep", "compare"]
+CANCELLED = "Cancelled."
+AsideName = Literal["pilot", "solve", "typed", "coverage", "sweep", "compare", "areas"]
 PLAIN = (str, int, float, Design, ReleaseSettings)
 
 
@@ -102,7 +103,7 @@ def running(work: Workspace, name: AsideName, cancel: Markdown | None) -> bool:
 
 
 def _cancelled(aside: Aside) -> None:
-    aside.job, aside.note = None, "Cancelled."
+    aside.job, aside.note = None, CANCELLED
 
 
 def found(work: Workspace, name: AsideName, about: tuple[Any, ...]) -> Aside | None:

@@ -118,6 +118,9 @@ class Workspace:
         the page was reloaded and had held data before
     kept
         public choices of before a reload, until data are read again
+    before, lost_since
+        the token of before a reload and when it was heard of, `time.monotonic`: a release that was asked
+        for by it may be under way
     finished
         releases of this visit that were put aside
     answers
@@ -156,6 +159,8 @@ class Workspace:
     download: Job[Fetched] | None = None
     lost: bool = False
     kept: dict[str, Any] = field(default_factory=dict)
+    before: str = ""
+    lost_since: float = 0.0
     finished: list[str] = field(default_factory=list)
     answers: dict[str, Any] = field(default_factory=dict)
     seen: set[SourceSettings] = field(default_factory=set)

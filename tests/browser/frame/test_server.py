@@ -101,11 +101,11 @@ def test_secrets_that_break_while_it_runs_lock_it(page: Page, tmp_path: Path) ->
     secrets.write_text(AUTH)
     with running_app(tmp_path / "home", "--secrets.files", str(secrets)) as app:
         open_screen(page, app)
-        assert page.get_by_role("heading", level=1).inner_text() == "Viewer"  # nobody has signed in
+        assert page.get_by_role("heading", level=1).inner_text() == "For curators"  # nobody has signed in
         secrets.write_text("[auth\n" + AUTH)
         deadline = time.monotonic() + PATIENCE
         while (shown := page.get_by_role("heading", level=1).inner_text()) != "Locked":
-            assert shown == "Viewer"  # never a curator's screen
+            assert shown == "For curators"  # never a curator's screen
             assert time.monotonic() < deadline
             page.wait_for_timeout(300)
             open_screen(page, app)

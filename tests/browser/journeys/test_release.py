@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.browser.harness import PATIENCE, RunningApp, appear, go_to, press, running_app, settle
+from tests.browser.harness import (
+    PATIENCE,
+    RunningApp,
+    appear,
+    go_to,
+    open_screen,
+    press,
+    running_app,
+    settle,
+)
 from tests.browser.journeys.test_journey import (
     ask_for_a_quick_search,
     choose_coarse_hexagons,
@@ -17,6 +28,7 @@ from tests.browser.journeys.test_journey import (
     ledger_entries,
     take_example,
 )
+from tests.browser.traffic import listen
 from tests.patience import HANG
 from workflow.ledger import open_ledger
 
@@ -90,6 +102,68 @@ def test_enter_does_not_release_and_a_double_click_releases_once(page: Page, app
 @pytest.mark.slow
 def test_twenty_double_clicks_are_twenty_releases(page: Page, app: RunningApp) -> None:
     double_click_releases(page, app, 20)
+
+
+@contextmanager
+def ledger_held(app: RunningApp) -> Iterator[None]:
+    """Nothing is written to the ledger meanwhile: a release waits, however quick the machine is."""
+    with closing(sqlite3.connect(app.home / "ledger.sqlite", isolation_level=None)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
+
+
+def test_twenty_clicks_with_reloads_and_a_second_tab_are_charged_once_each(
+    page: Page, app: RunningApp
+) -> None:
+    """Every click is followed by a reload at once, while another tab of the same browser is open."""
+    at_release(page, app)
+    total = page.get_by_role("spinbutton", name="Budget of these data")
+    total.fill("100")
+    total.press("Tab")
+    page.get_by_label("Title of the release").fill("The first")
+    ask(page)
+    page.get_by_role("button", name="Release now").evaluate("one => { one.click(); one.click(); }")
+    heading(page, "Released as")
+    other = page.context.new_page()
+    listen(other)
+    open_screen(other, app, "data")
+    for number in range(1, 21):
+        at_release(page, app)
+        page.get_by_label("Title of the release").fill(f"Map {number}")
+        ask(page)
+        with ledger_held(app):
+            page.get_by_role("button", name="Release now").evaluate("one => { one.click(); one.click(); }")
+            appear(page.get_by_text("Charging the ledger"))
+            page.reload()
+            appear(page.get_by_text("The release that you asked for is under way"))
+            assert len(committed(app)) == number
+        appear(page.get_by_text("The release that you asked for is done."))
+        assert len(committed(app)) == number + 1
+        if number % 5 == 0:
+            other.reload()
+            settle(other)
+            assert other.get_by_text("The release that you asked for").count() == 0  # it is not this tab's
+    ledger = open_ledger(app.home / "ledger.sqlite", create=False)
+    kinds = [entry.kind for entry in ledger.entries()]
+    assert kinds.count("reserve") == kinds.count("draw") == kinds.count("commit") == 21
+    assert ledger.verify() == []
+    click(page.get_by_role("link", name="Open it"))
+    heading(page, "Download the bundle")
+
+
+def test_a_reload_before_anything_was_asked_says_nothing_of_a_release(page: Page, app: RunningApp) -> None:
+    at_release(page, app)
+    ask(page)
+    page.reload()
+    heading(page, "This page was loaded anew")
+    assert page.get_by_text("The release that you asked for").count() == 0
+    assert not (app.home / "ledger.sqlite").exists() or committed(app) == []
+
+
+def committed(app: RunningApp) -> list[str]:
+    """The releases that the ledger knows."""
+    return [*open_ledger(app.home / "ledger.sqlite", create=False).committed()]
 
 
 def searching(app: RunningApp) -> list[int]:

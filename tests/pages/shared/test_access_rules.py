@@ -173,6 +173,21 @@ def test_what_is_no_hosts_name_locks_the_app(host: str) -> None:
         decided(HEXCURSION_MODE="viewer", HEXCURSION_HOSTS=host)
 
 
+@pytest.mark.parametrize("host", ["*.com", "*.COM.", "*.co.uk", "*.github.io", "*.intranet", "*.10.0.0.1"])
+def test_a_star_stands_before_a_domain_of_ones_own_only(host: str) -> None:
+    with pytest.raises(Locked, match="under which anybody may have a name"):
+        decided(LISTED, HEXCURSION_HOSTS=f"maps.example.org {host}")
+
+
+def test_a_star_before_ones_own_domain_is_a_name_but_none_to_come_back_to() -> None:
+    assert decided(LISTED, HEXCURSION_HOSTS="*.example.co.uk").hosts == (
+        "*.example.co.uk",
+        "maps.example.org",
+    )
+    with pytest.raises(Locked, match="needs a redirect_uri"):
+        decided(LISTED.replace("maps.example.org", "*.example.org"))
+
+
 @pytest.mark.parametrize("minutes", ["0", "-1", "soon", "nan", "inf", "10081"])
 def test_the_idle_time_is_a_number_of_minutes(minutes: str) -> None:
     with pytest.raises(Locked, match="HEXCURSION_IDLE_MINUTES"):

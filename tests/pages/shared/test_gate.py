@@ -109,6 +109,28 @@ def test_a_foreign_name_is_turned_away_on_every_path(path: str) -> None:
     assert answered(gate, path=path, headers=twice)[0]["status"] == 421
 
 
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/_stcore/metrics", 404),
+        ("/_stcore/metrics/", 404),
+        ("/maps/_stcore/metrics", 404),
+        ("/_stcore/script-health-check", 404),
+        ("/_stcore/agent/openapi.json", 404),
+        ("/_stcore/agent/interact", 404),
+        ("/_stcore/", 404),
+        ("/_stcore/healthy", 404),
+        ("/_stcore/host-config", 200),
+        ("/_stcore/upload_file/a/b", 200),
+        ("/_stcore/bidi-components/x/y.js", 200),
+        ("/metrics", 200),  # no address of Streamlit's: the app says that there is no such page
+    ],
+)
+def test_what_is_for_operators_is_for_nobody_here(path: str, status: int) -> None:
+    gate = Gate(_inner, HERE, loopback_only=False)
+    assert answered(gate, path=path, headers=named("localhost:8501"), method="GET")[0]["status"] == status
+
+
 def test_the_health_of_the_server_may_be_asked_under_any_name() -> None:
     gate = Gate(_inner, HERE, loopback_only=True)
     assert answered(gate, path="/_stcore/health", headers=named("10.0.0.7"))[0]["status"] == 200

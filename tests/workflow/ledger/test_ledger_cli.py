@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import NoReturn
 
 import pytest
@@ -13,6 +14,7 @@ from dpgp_core.numbers import lower, upper
 from tests.workflow.ledger.places import Place, charge_for, release
 from workflow.ledger import BudgetExceeded, Ledger
 from workflow.ledger.cli import add_ledger_commands, show
+from workflow.ledger.storage import entry
 
 Run = Callable[..., int]
 
@@ -104,6 +106,39 @@ def test_show_as_json_has_every_field(
     (account,) = data["accounts"]
     assert (account["dataset"], account["open"]) == (dataset, [broken])
     assert account["spent"] == ledger.account(dataset, "point").spent
+
+
+class _Clock:
+    """A clock that says what it is told; stands for `datetime` where rows are written."""
+
+    def __init__(self) -> None:
+        self.times = [datetime(2026, 10, 25, 1, minute, tzinfo=UTC) for minute in (30, 30, 20, 25)]
+
+    def now(self, zone: object) -> datetime:
+        return self.times.pop(0)
+
+    fromisoformat = staticmethod(datetime.fromisoformat)
+
+
+def test_a_clock_that_runs_backwards_is_noted_in_the_ledger_and_by_verify(
+    run: Run,
+    ledger: Ledger,
+    dataset: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(entry, "datetime", _Clock())
+    for epsilon in (4.0, 3.0, 2.0, 1.0):  # at 1:30, 1:30, 1:20 and 1:25
+        ledger.set_budget(dataset, "point", epsilon, 1e-5)
+    monkeypatch.undo()
+    _, second, third, fourth = (row for row in ledger.entries() if row.kind == "budget")
+    assert [row.facts.get("clock_behind") for row in (second, third, fourth)] == [None, 600, None]
+    assert ledger.verify() == []
+    assert run("verify") == 0
+    said = capsys.readouterr().out
+    assert f"note: entry {third.number}: says a time 600 seconds before that of the entry it follows" in said
+    assert f"entry {second.number}" not in said
+    assert f"entry {fourth.number}" not in said
 
 
 def test_verify_prints_the_last_seal_or_the_findings(

@@ -7,7 +7,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape as escaped
 
 from geo import MAX_CELLS, decimals_for
 from geo.colours import Role, colour
@@ -18,10 +18,16 @@ from workflow.bundle.exports.base import Export, Exported
 NAME = "cells.kml"
 _SPACE = "http://www.opengis.net/kml/2.2"
 _DECLARED = re.compile(rb"<!\s*(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, production 2
 _TYPES = {bool: "bool", str: "string", float: "double"}
 _DEEPEST = 12
 _LARGEST = 100  # elements of a placemark
 _PLACEMARK = f"{{{_SPACE}}}Placemark"
+
+
+def escape(text: str) -> str:
+    """Text as XML holds it, in an attribute too; what XML cannot hold becomes a replacement character."""
+    return escaped(_NO_XML.sub("\N{REPLACEMENT CHARACTER}", text), {'"': "&quot;"})
 
 
 def write(exported: Exported) -> bytes:

@@ -20,6 +20,9 @@ from workflow.bundle.exports.base import DECLARED
 from workflow.bundle.files import layout
 from workflow.bundle.untrusted.strict import strict_json
 
+MOST_MEETINGS = 200_000
+"""Pairs of an edge of a layer and a cell: the 20,000 corners of a map of boroughs make a third of them."""
+
 
 def layers_bytes(layers: Sequence[OwnLayer]) -> bytes:
     """GeoJSON with a feature for each thing, its layer and its label as properties."""
@@ -69,7 +72,10 @@ def read_layers(content: bytes) -> tuple[OwnLayer, ...]:
 
 
 def named_areas_of(layers: Sequence[OwnLayer], domain: Domain) -> Areas | None:
-    """The named polygons of the layers and their parts of the hexagons; None where there are none."""
+    """The named polygons of the layers and their parts of the hexagons; None where there are none.
+
+    Nor are there any where their outlines run to and fro over the hexagons.
+    """
     named: dict[str, list[BaseGeometry]] = {}
     for layer in layers:
         for one in layer.areas:
@@ -77,7 +83,10 @@ def named_areas_of(layers: Sequence[OwnLayer], domain: Domain) -> Areas | None:
     if not named:
         return None
     shapes = [multipolygon(shapely.union_all(parts)) for parts in named.values()]
-    found = areas_of([*named], shapes, domain)
+    try:
+        found = areas_of([*named], shapes, domain, most=MOST_MEETINGS)
+    except GeoError:  # no map of areas: such outlines are drawn, and no more
+        return None
     inside = found.weights.sum(axis=1) > 0.0
     return found.part(inside) if bool(inside.any()) else None
 

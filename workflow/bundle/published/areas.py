@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from geo import GeoError
 from geo.domains.areas import Areas, named_areas
+from geo.progress import Progress, part_of, silent
 from geo.regions.region import Source
 from workflow import words
 from workflow.bundle.errors import BundleError
@@ -20,6 +21,7 @@ def answers_from(
     threshold: float | None = None,
     confidence: float = CONFIDENCE,
     name: str = "",
+    progress: Progress = silent,
 ) -> tuple[Areas, list[AreaAnswer]]:
     """The areas of a GeoJSON file and one answer for each; costs nothing, as all of it is published.
 
@@ -35,6 +37,8 @@ def answers_from(
         Of the intervals, in (0, 1).
     name
         Property that names the areas.
+    progress
+        Told the share done; what it raises ends the work.
 
     Raises
     ------
@@ -44,9 +48,10 @@ def answers_from(
     if not 0.0 < confidence < 1.0:
         raise BundleError("The confidence must lie strictly between 0 and 1.")
     try:
-        areas = named_areas(source, viewer.domain, name)
+        areas = named_areas(source, viewer.domain, name, part_of(progress, 0.0, 0.8))
     except GeoError as error:
         raise BundleError(f"The areas cannot be read: {error}") from error
+    progress(0.8, "Reading the shares off the release")
     return areas, area_answers(viewer, areas, threshold=threshold, confidence=confidence)
 
 

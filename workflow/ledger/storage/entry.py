@@ -36,6 +36,9 @@ EntryKind = Literal[
 ]  # fmt: skip
 """What a row says; the constants above are its words."""
 
+CLOCK = "clock_behind"
+"""A fact of any row: so many seconds its time lies before that of the row that it follows."""
+
 NO_HASH = "0" * 64  # what the first row follows
 
 
@@ -115,18 +118,36 @@ class Draft:
     curve: str = ""
 
     def after(self, last: Entry | None) -> Entry:
-        """The entry that follows `last`."""
+        """The entry that follows `last`; its facts say whether the clock ran backwards meanwhile."""
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        behind = 0 if last is None else seconds_behind(created, last.created)
         return Entry(
             number=0 if last is None else last.number + 1,
             kind=self.kind,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            created=created,
             dataset=self.dataset,
             unit=self.unit,
             refers_to=self.refers_to,
             curve=self.curve,
-            body=canonical_json(self.facts),
+            body=canonical_json({**self.facts, CLOCK: behind} if behind else self.facts),
             previous=NO_HASH if last is None else last.hash,
         ).sealed()
+
+
+def seconds_behind(created: str, before: str) -> int:
+    """How many seconds a row's time lies before that of the row above it; 0 where that cannot be read.
+
+    Parameters
+    ----------
+    created, before
+        ISO 8601, of the row and of the one that it follows
+    """
+    try:
+        return max(
+            0, round((datetime.fromisoformat(before) - datetime.fromisoformat(created)).total_seconds())
+        )
+    except (TypeError, ValueError):
+        return 0
 
 
 def canonical_json(value: Mapping[str, Any]) -> str:

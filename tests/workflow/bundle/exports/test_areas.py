@@ -11,10 +11,14 @@ import pytest
 
 from dpgp_core.excursion.joint import joint_excursions
 from dpgp_core.noise.entropy import SimulationEntropy
-from geo import Domain
+from geo import Domain, DomainError, domain_from_bbox
+from geo.context.own_layers import Feature, OwnLayer
+from geo.context.own_reading import shape_of
+from geo.domains import areas as areas_module
 from geo.domains.areas import named_areas
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import BundleError, write_bundle
+from workflow.bundle.files.own_layers import named_areas_of
 from workflow.bundle.published.areas import answers_from
 from workflow.bundle.published.view import Viewer
 from workflow.bundle.reading.read import bundle_from_contents
@@ -115,6 +119,66 @@ def test_what_is_no_map_of_areas_is_refused(viewer: Viewer, source: object, said
         answers_from(viewer, AREAS, name="code")
     with pytest.raises(BundleError, match="strictly between"):
         answers_from(viewer, AREAS, confidence=1.0)
+
+
+def comb(teeth: int, low: float = 51.41) -> dict[str, object]:
+    """A polygon of so many teeth, each as high as the area of the hexagons."""
+    east = np.linspace(-0.30, 0.05, 2 * teeth).tolist()
+    top = [[lon, 51.60 if number % 2 else low] for number, lon in enumerate(east)]
+    ring = [*top, [east[-1], 51.40], [east[0], 51.40], top[0]]
+    return {"type": "Feature", "properties": {}, "geometry": {"type": "Polygon", "coordinates": [ring]}}
+
+
+@pytest.fixture(scope="module")
+def wide() -> Domain:
+    """Hexagons in some thirty rows."""
+    return domain_from_bbox(-0.30, 51.38, 0.05, 51.62, 8)
+
+
+def test_an_outline_that_runs_to_and_fro_over_the_hexagons_is_refused(wide: Domain) -> None:
+    with pytest.raises(DomainError, match=r"too often to be laid over them: simplify the polygons"):
+        named_areas(comb(20_000), wide)
+    assert named_areas(comb(200), wide).covered[0] == pytest.approx(1.0, abs=0.01)
+
+
+def test_areas_of_too_many_corners_together_are_refused(
+    viewer: Viewer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(areas_module, "MAX_VERTICES", 20)  # four squares have 20 corners
+    assert len(answers_from(viewer, AREAS)[1]) == 4
+    monkeypatch.setattr(areas_module, "MAX_VERTICES", 19)
+    with pytest.raises(BundleError, match="more than 19 corners together"):
+        answers_from(viewer, AREAS)
+
+
+def test_cutting_an_outline_changes_no_share(domain: Domain, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = comb(600, low=51.45)
+    cut = named_areas(source, domain)
+    monkeypatch.setattr(areas_module, "FEW_CORNERS", 1_000_000)
+    whole = named_areas(source, domain)
+    assert np.abs(cut.weights - whole.weights).max() < 1e-3  # square metres
+    assert cut.weights.sum() == pytest.approx(whole.weights.sum(), rel=1e-9)
+    assert (cut.weights > 0.0).sum() > 100
+
+
+def test_work_on_areas_is_cancelled_and_told(viewer: Viewer) -> None:
+    told: list[str] = []
+
+    def stop(share: float, text: str) -> None:
+        told.append(text)
+        if text.startswith("Laying"):
+            raise KeyError("stop")
+
+    with pytest.raises(KeyError, match="stop"):
+        answers_from(viewer, AREAS, progress=stop)
+    assert told == ["Reading the areas"] * 4 + ["Laying the areas over the hexagons"]
+
+
+def test_layers_that_no_map_of_areas_has_are_in_no_table(wide: Domain) -> None:
+    ragged = OwnLayer("comb", (Feature("comb", shape_of(comb(6_000)["geometry"], "comb")),))
+    plain = OwnLayer("west", (Feature("west", shape_of(FEATURES[0]["geometry"], "west")),))
+    assert named_areas_of((plain,), wide) is not None
+    assert named_areas_of((ragged,), wide) is None
 
 
 def test_parts_of_hexagons_are_divided_among_areas(domain: Domain) -> None:

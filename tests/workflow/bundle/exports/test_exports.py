@@ -19,6 +19,7 @@ from geo import Domain, domain_from_cells
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle import BundleError
 from workflow.bundle.exports.base import Export, Exported
+from workflow.bundle.exports.kml import KML
 from workflow.bundle.exports.registry import EXPORTS
 from workflow.bundle.files.layout import sums_text
 from workflow.bundle.reading.read import bundle_from_contents
@@ -69,6 +70,28 @@ def test_google_earth_and_gdal_read_the_kml(bundle_folder: Path, release: Releas
     assert tree.find("{*}Document/{*}name").text == release.title  # type: ignore[union-attr]
     colours = [one.text for one in tree.iter("{http://www.opengis.net/kml/2.2}color")]
     assert "b0005ed5" in colours  # inside, #d55e00, written alpha, blue, green, red
+
+
+HOSTILE = "A<b>&amp; & ]]> \"' \x00\x07\x1b\ud800\ufffe\U0001f600"
+
+
+def test_hostile_text_is_text_in_the_kml(contents: Contents, release: Release) -> None:
+    few = bundle_from_contents(contents)
+    columns = {
+        "h3": list(release.cells),
+        "in_set": [True] * len(release.cells),
+        HOSTILE: [0.5] * len(release.cells),
+    }
+    facts = {"title": HOSTILE, HOSTILE: HOSTILE}
+    written = KML.write(Exported(few.statement, facts, few.domain, few.published, columns))
+    root = ElementTree.fromstring(written)
+    meant = "A<b>&amp; & ]]> \"' \ufffd\ufffd\ufffd\ufffd\ufffd\U0001f600"
+    document = "{http://www.opengis.net/kml/2.2}Document/{http://www.opengis.net/kml/2.2}"
+    assert root.findtext(f"{document}name") == meant
+    assert root.findtext(f"{document}description") == f"title: {meant}; {meant}: {meant}"
+    names = [one.attrib["name"] for one in root.iter("{http://www.opengis.net/kml/2.2}SimpleField")]
+    assert names == ["h3", "in_set", meant]
+    assert list(KML.read(written)) == ["h3", "in_set", meant]
 
 
 def test_a_map_of_one_hexagon_has_every_format() -> None:
