@@ -14,6 +14,7 @@ from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.numbers import lower, upper
 from workflow.bundle import read_bundle
 from workflow.bundle.published.view import Viewer
+from workflow.bundle.statement.expected import how_right
 from workflow.cli.options import settings_from_options
 from workflow.cli.progress import end_progress, progress
 from workflow.errors import WorkflowError
@@ -131,6 +132,8 @@ def _release(
     print(
         f"\nReleased as {published.release.release_id}; bundle in {published.folder} and {published.archive}."
     )
+    for line in how_right(read_bundle(published.folder).statement):
+        print(f"  {line}")
     if baseline and tuned is not None:
         _print_baseline(project, tuned, published.folder)
     return 0
