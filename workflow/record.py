@@ -151,6 +151,9 @@ class Release:
         the public prior mean is inside
     draws
         (J, N) joint draws of the field given the release, where the paths are none themselves
+    map_sd
+        (N,) standard deviation, given the release, of what the map without privacy shows, response units,
+        where the mechanism knows it; in no file, but the statement holds what follows from it
     relation
         which datasets are neighbours; `protects` what is hidden of a record
     expected
@@ -198,6 +201,7 @@ class Release:
     mean: NDArray[np.float64] | None = None
     sd: NDArray[np.float64] | None = None
     draws: NDArray[np.float64] | None = None
+    map_sd: NDArray[np.float64] | None = None
     relation: Relation = "replace-one"
     protects: Protects = "values and places"
     expected: Expected | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,62 @@ def exceedance_probability(
         In [0, 1], of the shape that the three broadcast to.
     """
     return np.asarray(ndtr(sign_of(direction) * (mean - level) / np.maximum(sd, 1e-12)))
+
+
+@dataclass(frozen=True)
+class StatedScores:
+    """What probabilities say about the map that is cut from them; NaN where a number is not defined.
+
+    Parameters
+    ----------
+    agreement
+        expected intersection over expected union of the shown set and the set that is not known
+    right
+        expected share of the shown cells that belong to that set
+    found
+        expected share of that set that is shown
+    """
+
+    agreement: float
+    right: float
+    found: float
+
+
+def stated_scores(probability: Floats, inside: Bools) -> StatedScores:
+    """What a shown set is expected to reach, by the probability of each cell; nothing is simulated.
+
+    Parameters
+    ----------
+    probability : ndarray, shape (N,)
+        That a cell belongs to the set that is not known, such as the map without privacy.
+    inside : ndarray of bool, shape (N,)
+        The cells that are shown.
+
+    Raises
+    ------
+    InvalidValue
+        If the two are of different shape.
+
+    Notes
+    -----
+    With S the shown cells and q the probabilities: `sum_S q / (|S| + sum_outside q)`, which is a ratio of
+    expectations, `sum_S q / |S|` and `sum_S q / sum q`.
+
+    Examples
+    --------
+    >>> stated_scores(np.array([0.75, 0.5, 0.25]), np.array([True, True, False]))
+    StatedScores(agreement=0.5555555555555556, right=0.625, found=0.8333333333333334)
+    """
+    q, shown = np.asarray(probability, dtype=np.float64), np.asarray(inside, dtype=bool)
+    if q.shape != shown.shape:
+        raise InvalidValue("probabilities and shown cells must be over the same cells.")
+    common, everything, count = float(q[shown].sum()), float(q.sum()), int(np.count_nonzero(shown))
+    union = count + everything - common
+
+    def ratio(part: float, whole: float) -> float:
+        return part / whole if whole > 0 else math.nan
+
+    return StatedScores(ratio(common, union), ratio(common, count), ratio(common, everything))
 
 
 def effective_dimension(prior: Prior, records: CollapsedRecords, ridge: float) -> float:

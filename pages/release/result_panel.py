@@ -19,8 +19,9 @@ from pages.shared.session.workspace import Explored, Found, Workspace
 from pages.shared.shipped import is_shipped, viewer_of
 from workflow.bundle import Products
 from workflow.bundle.published.view import Viewer
+from workflow.bundle.statement.expected import contradiction
 from workflow.errors import WorkflowError
-from workflow.words import agreement_words, plural, quantity, side_words
+from workflow.words import agreement_words, plural, quantity, ratio_words, side_words
 
 BESIDE, SWIPE, TOGGLE, DIFFERENCE, LINES, ALONE = "beside", "swipe", "toggle", "difference", "lines", "alone"
 WAYS = {
@@ -52,6 +53,7 @@ def for_curator(work: Workspace, found: Found, release_id: str) -> None:
     product, threshold, rounds, products = released_view.controls(viewer, "result")
     private = baseline_at(found.project, baseline, threshold)
     way = _comparison(products, private)
+    _told(viewer)
     painting = paint(viewer, products, product, threshold, rounds)
     if way in LINKED:
         _both(viewer, private, painting, threshold, LINKED[way])
@@ -69,6 +71,25 @@ def for_curator(work: Workspace, found: Found, release_id: str) -> None:
         on_click=work.plan_another,
         help="A further release is a further charge to the same budget.",
     )
+
+
+def _told(viewer: Viewer) -> None:
+    """Expected beforehand and told by the release, beside the true figure above."""
+    statement = viewer.bundle.statement
+    told, expected = statement.get("told"), statement["expected"]
+    before = None if expected is None else expected["agreement"]
+    after = None if told is None or told["map"] is None else told["map"]["agreement"]
+    figures = [
+        f"{words} {ratio_words(value)}"
+        for words, value in (("expected beforehand", before), ("told by the release itself", after))
+        if value is not None
+    ]
+    if figures:
+        st.caption(
+            plain(f"Agreement at the published threshold: {', '.join(figures)}; the true one is above.")
+        )
+    if against := contradiction(expected, told):
+        st.warning(plain(against), icon=":material/difference:")
 
 
 def reopened(release_id: str) -> None:

@@ -63,7 +63,9 @@ def many_entries(count: int) -> bytes:
     """A zip that names one file very often."""
     name = b"a.csv"
     local = struct.pack("<4s5H3I2H", b"PK\3\4", 20, 0, 0, 0, 0, 0, 0, 0, len(name), 0) + name
-    entry = struct.pack("<4s6H3I5H2I", b"PK\1\2", 20, 20, 0, 0, 0, 0, 0, 0, 0, len(name), 0, 0, 0, 0, 0, 0) + name
+    entry = (
+        struct.pack("<4s6H3I5H2I", b"PK\1\2", 20, 20, 0, 0, 0, 0, 0, 0, 0, len(name), 0, 0, 0, 0, 0, 0) + name
+    )
     directory = entry * count
     end = struct.pack(
         "<4s4H2IH", b"PK\5\6", 0, 0, min(count, 65535), min(count, 65535), len(directory), len(local), 0

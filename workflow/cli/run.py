@@ -20,6 +20,7 @@ from workflow.bundle import BundleError, read_bundle
 from workflow.bundle.published.view import Viewer
 from workflow.bundle.signing.office_key import sign_bundle
 from workflow.bundle.signing.signature import fingerprint
+from workflow.bundle.statement.expected import how_right
 from workflow.cli.options import settings_from_options
 from workflow.cli.progress import end_progress, progress
 from workflow.cli.signing import office_key, signers_of
@@ -151,6 +152,8 @@ def _release(
     )
     if key is not None:
         print(f"Signed with the key {fingerprint(key.public_key().public_bytes_raw())}.")
+    for line in how_right(read_bundle(published.folder).statement):
+        print(f"  {line}")
     if baseline and tuned is not None:
         _print_baseline(project, tuned, published.folder)
     return 0

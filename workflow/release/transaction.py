@@ -96,7 +96,7 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
         For a bound that is not proved for this design.
     """
     settings, design = project.settings, choice.design
-    level = float(choice.response.forward(settings.threshold))
+    level = choice.level(settings.threshold)
     worth = stop_or_state(choice.expected, choice.yardsticks, settings.accept_low_agreement, level)
     mean = None if choice.public_map is None else choice.public_map.mean
     binned = bin_records(project.private.placed, choice.response, settings.unit, mean)
@@ -264,6 +264,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         mean=field.mean,
         sd=field.sd,
         draws=None if read is None else read.draws,
+        map_sd=shifted.map_sd,
         relation=settings.relation,
         protects=protects(project),
         expected=choice.expected,

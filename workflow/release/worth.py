@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
+from dpgp_core.linalg.numerics import Floats
 from workflow.errors import WorkflowError
 from workflow.record import LEAST_AGREEMENT, LOW_AGREEMENT, Expected, ReceiptLine, Yardsticks
 
@@ -13,7 +16,7 @@ class LowAgreement(WorkflowError):
 
 
 def objections(
-    expected: Expected | None, yardsticks: Yardsticks | None, level: float = 0.0
+    expected: Expected | None, yardsticks: Yardsticks | None, level: Floats | float = 0.0
 ) -> tuple[str, ...]:
     """Why a map is not expected to be worth releasing, a clause each.
 
@@ -26,9 +29,10 @@ def objections(
     yardsticks
         what maps without any private record would reach
     level
-        the threshold as a response that is not clipped: from 1 or -1 on, no value can lie beyond it
+        the threshold in response units; with a public prior mean, (N,) the threshold minus that mean. Values
+        are cut at -1 and 1: where every entry lies beyond, the private values cannot move the map
     """
-    if abs(level) >= 1.0:
+    if np.all(np.abs(level) >= 1.0):
         return (
             "no value can lie beyond its threshold, as values are cut to the usual ones (centre and clip): "
             "take a threshold inside of them, or a larger clip",
@@ -64,7 +68,7 @@ def _instead(better: float, agreement: float) -> str:
 
 
 def stop_or_state(
-    expected: Expected | None, yardsticks: Yardsticks | None, accepted: bool, level: float = 0.0
+    expected: Expected | None, yardsticks: Yardsticks | None, accepted: bool, level: Floats | float = 0.0
 ) -> tuple[ReceiptLine, ...]:
     """The warning that a release of a poor map carries, or nothing for a good one; `level` as above.
 

@@ -139,9 +139,7 @@ def _hidden(
     places = on_a_plane(watched)[1]
     found = stays(watched.time, places, settings.stops, settings.stop_radius)
     secrets = chosen_secrets(trace.time, settings.windows, found, settings.moves)
-    left = left_open(
-        watched.time, places, settings.stops, settings.stop_radius, [*settings.windows, *found]
-    )
+    left = left_open(watched.time, places, settings.stops, settings.stop_radius, [*settings.windows, *found])
     if not secrets:
         stops = settings.stops
         what = f"there is no stop of {stops:g} minutes or more" if stops > 0.0 else "no secret was named"

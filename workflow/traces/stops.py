@@ -162,7 +162,6 @@ def stay_around(time: Floats, places: Floats, record: int, within: float) -> tup
     return min(low, record), max(high, record)
 
 
-
 def stays(time: Floats, places: Floats, minutes: float, within: float) -> tuple[Window, ...]:
     """Find the stays as spans of time; `find_stops` has the parameters. No minutes, no stays."""
     found = find_stops(time, places, minutes, within) if minutes > 0.0 else ()

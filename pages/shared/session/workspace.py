@@ -61,7 +61,7 @@ class Found:
     def against(self) -> tuple[str, ...]:
         """Why its map is not expected to be worth releasing, a clause each; see `objections`."""
         choice, threshold = self.choice, self.project.settings.threshold
-        return objections(choice.expected, choice.yardsticks, float(choice.response.forward(threshold)))
+        return objections(choice.expected, choice.yardsticks, choice.level(threshold))
 
 
 @dataclass(frozen=True)

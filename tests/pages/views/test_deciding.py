@@ -8,13 +8,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from pages.privacy.designs.verdict import verdict
 from pages.privacy.question.reference_values import bars, sentences, share_above
 from pages.shared.session.previews import QUANTILES, Preview
 from pages.shared.session.workspace import Found
 from workflow.project.response import ResponseScale
-from workflow.record import Expected, Yardsticks
+from workflow.record import Expected, Tuning, Yardsticks
+from workflow.search.decision.choice import Choice
 
+DESIGN = PosteriorSamplingDesign("car", 2000.0, 1.5, 0.4)
 EVEN = tuple(float(value) for value in np.quantile(np.arange(1.0, 101.0), np.linspace(0, 1, QUANTILES + 1)))
 
 
@@ -49,7 +52,8 @@ def test_quantiles_and_share_are_said_and_a_map_of_one_colour_is_warned_of() -> 
 def found(agreement: float | None, free: float | None = None, threshold: float = 22.0) -> Found:
     expected = None if agreement is None else Expected(agreement, 0.1, 0.9, "reference data")
     response = ResponseScale("identity", 20.0, 10.0, "given")
-    choice = SimpleNamespace(expected=expected, yardsticks=Yardsticks(0.2, free), response=response)
+    tuning = Tuning("given", "by hand")
+    choice = Choice(DESIGN, response, tuning, expected=expected, yardsticks=Yardsticks(0.2, free))
     settings = SimpleNamespace(epsilon=1.0, threshold=threshold)
     return Found(SimpleNamespace(settings=settings), SimpleNamespace(), choice)  # type: ignore[arg-type]
 

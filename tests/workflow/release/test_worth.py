@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
 
+import numpy as np
 import pytest
 
 from workflow.record import Expected, Yardsticks
@@ -70,6 +71,13 @@ def test_a_threshold_that_no_value_can_pass_is_stopped_whoever_chose_the_design(
     with pytest.raises(LowAgreement, match="nothing was charged: no value can lie beyond its threshold"):
         stop_or_state(None, None, accepted=False, level=level)
     assert objections(None, None, 0.999) == objections(None, None, -0.999) == ()
+
+
+def test_a_threshold_is_out_of_reach_only_where_no_hexagon_can_pass_it() -> None:
+    """Values are cut around the public map: 700,000 pounds lie within reach where that map is near them."""
+    assert objections(None, None, np.array([2.5, 1.4, 0.999])) == ()
+    assert objections(None, None, np.array([-2.5, 1.4, -0.999])) == ()
+    assert len(objections(None, None, np.array([2.5, 1.4, -1.0]))) == 1
 
 
 def test_a_poor_map_is_stopped_unless_it_was_accepted_and_then_says_so() -> None:

@@ -15,7 +15,7 @@ from workflow.bundle.documents.picture import picture_svg
 from workflow.bundle.files.policy import source_of
 from workflow.bundle.products.at_threshold import Products
 from workflow.bundle.statement.designs import design_line
-from workflow.bundle.statement.expected import expected_words
+from workflow.bundle.statement.expected import how_right
 from workflow.bundle.statement.receipt_check import publishers_notes, publishers_own
 
 # Characters of receipt, attribution and notes that fit one page in the usual and in the smaller type.
@@ -84,7 +84,7 @@ def label_html(
 {_amounts(statement)}
 <p class="words">{escape(statement["guarantee"]["in_words"])}</p>
 <h2 class="next">How right</h2>
-<p class="words">{escape(expected_words(statement["expected"]))}</p>
+{"".join(f'<p class="words">{escape(text)}</p>' for text in how_right(statement))}
 </section>
 </div>
 <div class="bar"></div>

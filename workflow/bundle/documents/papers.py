@@ -12,7 +12,7 @@ from workflow.bundle.exports.registry import EXPORTS
 from workflow.bundle.files import layout
 from workflow.bundle.statement.designs import design_line
 from workflow.bundle.statement.evaluation import STATED
-from workflow.bundle.statement.expected import expected_words
+from workflow.bundle.statement.expected import how_right
 
 CONTENTS = {
     layout.CELLS: "every hexagon of the domain: share of the paths (vote_fraction), in or out (in_set)",
@@ -73,7 +73,7 @@ def readme_text(statement: Mapping[str, Any]) -> str:
         ),
         fill(summary, 90),
         fill(guarantee["in_words"], 90),
-        fill(expected_words(statement["expected"]), 90),
+        *(fill(text, 90) for text in how_right(statement)),
         "What is protected\n" + fill(guarantee["protected"], 90),
         "What is not protected\n"
         + "\n".join(fill(f"- {text}", 90, subsequent_indent="  ") for text in guarantee["not_protected"]),

@@ -15,7 +15,7 @@ from geo import Domain
 from geo.context.surroundings import Place
 from workflow import words
 from workflow.bundle.products.at_threshold import Products
-from workflow.bundle.statement.expected import BASES
+from workflow.bundle.statement.expected import BASES, contradiction, told_words
 from workflow.record import LOW_AGREEMENT
 
 # A hexagon whose share lies between these is a close call.
@@ -109,28 +109,45 @@ def three_facts(statement: Mapping[str, Any], products: Products) -> tuple[Fact,
 
 
 def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
-    expected = statement["expected"]
-    lead, text = "Not estimated", "How right this map is was not estimated before it was drawn."
-    if expected is not None:
-        basis = BASES.get(expected["basis"], expected["basis"])
-        right, agreement = expected["right"], expected["agreement"]
-        if right is not None:
-            lead = f"{lower(100.0 * right, 2)} % of the region right"
-            text = f"So many of its hexagons are expected in the one without privacy too, tried on {basis}."
-        elif agreement is not None:
-            lead = f"Agreement {lower(agreement, 2)} of 1"
-            text = f"With the map that would be drawn without privacy, tried on {basis}."
-        else:
-            text = f"Tried on {basis}, the map is empty: how right it is cannot be said."
-        if right is not None and agreement is not None:
-            overlap = lower(agreement, 2)
-            text += f" The two regions overlap to {overlap} (1 would be the same)."
+    """Told by the release where it says how right it is; the rehearsal's figure stands beside it."""
+    expected, told = statement["expected"], statement.get("told")
+    if told is not None and told["field"]["right"] is not None:
+        right = (told["map"] or told["field"])["right"]
+        lead = f"About {_part(right, 1.0)} of the region right"
+        text = " ".join(filter(None, [told_words(told), _beforehand(expected)]))
+    else:
+        lead, text = _expected(expected)
     share = products.votes if products.probability is None else products.probability
     if products.paths.shape[0] > 1 or products.probability is not None:
         close = int(((share > CLOSE[0]) & (share < CLOSE[1])).sum())
         text += f" {_part(close, share.size)} of the hexagons are close calls."
-    poor = " ".join(line["text"] for line in statement["receipt"] if line["topic"] == LOW_AGREEMENT)
-    return Fact("How sure", lead, f"{poor} {text}".strip(), bool(poor))
+    poor = [line["text"] for line in statement["receipt"] if line["topic"] == LOW_AGREEMENT]
+    warned = " ".join(filter(None, [contradiction(expected, told), *poor]))
+    return Fact("How sure", lead, f"{warned} {text}".strip(), bool(warned))
+
+
+def _beforehand(expected: Mapping[str, Any] | None) -> str:
+    if expected is None or expected["agreement"] is None:
+        return ""
+    basis = BASES.get(expected["basis"], expected["basis"])
+    return f"Expected beforehand, from {basis}: an agreement of {lower(expected['agreement'], 2)}."
+
+
+def _expected(expected: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Lead and text where only the rehearsal says how right the map is."""
+    if expected is None:
+        return "Not estimated", "How right this map is was not estimated before it was drawn."
+    basis = BASES.get(expected["basis"], expected["basis"])
+    right, agreement = expected["right"], expected["agreement"]
+    if right is not None:
+        text = f"So many of its hexagons are expected in the one without privacy too, tried on {basis}."
+        if agreement is not None:
+            text += f" The two regions overlap to {lower(agreement, 2)} (1 would be the same)."
+        return f"{lower(100.0 * right, 2)} % of the region right", text
+    if agreement is not None:
+        text = f"With the map that would be drawn without privacy, tried on {basis}."
+        return f"Agreement {lower(agreement, 2)} of 1", text
+    return "Not estimated", f"Tried on {basis}, the map is empty: how right it is cannot be said."
 
 
 def _protected(statement: Mapping[str, Any]) -> Fact:
@@ -166,7 +183,7 @@ def _what_not(statement: Mapping[str, Any]) -> Fact:
     return Fact("What it is not", lead, " ".join([*warnings, noise, f"{more}."]), bool(warnings))
 
 
-def _part(count: int, total: int) -> str:
+def _part(count: float, total: float) -> str:
     """A share of hexagons: "13 %", and "under 1 %" rather than 0."""
     share = 100.0 * count / total
     if 0 < share < 1:

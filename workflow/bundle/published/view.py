@@ -14,7 +14,7 @@ from geo import Domain, never_negative
 from workflow import words
 from workflow.bundle import Bundle, Products, products_at, supports
 from workflow.bundle.products.at_threshold import CONFIDENCE, least_paths
-from workflow.bundle.statement.expected import expected_words
+from workflow.bundle.statement.expected import how_right
 from workflow.errors import WorkflowError
 
 MAX_ROUNDS = 20
@@ -148,7 +148,7 @@ class Viewer:
         return (
             *self._said(products),
             *about,
-            f"As published: {expected_words(self.bundle.statement['expected'])}",
+            f"As published: {' '.join(how_right(self.bundle.statement))}",
         )
 
     def _said(self, products: Products) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from workflow.bundle.files.public_field import field_of
 from workflow.bundle.products.at_threshold import CONFIDENCE, Products, products_at
 from workflow.bundle.reading.layers import check_layers, features_of
 from workflow.bundle.signing.signature import Signature, signature_of
+from workflow.bundle.statement.expected import check_told
 from workflow.bundle.statement.format1 import upgraded
 from workflow.bundle.statement.schema_check import check_statement
 from workflow.bundle.statement.schemas import VERSIONS, earlier_schema, schema_bytes, without_designs
@@ -142,6 +143,7 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     picture = contents[layout.MAP]
     bundle = Bundle(statement, domain, paths, picture, stored.field, version, draws, layers, signature)
     check_layers(contents, bundle)
+    check_told(statement.get("told"), bundle.published)
     return bundle
 
 

@@ -31,6 +31,7 @@ from workflow.bundle.page.html import map_html
 from workflow.bundle.page.print_map import map_png
 from workflow.bundle.reading.read import bundle_from_contents, published_products, region_of
 from workflow.bundle.statement.build import build_statement, facts
+from workflow.bundle.statement.expected import told_block
 from workflow.bundle.statement.schema_check import check_statement
 from workflow.bundle.statement.schemas import schema_bytes
 from workflow.bundle.writing.workplace import Workplace
@@ -169,6 +170,7 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         domain = domain_from_cells(release.cells, region_of(boundary))  # rounded, as every reader has it
         draws = None if release.draws is None else rounded(release.draws)
         products = published_products(statement, domain, paths, field, draws)
+        statement = {**statement, "told": told_block(products, field, release.map_sd)}
         columns = cell_columns(domain, products, field)
         exported = Exported(statement, shared, domain, products, columns, layers)
         contents = {

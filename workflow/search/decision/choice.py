@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from dpgp_core.errors import CoreError
+from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.terms import Budget
@@ -45,6 +46,11 @@ class Choice:
     public_map: PublicMap | None = None
     expected: Expected | None = None
     yardsticks: Yardsticks | None = None
+
+    def level(self, threshold: float) -> Floats | float:
+        """A threshold of the data as a response, minus the public prior mean, (N,), if there is one."""
+        level = float(self.response.forward(threshold))
+        return level if self.public_map is None else level - self.public_map.mean
 
 
 def expected_of(project: Project, scored: Scored) -> Expected:
