@@ -15,8 +15,8 @@ from pages.shared.session import saving, workspace
 from pages.shared.shipped import is_shipped, shelved, viewer_of
 from pages.shared.steps import VIEWER
 from workflow.bundle.files.archive import contents_of
+from workflow.bundle.published.office_key import KEY_VARIABLE, PASSWORD_VARIABLE, open_key, sign_bundle
 from workflow.bundle.published.shelf import bundle_files
-from workflow.bundle.signing.office_key import KEY_VARIABLE, PASSWORD_VARIABLE, open_key, sign_bundle
 from workflow.bundle.signing.signature import signature_of
 from workflow.errors import WorkflowError
 from workflow.ledger.storage.places import bundles_folder
@@ -63,7 +63,7 @@ def signing(name: str) -> None:
     signature = signature_of(contents_of(archive))
     key = os.environ.get(KEY_VARIABLE)
     if signature is not None:
-        st.caption(f":material/verified: Signed (key {signature.fingerprint}).")
+        st.caption(f":material/verified: Signed (key {plain(signature.fingerprint)}).")
     elif key is None:
         st.caption(
             "Not signed. To sign what is published here, the operator makes a key (`key new`) and names its "

@@ -21,9 +21,9 @@ from tests.patience import HANG
 from tests.workflow.bundle.bundle_samples import make_release, small_domain
 from workflow.bundle import write_bundle
 from workflow.bundle.published.offers import media_of, offers, slug
+from workflow.bundle.published.office_key import public_line, sign_bundle
 from workflow.bundle.published.shelf import open_bundle, shelf
 from workflow.bundle.reading.read import read_bundle
-from workflow.bundle.signing.office_key import public_line, sign_bundle
 from workflow.record import Expected
 
 

@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.numbers import lower, upper
 from workflow.bundle import BundleError, read_bundle
+from workflow.bundle.published.office_key import sign_bundle
 from workflow.bundle.published.view import Viewer
-from workflow.bundle.signing.office_key import sign_bundle
 from workflow.bundle.signing.signature import fingerprint
 from workflow.bundle.statement.expected import how_right
 from workflow.cli.options import settings_from_options

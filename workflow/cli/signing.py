@@ -12,7 +12,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from workflow.bundle import read_bundle
-from workflow.bundle.signing.office_key import (
+from workflow.bundle.published.office_key import (
     PASSWORD_VARIABLE,
     SHORTEST_PASSWORD,
     new_key,

@@ -19,10 +19,10 @@ from tests.workflow.bundle.page.test_map_page import Page
 from workflow.bundle import BundleError, read_bundle, write_bundle
 from workflow.bundle.files.archive import contents_of
 from workflow.bundle.files.layout import SIGNATURE, SUMS, sums_text
+from workflow.bundle.published.office_key import new_key, open_key, public_line, sign_bundle
 from workflow.bundle.published.shelf import ShelvedBundle
 from workflow.bundle.published.site import write_site
 from workflow.bundle.reading.read import bundle_from_contents
-from workflow.bundle.signing.office_key import new_key, open_key, public_line, sign_bundle
 from workflow.bundle.signing.signature import Signature, Signers, read_signers, signature_bytes
 from workflow.cli.main import main
 from workflow.errors import WorkflowError

@@ -20,7 +20,7 @@ from dpgp_core.release.released import GRID
 from geo import Domain, geometry_dict
 from geo.export.rfc7946 import rfc7946_findings
 from tests.patience import HANG
-from tests.workflow.bundle.bundle_samples import make_release
+from tests.workflow.bundle.bundle_samples import make_release, retold
 from workflow.bundle import BundleError, read_bundle, write_bundle
 from workflow.bundle.files.layout import REQUIRED
 from workflow.bundle.files.paths import rounded_field
@@ -240,7 +240,7 @@ def test_what_cannot_be_published_is_one_sentence(
     release: Release, tmp_path: Path, changes: dict[str, object], sentence: str
 ) -> None:
     with pytest.raises(ValueError, match=sentence) as caught:
-        write_bundle(replace(release, **changes), tmp_path / "bundle")  # type: ignore[arg-type]
+        write_bundle(retold(release, **changes), tmp_path / "bundle")
     assert "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
 
