@@ -153,6 +153,13 @@ def settings(**changes: object) -> ReleaseSettings:
     return base.with_changes(**changes)
 
 
+def test_a_private_number_of_records_is_planned_as_it_is_stated() -> None:
+    hidden = {"relation": "add-or-remove", "mechanisms": ("spectral-statistics",), "records_about": 20_000}
+    plan = plan_from_settings(settings(**hidden), n=700)
+    assert (plan.n, plan.n_handling, plan.delta) == (20_000, "public by nature", 1e-6)
+    assert plan_from_settings(settings(), n=700).n_handling == "taken as public"
+
+
 def test_plans_of_the_programs_own_releases() -> None:
     reference = SourceSettings(path="b.csv", value="no2", x="lon", y="lat")
     public = plan_from_settings(settings(reference=reference, reference_public=True, delta=1e-7), n=1_000)
