@@ -225,7 +225,8 @@ def test_breaking_an_earlier_promise_needs_a_tick_of_its_own(open_app: OpenApp, 
     app = at_release(open_app)
     found = work_of(app).found
     assert found is not None
-    planned, ledger = plan(found.project, found.choice), open_ledger()
+    ledger = open_ledger()  # before the plan, whose records are named by its key
+    planned = plan(found.project, found.choice)
     cost = Cost.gaussian(0.1).among("add-or-remove")
     earlier = replace(planned.charge, cost=cost, facts={})
     ledger.set_budget(earlier.dataset, earlier.unit, 9.0, found.project.delta)
