@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dpgp_core.accounting.composition import Cost
 from pages.release import confirm
 from pages.release.releasing import budget_state, plan, release
 from pages.release.stop_panel import remedies
@@ -259,3 +260,26 @@ def test_the_budget_of_a_settings_file_is_a_proposal_that_the_form_may_change(
     stands = budget_state(plan(wished, hamlet_tuned.choice))
     assert (stands.total, stands.before) == ("50", "2")
     assert [entry.kind for entry in open_ledger().entries()].count("budget") == 1
+
+
+def test_breaking_an_earlier_promise_needs_a_tick_of_its_own(open_app: OpenApp, jobs_at_once: None) -> None:
+    """A release that hid whether a record is there came first; this one states the number of records."""
+    app = at_release(open_app)
+    found = work_of(app).found
+    assert found is not None
+    ledger = open_ledger()  # before the plan, whose records are named by its key
+    planned = plan(found.project, found.choice)
+    cost = Cost.gaussian(0.1).among("add-or-remove")
+    earlier = replace(planned.charge, cost=cost, facts={})
+    ledger.set_budget(earlier.dataset, earlier.unit, 9.0, found.project.delta)
+    ledger.reserve(earlier)
+    app.run()
+    (refused,) = [error.value for error in app.error]
+    assert "which 1 earlier release of the same records promised to hide" in refused
+    assert next(button for button in app.button if button.label == "Release …").disabled
+    tick = next(box for box in app.checkbox if box.label.startswith("Release all the same: the receipt"))
+    tick.check().run()
+    assert not next(button for button in app.button if button.label == "Release …").disabled
+    release_now(app)
+    receipt = read_bundle(shelf()[0].path).statement["receipt"]
+    assert any("also hides whether a record is there at all" in line["text"] for line in receipt)

@@ -116,6 +116,8 @@ FULL = ReleaseSettings(
     cutoff=0.4,
     accept_low_agreement=True,
     accept_large_delta=True,
+    owner_once_per_hexagon=True,
+    accept_weaker_promise=True,
     stated=StatedFacts(trust_model="One curator.", contact="data@example.org"),
 )
 
