@@ -2,9 +2,9 @@
 
 Three tables are made (samples, each at a place of its own; stations with hourly readings; sales at
 postcodes with round prices), charged to a ledger once, changed, and planned again. The table says of each
-change whether the ledger follows the records (`followed`: the earlier releases count), tells the curator that the data are
-alike (`warned`), or sees nothing (`not found`). Other records of the same area are among them: for these
-`followed` would be a mistake.
+change whether the ledger follows the records (`followed`: the earlier releases count), tells the curator
+that the data are alike (`warned`), or sees nothing (`not found`). Other records of the same area are among
+them: for these `followed` would be a mistake.
 """
 
 from __future__ import annotations

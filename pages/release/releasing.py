@@ -11,6 +11,7 @@ from dpgp_core.excursion.sets import excursion
 from dpgp_core.numbers import significant, upper
 from pages.shared.computing.apart import apart
 from workflow.ledger import ledger_to_plan, open_ledger
+from workflow.ledger.drafts import RECOGNISED, login_name
 from workflow.ledger.overlap.standing import Alike
 from workflow.progress import Report
 from workflow.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline
@@ -98,7 +99,8 @@ def count_together(planned: Plan, alike: Alike, person: str) -> None:
         who says so; the login name of this process where it is "".
     """
     ledger = open_ledger(planned.project.settings.ledger, create=False)
-    ledger.join(planned.charge.dataset, alike.dataset, person)
+    person = person or login_name() or "the curator"
+    ledger.decide(planned.charge.dataset, alike.dataset, True, reason=RECOGNISED, person=person)
 
 
 def released_as(entry: int, ledger: str | None) -> str | None:

@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpgp_core.accounting.composition import Cost
+from geo import to_lonlat
 from pages.release import confirm
 from pages.release.releasing import budget_state, plan, release
 from pages.release.stop_panel import remedies
@@ -24,7 +25,7 @@ from tests.patience import HANG
 from tests.town import Town
 from workflow.bundle import read_bundle
 from workflow.bundle.published.shelf import shelf
-from workflow.ledger import open_ledger
+from workflow.ledger import Charge, open_ledger
 from workflow.ledger.unreleased import Unreleased
 from workflow.project.model import Project
 from workflow.search.decision.tuning import Tuned
@@ -283,3 +284,27 @@ def test_breaking_an_earlier_promise_needs_a_tick_of_its_own(open_app: OpenApp, 
     release_now(app)
     receipt = read_bundle(shelf()[0].path).statement["receipt"]
     assert any("also hides whether a record is there at all" in line["text"] for line in receipt)
+
+
+def test_alike_data_are_shown_to_the_curator_and_one_click_counts_them(
+    open_app: OpenApp, jobs_at_once: None
+) -> None:
+    """Another value at the same places was charged before, without names and times."""
+    app = at_release(open_app)
+    found = work_of(app).found
+    assert found is not None
+    rows = found.project.private.observations
+    ledger, where = open_ledger(), to_lonlat(rows.x, rows.y, rows.crs)
+    keys = ledger.record_keys(*where, 1000 + 7 * rows.value)
+    charge = Charge("ab" * 32, "point", Cost.gaussian(0.1), {"title": "Rents"}, keys)
+    ledger.set_budget(charge.dataset, "point", 9.0, 1e-5)
+    number = ledger.reserve(charge).number
+    app.run()
+    (warning,) = [each.value for each in app.warning if "no record was recognised" in each.value]
+    assert "Rents" in warning
+    assert "Only you see this; it is not published." in warning
+    press(app, f"Count together with entry {number}")
+    assert not app.exception
+    assert not [each for each in app.warning if "no record was recognised" in each.value]
+    assert open_ledger().entries()[-1].kind == "link"
+    assert open_ledger().entries()[-1].facts["joined"] is True

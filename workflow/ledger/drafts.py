@@ -13,22 +13,19 @@ from workflow.ledger.overlap.records import RecordKeys
 from workflow.ledger.storage.entry import BUDGET, LINK, RECORDS, Draft
 from workflow.ledger.storage.store import Writing
 
+RECOGNISED = "a person recognised the same records in other words"
+"""The reason of a decision that comes with a release."""
+
 
 def joined(charge: Charge, links: Links) -> list[Draft]:
     """A person's word with a charge that other datasets hold its records, where that is not on record yet."""
-    known = links.neighbours(charge.dataset)
-    return [Draft(LINK, decision(other), charge.dataset) for other in charge.same_as if other not in known]
-
-
-def decision(other: str, person: str = "") -> dict[str, str | bool]:
-    """The facts of a person's word that another dataset holds the same records."""
-    reason = "a person recognised the same records in other words"
-    return {
-        "other": other,
-        "joined": True,
-        "reason": reason,
-        "person": person or login_name() or "the curator",
-    }
+    known = (charge.dataset, *links.neighbours(charge.dataset))
+    facts = {"joined": True, "reason": RECOGNISED, "person": login_name() or "the curator"}
+    return [
+        Draft(LINK, {"other": other, **facts}, charge.dataset)
+        for other in charge.same_as
+        if other not in known
+    ]
 
 
 def login_name() -> str:

@@ -27,7 +27,7 @@ from workflow.ledger.accounts.assess import (
 from workflow.ledger.accounts.book import Book, Outcome
 from workflow.ledger.accounts.charge import Charge, check_account, encode, written_cost
 from workflow.ledger.chain import Finding, check_chain, check_tables, sign_head
-from workflow.ledger.drafts import decision, inherited, joined, registration
+from workflow.ledger.drafts import inherited, joined, registration
 from workflow.ledger.errors import LedgerDamaged, LedgerError
 from workflow.ledger.overlap.records import RecordKeys, record_keys
 from workflow.ledger.signing.key import LedgerKey
@@ -115,29 +115,10 @@ class Ledger:
         return self._key.fingerprint(*columns)
 
     def record_keys(
-        self,
-        longitude: ArrayLike,
-        latitude: ArrayLike,
-        value: ArrayLike,
-        *,
-        time: ArrayLike | None = None,
-        identity: ArrayLike | None = None,
-        row: ArrayLike | None = None,
-        file: str = "",
-        layer: str = "",
+        self, longitude: ArrayLike, latitude: ArrayLike, value: ArrayLike, **named: Any
     ) -> RecordKeys:
         """Keyed hashes of a dataset's n records, from columns of shape (n,); see `records.record_keys`."""
-        return record_keys(
-            self._key,
-            longitude,
-            latitude,
-            value,
-            time=time,
-            identity=identity,
-            row=row,
-            file=file,
-            layer=layer,
-        )
+        return record_keys(self._key, longitude, latitude, value, **named)
 
     def request(self, *parts: str) -> str:
         """The name of a request, from everything that makes it one: the plan, and the session that asks.
@@ -260,10 +241,6 @@ class Ledger:
         """
         facts = {"other": other, "joined": bool(joined), "reason": reason, "person": person}
         self._append(lambda book, _: [Draft(LINK, facts, dataset)])
-
-    def join(self, dataset: str, other: str, person: str = "") -> None:
-        """A person recognised the records of one dataset in another: `decide` that they are joined."""
-        self._append(lambda book, _: [Draft(LINK, decision(other, person), dataset)])
 
     def datasets_of(self, entries: Iterable[int]) -> tuple[str, ...]:
         """The datasets of charges by their numbers; LedgerError for a number that is no charge."""

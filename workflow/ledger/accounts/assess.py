@@ -157,7 +157,7 @@ def charged_account(book: Book, charge: Charge, meeting: Meeting) -> Account:
     if apart := set(charge.same_as) - {charge.dataset, *account.shares}:
         raise LedgerError(
             "These data were kept apart from those that are now said to hold the same records: take that "
-            f"back with `python -m workflow ledger join {charge.dataset[:12]} {min(apart)[:12]} --reason WHY`."
+            f"back with `ledger join {charge.dataset[:12]} {min(apart)[:12]} --reason WHY`."
         )
     return account
 

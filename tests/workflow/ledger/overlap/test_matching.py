@@ -28,9 +28,7 @@ FILE, OTHER_FILE = "ab" * 32, "cd" * 32
 @pytest.mark.parametrize(
     ("agree", "found"), [(50, 50), (6, 6), (5, 5), (4, 0), (0, 0)], ids=["all", "six", "five", "four", "none"]
 )
-def test_places_and_times_alone_are_believed_where_a_tenth_of_the_records_agree(
-    agree: int, found: int
-) -> None:
+def test_places_and_times_are_believed_where_a_tenth_of_the_records_agree(agree: int, found: int) -> None:
     """The threshold: a tenth of 50 records. All values were exchanged for those of another column."""
     sketch = record_keys(KEY, X, Y, VALUE, time=TIME).sketch()
     time = np.where(np.arange(N) < agree, TIME, TIME + 1000)
@@ -153,7 +151,7 @@ def test_alike_data_are_shown_to_the_curator_and_stand_in_no_receipt(ledger: Led
         0,
     )
     assert set(says(ledger, euros)) == {"Neighbours"}
-    ledger.join(euros.dataset, pounds, "Ada")
+    ledger.decide(euros.dataset, pounds, True, reason="the same sales", person="Ada")
     joined = ledger.preview(euros, DELTA)
     assert joined.alike == ()
     assert joined.before == pytest.approx(1.0, abs=1e-9)
@@ -164,7 +162,7 @@ def test_a_charge_may_say_whose_records_it_holds(ledger: Ledger) -> None:
     sales = market(100)
     pounds = pay(ledger, sales.charge(ledger), "pounds", budget=1.5)
     euros = replace(Market(sales.x, sales.y, 1.17 * sales.price).charge(ledger), same_as=(pounds,))
-    assert says(ledger, euros)["Earlier releases"].startswith("All 100 records were part of releases")
+    assert "Earlier releases" in says(ledger, euros)
     before = ledger.entries()
     with pytest.raises(BudgetExceeded):
         ledger.reserve(replace(euros, cost=type(euros.cost).gaussian(2 * MU)))
