@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 
 from dpgp_core._checks import Floats
@@ -11,8 +13,11 @@ _LOWEST, _HIGHEST = -3, 5  # decimal exponents of alpha - 1
 
 
 def _grid() -> Floats:
-    steps = np.arange((_HIGHEST - _LOWEST) * _PER_DECADE + 1)
-    grid: Floats = 1.0 + 10.0 ** (_LOWEST + steps / _PER_DECADE)
+    """Decimal powers: those of numpy differ in the last bit from processor to processor, and ledgers move."""
+    steps = range((_HIGHEST - _LOWEST) * _PER_DECADE + 1)
+    with localcontext(prec=30):
+        powers = [float(Decimal(10) ** Decimal(_LOWEST + step / _PER_DECADE)) for step in steps]
+    grid: Floats = 1.0 + np.array(powers)
     grid.setflags(write=False)
     return grid
 

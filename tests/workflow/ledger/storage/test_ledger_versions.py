@@ -56,12 +56,12 @@ def test_a_ledger_of_version_1_is_read_without_being_changed(old: Place) -> None
     assert ledger.verify() == []
 
 
-def test_opening_it_for_work_adds_one_entry_and_keeps_every_other(old: Place) -> None:
+def test_opening_it_for_work_adds_its_version_and_grid_and_keeps_every_other(old: Place) -> None:
     before = open_ledger(old.address, old.key, create=False).entries()
     ledger = old.open()
     entries = ledger.entries()
     assert entries[:7] == before
-    assert [entry.kind for entry in entries[7:]] == ["schema"]
+    assert [entry.kind for entry in entries[7:]] == ["schema", "orders"]
     assert entries[7].facts == {"schema": 4}
     assert ledger.verify([FIXTURE["seal"]]) == []
     assert old.open().entries() == entries, "once"
@@ -74,7 +74,7 @@ def test_its_datasets_are_charged_on_and_know_records_and_requests(old: Place) -
     charge = Charge(DATASET, "point", Cost.gaussian(0.1), {}, ledger.record_keys(*RECORDS))
     request = ledger.request("plan")
     reservation = ledger.reserve(charge, request)
-    assert [entry.kind for entry in ledger.entries()][7:] == ["schema", "records", "reserve"]
+    assert [entry.kind for entry in ledger.entries()][7:] == ["schema", "orders", "records", "reserve"]
     assert reservation.preview.before == pytest.approx(SPENT, rel=1e-12)
     with pytest.raises(RequestTaken):
         ledger.reserve(charge, request)
@@ -99,7 +99,7 @@ def test_a_role_that_owns_no_table_is_told_who_upgrades(old: Place) -> None:
             open_ledger(url.render_as_string(hide_password=False), old.key)
     finally:
         old.sql(f"DROP OWNED BY {role}; DROP ROLE {role}")
-    assert len(old.open().entries()) == 8
+    assert len(old.open().entries()) == 9
 
 
 def test_a_first_write_upgrades_too(old: Place) -> None:
@@ -108,6 +108,7 @@ def test_a_first_write_upgrades_too(old: Place) -> None:
     release(ledger, charge, "first of today")
     assert [entry.kind for entry in ledger.entries()][7:] == [
         "schema",
+        "orders",
         "records",
         "reserve",
         "draw",
