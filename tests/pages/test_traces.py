@@ -174,7 +174,7 @@ def test_what_is_compared_and_played(work: TraceWork) -> None:
     points = curve_points(work.adversaries(0))
     assert len(points) == 54
     middle = {str(p["noise"]): float(p["metres"]) for p in points if p["lengthscale"] == 120.0}
-    assert middle["this noise"] > 2.0 * max(middle["uniform"], middle["concentrated"])
+    assert middle["this noise"] > 1.9 * max(middle["uniform"], middle["concentrated"])
     assert middle["nothing released"] > middle["best for the stated lengthscale"]
     assert middle["best for the stated lengthscale"] > middle["this noise"] > middle["the paper's"]
     worst = {kind: min(float(p["metres"]) for p in points if p["noise"] == kind) for kind in middle}
