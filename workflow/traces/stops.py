@@ -117,7 +117,7 @@ def _grown(
     within: float,
     even: bool,
 ) -> tuple[int, int]:
-    """First and last record of the run around a record that is near a centre, which moves to their median."""
+    """First and last record of the longest run around a record near a centre, which moves to their median."""
     found = record, record
     for _ in range(_TURNS):
         near = np.flatnonzero(_near(places, centre, within))
@@ -129,7 +129,8 @@ def _grown(
         if not held.size:
             break
         members = near[starts[held[0]] : stops[held[0]] + 1]
-        found = int(members[0]), int(members[-1])
+        if time[members[-1]] - time[members[0]] >= time[found[1]] - time[found[0]]:
+            found = int(members[0]), int(members[-1])
         if members.size < 2:
             break
         moved = _median(places[members], np.ones(members.size - 1) if even else np.diff(time[members]))
