@@ -18,8 +18,20 @@ _HEADER_LINES = 6  # of a GeoLife file
 _CLOCK_ALONE = re.compile(r"\d{1,2}:\d\d")  # a time of day, whose date stands in another column
 _What: TypeAlias = Literal["time", "latitude", "longitude", "date", "id"]
 _NAMES: dict[_What, tuple[str, ...]] = {
-    "time": ("time", "timestamp", "datetime", "date_time", "utc", "t", "recorded_at", "location-timestamp",
-             "utc_time", "time_utc", "gps_time", "local_time"),
+    "time": (
+        "time",
+        "timestamp",
+        "datetime",
+        "date_time",
+        "utc",
+        "t",
+        "recorded_at",
+        "location-timestamp",
+        "utc_time",
+        "time_utc",
+        "gps_time",
+        "local_time",
+    ),
     "latitude": ("lat", "latitude", "y", "location-lat", "lat_deg"),
     "longitude": ("lon", "lng", "long", "longitude", "x", "location-long", "lon_deg"),
     "date": ("date", "day", "utc_date", "date_utc", "gps_date", "local_date"),
@@ -49,7 +61,7 @@ def plt_fixes(data: bytes) -> Iterator[tuple[str, list[Fix]]]:
 
 
 def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
-    """Read a table with columns for time, latitude and longitude, and perhaps for the date and whose they are.
+    """Read a table with columns for time, latitude and longitude, perhaps for date and mover.
 
     Parameters
     ----------

@@ -139,7 +139,9 @@ def design_noise(
             if report is not None:
                 report((number + fraction) / len(spans), text)
 
-        design = best_noise(covariances, inside, mean_square * (last - first), floor=floor, report=told, enough=_CLOSE)
+        design = best_noise(
+            covariances, inside, mean_square * (last - first), floor=floor, report=told, enough=_CLOSE
+        )
         blocks.append((first, design.noise))
     return TraceNoise(t.size, floor, tuple(blocks))
 
@@ -268,7 +270,7 @@ def _merged(t: Floats, noise: TraceNoise, secret: Secret) -> tuple[Floats, Trace
         precision, lost = np.diag(counts[low:high] / noise.floor), 0.0
         for first, block in noise.blocks:
             at = where[first : first + len(block)] - low
-            if 0 <= at.min() and at.max() < high - low:
+            if at.min() >= 0 and at.max() < high - low:
                 added, share = _inverse(block)
                 np.add.at(precision, np.ix_(at, at), added)
                 lost = max(lost, share)

@@ -36,9 +36,7 @@ def span_of_records(trace: Trace, records: Sequence[int]) -> Span:
     """
     first, last = min(records), max(records)
     if first == last:
-        first, last = stay_around(
-            trace.time, on_a_plane(trace)[1], first, TraceSettings().stop_radius
-        )
+        first, last = stay_around(trace.time, on_a_plane(trace)[1], first, TraceSettings().stop_radius)
     return _whole(trace, float(trace.time[first]), float(trace.time[last]))
 
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from data_loaders.demo_data.trip import generated_trip
 from data_loaders.columns.times import read_instants, time_zone
+from data_loaders.demo_data.trip import generated_trip
 from data_loaders.files.sources import Source
 from data_loaders.traces import Trace, load_traces
 from dpgp_core.errors import CoreError

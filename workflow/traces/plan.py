@@ -131,9 +131,7 @@ def plan_trace(recorded: Trace, settings: TraceSettings, report: Report | None =
     return TracePlan(recorded, trace, settings, crs, places, secrets, noise, standings, left)
 
 
-def secret_spans(
-    recorded: Trace, trace: Trace, settings: TraceSettings
-) -> list[tuple[float, float]]:
+def secret_spans(recorded: Trace, trace: Trace, settings: TraceSettings) -> list[tuple[float, float]]:
     """First and last second of every secret that `plan_trace` would choose; errors as there."""
     records = [secret.records for secret in _hidden(recorded, trace, settings)[0]]
     return [(float(trace.time[one[0]]), float(trace.time[one[-1]])) for one in records]
@@ -149,9 +147,7 @@ def _hidden(
     if watched is not trace:  # a stay that shows in what is released counts too
         found += stays(trace.time, on_a_plane(trace)[1], settings.stops, settings.stop_radius)
     secrets = chosen_secrets(trace.time, settings.windows, found, settings.moves)
-    left = left_open(
-        watched.time, places, settings.stops, settings.stop_radius, [*settings.windows, *found]
-    )
+    left = left_open(watched.time, places, settings.stops, settings.stop_radius, [*settings.windows, *found])
     if not secrets:
         stops = settings.stops
         what = f"there is no stop of {stops:g} minutes or more" if stops > 0.0 else "no secret was named"

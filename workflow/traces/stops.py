@@ -56,13 +56,15 @@ def find_stops(time: Floats, places: Floats, minutes: float, within: float) -> t
 
     Notes
     -----
-    A stay begins and ends with a record near its centre, and half of its time, or of its records, is there, so
+    A stay begins and ends with a record near its centre, and half of its time, or of its records, is there:
     a minority of strays does not end it. It is joined across gaps (a receiver that is switched off at a
     place stays there) and across excursions that are observed for less than `minutes`.
     """
     spans: list[tuple[int, int]] = []
     for first, last in sorted(
-        (stop.first, stop.last) for even in (False, True) for stop in _found(time, places, minutes, within, even)
+        (stop.first, stop.last)
+        for even in (False, True)
+        for stop in _found(time, places, minutes, within, even)
     ):
         if spans and first <= spans[-1][1]:
             spans[-1] = (spans[-1][0], max(last, spans[-1][1]))
@@ -87,7 +89,7 @@ def _found(time: Floats, places: Floats, minutes: float, within: float, even: bo
 def _stay_from(
     time: Floats, places: Floats, first: int, free: int, least: float, within: float, even: bool
 ) -> Stop | None:
-    """The stay that the `least` seconds after a record belong to, from `free` on; None if they are on the way."""
+    """The stay that the `least` seconds after a record belong to, from `free` on; None for a way."""
     end = min(int(np.searchsorted(time, time[first] + least)) + 1, len(time))
     spent = np.minimum(np.diff(time[first:end]), time[first] + least - time[first : end - 1])
     spent = np.ones(end - first - 1) if even else spent
@@ -181,7 +183,6 @@ def stay_around(time: Floats, places: Floats, record: int, within: float) -> tup
     """
     low, high = _grown(time, places, record, places[record], _CLICKED, within, False)
     return min(low, record), max(high, record)
-
 
 
 def stays(time: Floats, places: Floats, minutes: float, within: float) -> tuple[Window, ...]:

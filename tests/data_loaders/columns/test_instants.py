@@ -42,7 +42,9 @@ def test_a_time_is_read(written: str, seconds: float, zoned: bool) -> None:
     assert bool(found.zoned[0]) is zoned
 
 
-@pytest.mark.parametrize("written", ["yesterday", "", "99999999999999", "20241301080000", "12", "nan", "\ud800"])
+@pytest.mark.parametrize(
+    "written", ["yesterday", "", "99999999999999", "20241301080000", "12", "nan", "\ud800"]
+)
 def test_what_is_no_time_is_none(written: str) -> None:
     assert np.isnan(read_instants([written]).seconds[0])
 
@@ -117,7 +119,9 @@ def test_date_and_time_stand_in_two_columns() -> None:
 
 
 def test_a_null_fix_is_dropped_and_counted() -> None:
-    rows = b"time,lat,lon\n2024-05-13T08:00Z,51.5,-0.1\n2024-05-13T08:01Z,0.0,0.0\n2024-05-13T08:02Z,0.0,0.1\n"
+    rows = (
+        b"time,lat,lon\n2024-05-13T08:00Z,51.5,-0.1\n2024-05-13T08:01Z,0.0,0.0\n2024-05-13T08:02Z,0.0,0.1\n"
+    )
     (trace,), report = load_traces(rows)
     assert trace.size == 2
     assert dict(report.dropped) == {"0, 0, which receivers write without a fix": 1}

@@ -39,7 +39,9 @@ def test_a_fix_that_strays_ends_no_stay_and_begins_none() -> None:
 
 def test_a_way_out_and_back_is_part_of_a_stay_when_it_is_shorter() -> None:
     time = np.arange(26) * 60.0
-    out = [0.0] * 8 + [400.0, 800.0, 1200.0, 800.0, 400.0] + [0.0] * 8 + [500.0, 1000.0, 1500.0, 2000.0, 2500.0]
+    out = (
+        [0.0] * 8 + [400.0, 800.0, 1200.0, 800.0, 400.0] + [0.0] * 8 + [500.0, 1000.0, 1500.0, 2000.0, 2500.0]
+    )
     assert find_stops(time, line(*out), 10.0, 50.0) == (Stop(0, 20, 1200.0),)
     long = [0.0] * 11 + [400.0, 2000.0, 2500.0, 3000.0, 3500.0, 4000.0] + [0.0] * 9
     assert find_stops(time, line(*long), 4.0, 50.0) == (Stop(0, 10, 600.0), Stop(17, 25, 480.0))
@@ -77,9 +79,10 @@ def test_what_nearly_is_secret_is_said() -> None:
     )
     assert left_open(time, line(*x), 10.0, 50.0, (Window(600.0, 1080.0), Window(1700.0, 2400.0))) == ()
     x[50:63] = x[50] + np.tile([0.0, 130.0], 7)[:13]
-    assert "1 stay of 12 minutes is not protected, since the places scatter" in left_open(
-        time, line(*x), 10.0, 50.0, (Window(0.0, 2400.0),)
-    )[0]
+    assert (
+        "1 stay of 12 minutes is not protected, since the places scatter"
+        in left_open(time, line(*x), 10.0, 50.0, (Window(0.0, 2400.0),))[0]
+    )
     gap = np.array([0.0, 30.0, 3630.0, 3660.0])
     (only,) = left_open(gap, line(0, 40, 1500, 1540), 10.0, 100.0, ())
     assert only.startswith("1 gap of 60 minutes is not protected: the trip goes on elsewhere")

@@ -52,9 +52,11 @@ def test_windows_and_stops_that_overlap_are_one_secret() -> None:
 
 
 def test_a_trip_without_a_secret_is_refused_with_what_nearly_is_one(trip: Trace) -> None:
-    with pytest.raises(WorkflowError, match="no secret was named.*1 stay of 1[0-3] minutes is not protected"):
+    with pytest.raises(
+        WorkflowError, match=r"no secret was named.*1 stay of 1[0-3] minutes is not protected"
+    ):
         plan_trace(trip, TraceSettings())
-    with pytest.raises(WorkflowError, match="no stop of 15 minutes or more.*1 stay of 1[0-3] minutes"):
+    with pytest.raises(WorkflowError, match=r"no stop of 15 minutes or more.*1 stay of 1[0-3] minutes"):
         plan_trace(trip, TraceSettings(stops=15.0))
 
 
@@ -62,7 +64,7 @@ def test_odds_above_a_hundred_are_stopped_before_the_charge(trip: Trace) -> None
     settings = TraceSettings(windows=(window(STOP),), every=60.0, metres=100.0)
     weak, ledger = plan_trace(trip, settings), open_ledger()
     assert 100.0 < weak.worst.certificate.odds(1e-5) < 1000.0
-    with pytest.raises(WorkflowError, match="is stopped, and nothing was charged.*--accept-large-odds"):
+    with pytest.raises(WorkflowError, match=r"is stopped, and nothing was charged.*--accept-large-odds"):
         release_trace(weak, ledger)
     assert [entry.kind for entry in ledger.entries()] in ([], ["genesis"])
     taken = replace(weak, settings=replace(settings, accept_large_odds=True))
@@ -259,7 +261,9 @@ def test_readings_become_a_table_of_sensors(tmp_path: Path) -> None:
 def test_large_numbers_are_numbers_in_a_statement(trip: Trace) -> None:
     """A trip with next to no noise: mu 80 and epsilon 3,000 have a thousands separator in words only."""
     assert rounded_up(12_345.6) == 12_350.0
-    settings = TraceSettings(windows=(window(STOP),), every=60.0, metres=1.5, error=1.0, accept_large_odds=True)
+    settings = TraceSettings(
+        windows=(window(STOP),), every=60.0, metres=1.5, error=1.0, accept_large_odds=True
+    )
     published = release_trace(plan_trace(trip, settings), open_ledger())
     assert published.statement["secret_moments"][0]["epsilon_at_most"] > 1000.0
     assert published.statement["mu"] > 30.0

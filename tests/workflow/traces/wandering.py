@@ -1,4 +1,4 @@
-"""Seeded trips with stays that are known: strays, indoor scatter, gaps; and a second, plain detector of stays."""
+"""Seeded trips with known stays (strays, indoor scatter, gaps), and a second, plain detector of stays."""
 
 from __future__ import annotations
 
