@@ -186,7 +186,17 @@ def stay_around(time: Floats, places: Floats, record: int, within: float) -> tup
 
 
 def stays(time: Floats, places: Floats, minutes: float, within: float) -> tuple[Window, ...]:
-    """Find the stays as spans of time; `find_stops` has the parameters. No minutes, no stays."""
+    """Find the stays as spans of time.
+
+    Parameters
+    ----------
+    time : (n,)
+        Seconds since 1970, ascending.
+    places : (n, 2)
+        Metres.
+    minutes, within : float
+        As for `find_stops`; 0 minutes for no stays.
+    """
     found = find_stops(time, places, minutes, within) if minutes > 0.0 else ()
     return tuple(Window(float(time[stop.first]), float(time[stop.last])) for stop in found)
 
@@ -242,7 +252,11 @@ def left_open(
 
     Parameters
     ----------
-    time, places, minutes, within
+    time : (n,)
+        Seconds since 1970, ascending.
+    places : (n, 2)
+        Metres.
+    minutes, within : float
         As for `find_stops`; 0 minutes where no stops are asked for.
     secret : sequence of Window
         What is hidden. A stay is left open where less than half of its time is.
