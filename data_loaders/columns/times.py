@@ -334,7 +334,7 @@ def _refuse_back(clock: NDArray[np.float64]) -> None:
 
 
 def _utc(clock: NDArray[np.float64], zone: ZoneInfo) -> NDArray[np.float64]:
-    """Seconds in UTC of what a clock showed, in the order of time: of two equal hours the order tells which."""
+    """Seconds in UTC of what a clock showed, in order: of two equal hours the order tells which."""
     minutes, which = np.unique(np.floor(clock / 60.0), return_inverse=True)
     early, late = _ahead(minutes, zone, 0)[which], _ahead(minutes, zone, 1)[which]
     if np.any(early < late):
@@ -358,7 +358,7 @@ def _ahead(minutes: NDArray[np.float64], zone: ZoneInfo, fold: int) -> NDArray[n
 def _turn(clock: NDArray[np.float64], run: NDArray[np.intp]) -> int:
     """How many of a run of times that occur twice belong to summer: up to where the clock goes back.
 
-    Where it never does, the hour is in the longest pause, outside of the file where the run begins or ends it.
+    Where it never does, the hour is in the longest pause, outside of the file if the run begins or ends it.
     """
     first, last = int(run[0]), int(run[-1])
     steps = np.diff(clock[run])

@@ -61,7 +61,7 @@ def plt_fixes(data: bytes) -> Iterator[tuple[str, list[Fix]]]:
 
 
 def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
-    """Read a table with columns for time, latitude and longitude, and perhaps for the date and whose they are.
+    """Read a table with columns for time, latitude and longitude, perhaps for date and mover.
 
     Parameters
     ----------

@@ -70,8 +70,8 @@ def load_traces(
     if not traces:
         because = f" ({tally.main_reason})" if tally.main_reason else ""
         raise DataError(
-            f"{name} holds no record with a time and a place{because}: choose another file, or write times as "
-            "2024-05-01T08:00:00Z and places in degrees."
+            f"{name} holds no record with a time and a place{because}: choose another file, or write times "
+            "as 2024-05-01T08:00:00Z and places in degrees."
         )
     return tuple(traces), tally.report(name, sum(trace.size for trace in traces), tuple(notes))
 

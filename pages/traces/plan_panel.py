@@ -227,8 +227,8 @@ def stopped(work: TraceWork, plan: TracePlan) -> bool:
     if not why:
         return False
     st.warning(
-        f"**This release is stopped**: {plain(why)}. Ask for more noise, or for a smaller distance of the two "
-        "places. Nothing has been drawn or charged.",
+        f"**This release is stopped**: {plain(why)}. Ask for more noise, or for a smaller distance "
+        "of the two places. Nothing has been drawn or charged.",
         icon=":material/front_hand:",
     )
     agreed = st.checkbox(

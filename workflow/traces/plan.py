@@ -131,6 +131,12 @@ def plan_trace(recorded: Trace, settings: TraceSettings, report: Report | None =
     return TracePlan(recorded, trace, settings, crs, places, secrets, noise, standings, left)
 
 
+def secret_spans(recorded: Trace, trace: Trace, settings: TraceSettings) -> list[tuple[float, float]]:
+    """First and last second of every secret that `plan_trace` would choose; errors as there."""
+    records = [secret.records for secret in _hidden(recorded, trace, settings)[0]]
+    return [(float(trace.time[one[0]]), float(trace.time[one[-1]])) for one in records]
+
+
 def _hidden(
     recorded: Trace, trace: Trace, settings: TraceSettings
 ) -> tuple[tuple[Secret, ...], tuple[str, ...]]:
@@ -138,6 +144,8 @@ def _hidden(
     watched = recorded if recorded.size <= _WATCHED else trace
     places = on_a_plane(watched)[1]
     found = stays(watched.time, places, settings.stops, settings.stop_radius)
+    if watched is not trace:  # a stay that shows in what is released counts too
+        found += stays(trace.time, on_a_plane(trace)[1], settings.stops, settings.stop_radius)
     secrets = chosen_secrets(trace.time, settings.windows, found, settings.moves)
     left = left_open(watched.time, places, settings.stops, settings.stop_radius, [*settings.windows, *found])
     if not secrets:

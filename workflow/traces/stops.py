@@ -56,48 +56,70 @@ def find_stops(time: Floats, places: Floats, minutes: float, within: float) -> t
 
     Notes
     -----
-    A stay begins and ends with a record near its centre, and half of its time at least is spent there, so a
-    minority of stray records does not end it. It is joined across gaps (a receiver that is switched off at a
+    A stay begins and ends with a record near its centre, and half of its time, or of its records, is there:
+    a minority of strays does not end it. It is joined across gaps (a receiver that is switched off at a
     place stays there) and across excursions that are observed for less than `minutes`.
     """
+    spans: list[tuple[int, int]] = []
+    for first, last in sorted(
+        (stop.first, stop.last)
+        for even in (False, True)
+        for stop in _found(time, places, minutes, within, even)
+    ):
+        if spans and first <= spans[-1][1]:
+            spans[-1] = (spans[-1][0], max(last, spans[-1][1]))
+        else:
+            spans.append((first, last))
+    return tuple(Stop(first, last, float(time[last] - time[first])) for first, last in spans)
+
+
+def _found(time: Floats, places: Floats, minutes: float, within: float, even: bool) -> list[Stop]:
     found: list[Stop] = []
     first, free, least = 0, 0, 60.0 * minutes
     while first < len(time) - 1:
-        stop = _stay_from(time, places, first, free, least, within)
+        stop = _stay_from(time, places, first, free, least, within, even)
         if stop is not None:
             found.append(stop)
             first = free = stop.last + 1
         else:
             first = max(first + 1, int(np.searchsorted(time, time[first] + least / _STEPS)))
-    return tuple(found)
+    return found
 
 
 def _stay_from(
-    time: Floats, places: Floats, first: int, free: int, least: float, within: float
+    time: Floats, places: Floats, first: int, free: int, least: float, within: float, even: bool
 ) -> Stop | None:
-    """The stay that the `least` seconds after a record belong to, from `free` on; None if they are on the way."""
+    """The stay that the `least` seconds after a record belong to, from `free` on; None for a way."""
     end = min(int(np.searchsorted(time, time[first] + least)) + 1, len(time))
     spent = np.minimum(np.diff(time[first:end]), time[first] + least - time[first : end - 1])
-    centre = _median(places[first:end], spent)
-    near = _near(places[first:end], centre, within)
-    if _share(near, spent, least) < 0.5:
+    spent = np.ones(end - first - 1) if even else spent
+    near = _near(places[first:end], _median(places[first:end], spent), within)
+    if not near.any() or _share(near, spent, float(spent.sum()) if even else least) < 0.5:
         return None
     middle = first + int(np.median(np.flatnonzero(near)))
+    centre = _median(places[first:end], spent)
     for share in _CLOSER:
-        low, high = _grown(time[free:], places[free:], middle - free, centre, share * least, within)
+        low, high = _grown(time[free:], places[free:], middle - free, centre, share * least, within, even)
         inside, seconds = slice(free + low, free + high + 1), float(time[free + high] - time[free + low])
         if seconds < least:
             continue
-        spent = np.diff(time[inside])
-        if _share(_near(places[inside], _median(places[inside], spent), within), spent, seconds) >= 0.5:
+        spent = np.ones(high - low) if even else np.diff(time[inside])
+        near = _near(places[inside], _median(places[inside], spent), within)
+        if _share(near, spent, float(spent.sum())) >= 0.5:
             return Stop(free + low, free + high, seconds)
     return None
 
 
 def _grown(
-    time: Floats, places: Floats, record: int, centre: Floats, excursion: float, within: float
+    time: Floats,
+    places: Floats,
+    record: int,
+    centre: Floats,
+    excursion: float,
+    within: float,
+    even: bool,
 ) -> tuple[int, int]:
-    """First and last record of the run around a record that is near a centre, which moves to their median."""
+    """First and last record of the longest run around a record near a centre, which moves to their median."""
     found = record, record
     for _ in range(_TURNS):
         near = np.flatnonzero(_near(places, centre, within))
@@ -109,10 +131,11 @@ def _grown(
         if not held.size:
             break
         members = near[starts[held[0]] : stops[held[0]] + 1]
-        found = int(members[0]), int(members[-1])
+        if time[members[-1]] - time[members[0]] >= time[found[1]] - time[found[0]]:
+            found = int(members[0]), int(members[-1])
         if members.size < 2:
             break
-        moved = _median(places[members], np.diff(time[members]))
+        moved = _median(places[members], np.ones(members.size - 1) if even else np.diff(time[members]))
         if np.array_equal(moved, centre):
             break
         centre = moved
@@ -158,12 +181,22 @@ def stay_around(time: Floats, places: Floats, record: int, within: float) -> tup
     first, last : int
         Records; both are `record` where one only passed by.
     """
-    low, high = _grown(time, places, record, places[record], _CLICKED, within)
+    low, high = _grown(time, places, record, places[record], _CLICKED, within, False)
     return min(low, record), max(high, record)
 
 
 def stays(time: Floats, places: Floats, minutes: float, within: float) -> tuple[Window, ...]:
-    """Find the stays as spans of time; `find_stops` has the parameters. No minutes, no stays."""
+    """Find the stays as spans of time.
+
+    Parameters
+    ----------
+    time : (n,)
+        Seconds since 1970, ascending.
+    places : (n, 2)
+        Metres.
+    minutes, within : float
+        As for `find_stops`; 0 minutes for no stays.
+    """
     found = find_stops(time, places, minutes, within) if minutes > 0.0 else ()
     return tuple(Window(float(time[stop.first]), float(time[stop.last])) for stop in found)
 
@@ -219,7 +252,11 @@ def left_open(
 
     Parameters
     ----------
-    time, places, minutes, within
+    time : (n,)
+        Seconds since 1970, ascending.
+    places : (n, 2)
+        Metres.
+    minutes, within : float
         As for `find_stops`; 0 minutes where no stops are asked for.
     secret : sequence of Window
         What is hidden. A stay is left open where less than half of its time is.

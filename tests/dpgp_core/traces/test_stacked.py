@@ -48,7 +48,7 @@ def exact(times: np.ndarray, noises: tuple[TraceNoise, ...], secret: Secret, fac
 @pytest.mark.parametrize("factor", [0.5, 1.0])
 @pytest.mark.parametrize("moves", ["together", "separately"])
 def test_two_stacked_releases_are_never_certified_below_their_true_loss(factor: float, moves: Moves) -> None:
-    """The receiver's error of one time is one error: taken for two it was told 1.08 to 1.32 times too small."""
+    """The receiver's error of one time is one error: as two, mu came out up to 1.32 times too small."""
     times, secret = np.concatenate([TIMES, TIMES]), Secret(SECRET, moves)
     found = standing(times, stacked(ONE, TWO), secret, PRIOR, 200.0, factors=(factor,)).certificate.mu
     right = exact(times, (ONE, TWO), secret, factor)

@@ -18,7 +18,7 @@ def run(*arguments: str) -> int:
 
 def test_the_command_from_gpx_to_gpx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     trip, out = write_trip(tmp_path), tmp_path / "out"
-    wanted = ["--stops", "5", "--error", "100", "--every", "60", "--out", str(out)]
+    wanted = ["--stops", "5", "--error", "200", "--every", "60", "--out", str(out)]
     assert run(str(trip), *wanted, "--dry-run") == 0
     assert not out.exists()
     assert run(str(trip), *wanted) == 0
@@ -37,7 +37,7 @@ def test_the_command_from_gpx_to_gpx(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_the_command_takes_a_generated_trip_or_a_file_and_says_which_is_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = ("--out", str(tmp_path / "out"), "--stops", "10", "--error", "100", "--every", "60", "--dry-run")
+    asked = ("--out", str(tmp_path / "out"), "--stops", "10", "--error", "200", "--every", "60", "--dry-run")
     assert run("--generated", *asked) == 0
     said = capsys.readouterr().out
     assert said.startswith("Generated: nobody made this trip.\n")
@@ -54,7 +54,7 @@ def test_the_command_says_how_far_it_is_and_can_be_stopped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trip, out = str(write_trip(tmp_path)), str(tmp_path / "out")
-    wanted = (trip, "--stops", "5", "--error", "100", "--every", "120", "--out", out)
+    wanted = (trip, "--stops", "5", "--error", "200", "--every", "120", "--out", out)
     assert run(*wanted, "--dry-run") == 0
     assert "Shaping the noise" not in capsys.readouterr().err  # no terminal, no progress
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
@@ -72,9 +72,9 @@ def test_the_command_says_how_far_it_is_and_can_be_stopped(
 
 
 BAD = {
-    "no secret": (["--error", "100"], "no secret was named"),
-    "bad window": (["--error", "100", "--secret", "noon"], "cannot be read"),
-    "backwards": (["--error", "100", "--secret", "2026-05-02/2026-05-01"], "ends after it begins"),
+    "no secret": (["--error", "200"], "no secret was named"),
+    "bad window": (["--error", "200", "--secret", "noon"], "cannot be read"),
+    "backwards": (["--error", "200", "--secret", "2026-05-02/2026-05-01"], "ends after it begins"),
     "negative": (
         ["--error", "-1", "--stops", "5"],
         "(--error or --interval) must be a number of metres above 0 and below 1,000,000, not -1.0",
@@ -111,7 +111,7 @@ def test_readings_that_cannot_be_placed_cost_nothing(
     """The table's place, and whether any reading falls into the trip, are looked at before the charge."""
     trip, readings, table = str(write_trip(tmp_path)), tmp_path / "no2.csv", tmp_path / "table.csv"
     readings.write_text("time,no2\n2027-01-01T12:00:00Z,21\n")
-    given = ["--stops", "5", "--error", "100", "--every", "60", "--readings", str(readings)]
+    given = ["--stops", "5", "--error", "200", "--every", "60", "--readings", str(readings)]
 
     def refused(place: Path) -> str:
         out = tmp_path / "out"
@@ -129,6 +129,6 @@ def test_readings_that_cannot_be_placed_cost_nothing(
 
 
 def test_a_fitted_lengthscale_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wanted = ["--stops", "5", "--error", "100", "--every", "60", "--lengthscale", "fit", "--dry-run"]
+    wanted = ["--stops", "5", "--error", "200", "--every", "60", "--lengthscale", "fit", "--dry-run"]
     assert run(str(write_trip(tmp_path)), "--out", str(tmp_path / "out"), *wanted) == 0
     assert "Warning: the lengthscale was fitted to the private trace" in capsys.readouterr().out

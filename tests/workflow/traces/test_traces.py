@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from data_loaders.traces import Trace, load_traces
+from dpgp_core.traces.loss import Certificate
 from dpgp_core.traces.secret import Secret
-from dpgp_core.traces.windows import TraceNoise
+from dpgp_core.traces.windows import Standing, TraceNoise
 from tests.workflow.traces.trips import START, STOP, write_trip
 from workflow.cli.trace import window
 from workflow.errors import WorkflowError
@@ -23,8 +25,8 @@ from workflow.traces.plan import TracePlan, compare, on_a_plane, plan_trace
 from workflow.traces.readings import joined_table, read_readings, readings_at
 from workflow.traces.release import release_trace
 from workflow.traces.settings import TraceSettings, Window
-from workflow.traces.statement import _times, rounded_down, rounded_up, sentences
-from workflow.traces.stops import Stop, chosen_secrets, find_stops, stay_around
+from workflow.traces.statement import _times, accepted, objection, rounded_down, rounded_up, sentences
+from workflow.traces.stops import chosen_secrets
 
 SETTINGS = TraceSettings(windows=(window(STOP),), every=60.0)
 
@@ -40,35 +42,49 @@ def plan(trip: Trace) -> TracePlan:
     return plan_trace(trip, SETTINGS)
 
 
-def test_stops_are_found_where_one_stays() -> None:
-    time = np.arange(12) * 60.0
-    x = np.array([0, 500, 1000, 1010, 990, 1005, 1000, 1500, 2000, 2500, 2510, 2520.0])
-    places = np.column_stack([x, np.zeros(12)])
-    assert find_stops(time, places, 4.0, 50.0) == (Stop(2, 6, 240.0),)
-    assert find_stops(time, places, 2.0, 50.0) == (Stop(2, 6, 240.0), Stop(9, 11, 120.0))
-    assert find_stops(time, places, 4.01, 50.0) == ()
-    assert find_stops(time[:2], np.zeros((2, 2)), 1.0, 50.0) == (Stop(0, 1, 60.0),)
-
-
 def test_windows_and_stops_that_overlap_are_one_secret() -> None:
-    time, places = np.arange(10.0), np.column_stack([np.arange(10) * 100.0, np.zeros(10)])
-    windows = (Window(2.0, 4.0), Window(4.0, 5.5), Window(8.0, 8.0))
-    assert chosen_secrets(time, places, windows, 0.0, 10.0, "together") == (
-        Secret((2, 3, 4, 5)),
-        Secret((8,)),
-    )
-    with pytest.raises(WorkflowError, match="no secret was named"):
-        chosen_secrets(time, places, (), 0.0, 10.0, "together")
-    with pytest.raises(WorkflowError, match="no stop of 5 minutes"):
-        chosen_secrets(time, places, (), 5.0, 10.0, "together")
+    time = np.arange(10.0)
+    windows, found = (Window(2.0, 4.0), Window(8.0, 8.0)), (Window(4.0, 5.5), Window(6.2, 6.8))
+    assert chosen_secrets(time, windows, found, "together") == (Secret((2, 3, 4, 5)), Secret((8,)))
+    assert chosen_secrets(time, (), (), "together") == ()
     with pytest.raises(WorkflowError, match="holds no record"):
-        chosen_secrets(time, places, (Window(20.0, 30.0),), 0.0, 10.0, "together")
+        chosen_secrets(time, (Window(20.0, 30.0),), (), "together")
+
+
+def test_a_trip_without_a_secret_is_refused_with_what_nearly_is_one(trip: Trace) -> None:
+    with pytest.raises(WorkflowError, match=r"no secret was named.*1 stay of 1[0-3] minutes is not"):
+        plan_trace(trip, TraceSettings())
+    with pytest.raises(WorkflowError, match=r"no stop of 15 minutes or more.*1 stay of 1[0-3] minutes"):
+        plan_trace(trip, TraceSettings(stops=15.0))
+
+
+def test_odds_above_a_hundred_are_stopped_before_the_charge(trip: Trace) -> None:
+    settings = TraceSettings(windows=(window(STOP),), every=60.0, metres=100.0)
+    weak, ledger = plan_trace(trip, settings), open_ledger()
+    assert 100.0 < weak.worst.certificate.odds(1e-5) < 1000.0
+    with pytest.raises(WorkflowError, match=r"is stopped, and nothing was charged.*--accept-large-odds"):
+        release_trace(weak, ledger)
+    assert [entry.kind for entry in ledger.entries()] in ([], ["genesis"])
+    taken = replace(weak, settings=replace(settings, accept_large_odds=True))
+    facts = release_trace(taken, ledger).statement
+    assert facts["large_odds_accepted"] is True
+    assert "The curator accepted these odds" in " ".join(facts["in_words"])
+
+
+def test_odds_up_to_a_hundred_need_no_word(plan: TracePlan) -> None:
+    assert 10.0 < plan.worst.certificate.odds(1e-5) < 100.0
+    at = Certificate(0.9422, 200.0)
+    assert at.odds(1e-5) == pytest.approx(100.0, rel=0.01)
+    for mu, stopped in ((0.94, False), (0.945, True)):
+        one = replace(plan, standings=(Standing(Certificate(mu, 200.0), 200.0),))
+        assert bool(objection(one)) is stopped
+    assert accepted(replace(plan, settings=replace(plan.settings, accept_large_odds=True))) is False
 
 
 def test_a_plan_keeps_its_budget_and_beats_uniform_and_concentrated_noise(plan: TracePlan) -> None:
     assert plan.trace.size == 60
     assert [secret.records for secret in plan.secrets] == [tuple(range(25, 35))]
-    assert plan.root_mean_square == pytest.approx(100.0, rel=1e-6)
+    assert plan.root_mean_square == pytest.approx(200.0, rel=1e-6)
     found = compare(plan)[0]
     assert found.designed == pytest.approx(plan.worst.interval, rel=1e-6)
     assert found.designed > 3.0 * found.uniform
@@ -103,7 +119,7 @@ def still(*seconds: float) -> Trace:
 def test_traces_that_are_hardly_traces_are_planned(seconds: tuple[float, ...], secrets: int) -> None:
     found = plan_trace(still(*seconds), TraceSettings(stops=5.0))
     assert len(found.secrets) == secrets
-    assert found.root_mean_square == pytest.approx(100.0, rel=1e-6)
+    assert found.root_mean_square == pytest.approx(200.0, rel=1e-6)
     assert 0.0 < found.worst.certificate.mu < 10.0
     assert found.worst.interval > 20.0
 
@@ -113,14 +129,6 @@ def test_one_record_is_no_trip() -> None:
         plan_trace(still(0.0), TraceSettings(stops=5.0))
     with pytest.raises(WorkflowError, match="at least two records"):
         plan_trace(still(0.0, 10.0), TraceSettings(stops=5.0))  # thinned to one record every 30 s
-
-
-def test_the_stay_around_a_record_ends_where_one_leaves() -> None:
-    places = np.column_stack([np.array([0.0, 300.0, 310.0, 290.0, 600.0, 305.0]), np.zeros(6)])
-    assert stay_around(places, 2, 50.0) == (1, 3)
-    assert stay_around(places, 0, 50.0) == (0, 0)
-    assert stay_around(places, 5, 50.0) == (5, 5)
-    assert stay_around(places, 3, 1000.0) == (0, 5)
 
 
 def test_metres_on_the_plane_are_metres_on_the_ground(trip: Trace) -> None:
@@ -251,7 +259,9 @@ def test_readings_become_a_table_of_sensors(tmp_path: Path) -> None:
 def test_large_numbers_are_numbers_in_a_statement(trip: Trace) -> None:
     """A trip with next to no noise: mu 80 and epsilon 3,000 have a thousands separator in words only."""
     assert rounded_up(12_345.6) == 12_350.0
-    settings = TraceSettings(windows=(window(STOP),), every=60.0, metres=1.5, error=1.0)
+    settings = TraceSettings(
+        windows=(window(STOP),), every=60.0, metres=1.5, error=1.0, accept_large_odds=True
+    )
     published = release_trace(plan_trace(trip, settings), open_ledger())
     assert published.statement["secret_moments"][0]["epsilon_at_most"] > 1000.0
     assert published.statement["mu"] > 30.0
