@@ -134,6 +134,7 @@ def session(app: RunningApp) -> Iterator[Session]:
         open_timeout=PATIENCE,
         max_size=None,
         close_timeout=1,
+        ping_interval=None,  # a busy machine answers late: a reader waits
     ) as socket:
         found = Session(app, socket, token)
         found.run()
@@ -217,6 +218,7 @@ def main() -> int:
     )
     print(f"memory of the server    {before:,.0f} MB before, at most {max(met.memory):,.0f} MB, "
           f"{met.memory[-1]:,.0f} MB at the end")  # fmt: skip
+    print("No random numbers: what is uploaded is one letter again and again.")
     for wish, times in sorted(met.answers.items()):
         print(f"upload {wish:30} {times:,}")
     for fault in met.faults[:10]:

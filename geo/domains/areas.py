@@ -177,13 +177,13 @@ def _overlaps(
 
 def _meetings(tree: shapely.STRtree, shape: BaseGeometry, most: int) -> int:
     """How many pairs of an edge and a cell have boxes that overlap; counted until there are too many."""
-    found = 0
+    found: int = 0
     for ring in shapely.get_rings(shapely.get_parts(shape)):
         points = shapely.get_coordinates(ring)
         for at in range(0, len(points) - 1, EDGES_AT_ONCE):
             ends = points[at : at + EDGES_AT_ONCE + 1]
             low, high = np.minimum(ends[:-1], ends[1:]), np.maximum(ends[:-1], ends[1:])
-            found += tree.query(shapely.box(*low.T, *high.T)).shape[1]
+            found += int(tree.query(shapely.box(*low.T, *high.T)).shape[1])
             if found > most:
                 return found
     return found

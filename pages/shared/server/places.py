@@ -174,7 +174,7 @@ class Places:
         session, _, name = scope["path"].rsplit(PATH, 1)[1].partition("/")
         length = next((value for key, value in scope["headers"] if key.lower() == b"content-length"), b"")
         if name not in self._places.get(session, ()) or not has_uploader(session):
-            refused = (404, NO_PLACE)
+            refused: tuple[int, str] | None = (404, NO_PLACE)
         elif not length.isdigit():
             refused = (411, NO_LENGTH)
         else:

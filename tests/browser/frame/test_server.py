@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import Page
 from playwright.sync_api import WebSocket as Socket
 
+from benchmarks.scale import uploads
 from pages.shared.steps import SCREENS
 from tests.browser.harness import (
     HANDSHAKE,
@@ -25,8 +26,11 @@ from tests.browser.harness import (
     answer_of,
     open_screen,
     running_app,
+    server_memory,
     settle,
 )
+from tests.workflow.bundle.bundle_samples import make_release, small_domain
+from workflow.bundle import write_bundle
 
 AUTH = """
 [auth]
@@ -219,6 +223,23 @@ def test_the_place_of_the_program_reaches_no_reader(page: Page, tmp_path: Path) 
     assert b"app.py" in everything  # the frames were heard, and say which script runs
     for place in (ROOT, tmp_path, Path(sys.prefix), Path.home()):
         assert str(place).encode() not in everything
+
+
+def test_a_hostile_uploader_beside_readers_fills_no_memory(tmp_path: Path) -> None:
+    """A short `benchmarks.scale.uploads`: nothing is taken at places made up, and little in all."""
+    write_bundle(make_release(small_domain()), tmp_path / "bundles" / "london")
+    bundles = str(tmp_path / "bundles")
+    with running_app(
+        tmp_path / "home", "--viewer", HEXCURSION_BUNDLES=bundles, HEXCURSION_UPLOADS_MB="100"
+    ) as app:
+        with uploads.session(app):
+            before = server_memory(app)
+        met = uploads.beside(app, 2, 20.0)
+    assert len(met.seconds) >= 2
+    assert met.answers.total() >= 20
+    taken = {wish for wish in met.answers if wish.endswith(": 204")}
+    assert taken <= {"told: 204", "empty: 204"}
+    assert max(met.memory) - before < 100.0 + 150.0  # MB: what it may hold, and what is on its way
 
 
 def test_uploads_of_a_killed_process_are_swept_at_the_next_start(tmp_path: Path) -> None:

@@ -126,6 +126,7 @@ def test_twenty_clicks_with_reloads_and_a_second_tab_are_charged_once_each(
     page.get_by_role("button", name="Release now").evaluate("one => { one.click(); one.click(); }")
     heading(page, "Released as")
     other = page.context.new_page()
+    other.set_default_timeout(PATIENCE * 1000)
     listen(other)
     open_screen(other, app, "data")
     for number in range(1, 21):

@@ -254,6 +254,7 @@ def test_all_sessions_together_are_bounded_to_the_byte(server: Server) -> None:
     assert server.put("s1", first, b"x" * (10_000 - BESIDE)) == 204
     assert server.put("s2", second, b"x" * (5001 - BESIDE)) == 503
     assert server.put("s2", second, b"x" * (5000 - BESIDE)) == 204
+    assert server.put("s1", first, b"x" * (10_000 - BESIDE)) == 204  # in place of the same file
 
 
 def test_what_is_longer_than_it_says_is_cut_off_at_the_bound(server: Server) -> None:
