@@ -1,14 +1,14 @@
-"""Coverage-guided fuzzing of every reader: `python -m tests.readers.fuzz READER --runs 2000`.
+"""Coverage-guided fuzzing: `python -m tests.readers.fuzz [READER ...] --grown DIR --found DIR`.
 
 Atheris (libFuzzer) changes the files of the corpus, keeps what reaches new lines of the readers, and stops at
-the first input for which a reader raises anything but one of the project's own errors in one sentence, or takes
-more memory or time than it may. That input is written to the folder named by --found, and printed.
+the first input for which a reader raises anything but one of the project's own errors in one sentence, or
+takes more memory or time than it may. That input is written to the folder named by --found, and printed.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
+import os
 import resource
 import sys
 from pathlib import Path
@@ -24,32 +24,42 @@ SECONDS = 25
 LONGEST = 1 << 16  # bytes of an input
 
 
-def main() -> None:
-    """Fuzz one reader; the exit status is 0 where nothing was found."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("reader", choices=sorted(READERS))
-    parser.add_argument("--runs", type=int, default=2000)
+def main() -> int:
+    """Fuzz readers one after the other, each in a process of its own; 0 where nothing was found."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("readers", nargs="*", metavar="READER", help=f"default: all of {', '.join(READERS)}")
+    parser.add_argument("--runs", type=int, default=2000, help="inputs for each reader (default 2000)")
+    parser.add_argument("--seconds", type=int, default=60, help="at most, for each reader (default 60)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--grown", type=Path, required=True, help="folder for inputs that reach new lines")
-    parser.add_argument("--found", type=Path, required=True, help="folder for an input that is a defect")
+    parser.add_argument("--found", type=Path, required=True, help="folder for inputs that are defects")
     asked = parser.parse_args()
-    for folder in (asked.grown, asked.found):
+    bad = 0
+    for reader in asked.readers or READERS:
+        child = os.fork()
+        if child == 0:
+            fuzz(reader, asked)
+        _, status = os.waitpid(child, 0)
+        print(f"{reader}: {'nothing found' if status == 0 else 'FOUND a defect'}", flush=True)
+        bad += status != 0
+    return min(bad, 1)
+
+
+def fuzz(reader: str, asked: argparse.Namespace) -> None:
+    """Fuzz one reader; ends the process."""
+    grown, found, seeds = asked.grown / reader, asked.found / reader, CORPUS / reader
+    for folder in (grown, found):
         folder.mkdir(parents=True, exist_ok=True)
-    seeds = CORPUS / asked.reader
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-    def one(content: bytes) -> None:
-        with contextlib.redirect_stdout(None):
-            outcome(asked.reader, content)
-
     words = [
-        sys.argv[0], f"-runs={asked.runs}", f"-seed={asked.seed}", f"-rss_limit_mb={MEGABYTES}",
-        f"-timeout={SECONDS}", f"-max_len={LONGEST}", f"-artifact_prefix={asked.found}/", "-verbosity=0",
-        "-print_final_stats=1", str(asked.grown), *([str(seeds)] if seeds.is_dir() else []),
+        sys.argv[0], f"-runs={asked.runs}", f"-seed={asked.seed}", f"-max_total_time={asked.seconds}",
+        f"-rss_limit_mb={MEGABYTES}", f"-timeout={SECONDS}", f"-max_len={LONGEST}",
+        f"-artifact_prefix={found}/", "-verbosity=0", "-print_final_stats=1", str(grown),
+        *([str(seeds)] if seeds.is_dir() else []),
     ]  # fmt: skip
-    atheris.Setup(words, one)
+    atheris.Setup(words, lambda content: outcome(reader, content) and None)
     atheris.Fuzz()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -107,7 +107,9 @@ def test_a_column_that_contradicts_itself_about_what_it_lacks_is_refused(
     column = pa.Array.from_buffers(pa.float64(), 2, values, missing)
     table = pa.table({"h3": ["a", "b"], "path_1": column})
     file = SimpleNamespace(
-        metadata=SimpleNamespace(num_rows=2), schema_arrow=table.schema, read=lambda columns, use_threads: table
+        metadata=SimpleNamespace(num_rows=2),
+        schema_arrow=table.schema,
+        read=lambda columns, use_threads: table,
     )
     monkeypatch.setattr("workflow.bundle.files.paths.checked_parquet", lambda *_: file)
     if opens:
