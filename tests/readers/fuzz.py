@@ -8,8 +8,10 @@ takes more memory or time than it may. That input is written to the folder named
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import resource
+import subprocess
 import sys
 from pathlib import Path
 
@@ -34,14 +36,15 @@ def main() -> int:
     parser.add_argument("--grown", type=Path, required=True, help="folder for inputs that reach new lines")
     parser.add_argument("--found", type=Path, required=True, help="folder for inputs that are defects")
     asked = parser.parse_args()
+    if len(asked.readers) == 1:
+        fuzz(asked.readers[0], asked)
     bad = 0
+    given = ["--runs", str(asked.runs), "--seconds", str(asked.seconds), "--seed", str(asked.seed)]
+    given += ["--grown", str(asked.grown), "--found", str(asked.found)]
     for reader in asked.readers or READERS:
-        child = os.fork()
-        if child == 0:
-            fuzz(reader, asked)
-        _, status = os.waitpid(child, 0)
-        print(f"{reader}: {'nothing found' if status == 0 else 'FOUND a defect'}", flush=True)
-        bad += status != 0
+        one = subprocess.run([sys.executable, "-m", "tests.readers.fuzz", reader, *given], check=False)
+        print(f"{reader}: {'FOUND a defect' if one.returncode else 'nothing found'}", flush=True)
+        bad += one.returncode != 0
     return min(bad, 1)
 
 
@@ -57,6 +60,7 @@ def fuzz(reader: str, asked: argparse.Namespace) -> None:
         f"-artifact_prefix={found}/", "-verbosity=0", "-print_final_stats=1", str(grown),
         *([str(seeds)] if seeds.is_dir() else []),
     ]  # fmt: skip
+    atexit.register(os._exit, 0)  # nothing was found: some library's threads would hold up the end
     atheris.Setup(words, lambda content: outcome(reader, content) and None)
     atheris.Fuzz()
 
