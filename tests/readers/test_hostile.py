@@ -22,7 +22,7 @@ from tests.readers.registry import READERS, outcome
 
 CORPUS = Path(__file__).parent / "corpus"
 ROOT = Path(__file__).resolve().parents[2]
-MEMORY = 5 << 29  # bytes of addresses of the process that reads all of them, with all its libraries
+MEMORY = 3 << 30  # bytes of addresses of the process that reads all of them, with all its libraries
 BOX = (-0.1, 51.45, 0.0, 51.5)
 
 

@@ -13,7 +13,9 @@ from workflow.bundle.published.site import INDEX, write_site
 def add_site_command(commands: Any) -> None:
     """The subcommand with its options."""
     text = "make a static site of bundles: an index, a map page for each, and their files"
-    parser = commands.add_parser("site", help=text, description=f"{text}; a bundle that cannot be read is left out")
+    parser = commands.add_parser(
+        "site", help=text, description=f"{text}; a bundle that cannot be read is left out"
+    )
     parser.add_argument(
         "bundles", metavar="BUNDLES", nargs="+", help="Bundles (folder or zip), or a folder of bundles."
     )
