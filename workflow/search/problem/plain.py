@@ -15,8 +15,8 @@ from workflow.project.response import ResponseScale
 from workflow.search.problem.task import Scored, Utility
 
 _NONE = (
-    "A worker of the Dask cluster sent no answer of this search: let every worker run the same version of this "
-    "program."
+    "A worker of the Dask cluster sent no answer of this search: let every worker run the same version of "
+    "this program."
 )
 _PLAIN = (type(None), bool, int, float, str)
 
