@@ -60,8 +60,19 @@ def fuzz(reader: str, asked: argparse.Namespace) -> None:
         f"-artifact_prefix={found}/", "-verbosity=0", "-print_final_stats=1", str(grown),
         *([str(seeds)] if seeds.is_dir() else []),
     ]  # fmt: skip
-    atexit.register(os._exit, 0)  # nothing was found: some library's threads would hold up the end
-    atheris.Setup(words, lambda content: outcome(reader, content) and None)
+    defects: list[bytes] = []
+
+    def one(content: bytes) -> None:
+        try:
+            outcome(reader, content)
+        except BaseException:
+            defects.append(content)
+            (found / "defect").write_bytes(content)
+            raise
+
+    # The end is made here: threads of some library would hold it up.
+    atexit.register(lambda: os._exit(77 if defects else 0))
+    atheris.Setup(words, one)
     atheris.Fuzz()
 
 
