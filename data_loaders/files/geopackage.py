@@ -68,7 +68,7 @@ def check_amount(database: sqlite3.Connection, table: str, size: int) -> None:
 
     Raises
     ------
-    sqlite3.Error
+    sqlite3.DatabaseError
         For such a table, and for what is damaged.
     """
     quoted = ['"{}"'.format(row[1].replace('"', '""')) for row in database.execute(

@@ -12,7 +12,7 @@ from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.workspace import Fetched, Workspace
 from workflow.errors import Cancelled, WorkflowError
-from workflow.project.reach import public_folder
+from workflow.release.reach import public_folder
 
 FIRST_YEAR = 1995
 

@@ -10,7 +10,7 @@ from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, DataError, PublicF
 from pages.shared.computing.jobs import Job, Report
 from pages.shared.session.workspace import Fetched
 from workflow.errors import WorkflowError
-from workflow.project.reach import public_folder
+from workflow.release.reach import public_folder
 
 GLANCE = 0.1  # seconds between two looks at a download: a cancel is noticed within a second
 _MEGA = 1_000_000

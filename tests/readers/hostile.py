@@ -18,8 +18,9 @@ _PARTS = {
     "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
     '<Default Extension="xml" ContentType="application/xml"/>'
     f'<Override PartName="/xl/workbook.xml" ContentType="{_TYPE}.sheet.main+xml"/></Types>',
-    "xl/workbook.xml": f'<workbook {_NS} xmlns:r="{_OFFICE}"><sheets><sheet name="S" sheetId="1" r:id="rId1"/>'
-    "</sheets></workbook>",
+    "xl/workbook.xml": f'<workbook {_NS} xmlns:r="{_OFFICE}"><sheets><sheet name="S" sheetId="1" '
+    'r:id="rId1"/></sheets>'
+    "</workbook>",
     "xl/_rels/workbook.xml.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/'
     f'relationships"><Relationship Id="rId1" Type="{_OFFICE}/worksheet" Target="worksheets/sheet1.xml"/>'
     f'<Relationship Id="rId2" Type="{_OFFICE}/sharedStrings" Target="sharedStrings.xml"/></Relationships>',
@@ -29,11 +30,11 @@ HEAD = "".join(f'<c r="{c}1" t="inlineStr"><is><t>{c}</t></is></c>' for c in "AB
 
 def workbook(rows: str, text: str = "x") -> bytes:
     """A workbook of one sheet with these rows (XML) below a header, and one shared text."""
+    sheet = f'<worksheet {_NS}><sheetData><row r="1">{HEAD}</row>{rows}</sheetData></worksheet>'
     return zipped(
         {
             **_PARTS,
-            "xl/worksheets/sheet1.xml": f'<worksheet {_NS}><sheetData><row r="1">{HEAD}</row>{rows}</sheetData>'
-            "</worksheet>",
+            "xl/worksheets/sheet1.xml": sheet,
             "xl/sharedStrings.xml": f"<sst {_NS}><si><t>{text}</t></si></sst>",
         }
     )
@@ -86,7 +87,7 @@ def many_members(count: int) -> bytes:
 
 
 def unfolding_geopackage(path: Path, table: str, levels: int = 4) -> Path:
-    """Turn a table's only leaf into `levels` floors of pages that each name the one below 200 times."""
+    """Turn a table's only leaf into `levels` floors of pages that each name the one below many times."""
     with closing(sqlite3.connect(path)) as database:
         [(size,)] = database.execute("PRAGMA page_size")
         [(root,)] = database.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,))
@@ -107,8 +108,9 @@ def unfolding_geopackage(path: Path, table: str, levels: int = 4) -> Path:
     return path
 
 
-def _floor(size: int, child: int, cells: int = 200) -> bytes:
+def _floor(size: int, child: int) -> bytes:
     """An interior page of a table's tree, all of whose children are one page."""
+    cells = min(200, size // 8 - 4)
     cell = struct.pack(">I", child) + b"\x81\x00"  # the largest key below it: 128
     start = size - cells * len(cell)
     head = struct.pack(">BHHHBI", 5, 0, cells, start, 0, child)
@@ -125,3 +127,10 @@ def pmtiles_with(path: Path, part: str, unpacked: int) -> Path:
     content[place : place + 16] = struct.pack("<QQ", len(content), len(packed))
     path.write_bytes(bytes(content) + packed)
     return path
+
+
+def feature_table(path: Path) -> str:
+    """The first feature layer of a GeoPackage."""
+    with closing(sqlite3.connect(path)) as database:
+        [(name,), *_] = database.execute("SELECT table_name FROM gpkg_contents WHERE data_type = 'features'")
+    return str(name)

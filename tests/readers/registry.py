@@ -1,4 +1,4 @@
-"""Every reader of files that may come from a stranger, as a function of bytes, and the errors it may raise."""
+"""Every reader of files that a stranger may have made, as a function of bytes, and what it may raise."""
 
 from __future__ import annotations
 

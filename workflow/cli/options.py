@@ -7,7 +7,7 @@ from typing import Any
 
 from geo.context.places import box_around, place_named
 from workflow.errors import WorkflowError
-from workflow.project.reach import reach_of_file
+from workflow.release.reach import reach_of_file
 from workflow.settings.catalogue import TABLES, catalogue, flag_of, group_of
 from workflow.settings.describe import default_words, help_words, value_words
 from workflow.settings.field import Field

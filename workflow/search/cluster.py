@@ -51,7 +51,7 @@ class DaskExecutor:
                 "A Dask scheduler without TLS runs whatever anybody on the network sends: start it with "
                 "--tls-ca-file, --tls-cert and --tls-key, and name it as tls://HOST:PORT."
             )
-        security = Security(require_encryption=True)  # type: ignore[no-untyped-call]
+        security: Any = Security(require_encryption=True)  # type: ignore[no-untyped-call]
         if not (security.tls_ca_file and security.tls_client_cert):
             raise WorkflowError(
                 "A Dask scheduler with TLS asks for a certificate: name yours and its CA by "
@@ -171,12 +171,12 @@ def _careful_client() -> Any:
     from distributed.protocol import pickle as theirs
 
     theirs.loads = plain_loads
-    distributed.client.loads = plain_loads
+    distributed.client.loads = plain_loads  # type: ignore[attr-defined]  # the same, by its other name
 
     class Careful(distributed.client.Client):
         """Hears no events: those of warnings are pickles that Dask reads with Python's own reader."""
 
-        def _handle_event(self, topic: Any, event: Any) -> None:
+        async def _handle_event(self, topic: Any, event: Any) -> None:
             """Leave it."""
 
     return Careful

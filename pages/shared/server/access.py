@@ -14,7 +14,7 @@ from streamlit.errors import StreamlitSecretNotFoundError
 from pages.shared.plain_text import plain
 from pages.shared.server.access_rules import Access, Locked, Secrets, decide, unloosened, verified_email
 from pages.shared.uploads import PrivateFolder
-from workflow.project.reach import Reach, reach
+from workflow.release.reach import Reach, reach
 
 _LOG = logging.getLogger(__name__)
 

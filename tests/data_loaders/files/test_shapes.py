@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import geopandas
 import pytest
+import shapely
 
 from data_loaders import DataError, is_geopackage, shapes_of
 from tests.data_loaders.workbooks import geopackage
@@ -41,3 +43,13 @@ def test_of_several_layers_one_must_be_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="2 layers: name the one that is meant"):
         shapes_of(path)
     assert len(shapes_of(path, "rivers")["features"]) == 1
+
+
+def test_an_empty_point_is_a_row_without_a_shape(tmp_path: Path) -> None:
+    """GeoJSON has no form for it; as a record it is a row without a place."""
+    path = tmp_path / "empty.gpkg"
+    shapes = [shapely.Point(), shapely.Point(-0.1, 51.5), shapely.Polygon(), None]
+    frame = geopandas.GeoDataFrame({"name": list("abcd")}, geometry=shapes, crs="EPSG:4326")
+    frame.to_file(path, driver="GPKG", engine="pyogrio")
+    found = [one["geometry"] for one in shapes_of(path)["features"]]
+    assert found == [None, {"type": "Point", "coordinates": [-0.1, 51.5]}, None, None]

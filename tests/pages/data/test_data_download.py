@@ -18,7 +18,7 @@ from tests.pages.data_steps import OpenApp, errors, kind, work_of
 from tests.pages.views.public_server import Server, place_files_at
 from tests.patience import HANG
 from workflow.errors import WorkflowError
-from workflow.project.reach import public_folder
+from workflow.release.reach import public_folder
 from workflow.settings import ReleaseSettings
 
 

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import press
 from tests.pages.data.test_owners import of, with_table, work_of
 from workflow.errors import WorkflowError
-from workflow.project.reach import Reach, files_of
+from workflow.release.reach import Reach, files_of
 from workflow.settings.source import SourceSettings
 
 TRIP = {"format": "hexcursion-trace", "release_id": "0" * 16, "mu": 1.2, "radius_m": 200.0, "secrets": 1}

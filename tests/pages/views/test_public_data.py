@@ -17,7 +17,7 @@ from pages.shared.session.workspace import Fetched
 from tests.pages.views.public_server import BODY, FIRST_PART, Server, place_files_at
 from tests.patience import HANG
 from workflow.errors import Cancelled, WorkflowError
-from workflow.project.reach import public_folder
+from workflow.release.reach import public_folder
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from pages.shared.uploads import PrivateFolder
 from workflow.errors import WorkflowError
 from workflow.project.example import example_settings
-from workflow.project.reach import Reach, public_folder, reach
+from workflow.release.reach import Reach, public_folder, reach
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.source import SourceSettings
 

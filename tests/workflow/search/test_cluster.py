@@ -241,7 +241,7 @@ def test_no_message_of_dasks_makes_another_object_than_plain_values(tmp_path: Pa
         with pytest.raises(TypeError):
             plain_loads(content)
     event = {"message": pickle.dumps(Bomb(tmp_path)), "category": pickle.dumps(Bomb(tmp_path))}
-    _careful_client()._handle_event(object(), "warn", (0.0, event))
+    asyncio.run(_careful_client()._handle_event(object(), "warn", (0.0, event)))
     assert not list(tmp_path.iterdir())
     pickle.loads(pickle.dumps(Bomb(tmp_path)))
     assert list(tmp_path.iterdir()), "the bomb goes off where pickles are read"

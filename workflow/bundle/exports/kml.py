@@ -106,7 +106,7 @@ def _rows(content: bytes) -> Iterator[dict[str, Any]]:
             above.append(element)
             within += bool(within) or element.tag == _PLACEMARK
             if len(above) > _DEEPEST or within > _LARGEST:
-                raise ValueError("nested too deeply, or a placemark without end")
+                raise BundleError("Nested too deeply, or a placemark without end.")
             continue
         above.pop()
         if element.tag != _PLACEMARK and not within and above:

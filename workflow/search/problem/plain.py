@@ -14,6 +14,10 @@ from workflow.errors import WorkflowError
 from workflow.project.response import ResponseScale
 from workflow.search.problem.task import Scored, Utility
 
+_NONE = (
+    "A worker of the Dask cluster sent no answer of this search: let every worker run the same version of "
+    "this program."
+)
 _PLAIN = (type(None), bool, int, float, str)
 
 
@@ -67,10 +71,7 @@ def answer_from(content: object) -> Any:
             return _read(json.loads(content))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError, CoreError):
             pass
-    raise WorkflowError(
-        "A worker of the Dask cluster sent no answer of this search: let every worker run the same version "
-        "of this program."
-    )
+    raise WorkflowError(_NONE)
 
 
 def _written(answer: Any) -> Any:
@@ -101,4 +102,4 @@ def _read(told: Any) -> Any:
         return design_from_mapping(inner)
     if kind == "scored":
         return scored_from(inner)
-    raise ValueError("an answer of another kind")
+    raise WorkflowError(_NONE)

@@ -15,6 +15,7 @@ import pytest
 from tests.workflow.bundle.exports.test_exports import sealed
 from tests.workflow.bundle.page.test_map_page import EVIL, Page, zipped
 from workflow.bundle import BundleError, read_bundle, write_bundle
+from workflow.bundle.files.layout import SUMS, sums_text
 from workflow.bundle.published.shelf import bundle_files, shelf
 from workflow.bundle.published.site import file_size, find_bundles, write_site
 from workflow.cli.main import main
@@ -90,6 +91,10 @@ def test_what_is_no_bundle_leaves_no_site(contents: Contents, tmp_path: Path) ->
     ):
         with pytest.raises(BundleError, match=words):
             write_site([tmp_path / source], tmp_path / "site")
+    left_out: list[str] = []
+    with pytest.raises(BundleError, match=r"^bad\.zip: statement\.json was changed"):
+        write_site([tmp_path / "bad.zip"], tmp_path / "site", "", left_out.append)
+    assert left_out == []
     with pytest.raises(BundleError, match="address as https"):
         write_site([tmp_path / "bad.zip"], tmp_path / "site", 'https://x/"><script>')
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bad.zip", "empty"]
@@ -134,6 +139,25 @@ def test_a_page_is_offered_only_as_it_was_made(
     assert "0123456789abcdef-map.html" in offered
     (written.directory / "map.html").write_text("<script>alert(1)</script>")
     assert "0123456789abcdef-map.html" not in [file.name for file in bundle_files("0123456789abcdef")]
+
+
+def test_one_bad_bundle_is_named_and_left_out(
+    contents: Contents, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its GeoPackage is cut off; the exit status says that the site lacks it."""
+    good, bad = tmp_path / "good.zip", tmp_path / "bad.zip"
+    good.write_bytes(zipped(contents))
+    cut = {**contents, "release.gpkg": contents["release.gpkg"][:9000]}
+    rest = {name: content for name, content in cut.items() if name != SUMS}
+    bad.write_bytes(zipped({**rest, SUMS: sums_text(rest).encode()}))
+    site = tmp_path / "site"
+    assert main(["site", str(bad), str(good), "--out", str(site)]) == 1
+    said = capsys.readouterr()
+    assert said.err == "left out: bad.zip: release.gpkg is damaged: it cannot be read as a GeoPackage.\n"
+    assert len([path for path in site.iterdir() if path.is_dir()]) == 1
+    assert main(["site", str(good), "--out", str(tmp_path / "whole")]) == 0
+    assert main(["site", str(bad), "--out", str(tmp_path / "none")]) == 2
+    assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize("address", ["http://[::1", "http://:::", "https://a:b", "https://a b", "ftp://a"])
