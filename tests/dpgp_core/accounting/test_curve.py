@@ -89,6 +89,6 @@ def test_only_curves_can_be_added() -> None:
 
 
 def test_the_orders_are_the_same_to_the_last_bit_on_every_processor() -> None:
-    """Powers of numpy differ by processor in the last bit, and a ledger would begin a new grid when it moves."""
+    """Powers of numpy differ by processor in the last bit: a ledger would begin a new grid when it moves."""
     digest = "e2a44970b43a46be585a1fa1282e1a94fed1831ee8ccf288986f81cb17d61a00"
     assert hashlib.sha256(ORDERS.astype("<f8").tobytes()).hexdigest() == digest
