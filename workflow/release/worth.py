@@ -70,7 +70,12 @@ def _instead(better: float, agreement: float) -> str:
 def stop_or_state(
     expected: Expected | None, yardsticks: Yardsticks | None, accepted: bool, level: Floats | float = 0.0
 ) -> tuple[ReceiptLine, ...]:
-    """The warning that a release of a poor map carries, or nothing for a good one; `level` as above.
+    """The warning that a release of a poor map carries, or nothing for a good one.
+
+    Parameters
+    ----------
+    level
+        scalar or (N,), as in `objections`
 
     Raises
     ------

@@ -109,8 +109,8 @@ def test_a_key_that_cannot_be_written_is_said_and_leaves_no_draft(
 
 
 def test_a_key_whose_name_is_too_long_is_one_sentence(tmp_path: Path) -> None:
-    """A name takes 255 letters: the error of the draft that was never made came through."""
-    path = tmp_path / ("k" * 255)
+    """A name takes 255 letters; the draft beside it has a shorter name, and is gone afterwards."""
+    path = tmp_path / ("k" * 256)
     with pytest.raises(
         LedgerError, match=r"^The ledger's key could not be written to .*: File name too long\.$"
     ):

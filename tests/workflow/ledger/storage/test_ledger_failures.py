@@ -332,11 +332,11 @@ def test_a_pilot_that_breaks_off_names_its_entry(
 ) -> None:
     calls: list[int] = []
 
-    def fail_second(*given: object) -> NoisyStatistics:
+    def fail_second(*given: object, n_is_public: bool = True) -> NoisyStatistics:
         calls.append(1)
         if len(calls) == 2:
             raise OSError("no entropy")
-        return release_statistics(*given)  # type: ignore[arg-type]
+        return release_statistics(*given, n_is_public=n_is_public)  # type: ignore[arg-type]
 
     monkeypatch.setattr("workflow.search.looks.pilot.release_statistics", fail_second)
     with pytest.raises(Unreleased, match=r"no entropy.*Entry 3 of the ledger stands"):
