@@ -16,6 +16,7 @@ from geo import Domain
 from tests.workflow.bundle.bundle_samples import make_release
 from workflow.bundle.errors import BundleError
 from workflow.bundle.files.layout import sums_text
+from workflow.bundle.page.facts import three_facts
 from workflow.bundle.products.at_threshold import Products, products_at
 from workflow.bundle.reading.read import bundle_from_contents
 from workflow.bundle.statement.expected import (
@@ -112,6 +113,18 @@ def test_the_statement_of_a_release_with_probabilities_tells_and_a_forged_one_is
     assert told["map"]["agreement"] > told["field"]["agreement"] > 0.0
     assert told["in_words"] in " ".join(contents["README.txt"].decode().split())
     assert told["in_words"] in contents["label.html"].decode()
+    sure = three_facts(statement, bundle_from_contents(contents).published)[0]
+    assert sure.lead == f"About {100 * told['map']['right']:.0f} % of the region right"
+    assert sure.text.startswith(told["in_words"])
+    assert not sure.warning
+    expected = {"agreement": 0.99, "area_error": 0.1, "right": 0.99, "basis": "simulated"}
+    against = {**statement, "expected": expected, "told": {**told, "map": {**told["map"], "agreement": 0.5}}}
+    warned = three_facts(against, bundle_from_contents(contents).published)[0]
+    assert warned.warning
+    assert warned.text.startswith(
+        "The release tells less than was expected from simulated data: an agreement"
+    )
+    assert warned.text.count("Expected beforehand, from simulated data: an agreement of 0.99.") == 1
     told["field"]["found"] = 1.0
     told["in_words"] = told_words(told)
     contents["statement.json"] = statement_text(statement).encode()
