@@ -84,7 +84,7 @@ def _agreed(work: Workspace, found: Found, budget: BudgetState) -> None:
         return
     accepted = found.project.settings.accept_weaker_promise
     agreed = st.checkbox(
-        "Release all the same: the receipt will say which earlier promise no longer holds",
+        "Release even so: what is published will say which earlier promise no longer holds",
         value=accepted,
         key=f"accept_weaker_{work.mark}",
     )

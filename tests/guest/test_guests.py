@@ -66,8 +66,8 @@ def test_a_guest_goes_from_a_settings_file_to_a_bundle_that_others_read(
     file.write_text(text, encoding="utf-8")
 
     assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out)]) == 0
-    said = capsys.readouterr().out
-    assert "private.triples: 3,001 rows read, 3,000 kept." in said
+    said, curators = capsys.readouterr()
+    assert "private.triples: 3,001 rows read, 3,000 kept." in curators
     assert "1 dropped: not three numbers." in said
     assert re.search(r"Mechanism +Guest stripes, \d stripes, noise \d\.\d+ \(response units\)\.", said)
     assert re.search(r"Bound +gaussian-mechanism: a test, proved\.", said)
@@ -174,7 +174,7 @@ def test_what_a_guest_cannot_do_is_one_sentence(
     file = tmp_path / "settings.toml"
     file.write_text(toml(triples, priors='["guest-plateau"]'), encoding="utf-8")
     assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out)]) == 2
-    expected, said = capsys.readouterr().err.splitlines()
+    *_, expected, said = capsys.readouterr().err.splitlines()
     assert expected.startswith("Expected where nothing else runs: about ")
     assert said == "error: the guest's matrix is singular: use a shorter lengthscale."
     assert not out.exists()

@@ -210,15 +210,15 @@ def _print_shared(plan: Plan) -> None:
     """Curator only: the exact number stands in no file, since it tells who was in an earlier release."""
     standing = plan.preview.standing
     if standing is not None and standing.shared:
-        print(f"\nCurator only, do not publish:\n  {shared_text(standing)}")
+        print(f"\n{CURATOR_ONLY}\n  {shared_text(standing)}", file=sys.stderr)
 
 
 def _print_alike(found: Sequence[Alike]) -> None:
     """Curator only: likenesses come from private records and stand in no file."""
     if found:
-        print("\nCurator only, do not publish:")
+        print(f"\n{CURATOR_ONLY}", file=sys.stderr)
     for alike in found:
-        print(f"! {alike_text(alike)} --same-records-as {alike.entry} does that.")
+        print(f"! {alike_text(alike)} --same-records-as {alike.entry} does that.", file=sys.stderr)
 
 
 def _print_search(tuned: Tuned) -> None:

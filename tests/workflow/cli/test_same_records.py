@@ -43,9 +43,9 @@ def test_a_sample_listed_three_times_is_released_as_one(
 ) -> None:
     data = table(tmp_path / "a.csv", times=3)
     assert release(data, tmp_path / "out", "--identifier", "sample", "--dry-run") == 0
-    said = capsys.readouterr().out
-    assert "180 rows read, 60 kept." in said
-    assert "120 dropped: lists a record again that an earlier row lists, by its identifier." in said
+    said, curators = capsys.readouterr()
+    assert "180 rows read, 60 kept." in curators
+    assert "120 dropped: lists a record again that an earlier row lists, by its identifier." in curators
     assert "60 readings" in said
     assert "180 readings" not in said
 
@@ -58,9 +58,9 @@ def test_alike_data_are_told_of_and_joined_by_a_flag(
     capsys.readouterr()
     euros, out = table(tmp_path / "b.csv", 1.17), tmp_path / "two"
     assert release(euros, out, "--dry-run") == 0
-    said = capsys.readouterr().out
-    assert "shares 100% of its places with these data, but no record was recognised" in said
-    assert f"--same-records-as {charged.number} does that." in said
+    said, curators = capsys.readouterr()
+    assert "shares 100% of its places with these data, but no record was recognised" in curators
+    assert f"--same-records-as {charged.number} does that." in curators
     assert "Earlier releases" not in said
     entries = open_ledger().entries()
     joined = ("--same-records-as", str(charged.number))

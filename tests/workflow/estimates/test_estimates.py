@@ -258,7 +258,20 @@ def test_the_command_line_announces_a_release_of_a_given_design(
     monkeypatch.setattr(words, "own_speed", lambda: 1000.0)
     settings = tmp_path / "settings.toml"
     settings.write_text(settings_to_toml(town.settings(lengthscale=2000.0, ridge=10.0)))
-    assert main(["release", "--config", str(settings), "--out", str(tmp_path / "out"), "--dry-run"]) == 0
+    assert (
+        main(
+            [
+                "release",
+                "--config",
+                str(settings),
+                "--trust-settings",
+                "--out",
+                str(tmp_path / "out"),
+                "--dry-run",
+            ]
+        )
+        == 0
+    )
     said = capsys.readouterr().err
     assert "of memory for the release." in said
     assert "for the search" not in said
@@ -270,5 +283,18 @@ def test_the_command_line_says_it_and_refuses(
     settings = tmp_path / "settings.toml"
     monkeypatch.setenv("HEXCURSION_MEMORY_GB", "0.01")
     settings.write_text(settings_to_toml(town.settings()))
-    assert main(["release", "--config", str(settings), "--out", str(tmp_path / "out"), "--dry-run"]) != 0
+    assert (
+        main(
+            [
+                "release",
+                "--config",
+                str(settings),
+                "--trust-settings",
+                "--out",
+                str(tmp_path / "out"),
+                "--dry-run",
+            ]
+        )
+        != 0
+    )
     assert "more than the 10 MB that a process can have here" in capsys.readouterr().err

@@ -82,7 +82,7 @@ def test_the_ledger_knows_records_from_the_store_again(
             )
         )
     assert reads == ["sensors.csv"]
-    assert sorted(keys[0].hashes) == ["identity", "moment", "place"]
+    assert sorted(keys[0].hashes) == ["identity", "moment", "occasion", "place", "reading"]
     assert all(np.array_equal(keys[0].hashes[kind], keys[1].hashes[kind]) for kind in keys[0].hashes)
 
 

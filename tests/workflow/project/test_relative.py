@@ -23,6 +23,7 @@ from workflow.errors import WorkflowError
 from workflow.project.load import build_lattice
 from workflow.project.records import PlacedObservations
 from workflow.project.relative import Relative, relative_field, smooth_map
+from workflow.record import ReceiptLine
 from workflow.settings import ReleaseSettings, SourceSettings
 
 SENSORS = SourceSettings("s.csv", value="no2", x="lon", y="lat")
@@ -134,7 +135,10 @@ def test_the_public_field_travels_in_the_bundle(domain: Domain) -> None:
     field = np.linspace(20.0, 40.0, domain.size)
     relative = Relative(field, True, "limits", "limits given by the curator as public")
     release = make_release(domain, paths=2)
-    release = replace(release, relative=relative, value_unit="times the limit there")
+    asked = ReceiptLine("Question", relative.sentence)
+    release = replace(
+        release, relative=relative, value_unit="times the limit there", receipt=(*release.receipt, asked)
+    )
     contents = bundle_contents(release)
     bundle = bundle_from_contents(contents)
     assert np.array_equal(field_of(contents, bundle.statement, bundle.domain.cells), field)

@@ -116,7 +116,7 @@ def test_a_reader_refuses_a_trip_that_promises_otherwise(
     published: Path, field: str, value: object, refused: str
 ) -> None:
     said = json.loads((published / "statement.json").read_text(encoding="utf-8"))
-    assert check_statement(said) is said
+    assert check_statement(said) == said
     said["trip"][field] = value
     with pytest.raises(BundleError, match=refused):
         check_statement(said)

@@ -11,12 +11,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
+from dpgp_core.accounting.composition import HIDING, Cost, epsilon
 from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.registry import mechanism_of
+from workflow import words
 from workflow.bundle.errors import BundleError
 from workflow.bundle.statement.designs import design_from
 from workflow.bundle.statement.guarantee import promised_before
 from workflow.bundle.statement.receipt import AT_EDGE, build_receipt
-from workflow.bundle.statement.recomputed import stated_cost
+from workflow.bundle.statement.recomputed import SLACK, stated_cost
 from workflow.ledger.overlap.sentences import neighbours_text
 from workflow.project.response import ResponseScale
 from workflow.record import LEAST_AGREEMENT, LOW_AGREEMENT, Guarded, ReceiptLine, Tuning
@@ -35,6 +39,8 @@ _POOR = "|".join((
     r"(?:a map of one colour|the map of public data alone) would agree "
     rf"(?:better \({_N} instead of {_N}\)|as well \({_N}\))",
 ))  # fmt: skip
+_HIDDEN = f"(?:{'|'.join(words.hidden_words(each) for each in HIDING)})"
+_ALSO = rf"{_N} of them also hides? {_HIDDEN}, at epsilon {_N}, and the others do not"
 # What the program says of facts that stand nowhere else in a statement: text, and whether it is a warning.
 _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
     "Prior mean": ((r"Public: .+\.", False),),
@@ -42,6 +48,11 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
         (
             rf"All releases of (?:these records|this dataset): epsilon {_N} before, {_N} after this one\.",
             False,
+        ),
+        (
+            rf"All releases of these records: epsilon {_N} before, {_N} after this one\. They hide {_HIDDEN} "
+            r"and no more\.",
+            True,
         ),
     ),
     "Budget": (
@@ -54,6 +65,19 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
             rf"Some (?:or all )?of these records were part of releases that cost epsilon {_N} before; "
             rf"together {_N}\. How many they are is not published\.",
             False,
+        ),
+        (
+            rf"Releases of these records promise different things\. All of them together hide {_HIDDEN}, at "
+            rf"epsilon {_N}; {_ALSO}(?:; {_ALSO})*\.(?: A release that hides whether a record is there "
+            r"counts for an exchanged record at its own price of an exchange, or at that of one record less "
+            r"and one more\.)?",
+            True,
+        ),
+        (
+            rf"The ledger holds {_N} releases? of these records from before it kept what a release hides: "
+            r"counted as hiding values only, at the price of one record less and one more unless the "
+            r"mechanism tells that an exchange was meant\.",
+            True,
         ),
         (  # as it was said until November 2026
             rf"(?:All {_N} records were|The one record was|{_N} of these {_N} records? (?:was|were)|About "
@@ -101,9 +125,10 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
     ),
     "Owner": (
         (
-            rf"Used of each [\w ]+: at most (?:one reading|{_N} readings), by a public rule that does not "
-            r"look at the values\. (?:So one record is one whole [\w ]+\.|A whole [\w ]+, all its readings "
-            r"together: (?P<group>.+))",
+            rf"Used of each [\w ]+: at most (?:one reading|{_N} readings)(?:, no two of them in one hexagon)?"
+            r", by a public rule that does not look at the values\. (?:So one record is one whole [\w ]+\.|"
+            r"A whole [\w ]+, all its readings together(?:: (?P<group>.+)|, which lie in different hexagons: "
+            rf"Someone with up to (?P<many>{_N}) \w+: epsilon (?P<apart>{_N}) at delta .+))",
             False,
         ),
     ),
@@ -118,7 +143,7 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
     "Question": ((r"Every value is taken .+\.", False),),
     "Neighbours": ((r".+", False),),
 }  # fmt: skip
-_SEVERAL = frozenset({"Other unit", "Kept apart"})
+_SEVERAL = frozenset({"Other unit", "Kept apart", "Earlier releases"})
 # In every version of the program, whatever was released.
 _ALWAYS = ("Unit of protection", "Records", "Domain", "Centre", "Clip bound", "Tuning", "Mechanism", "Paths",
            "Bound", "This release", "Delta", "In words")  # fmt: skip
@@ -272,7 +297,8 @@ def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
     """Whether a line is a sentence of the program's, whatever its numbers are."""
     guarantee, topic = statement["guarantee"], line["topic"]
     if topic == "Neighbours":
-        told = neighbours_text(guarantee["unit"], guarantee["unit_word"], guarantee["relation"])
+        values_only, one = guarantee["protects"] == "values", guarantee["unit_word"]
+        told = neighbours_text(guarantee["unit"], one, guarantee["relation"], values_only)
         return bool(line["text"] == told and not line["warning"])
     if topic == "Question" and (relative := statement["subject"].get("relative")) is not None:
         by = "divided by" if relative["ratio"] else "less"
@@ -281,6 +307,22 @@ def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
     for pattern, warning in _SAID[topic]:
         found = re.fullmatch(pattern, line["text"])
         if found is not None and line["warning"] is warning:
-            group = found.groupdict().get("group")
+            said = found.groupdict()
+            if (apart := said.get("apart")) is not None:
+                return _follows_apart(_number(said["many"]), _number(apart), statement)
+            group = said.get("group")
             return group is None or group in [one["in_words"] for one in guarantee["groups"]]
     return False
+
+
+def _follows_apart(many: float, stated: float, statement: Mapping[str, Any]) -> bool:
+    """Whether an owner whose q records lie in different hexagons is priced at sqrt(q) mu at least."""
+    guarantee = statement["guarantee"]
+    mu, mechanism = guarantee["cost"].get("gaussian_mu"), type(mechanism_of(design_from(statement["design"])))
+    if mu is None or mechanism.apart_mu is Mechanism.apart_mu:
+        return False
+    return stated >= epsilon(Cost.gaussian(math.sqrt(many) * mu), guarantee["delta"]).epsilon * (1.0 - SLACK)
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "").removeprefix("above "))
