@@ -68,7 +68,7 @@ def test_a_guest_goes_from_a_settings_file_to_a_bundle_that_others_read(
     assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out)]) == 0
     said, curators = capsys.readouterr()
     assert "private.triples: 3,001 rows read, 3,000 kept." in curators
-    assert "1 dropped: not three numbers." in said
+    assert "1 dropped: not three numbers." in curators
     assert re.search(r"Mechanism +Guest stripes, \d stripes, noise \d\.\d+ \(response units\)\.", said)
     assert re.search(r"Bound +gaussian-mechanism: a test, proved\.", said)
     assert re.search(r"Unit of protection +One reading: its value and its place, among 2,885 readings", said)

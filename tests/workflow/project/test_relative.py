@@ -12,7 +12,7 @@ import pytest
 from dpgp_core.priors.lattice import Lattice
 from geo import Domain, DomainError, domain_from_bbox
 from geo.domains.zones import public_values
-from tests.workflow.bundle.bundle_samples import make_release
+from tests.workflow.bundle.bundle_samples import make_release, retold
 from workflow.bundle import BundleError
 from workflow.bundle.files.layout import SUMS, sums_text
 from workflow.bundle.files.public_field import field_of
@@ -136,9 +136,8 @@ def test_the_public_field_travels_in_the_bundle(domain: Domain) -> None:
     relative = Relative(field, True, "limits", "limits given by the curator as public")
     release = make_release(domain, paths=2)
     asked = ReceiptLine("Question", relative.sentence)
-    release = replace(
-        release, relative=relative, value_unit="times the limit there", receipt=(*release.receipt, asked)
-    )
+    release = retold(release, relative=relative, value_unit="times the limit there")
+    release = replace(release, receipt=(*release.receipt, asked))
     contents = bundle_contents(release)
     bundle = bundle_from_contents(contents)
     assert np.array_equal(field_of(contents, bundle.statement, bundle.domain.cells), field)
