@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +22,6 @@ from workflow.errors import WorkflowError
 from workflow.project.load import build_lattice
 from workflow.project.records import PlacedObservations
 from workflow.project.relative import Relative, relative_field, smooth_map
-from workflow.record import ReceiptLine
 from workflow.settings import ReleaseSettings, SourceSettings
 
 SENSORS = SourceSettings("s.csv", value="no2", x="lon", y="lat")
@@ -135,9 +133,7 @@ def test_the_public_field_travels_in_the_bundle(domain: Domain) -> None:
     field = np.linspace(20.0, 40.0, domain.size)
     relative = Relative(field, True, "limits", "limits given by the curator as public")
     release = make_release(domain, paths=2)
-    asked = ReceiptLine("Question", relative.sentence)
     release = retold(release, relative=relative, value_unit="times the limit there")
-    release = replace(release, receipt=(*release.receipt, asked))
     contents = bundle_contents(release)
     bundle = bundle_from_contents(contents)
     assert np.array_equal(field_of(contents, bundle.statement, bundle.domain.cells), field)
