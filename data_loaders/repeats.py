@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -19,6 +20,7 @@ Hashes = NDArray[np.uint64]
 CONTENT = ("x", "y", "value", "time", "owner", "place_sd")
 """What two rows must agree in to be one record, as far as a table has it."""
 LISTED_AGAIN = "lists a record again that an earlier row lists, by its identifier"
+_SEED = np.uint64(int.from_bytes(os.urandom(8)))  # of this process alone: nobody can choose rows that collide
 _UNNAMED = np.uint64(0x9E3779B97F4A7C15)  # keeps contents apart from names
 
 
@@ -84,7 +86,8 @@ def find_repeats(columns: Mapping[str, NDArray[Any]]) -> Repeats:
     exchanges one of its records for another, or changes their number by one; two sets of equally many
     records, which is what exchanged records compare, differ in at most one.
 
-    Rows are compared by 64-bit hashes: among 30 million the chance that any two different ones agree is below
+    Rows are compared by 64-bit hashes that begin with bits of this process alone, so that nobody can choose
+    two different rows that agree: among 30 million the chance that any two different ones agree is below
     3e-5, and then one record is missing, which costs no privacy.
     """
     content = _content_hashes(columns)
@@ -142,7 +145,12 @@ def hashed_names(names: NDArray[np.bytes_]) -> Hashes:
     letters = np.zeros((names.size, LONGEST), np.uint8)
     plain = np.ascontiguousarray(names)
     letters[:, : plain.itemsize] = plain.view(np.uint8).reshape(plain.size, -1)
-    return mixed(np.zeros(names.size, np.uint64), *letters.view(np.uint64).T)
+    return mixed(unhashed(names.size), *letters.view(np.uint64).T)
+
+
+def unhashed(count: int) -> Hashes:
+    """(count,) what hashes begin with in this process, so that nobody can choose rows that collide."""
+    return np.full(count, _SEED)
 
 
 def mixed(hashes: Hashes, *columns: NDArray[np.uint64]) -> Hashes:
@@ -192,6 +200,6 @@ def _content_hashes(columns: Mapping[str, NDArray[Any]]) -> Hashes:
     given = [columns[name] for name in CONTENT if name in columns]
     hashes = Column()
     for rows in strides(given[0].size):
-        mix = np.zeros(given[0][rows].size, np.uint64)
-        hashes.add(mixed(mix, *(bits_of(column[rows]) for column in given)))
+        begin = unhashed(given[0][rows].size)
+        hashes.add(mixed(begin, *(bits_of(column[rows]) for column in given)))
     return hashes.array("u8")

@@ -320,17 +320,19 @@ def time_zone(name: str) -> ZoneInfo:
         raise DataError(f"There is no time zone {name!r}: name one such as Europe/London or UTC.") from None
 
 
-def _refuse_back(clock: NDArray[np.float64]) -> None:
+_NO_ZONE = (
+    "The clock goes back by {:.0f} minutes and the times name no zone, as where summer time ends: state the "
+    "zone of the times, such as Europe/London (--time-zone on the command line)."
+)
+
+
+def _refuse_back(clock: NDArray[np.float64], sentence: str = _NO_ZONE) -> None:
     if not clock.size:
         return
     back = np.maximum.accumulate(clock) - clock
     first = np.flatnonzero((back > _JITTER) & (back <= _MOST_BACK))
     if first.size:
-        raise ZoneWanted(
-            f"The clock goes back by {back[first[0]] / 60.0:.0f} minutes and the times name no zone, as "
-            "where summer time ends: state the zone of the times, such as Europe/London (--time-zone on the "
-            "command line)."
-        )
+        raise ZoneWanted(sentence.format(back[first[0]] / 60.0))
 
 
 def _utc(clock: NDArray[np.float64], zone: ZoneInfo) -> NDArray[np.float64]:
@@ -346,7 +348,13 @@ def _utc(clock: NDArray[np.float64], zone: ZoneInfo) -> NDArray[np.float64]:
     twice = np.flatnonzero(early > late)
     for run in np.split(twice, np.flatnonzero(np.diff(twice) > 1) + 1) if twice.size else ():
         ahead[run[_turn(clock, run) :]] = late[run[_turn(clock, run) :]]
-    return np.asarray(clock - ahead)
+    made = np.asarray(clock - ahead)
+    _refuse_back(
+        made,
+        f"The clock goes back by {{:.0f}} minutes in the zone {zone.key} too: state the zone that "
+        "it kept, which repeats an hour then.",
+    )
+    return made
 
 
 def _ahead(minutes: NDArray[np.float64], zone: ZoneInfo, fold: int) -> NDArray[np.float64]:

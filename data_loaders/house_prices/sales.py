@@ -31,7 +31,7 @@ from data_loaders.house_prices.postcodes import (
 from data_loaders.house_prices.price_paid import GENERATED_ID, layout_of
 from data_loaders.house_prices.segments import SalesFilter, sales_filter
 from data_loaders.observations import Observations
-from data_loaders.repeats import bits_of, hashed_names, mixed, one_of_each
+from data_loaders.repeats import bits_of, hashed_names, mixed, one_of_each, unhashed
 from data_loaders.report import LoadReport, Tally, tables_note
 
 UNIT = "GBP"
@@ -199,7 +199,7 @@ def _take(block: Block, wanted: SalesFilter, table: PostcodeTable, tally: Tally,
     time = parse_times(_of(columns["date"], left), day_first=True).time
     blank = name == b""
     found.anonymous += int(np.count_nonzero(blank & alive[keep]))
-    content = mixed(bits_of(place[keep]), bits_of(price[keep]), bits_of(time))
+    content = mixed(unhashed(left.size), bits_of(place[keep]), bits_of(price[keep]), bits_of(time))
     found.rows.add(
         identifier=np.where(blank, content, hashed_names(name)),
         name=name,

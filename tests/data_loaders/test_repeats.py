@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from data_loaders import LOADERS, DataError, Loader, LoadReport, Observations, load_sales, load_sensors
 from data_loaders.house_prices.postcodes import load_postcodes
-from data_loaders.repeats import LISTED_AGAIN, find_repeats, hashed_names
+from data_loaders.repeats import LISTED_AGAIN, bits_of, find_repeats, hashed_names, mixed
 from tests.data_loaders.material import reasons, refused, sale, sales_file
 from workflow.project.load import load_source
 from workflow.settings.source import SourceSettings
@@ -165,3 +165,18 @@ def test_rows_are_numbered_as_they_stand_in_the_file() -> None:
     assert dataclasses.replace(made, row=None).row is None
     with pytest.raises(DataError):
         dataclasses.replace(made, row=[1])
+
+
+def test_nobody_can_choose_two_rows_that_collide() -> None:
+    """Hashes that begin alike everywhere let a row be made for any other one that is taken for it."""
+    first = np.array([[100.0, 200.0, 5.0]])
+    inner = mixed(np.zeros(1, np.uint64), *(bits_of(column) for column in first.T[:2]))
+    for x in range(300, 2_000):  # a row whose last number makes the hash of the first, if it is one
+        other = mixed(np.zeros(1, np.uint64), bits_of(np.array([float(x)])), bits_of(np.array([400.0])))
+        value = (inner ^ other ^ bits_of(first[:, 2])).view(np.float64)[0]
+        if np.isfinite(value) and 1e-3 < abs(value) < 1e9:
+            break
+    columns = {"x": np.array([100.0, x]), "y": np.array([200.0, 400.0]), "value": np.array([5.0, value])}
+    zero = [mixed(np.zeros(2, np.uint64), *(bits_of(column) for column in columns.values()))]
+    assert zero[0][0] == zero[0][1], "so it would be with a public beginning"
+    assert find_repeats(columns).kept.tolist() == [True, True]

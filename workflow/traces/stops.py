@@ -21,6 +21,7 @@ LIKELY = 5.0
 _TURNS = 20  # of moving a stay's centre to the median of its records, at most
 _CLOSER = (1.0, 0.25)  # excursions that a stay is joined across, as shares of its least length
 _STEPS = 40  # places in each least length at which a stay may be seen first
+_WITHIN_A_STAY = 4  # the same within a stay that was seen
 _PACE = 0.7  # metres a second, below which a gap was no way from place to place
 _NAMED = 6  # stays whose length is said
 _CLICKED = 300.0  # seconds of an excursion that the stay around a clicked record is joined across
@@ -75,21 +76,21 @@ def find_stops(time: Floats, places: Floats, minutes: float, within: float) -> t
 
 def _found(time: Floats, places: Floats, minutes: float, within: float, even: bool) -> list[Stop]:
     found: list[Stop] = []
-    first, free, least = 0, 0, 60.0 * minutes
+    first, least = 0, 60.0 * minutes
     while first < len(time) - 1:
-        stop = _stay_from(time, places, first, free, least, within, even)
+        stop = _stay_from(time, places, first, least, within, even)
         if stop is not None:
             found.append(stop)
-            first = free = stop.last + 1
-        else:
-            first = max(first + 1, int(np.searchsorted(time, time[first] + least / _STEPS)))
+        # A stay is not leapt over: the next one may begin within it, beside strays that both claim.
+        step = least / (_WITHIN_A_STAY if stop is not None else _STEPS)
+        first = max(first + 1, int(np.searchsorted(time, time[first] + step)))
     return found
 
 
 def _stay_from(
-    time: Floats, places: Floats, first: int, free: int, least: float, within: float, even: bool
+    time: Floats, places: Floats, first: int, least: float, within: float, even: bool
 ) -> Stop | None:
-    """The stay that the `least` seconds after a record belong to, from `free` on; None for a way."""
+    """The stay that the `least` seconds after a record belong to; None for a way."""
     end = min(int(np.searchsorted(time, time[first] + least)) + 1, len(time))
     spent = np.minimum(np.diff(time[first:end]), time[first] + least - time[first : end - 1])
     spent = np.ones(end - first - 1) if even else spent
@@ -99,14 +100,14 @@ def _stay_from(
     middle = first + int(np.median(np.flatnonzero(near)))
     centre = _median(places[first:end], spent)
     for share in _CLOSER:
-        low, high = _grown(time[free:], places[free:], middle - free, centre, share * least, within, even)
-        inside, seconds = slice(free + low, free + high + 1), float(time[free + high] - time[free + low])
+        low, high = _grown(time, places, middle, centre, share * least, within, even)
+        inside, seconds = slice(low, high + 1), float(time[high] - time[low])
         if seconds < least:
             continue
         spent = np.ones(high - low) if even else np.diff(time[inside])
         near = _near(places[inside], _median(places[inside], spent), within)
         if _share(near, spent, float(spent.sum())) >= 0.5:
-            return Stop(free + low, free + high, seconds)
+            return Stop(low, high, seconds)
     return None
 
 

@@ -202,6 +202,7 @@ class Places:
             for file in _manager().get_files(session, [name]):
                 if len(file.name) + len(file.type) > BESIDE:
                     _manager().remove_file(session, name)
+            _forget_gone()  # Streamlit asks for the session before the bytes, and not again after them
 
     def _lacking(self, session: str, name: str, more: int) -> tuple[int, str] | None:
         """Why so many more bytes are not taken, None where there is room; a file may be put anew."""
@@ -216,6 +217,13 @@ class Places:
         if held + self._arriving.total() + more + BESIDE > self.bounds.together:
             return 503, ALL_FULL
         return None
+
+
+def _forget_gone() -> None:
+    """Remove the files of sessions that ended, such as one that was closed while its file was arriving."""
+    known = runtime.get_instance()._session_mgr.get_session_info  # one that waits for its browser too
+    for session in [each for each in _manager().file_storage if known(each) is None]:
+        _manager().remove_session_files(session)
 
 
 def _manager() -> MemoryUploadedFileManager:

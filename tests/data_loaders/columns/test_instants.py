@@ -100,6 +100,8 @@ def test_a_trip_over_the_end_of_summer_time_is_read_with_its_zone() -> None:
     data = "\n".join(rows).encode()
     with pytest.raises(ZoneWanted, match="goes back by 59 minutes"):
         load_traces(data)
+    with pytest.raises(ZoneWanted, match="by 59 minutes in the zone UTC too: state the zone"):
+        load_traces(data, zone="UTC")
     (trace,), report = load_traces(data, zone="Europe/London")
     assert trace.size == 180
     assert set(np.diff(trace.time)) == {60.0}

@@ -51,12 +51,17 @@ class Server:
     def __init__(self, bounds: Bounds, monkeypatch: pytest.MonkeyPatch) -> None:
         self.manager = MemoryUploadedFileManager("/_stcore/upload_file")
         self.active = {"s1", "s2"}
+        self.waiting: set[str] = set()
+        self.closed_meanwhile = ""
         self.widgets: list[object] = [UPLOADER]
         self.file_name = "a.csv"
         state = SimpleNamespace(_new_widget_state=SimpleNamespace(widget_metadata={}))
         state._new_widget_state.widget_metadata = _Shown(self)
         instance = SimpleNamespace(
             uploaded_file_mgr=self.manager,
+            _session_mgr=SimpleNamespace(
+                get_session_info=lambda session: session if session in self.active | self.waiting else None
+            ),
             is_active_session=lambda session: session in self.active,
             get_app_session=lambda session: (
                 SimpleNamespace(session_state=state) if session in self.active else None
@@ -79,6 +84,7 @@ class Server:
 
     async def _keep(self, request: Request) -> Response:
         data = await request.body()
+        self.active.discard(self.closed_meanwhile)
         session, name = request.path_params["session"], request.path_params["name"]
         self.manager.add_file(session, UploadedFileRec(name, self.file_name, "text/csv", data))
         return Response(status_code=204)
@@ -298,3 +304,17 @@ def test_a_bound_that_is_no_number_locks_the_app(said: str, monkeypatch: pytest.
     monkeypatch.setenv("HEXCURSION_UPLOADS_MB", said)
     with pytest.raises(Locked, match="HEXCURSION_UPLOADS_MB"):
         bounds_of("viewer", 300_000_000)
+
+
+def test_a_file_that_arrives_after_its_session_ended_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would count against the bound of all sessions for as long as the server runs."""
+    server = Server(Bounds(5_000, 6_000), monkeypatch)
+    (place,) = server.told("s1")
+    server.closed_meanwhile = "s1"
+    assert server.put("s1", place, b"x" * 3_000) == 204
+    assert server.held("s1") == []
+    server.active, server.closed_meanwhile = {"s1", "s2"}, ""
+    (place,) = server.told("s1")
+    server.waiting, server.closed_meanwhile = {"s1"}, "s1"  # its browser may come back
+    assert server.put("s1", place, b"x" * 3_000) == 204
+    assert server.held("s1") == [3_000]

@@ -103,3 +103,17 @@ def test_every_stay_that_another_detector_finds_is_secret(seed: int) -> None:
     seen = median_stays(thin.time, on_a_plane(thin)[1], 10.0)
     for span in [*known, *seen]:
         assert share_hidden(span, secrets) >= 0.9, span
+
+
+@pytest.mark.parametrize("apart", [80.0, 105.0, 140.0, 220.0])
+def test_the_second_of_two_neighbouring_stays_is_secret_too(apart: float) -> None:
+    """One fix of the second strays towards the first, which took all up to it and left too little."""
+    time = np.arange(0.0, 1600.0, 10.0)
+    x = np.where(time < 630.0, 0.0, apart)
+    x[time == 900.0] = apart - 6.0
+    x[time >= 1290.0] = apart + 8.0 * (time[time >= 1290.0] - 1290.0)
+    (covered,) = [
+        sum(min(time[stop.last], 1290.0) - max(time[stop.first], 630.0) for stop in stops)
+        for stops in [[stop for stop in find_stops(time, line(*x), 10.0, 100.0) if time[stop.last] > 630.0]]
+    ]
+    assert covered >= 0.95 * 660.0

@@ -30,6 +30,7 @@ from workflow.new_place import private_file, sync_folder
 
 KEY_VARIABLE = "HEXCURSION_SIGNING_KEY"
 PASSWORD_VARIABLE = "HEXCURSION_SIGNING_PASSWORD"
+LONGEST_PASSWORD = 1023  # bytes that OpenSSL takes
 SHORTEST_PASSWORD = 16
 """Characters. The usual encryption of PKCS8 files slows a guess down little: the password must be long."""
 _MOST_BYTES = 10_000
@@ -55,7 +56,7 @@ def new_key(path: Path, password: str) -> Ed25519PrivateKey:
             f"The password of a signing key needs at least {SHORTEST_PASSWORD} characters: take a longer one."
         )
     key = Ed25519PrivateKey.generate()
-    encryption = BestAvailableEncryption(password.encode())
+    encryption = BestAvailableEncryption(_encoded(password))
     try:
         private_file(path, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, encryption))
     except FileExistsError:
@@ -89,11 +90,13 @@ def open_key(path: Path, password: Callable[[], str]) -> Ed25519PrivateKey:
             f"The signing key {path} cannot be read ({error.strerror}): name its file, or make one with "
             "`key new`."
         ) from None
+    if not stat.S_ISREG(mode):
+        raise WorkflowError(f"{path} is no file: name the file of a signing key.")
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise WorkflowError(f"The signing key {path} is open to other users: run `chmod 600 {path}`.")
     if b"ENCRYPTED PRIVATE KEY" not in content:
         raise WorkflowError(f"{path} is not an encrypted signing key: make one with `key new`.")
-    opening = password().encode()
+    opening = _encoded(password())
     try:
         key = load_pem_private_key(content, opening)
     except (ValueError, TypeError, UnsupportedAlgorithm):
@@ -101,6 +104,17 @@ def open_key(path: Path, password: Callable[[], str]) -> Ed25519PrivateKey:
     if not isinstance(key, Ed25519PrivateKey):
         raise WorkflowError(f"{path} is a key of another kind: make an Ed25519 key with `key new`.")
     return key
+
+
+def _encoded(password: str) -> bytes:
+    """A password as bytes; WorkflowError for one that no key can have."""
+    try:
+        made = password.encode()
+    except UnicodeEncodeError:
+        raise WorkflowError("The password holds characters that are no text: take another one.") from None
+    if len(made) > LONGEST_PASSWORD:
+        raise WorkflowError(f"The password is longer than {LONGEST_PASSWORD} bytes: take a shorter one.")
+    return made
 
 
 def public_line(key: Ed25519PrivateKey) -> str:

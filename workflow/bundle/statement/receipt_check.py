@@ -88,9 +88,9 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
     ),
     "Other unit": (
         (
-            rf"{_N} releases? of these data protected single observations, at epsilon {_N} at delta {_N} "
-            r"together\. A hexagon's record is made of all its observations, so it is protected by them only "
-            rf"as a group of that many\. {_UNACCOUNTED}",
+            rf"{_N} releases? of these data protected (?:the values of )?single observations, at epsilon "
+            rf"{_N} at delta {_N} together\. A hexagon's record is made of all its observations, so it is "
+            rf"protected by them only as a group of that many\. {_UNACCOUNTED}",
             False,
         ),
         (
@@ -100,12 +100,18 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
             rf"the number of non-empty hexagons stays the same\. {_UNACCOUNTED}",
             False,
         ),
+        (
+            rf"{_N} releases? of these data protected the values of whole hexagons, at epsilon {_N} at delta "
+            rf"{_N} together, and took as public which hexagons hold observations: where one observation is, "
+            rf"they do not hide\. {_UNACCOUNTED}",
+            False,
+        ),
     ),
     "Other numbers": (
         (
-            rf"Earlier releases over other areas or filters stated {_N}(?:, {_N})* records\. From two such "
-            r"numbers it can be computed exactly how many records lie in one area and not in the other, and "
-            r"no epsilon accounts for that\.",
+            rf"Earlier releases over other areas or filters stated {_N}(?:, {_N})*"
+            rf"(?: and {_N} more numbers? of)? records\. From two such numbers it can be computed exactly "
+            r"how many records lie in one area and not in the other, and no epsilon accounts for that\.",
             True,
         ),
     ),
@@ -128,7 +134,8 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
             rf"Used of each [\w ]+: at most (?:one reading|{_N} readings)(?:, no two of them in one hexagon)?"
             r", by a public rule that does not look at the values\. (?:So one record is one whole [\w ]+\.|"
             r"A whole [\w ]+, all its readings together(?:: (?P<group>.+)|, which lie in different hexagons: "
-            rf"Someone with up to (?P<many>{_N}) \w+: epsilon (?P<apart>{_N}) at delta .+))",
+            rf"Someone with up to (?P<many>{_N}) \w+: (?:no useful guarantee\.|epsilon (?P<apart>{_N}) at "
+            r"delta .+)))",
             False,
         ),
     ),
@@ -317,9 +324,10 @@ def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
 
 def _follows_apart(many: float, stated: float, statement: Mapping[str, Any]) -> bool:
     """Whether an owner whose q records lie in different hexagons is priced at sqrt(q) mu at least."""
-    guarantee = statement["guarantee"]
-    mu, mechanism = guarantee["cost"].get("gaussian_mu"), type(mechanism_of(design_from(statement["design"])))
-    if mu is None or mechanism.apart_mu is Mechanism.apart_mu:
+    guarantee, mechanism = statement["guarantee"], type(mechanism_of(design_from(statement["design"])))
+    parts = guarantee["cost"].get("parts", [guarantee["cost"]])
+    mu = math.hypot(*(part.get("gaussian_mu") or 0.0 for part in parts))  # of a look beside it at least this
+    if not mu or mechanism.apart_mu is Mechanism.apart_mu:
         return False
     return stated >= epsilon(Cost.gaussian(math.sqrt(many) * mu), guarantee["delta"]).epsilon * (1.0 - SLACK)
 

@@ -176,19 +176,22 @@ def _alike(book: Book, account: Account, meeting: Meeting) -> tuple[Alike, ...]:
 def broken_promise(book: Book, charge: Charge, account: Account) -> PromiseBroken | None:
     """Why a person has to agree to this release; None where it breaks no promise, or none that still held.
 
-    Releases of either unit promise, since a number of hexagons tells of records as well. A promise that a
-    release of this unit broke before is broken; a charge that does not name its neighbours breaks none.
+    Releases of either unit promise, since a number of hexagons tells of records as well. A person agrees once
+    to break the promises made until then of these very records: what was released of other records, and what
+    was released before a promise, breaks none.
     """
     rank = HIDING.index(charge.cost.neighbours)
-    related, earlier = (charge.dataset, *account.shares), 0
+    promised, agreed = [], -1
     for unit in UNITS:
-        for name in related:
+        for name in (charge.dataset, *account.shares):
             for number in book.account(name, unit).charged:
                 hidden = HIDING.index(book.cost_of(number).neighbours)
+                consent = book.reserve_entry(number).facts.get("accepts_weaker", False)
                 if hidden > rank:
-                    earlier += 1
-                elif unit == charge.unit and names_neighbours(book.reserve_entry(number).facts):
-                    return None
+                    promised.append(number)
+                elif consent and (name, unit) == (charge.dataset, charge.unit):
+                    agreed = max(agreed, number)
+    earlier = sum(number > agreed for number in promised)
     return PromiseBroken(charge.cost.neighbours, earlier) if earlier else None
 
 

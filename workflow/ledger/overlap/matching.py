@@ -97,7 +97,8 @@ def _many(
 ) -> bool:
     """Whether so many records agree in a less telling kind that they must be the same ones."""
     size = min(keys.n * 2.0**-sketch.shift, sketch.kept[kind].size)
-    share = MANY + 2.0 * max(keys.chance.get(kind, 0.0), sketch.chance.get(kind, 0.0))
+    # Many agree by chance only where both tables are coarse: rows that a planner adds decide nothing.
+    share = MANY + 2.0 * min(keys.chance.get(kind, 0.0), sketch.chance.get(kind, 0.0))
     count = np.count_nonzero(again)
     return bool(count > np.count_nonzero(found) and count >= max(share * size, min(FEWEST, size)))
 

@@ -14,6 +14,7 @@ from workflow.ledger.overlap.matching import ALIKE
 from workflow.ledger.overlap.standing import Alike, OtherUnit, Standing
 from workflow.words import UnitWord
 
+NUMBERS = 10  # of records stated over other areas that one line lists
 Topic = Literal["Neighbours", "Earlier releases", "Other unit", "Other numbers", "Not compared", "Kept apart"]
 
 
@@ -200,11 +201,13 @@ def other_unit_text(other: OtherUnit, unit: Unit, delta: float) -> str:
 
 def other_numbers_text(numbers: tuple[int, ...]) -> str:
     """That numbers of records over several areas reveal the number in between."""
-    stated = ", ".join(f"{number:,}" for number in numbers)
+    stated = ", ".join(f"{number:,}" for number in numbers[:NUMBERS])
+    more = len(numbers) - NUMBERS
+    rest = f" and {words.plural(more, 'more number')} of" if more > 0 else ""
     return (
-        f"Earlier releases over other areas or filters stated {stated} records. From two such numbers it can "
-        "be computed exactly how many records lie in one area and not in the other, and no epsilon accounts "
-        "for that."
+        f"Earlier releases over other areas or filters stated {stated}{rest} records. From two such "
+        "numbers it can be computed exactly how many records lie in one area and not in the other, and no "
+        "epsilon accounts for that."
     )
 
 

@@ -306,3 +306,16 @@ def test_a_bundle_cannot_say_itself_that_it_is_signed(domain: Domain, tmp_path: 
         text = (tmp_path / "site" / page).read_text("utf-8")
         assert ">Not signed: nothing shows who published this bundle.</p>" in text
         assert f'signed">{claim}' not in text
+
+
+@pytest.mark.parametrize(
+    ("password", "sentence"), [("x" * 1024, "longer than 1023"), ("\udcff" * 20, "no text")]
+)
+def test_a_password_that_no_key_can_have_is_one_sentence(
+    tmp_path: Path, password: str, sentence: str
+) -> None:
+    with pytest.raises(WorkflowError, match=sentence):
+        new_key(tmp_path / "office.key", password)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(WorkflowError, match="is no file: name the file"):
+        open_key(Path("/dev/null"), lambda: "sixteen letters!")

@@ -18,7 +18,7 @@ from workflow.bundle.statement.receipt_check import publishers_own
 from workflow.bundle.statement.schema_check import check_statement
 from workflow.ledger.overlap.links import Decision
 from workflow.ledger.overlap.sentences import account_lines
-from workflow.ledger.overlap.standing import OtherUnit, Standing
+from workflow.ledger.overlap.standing import OtherUnit, Standing, Stronger
 from workflow.record import Expected, ReceiptLine, Relation
 from workflow.release.worth import objections
 
@@ -139,12 +139,15 @@ def test_a_bundle_of_format_1_has_the_same_closed_list() -> None:
 def test_every_sentence_about_earlier_releases_is_known(statement: Statement, relation: Relation) -> None:
     """Whoever words one anew changes the reader with it."""
     others = tuple(
-        OtherUnit(unit, 2, 1.25, pair) for unit in ("point", "cell") for pair in (2.5, float("inf"))
+        OtherUnit(unit, 2, 1.25, pair, neighbours)
+        for unit in ("point", "cell")
+        for pair in (2.5, float("inf"))
+        for neighbours in ("values-only", "replace-one")
     )
     apart = (Decision(7, False, "Other people.", "Ada"),)
     standing = Standing(
         "point", 1e-5, 5, 3, 3, True, 1.0, 1.5, other_units=others, other_numbers=(3, 4_000), unknown=1,
-        apart=apart,
+        apart=apart, neighbours="values-only", stronger=(Stronger("replace-one", 2, 1.5),), unstated=1,
     )  # fmt: skip
     statement["guarantee"]["relation"] = relation
     lines = account_lines(standing, "sale", relation)

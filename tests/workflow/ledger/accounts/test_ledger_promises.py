@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dpgp_core.accounting.composition import Cost, Neighbours
@@ -157,3 +159,22 @@ def test_the_other_unit_is_priced_for_what_it_hides(ledger: Ledger, other: Neigh
     assert standing is not None
     lines = {line.topic: line.text for line in account_lines(standing, "sale")}
     assert words in lines["Other unit"]
+
+
+def test_a_release_of_other_records_does_not_stand_for_consent(ledger: Ledger) -> None:
+    """One row of another dataset, released with its number, joins the accounts and breaks no promise."""
+    paid(ledger, PRESENCE)
+    other = replace(charge(ledger, EXCHANGED), dataset="cd" * 32, accepts_weaker=True)
+    ledger.set_budget(other.dataset, "point", 9.0, DELTA)
+    release(ledger, other, "of other records")
+    assert "which 1 earlier release" in ledger.preview(charge(ledger, EXCHANGED)).breaks
+
+
+def test_consent_covers_what_was_promised_until_then(ledger: Ledger) -> None:
+    paid(ledger, EXCHANGED, PRESENCE)
+    asked = charge(ledger, EXCHANGED)
+    assert "which 1 earlier release" in ledger.preview(asked).breaks, "the promise came after the number"
+    release(ledger, charge(ledger, EXCHANGED, True), "agreed")
+    assert ledger.preview(asked).breaks == ""
+    release(ledger, charge(ledger, PRESENCE), "promised again")
+    assert "which 1 earlier release" in ledger.preview(asked).breaks

@@ -54,6 +54,16 @@ def test_values_so_coarse_that_chance_agrees_are_not_believed(values: int, found
     assert int(matched(again, sketch).sum()) == found
 
 
+def test_rows_that_a_planner_adds_do_not_hide_the_others() -> None:
+    """Equal rows far away cost nothing in the map, and so many agreed by chance that nothing was believed."""
+    names = np.arange(N).astype(str)
+    sketch = record_keys(KEY, X, Y, VALUE, identity=np.char.add("a", names)).sketch()
+    far = np.full(2 * N, 60.0)
+    x, y, value = (np.concatenate([part, far]) for part in (X, Y, VALUE))
+    disguised = record_keys(KEY, x, y, value, identity=np.char.add("b", np.arange(3 * N).astype(str)))
+    assert int(matched(disguised, sketch).sum()) == N
+
+
 def test_a_row_of_the_same_file_is_the_same_record_whatever_was_chosen() -> None:
     sketch = record_keys(KEY, X, Y, VALUE, row=np.arange(N), file=FILE).sketch()
 
