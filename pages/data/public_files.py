@@ -68,7 +68,7 @@ def download_job(year: int, reference_year: int | None = None, *, refresh: bool 
             before += left
         return Fetched(str(paths[0]), str(paths[1]) if reference_year is not None else None, str(paths[-1]))
 
-    return Job(work, even=True)
+    return Job(work)
 
 
 def by_hand(year: int, reference_year: int | None = None) -> tuple[str, ...]:

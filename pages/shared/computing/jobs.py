@@ -69,12 +69,11 @@ class Job(Generic[Result]):
     """Runs `work(report)` once in a daemon thread.
 
     `report(fraction, text)` publishes progress and raises `Cancelled` once `cancel()` was called, so that a
-    computation which reports several times a second stops within a second. `even` says that the fraction
-    grows with time, as that of a download does: only then is the time left forecast.
+    computation which reports several times a second stops within a second. The time left is forecast while
+    the pace of its reports is steady.
     """
 
-    def __init__(self, work: Callable[[Report], Result], *, even: bool = False) -> None:
-        self._even = even
+    def __init__(self, work: Callable[[Report], Result]) -> None:
         self._lock = threading.Lock()
         self._cancelled = threading.Event()
         self._fraction, self._text = 0.0, "Starting"
@@ -132,8 +131,7 @@ class Job(Generic[Result]):
         with self._lock:
             end = self._ended if self._ended is not None else time.monotonic()
             spent = end - self._started
-            forecast = self._even and self._state == "running"
-            left = seconds_left(self._marks, spent) if forecast else None
+            left = seconds_left(self._marks, spent) if self._state == "running" else None
             return JobState(self._state, self._fraction, self._text, spent, left)
 
     def result(self) -> Result:
