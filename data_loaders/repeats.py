@@ -187,11 +187,20 @@ def one_of_each(hashes: Hashes, which: Literal["first", "last"]) -> NDArray[np.b
             [rows.start + np.flatnonzero(hashes[rows] % parts == part) for rows in strides(chosen.size)]
             or [np.empty(0, np.int64)]
         )
-        ordered = np.sort(hashes[at])
+        ordered = hashes[at]
+        ordered.sort()
         again = ordered[1:][ordered[1:] == ordered[:-1]]
-        if again.size:  # seldom many: a table of these alone, as sorting takes a third of the time
-            at = at[np.isin(hashes[at], again)]
-            chosen[at] = ~pd.Index(hashes[at]).duplicated(keep=which)
+        del ordered
+        again = again[np.concatenate([[True], again[1:] != again[:-1]])] if again.size else again
+        seen = np.zeros(again.size, dtype=bool)
+        blocks = list(strides(at.size)) if again.size else []
+        for block in blocks if which == "first" else reversed(blocks):
+            rows = at[block]
+            place = np.searchsorted(again, hashes[rows]).clip(max=again.size - 1)
+            repeated = again[place] == hashes[rows]
+            rows, place = rows[repeated], place[repeated]
+            chosen[rows] = ~(pd.Index(place).duplicated(keep=which) | seen[place])
+            seen[place] = True
     return chosen
 
 

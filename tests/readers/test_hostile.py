@@ -34,9 +34,9 @@ def files(folder: Path) -> dict[str, tuple[str, Path, str]]:
         (folder / name).write_bytes(content)
         made[name] = reader, folder / name, said
 
-    nested = gzip.compress(b"x,y,v\n" + b"1,2,3\n" * 15_000_000, 9)
+    nested = gzip.compress(b"x,y,v\n" + b"1,2,3\n" * 20_000_000, 9)
     put("packed.csv.gz", "table", nested, "possible zip bomb")
-    put("zipped.zip", "table", hostile.zipped({"a.csv": b"1,2,3\n" * 15_000_000}), "possible zip bomb")
+    put("zipped.zip", "table", hostile.zipped({"a.csv": b"1,2,3\n" * 20_000_000}), "possible zip bomb")
     put("entries.zip", "table", hostile.many_entries(200_000), "holds too many files")
     put("entries-of-a-bundle.zip", "bundle", hostile.many_entries(200_000), "no zip of a bundle")
     put("members.tar.gz", "table", hostile.many_members(300_000), "holds more than 5,000 files")
@@ -67,7 +67,7 @@ def files(folder: Path) -> dict[str, tuple[str, Path, str]]:
     put("elements.kml", "export-cells.kml", kml, "is damaged: it cannot be read as KML")
     one = b'<kml xmlns="http://www.opengis.net/kml/2.2"><Placemark>' + b"<a/>" * 8_000_000
     put("placemark.kml", "export-cells.kml", one, "is damaged: it cannot be read as KML")
-    points = gzip.compress(b"<gpx>" + b"<a/>" * 15_000_000, 9)
+    points = gzip.compress(b"<gpx>" + b"<a/>" * 20_000_000, 9)
     put("elements.gpx.gz", "traces", points, "records: split it into smaller files")
     put(
         "rows.csv.gz",
