@@ -26,7 +26,7 @@ _UNNAMED = np.uint64(0x9E3779B97F4A7C15)  # keeps contents apart from names
 
 @dataclass(frozen=True, eq=False)
 class Repeats:
-    """Which rows are records of their own; private to the curator.
+    """Which rows are kept as records; private to the curator.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def _looked(work: Workspace, found: Found) -> Found:
 
 
 def _agreed(work: Workspace, found: Found, budget: BudgetState) -> None:
-    """Breaking the promise of an earlier release needs a tick of its own; the receipt then says so."""
+    """Ask for a tick before a release breaks an earlier promise; the receipt then names that promise."""
     if not budget.breaks:
         return
     accepted = found.project.settings.accept_weaker_promise

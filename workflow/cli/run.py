@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.numbers import lower, upper
-from workflow.bundle import BundleError, read_bundle
+from workflow.bundle import Bundle, BundleError, read_bundle
 from workflow.bundle.published.office_key import sign_bundle
 from workflow.bundle.published.view import Viewer
 from workflow.bundle.signing.signature import fingerprint
@@ -152,10 +152,11 @@ def _release(
     )
     if key is not None:
         print(f"Signed with the key {fingerprint(key.public_key().public_bytes_raw())}.")
-    for line in how_right(read_bundle(published.folder).statement):
+    bundle = read_bundle(published.folder)
+    for line in how_right(bundle.statement):
         print(f"  {line}")
     if baseline and tuned is not None:
-        _print_baseline(project, tuned, published.folder)
+        _print_baseline(project, tuned, bundle)
     return 0
 
 
@@ -245,10 +246,10 @@ def _figure(value: float) -> str:
     return "undefined" if math.isnan(value) else f"{value:.4g}"
 
 
-def _print_baseline(project: Project, tuned: Tuned, folder: Path) -> None:
+def _print_baseline(project: Project, tuned: Tuned, bundle: Bundle) -> None:
     """Curator only: the agreement is computed from private records and stands in no file."""
     baseline = fit_baseline(project, tuned.result.model)
-    found = compare(read_bundle(folder).published.vote_set, baseline.inside)
+    found = compare(bundle.published.vote_set, baseline.inside)
     print(f"\n{CURATOR_ONLY}", file=sys.stderr)
     said = agreement_words(found.iou)
     print(f"  IoU of the released set with the non-private baseline  {said}", file=sys.stderr)
