@@ -176,6 +176,9 @@ def test_the_viewer_shows_a_hostile_bundles_text_as_text(
     for name in ("In words", "Downloads", "Protection and cost", "Label", "Attribution"):
         page.get_by_role("tab", name=name).click()
         settle(page)
+        if name == "Protection and cost":
+            page.get_by_text("For specialists: the proof behind the numbers").click()
+            page.get_by_text("Bound", exact=True).wait_for(timeout=PATIENCE * 1000)
         seen += words(page)
         assert marks(page, stage.url) == []
     page.get_by_test_id("stSidebar").get_by_role("combobox").first.click()  # the list of bundles

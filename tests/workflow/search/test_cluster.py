@@ -11,10 +11,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import dask
 import numpy as np
@@ -161,16 +163,22 @@ def test_a_stranger_is_let_in_by_neither_scheduler_nor_worker(
     assert len(places) == 4
     ours = executor._client.security
     for place in places:
-        assert asyncio.run(identity(place, ours))
+        assert alone(identity(place, ours))
     executor.close()
     for stranger, scheme in ((Security.temporary(), "tls"), (Security(), "tcp")):
         for place in places:
             with pytest.raises((OSError, TimeoutError)):
-                asyncio.run(identity(place.replace("tls", scheme), stranger))
+                alone(identity(place.replace("tls", scheme), stranger))
     certificates(tmp_path / "other", monkeypatch)
     monkeypatch.setattr("workflow.search.cluster.PATIENCE", "500ms")
     with pytest.raises(WorkflowError, match="No Dask scheduler answers at tls://"):
         DaskExecutor(cluster[0])
+
+
+def alone(work: Coroutine[Any, Any, Any]) -> Any:
+    """What a coroutine returns, run in its own thread: a browser's tests leave a loop running in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 async def identity(place: str, security: Security) -> object:
@@ -241,7 +249,7 @@ def test_no_message_of_dasks_makes_another_object_than_plain_values(tmp_path: Pa
         with pytest.raises(TypeError):
             plain_loads(content)
     event = {"message": pickle.dumps(Bomb(tmp_path)), "category": pickle.dumps(Bomb(tmp_path))}
-    asyncio.run(_careful_client()._handle_event(object(), "warn", (0.0, event)))
+    alone(_careful_client()._handle_event(object(), "warn", (0.0, event)))
     assert not list(tmp_path.iterdir())
     pickle.loads(pickle.dumps(Bomb(tmp_path)))
     assert list(tmp_path.iterdir()), "the bomb goes off where pickles are read"
