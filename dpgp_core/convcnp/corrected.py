@@ -57,7 +57,9 @@ class Reading:
 
 def _field(prepared: Prepared, reader: FieldReader, sums: Floats) -> tuple[Floats, Floats]:
     posterior = FieldPosterior(reader, sums)
-    _, mean, sd = unclipped(posterior, prepared.prior, np.empty((0, prepared.nodes.cells)))
+    _, mean, sd = unclipped(
+        posterior.mean(), posterior.deviation(), prepared.prior, np.empty((0, prepared.nodes.cells))
+    )
     return mean, sd
 
 

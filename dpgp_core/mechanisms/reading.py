@@ -23,6 +23,9 @@ WITHIN = 0.9
 
 HALVINGS = 16
 
+LEAST_WEIGHT = 0.02
+"""Beliefs with less posterior weight than this are left out."""
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:
@@ -88,3 +91,9 @@ def mixed(readings: Sequence[Reading], weight: Floats) -> Reading:
         enough = weight @ (ndtr(high) - ndtr(low)) >= WITHIN
         least, most = np.where(enough, least, middle), np.where(enough, middle, most)
     return Reading(mean, most, np.concatenate([reading.draws for reading in readings]))
+
+
+def shares(weight: Floats, count: int) -> list[int]:
+    """Whole numbers that sum to `count`, in proportion to weights (B,)."""
+    ends = np.rint(np.cumsum(weight) * count).astype(int)
+    return [int(number) for number in np.diff(np.concatenate([[0], ends]))]

@@ -45,6 +45,9 @@ class SpectralStatisticsDesign(Design):
     common
         Share of the field's variance that the whole domain has in common, in [0, 1): above 0 where its mean
         is not known from reference data and is read from the release as well.
+    drift
+        Whether the release starts from a published reference and weighs how far the field has drifted since:
+        middle, spread, amplitude, ridge and common then say nothing of the reading.
     cutoff_from
         "design", or "release": the release then chooses the cutoff at which it is expected to agree best with
         the map without privacy noise, and `cutoff` is a placeholder until it is drawn.
@@ -63,6 +66,7 @@ class SpectralStatisticsDesign(Design):
     mu: float
     common: float = 0.0
     cutoff_from: CutoffFrom = "design"
+    drift: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

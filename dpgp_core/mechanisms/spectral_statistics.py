@@ -9,10 +9,12 @@ import numpy as np
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.guarantee import Guarantee
+from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.sets import Bools, agreed, agreed_each, sign_of
 from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.drift_reading import DriftReader
 from dpgp_core.mechanisms.grids import CUTOFFS, coarse_grid, tried
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects
@@ -20,6 +22,7 @@ from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
+from dpgp_core.posterior.shelf import FEW
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.release.released import Released
 from dpgp_core.simulation.world import SEED, HeldOut, World
@@ -27,6 +30,7 @@ from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
 from dpgp_core.spectral.cost import exchange_mu, release_mu
 from dpgp_core.spectral.model import Prepared as PreparedPlan
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
+from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.shared import SharedReadings
 from dpgp_core.spectral.sums import ExactNoise, GridRecords, release_sums
 from dpgp_core.spectral.unclipped import unclipped
@@ -46,6 +50,10 @@ LENGTHSCALES = 3  # the shortest of the common grid
 RELEASES, COUNT_DRAWS = 12, 2
 GLANCE = 8  # releases by which a search ranks its candidates, of one release of the counts
 PATHS = 100  # paths drawn after the noise cost nothing
+LEAST_DRAWS = 50  # of the map without privacy, from which its mean and deviation are taken
+WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums where a published reference is weighed
+DRIFTED = 24  # sets of simulated releases kept then
+DRIFT_RELEASES = 4  # simulated ones, of one release of the counts
 DETAIL = 300  # nodes at which simulations compute posterior deviations
 SHARED = 24  # sets of shared readings kept; one takes a few MB
 
@@ -58,15 +66,21 @@ class _PreparedSums:
     plan: PreparedPlan
     records: GridRecords
     known: PublicCounts
+    field: PublicField | None
 
     def draw(self, entropy: Entropy) -> Released:
         released = release_sums(
             self.plan.features, self.plan.nodes, self.records, self.plan.noise, ExactNoise(entropy)
         )
-        posterior, counts = self.plan.read_with_counts(released, self.known)
         raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
+        if self.field is not None:
+            reader = _drift_reader(self.plan, self.known, released.counts, self.field)
+            read = reader.read(released.sums, max(self.design.paths, LEAST_DRAWS), entropy)
+            drawn = read.field.draws[: self.design.paths]
+            return Released(drawn, read.field.mean, read.field.sd, raw, read.map_sd, read.map_mean)
+        posterior, counts = self.plan.read_with_counts(released, self.known)
         drawn = posterior.paths(self.design.paths, entropy)
-        paths, mean, sd = unclipped(posterior, self.plan.prior, drawn)
+        paths, mean, sd = unclipped(posterior.mean(), posterior.deviation(), self.plan.prior, drawn)
         of_map = posterior.map_deviation(counts, _unseen(self.design, self.plan.prior))
         return Released(paths, mean, sd, raw, sd * of_map / posterior.deviation())
 
@@ -116,7 +130,18 @@ class SpectralStatistics(Mechanism):
         return replace(design, mu=budget.mu)
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[SpectralStatisticsDesign, ...]:
-        """Mean and spread of the field are those of a world: `fitted` fills them in."""
+        """Mean and spread of the field are those of a world: `fitted` fills them in.
+
+        Where a published reference is weighed nothing is searched: the reading finds range and drift itself.
+        """
+        if facts.field is not None:
+            reach = float(f"{STEPS * facts.lattice.spacing:.6g}")
+            return (
+                SpectralStatisticsDesign(
+                    STRATEGY, PRIOR, reach, SIGNAL, 0.0, 1.0, 1.0, WIDE, 1.0, paths=PATHS,
+                    cutoff_from="release", drift=True,
+                ),
+            )  # fmt: skip
         lengthscales = coarse_grid(facts.lattice, facts.n).lengthscales[:LENGTHSCALES]
         return tuple(
             SpectralStatisticsDesign(
@@ -130,6 +155,7 @@ class SpectralStatistics(Mechanism):
         self, best: Sequence[SpectralStatisticsDesign], facts: PublicFacts, ask: Ask
     ) -> tuple[SpectralStatisticsDesign, ...]:
         """One parameter moved at a time, and amplitude and ridge against each other."""
+        best = [design for design in best if not design.drift]
         return tuple(
             replace(
                 design,
@@ -142,6 +168,8 @@ class SpectralStatistics(Mechanism):
 
     def fitted(self, design: SpectralStatisticsDesign, world: World) -> SpectralStatisticsDesign:
         """Mean and spread of the field from the reference data of a world, and how well the mean is known."""
+        if design.drift:
+            return design
         return replace(
             design, middle=float(f"{world.middle:.6g}"), spread=float(f"{world.spread:.6g}"),
             common=0.0 if world.mean_known else COMMON,
@@ -151,10 +179,10 @@ class SpectralStatistics(Mechanism):
         return replace(design, mu=1.0)
 
     def place_of(self, design: SpectralStatisticsDesign) -> SpectralStatisticsDesign:
-        return replace(design.with_cutoff(0.5), mu=1.0)
+        return replace(design if design.drift else design.with_cutoff(0.5), mu=1.0)
 
     def variants(self, design: SpectralStatisticsDesign, ask: Ask) -> tuple[SpectralStatisticsDesign, ...]:
-        return tuple(design.with_cutoff(cutoff) for cutoff in CUTOFFS)
+        return (design,) if design.drift else tuple(design.with_cutoff(cutoff) for cutoff in CUTOFFS)
 
     def sharpened(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget
@@ -167,7 +195,10 @@ class SpectralStatistics(Mechanism):
     ) -> _PreparedSums:
         records.refuse_outside(facts.lattice.size)
         plan = self._plan(design, facts)
-        return _PreparedSums(design, plan, _grid_records(records), _known(facts, records))
+        if design.drift and facts.field is None:
+            raise InvalidValue("this design starts from a published reference: name it, or choose another.")
+        field = facts.field if design.drift else None
+        return _PreparedSums(design, plan, _grid_records(records), _known(facts, records), field)
 
     def sets(
         self,
@@ -180,6 +211,8 @@ class SpectralStatistics(Mechanism):
         """Each release draws its own counts; probabilities are those to which free paths' votes converge."""
         made = self._plan(design, world.facts, rough=True)
         counts, totals = _per_cell(records, world.facts)
+        if design.drift:
+            return _cut(design, *_drifted(made, counts, totals, records, world, releases, entropy))
         readings = SharedReadings(
             made, counts, _known(world.facts, records), releases, entropy, releases, same=False
         )
@@ -194,10 +227,10 @@ class SpectralStatistics(Mechanism):
         return _cut(design, *self._probability(design, world, GLANCE, 1))
 
     def simulate_held_out(self, design: SpectralStatisticsDesign, world: World) -> Bools:
-        return _cut(design, *self._simulated(design, world, world.training))
+        return _cut(design, *self._held_out(design, world))
 
     def held_out(self, design: SpectralStatisticsDesign, world: World) -> HeldOut:
-        probability, _ = self._simulated(design, world, world.training)
+        probability, _ = self._held_out(design, world)
         return HeldOut(float(np.mean([world.bce(row[world.held_out]) for row in probability])))
 
     def describe(self, design: SpectralStatisticsDesign) -> str:
@@ -231,8 +264,16 @@ class SpectralStatistics(Mechanism):
         def make() -> tuple[Floats, Floats | None]:
             return self._simulated(design, world, world.records, releases, draws)
 
-        key = (world.key, replace(design, cutoff=0.5, paths=1), releases, draws)
-        return world.shelf.keep("spectral", key, make)
+        plain = replace(design, cutoff=0.5, paths=1)
+        key = (world.key, plain, *(() if design.drift else (releases, draws)))
+        return world.shelf.keep("spectral", key, make, DRIFTED if design.drift else FEW)
+
+    def _held_out(self, design: SpectralStatisticsDesign, world: World) -> tuple[Floats, Floats | None]:
+        """The same without the records of the held-out cells."""
+        key = ("held out", world.key, replace(design, cutoff=0.5, paths=1))
+        return world.shelf.keep(
+            "spectral held out", key, lambda: self._simulated(design, world, world.training)
+        )
 
     def _simulated(
         self,
@@ -248,6 +289,9 @@ class SpectralStatistics(Mechanism):
         """
         made = self._plan(design, world.facts, rough=True)
         counts, totals = _per_cell(records, world.facts)
+        if design.drift:
+            entropy = SimulationEntropy(SEED + 5)
+            return _drifted(made, counts, totals, records, world, DRIFT_RELEASES, entropy)
 
         def make() -> SharedReadings:
             known, entropy = _known(world.facts, records), SimulationEntropy(SEED + 5 + draws)
@@ -296,6 +340,43 @@ def _unseen(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
     """What clipping may hide of the records' mean, clipped response units; reference data would show it."""
     slope = prior.deviation / prior.before.deviation
     return UNSEEN * design.spread * slope if design.common else 0.0
+
+
+def _drift_reader(
+    made: PreparedPlan, known: PublicCounts, released: Floats | None, field: PublicField
+) -> DriftReader:
+    """What reads sums by this plan, for one release of the counts (p,) or None where places are public."""
+    return DriftReader(
+        field, made.features.values, made.counts(known, released), made.noise.sums,
+        places_known=known.kind == "known", single=known.single,
+    )  # fmt: skip
+
+
+def _drifted(
+    made: PreparedPlan,
+    counts: Floats,
+    totals: Floats,
+    records: CollapsedRecords,
+    world: World,
+    releases: int,
+    entropy: Entropy,
+) -> tuple[Floats, Floats]:
+    """As `_read` for simulated releases that start from a published reference; they share their counts."""
+    field, known = world.facts.field, _known(world.facts, records)
+    if field is None:
+        raise InvalidValue("this design starts from a published reference: name it, or choose another.")
+    a, nodes, released = made.features.values, made.nodes, None
+    if made.noise.counts is not None:
+        released = a.T @ nodes.gather(counts) + made.noise.counts * entropy.normal(a.shape[1])
+    reader = _drift_reader(made, known, released, field)
+    exact, level = a.T @ nodes.gather(totals), world.level - world.offset
+    found = [
+        reader.simulated(
+            exact + made.noise.sums * entropy.normal(a.shape[1]), level, sign_of(world.direction), entropy
+        )
+        for _ in range(releases)
+    ]
+    return np.array([each for each, _ in found]), np.array([own for _, own in found])
 
 
 def _read(

@@ -85,6 +85,11 @@ class DensePosterior:
         weights = solve_lower(factor, solve_lower(factor, observed), transposed=True)
         return cls(prior, index, noise_variance, factor, cross @ weights)
 
+    def mean_of(self, observed: Floats) -> Floats:
+        """(N,) or (N, R) posterior means of other values (k,) or (k, R) at the observed cells."""
+        weights = solve_lower(self.factor, solve_lower(self.factor, observed), transposed=True)
+        return np.asarray(self.prior.correlation()[:, self.index] @ weights)
+
     @cached_property
     def variance(self) -> Floats:
         """(N,) posterior variance in units of scale^2, between 0 and 1."""

@@ -33,6 +33,10 @@ class Posterior(Protocol):
         """`log det (I + K_cc R^-1)` for the noise variances R of the observed cells, in units of scale^2."""
         ...
 
+    def mean_of(self, observed: Floats) -> Floats:
+        """(N,) or (N, R) posterior means of other values (k,) or (k, R) at the observed cells."""
+        ...
+
     def draw(self, scale: float, paths: int, entropy: Entropy, noise_scale: float = 0.0) -> Floats:
         """Exact draws of `N(mean, scale^2 k_D + noise_scale^2 k)`.
 

@@ -133,7 +133,7 @@ class RidgeFamily:
                 self._factored.pop(next(iter(self._factored)))
             self._factored[ridge] = fitted
         posterior = self._factored[ridge]  # a sibling's: the factor and the variances do not know the means
-        mean = posterior.mean_of(self.records.index, self.records.mean, ridge**2 / self.records.count)
+        mean = posterior.mean_of(self.records.mean)
 
         def paths() -> Floats:
             return np.ascontiguousarray(posterior.factor.colour(self._white)[prior.lattice.inside].T)

@@ -26,6 +26,10 @@ class SparsePosterior:
     ----------
     prior
         on the P padded cells, N of them in the domain
+    index
+        positions of the observed cells, shape (k,)
+    noise_variance
+        in units of scale^2, shape (k,)
     factor
         L, of the P padded cells
     mean
@@ -33,6 +37,8 @@ class SparsePosterior:
     """
 
     prior: GraphPrior
+    index: NDArray[np.int64]
+    noise_variance: Floats
     factor: BandedCholesky
     mean: Floats
 
@@ -62,11 +68,12 @@ class SparsePosterior:
         weight = np.zeros(prior.lattice.centres.shape[0])
         weight[nodes] = 1.0 / noise_variance
         factor = BandedCholesky.factor(prior.precision, prior.lattice.ordering, extra=weight)
-        return cls(prior, factor, _mean(prior, factor, index, observed, noise_variance))
+        mean = _mean(prior, factor, index, observed, noise_variance)
+        return cls(prior, index, noise_variance, factor, mean)
 
-    def mean_of(self, index: NDArray[np.int64], observed: Floats, noise_variance: Floats) -> Floats:
-        """(N,) posterior mean of other observed values at the same cells with the same noise."""
-        return _mean(self.prior, self.factor, index, observed, noise_variance)
+    def mean_of(self, observed: Floats) -> Floats:
+        """(N,) or (N, R) posterior means of other values (k,) or (k, R) at the observed cells."""
+        return _mean(self.prior, self.factor, self.index, observed, self.noise_variance)
 
     @cached_property
     def variance(self) -> Floats:
@@ -101,6 +108,6 @@ def _mean(
     observed: Floats,
     noise_variance: Floats,
 ) -> Floats:
-    right = np.zeros(prior.lattice.centres.shape[0])
-    right[prior.lattice.inside[index]] = observed / noise_variance
+    right = np.zeros((prior.lattice.centres.shape[0], *observed.shape[1:]), order="F")
+    right[prior.lattice.inside[index]] = (observed.T / noise_variance).T
     return factor.solve(right)[prior.lattice.inside]

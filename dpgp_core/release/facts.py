@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as made
 from pathlib import Path
 from typing import Literal
 
@@ -15,6 +16,7 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.posterior.shelf import Shelf
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior
+from dpgp_core.spectral.public_field import PublicField
 
 Relation = Literal["replace-one", "add-or-remove"]
 """Which datasets are neighbours: one record exchanged (n public), or one more or less (n not public)."""
@@ -40,6 +42,9 @@ class PublicFacts:
         Whether a cell holds at most one record (cell records).
     parents
         Public coarser cells: for each level, finest first, (N,) the number of each cell's ancestor.
+    field
+        What published reference records say of the field, which the release starts from; None where it starts
+        from nothing.
     store
         Folder in which public eigenpairs of the domain are kept between runs; None keeps nothing.
     shelf
@@ -53,8 +58,9 @@ class PublicFacts:
     counts: Floats | None = None
     single: bool = False
     parents: tuple[NDArray[np.int64], ...] = ()
+    field: PublicField | None = None
     store: Path | None = None
-    shelf: Shelf = field(default=None, repr=False)  # type: ignore[assignment]
+    shelf: Shelf = made(default=None, repr=False)  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         if isinstance(self.n, bool) or self.n != int(self.n) or self.n < 1:

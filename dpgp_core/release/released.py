@@ -48,7 +48,9 @@ class Released:
         The released numbers behind them, where these are not the paths themselves.
     map_sd
         (N,) standard deviation, given the release, of what a map of the same records without privacy noise
-        shows, response units: at most `sd`, as such a map is uncertain itself. None where that is not known.
+        shows, response units. None where that is not known.
+    map_mean
+        (N,) its mean, where that is not the field's own.
     """
 
     paths: Floats
@@ -56,6 +58,7 @@ class Released:
     sd: Floats | None = None
     raw: tuple[Floats, ...] = ()
     map_sd: Floats | None = None
+    map_mean: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.paths.ndim != 2 or not np.all(np.isfinite(self.paths)):
@@ -82,7 +85,8 @@ class Released:
         if prior_mean is None:
             return self
         mean = None if self.mean is None else self.mean + prior_mean
-        return replace(self, paths=self.paths + prior_mean, mean=mean)
+        shown = None if self.map_mean is None else self.map_mean + prior_mean
+        return replace(self, paths=self.paths + prior_mean, mean=mean, map_mean=shown)
 
     def probability(self, level: Floats | float, direction: Direction = "above") -> Floats | None:
         """(N,) probability that the field lies on the asked side of `level`, None where there is none."""
@@ -113,7 +117,8 @@ class Released:
         found = self.probability(level, direction)
         if found is None or self.mean is None or self.map_sd is None:
             raise InvalidValue("this release does not say how sure the map is: take the design's cutoff.")
-        return cutoff_for_map(found, exceedance_probability(self.mean, self.map_sd, level, direction))
+        shown = self.mean if self.map_mean is None else self.map_mean
+        return cutoff_for_map(found, exceedance_probability(shown, self.map_sd, level, direction))
 
 
 class Prepared(Protocol):

@@ -6,7 +6,6 @@ import numpy as np
 
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.spectral.clipped import ClippedPrior
-from dpgp_core.spectral.reading import FieldPosterior
 
 REACH = 3.0  # the released field is said within so many clip bounds of the centre
 STEPS = 6001
@@ -14,13 +13,17 @@ GROUPS = 64  # of cells by how well they are known, in going back to the field b
 NEAR = 0.02  # clip bounds: so near the centre the slope there is taken
 
 
-def unclipped(posterior: FieldPosterior, prior: ClippedPrior, paths: Floats) -> tuple[Floats, Floats, Floats]:
+def unclipped(
+    clipped: Floats, spread: Floats, prior: ClippedPrior, paths: Floats
+) -> tuple[Floats, Floats, Floats]:
     """Paths, mean and deviation of the field before clipping, from the posterior of the clipped one.
 
     Parameters
     ----------
+    clipped, spread
+        (N,) posterior mean and standard deviation of the clipped field.
     paths
-        (L, N) posterior paths of the clipped field.
+        (L, N) posterior paths of it.
 
     Returns
     -------
@@ -35,7 +38,6 @@ def unclipped(posterior: FieldPosterior, prior: ClippedPrior, paths: Floats) -> 
     centre, 0.
     """
     field = np.linspace(-REACH, REACH, STEPS)
-    clipped, spread = posterior.mean(), posterior.deviation()
     share = np.clip(spread / prior.deviation, 0.0, 1.0)
     group = np.rint(share * GROUPS).astype(np.int64)
     found, mean, slope = np.empty(paths.shape), np.empty(share.size), np.empty(share.size)

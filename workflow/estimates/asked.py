@@ -30,7 +30,7 @@ def planned(settings: ReleaseSettings, cells: int, records: int, alone: bool = F
         quick=settings.quick,
         mechanisms=tuple(settings.mechanisms),
         dense=len(dense_priors(settings, cells)),
-        starts=2 if settings.tries_public_map else 1,
+        starts=2 if settings.tries_public_map and not settings.weighs_drift else 1,
         reference=settings.reference is not None,
         alone=alone,
     )

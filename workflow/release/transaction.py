@@ -101,7 +101,7 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     mean = None if choice.public_map is None else choice.public_map.mean
     binned = bin_records(project.private.placed, choice.response, settings.unit, mean)
     refuse_large_delta(project)
-    mechanism, facts = mechanism_of(design), public_facts(project)
+    mechanism, facts = mechanism_of(design), choice.facts(project)
     proved = mechanism.guarantee(design, facts)
     own = priced_for(proved.cost, facts.neighbours)
     cost = with_pilot(own, project.pilot)
@@ -193,7 +193,7 @@ def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str
     target = folder if folder is not None else home() / "releases" / release_id
     targets(target)
     with working_beside(target, ledger) as work:
-        facts, records = public_facts(plan.project), plan.binned.records
+        facts, records = plan.choice.facts(plan.project), plan.binned.records
         trial = try_draw(plan.prepared)
         tried = read_release(plan.choice.design, facts, records, trial, trial=True)
         rehearse_writing(
@@ -265,6 +265,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         sd=field.sd,
         draws=None if read is None else read.draws,
         map_sd=shifted.map_sd,
+        map_mean=shifted.map_mean,
         relation=settings.relation,
         protects=protects(project),
         expected=choice.expected,

@@ -229,6 +229,11 @@ class Choices(PromiseSettings, MaterialSettings):
         return self.prior_mean is None and published and not self.change
 
     @property
+    def weighs_drift(self) -> bool:
+        """Whether a release starts from the public map and weighs how far the field has drifted since."""
+        return self.tries_public_map and "spectral-statistics" in self.mechanisms
+
+    @property
     def unit_word(self) -> UnitWord:
         """What one record is, in the data's own word."""
         if self.unit == "cell":

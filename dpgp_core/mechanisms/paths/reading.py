@@ -11,7 +11,7 @@ from dpgp_core.features.eigen import Eigenpairs
 from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
-from dpgp_core.mechanisms.reading import Reading, mixed
+from dpgp_core.mechanisms.reading import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.priors.registry import Prior
 from dpgp_core.release.facts import PublicFacts
@@ -36,9 +36,6 @@ RANGES = (0.7, 1.6, 4.0)
 
 CONSTANT = 0.2
 """Share of the field's variance that all cells have in common: the centre is near the field's mean."""
-
-LEAST_WEIGHT = 0.02
-"""Beliefs with less posterior weight than this are left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +167,14 @@ class PathReader:
         weight = np.exp(evidence - evidence.max())
         kept = np.flatnonzero(weight >= LEAST_WEIGHT * weight.sum())
         weight = weight[kept] / weight[kept].sum()
-        times = _shares(weight, count)
+        times = shares(weight, count)
         readings = []
         for place, number in zip(kept, times, strict=True):
             posterior = found[place]
             drawn = posterior.paths(number, entropy) if number else np.empty((0, seen.size))
-            readings.append(Reading(*_turned(unclipped(posterior, posterior.reader.prior, drawn))))
+            prior = posterior.reader.prior
+            drawn, mean, sd = unclipped(posterior.mean(), posterior.deviation(), prior, drawn)
+            readings.append(Reading(mean, sd, drawn))
         return mixed(readings, weight)
 
     def _beliefs(self) -> list[tuple[int, float, float]]:
@@ -211,17 +210,6 @@ class _Parts:
     loadings: Floats
     noise: Floats
     within: Floats
-
-
-def _turned(found: tuple[Floats, Floats, Floats]) -> tuple[Floats, Floats, Floats]:
-    paths, mean, sd = found
-    return mean, sd, paths
-
-
-def _shares(weight: Floats, count: int) -> list[int]:
-    """Whole numbers that sum to `count`, in proportion to the weights."""
-    ends = np.rint(np.cumsum(weight) * count).astype(int)
-    return [int(number) for number in np.diff(np.concatenate([[0], ends]))]
 
 
 def _correlate(prior: Prior, values: Floats) -> Floats:

@@ -85,7 +85,9 @@ def test_the_first_reading_is_that_of_spectral_statistics() -> None:
     known = PublicCounts("unknown", 1_500.0)
     found = read_twice(model, prepared, released, known)
     posterior = prepared.read(released, known)
-    _, mean, sd = unclipped(posterior, prepared.prior, np.empty((0, LATTICE.size)))
+    _, mean, sd = unclipped(
+        posterior.mean(), posterior.deviation(), prepared.prior, np.empty((0, LATTICE.size))
+    )
     np.testing.assert_allclose(found.mean, mean, atol=1e-9)
     np.testing.assert_allclose(found.sd, sd, atol=1e-9)
     assert found.other_sd.mean() > found.sd.mean()  # a rougher prior is less sure

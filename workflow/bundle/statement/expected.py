@@ -65,7 +65,7 @@ def expected_words(stated: Mapping[str, Any] | None) -> str:
 
 
 def told_block(
-    products: Products, field: tuple[Floats, Floats] | None, map_sd: Floats | None
+    products: Products, field: tuple[Floats, Floats] | None, shown_map: tuple[Floats, Floats] | None
 ) -> dict[str, Any] | None:
     """What the release says about its own map; None where its mechanism gives no probabilities.
 
@@ -75,14 +75,15 @@ def told_block(
         those at the published threshold
     field
         (N,) mean and deviation given the release, response units
-    map_sd
-        (N,) deviation of the map without privacy given the release, response units; None where not known
+    shown_map
+        (N,) mean and deviation of the map without privacy given the release, response units; None where not
+        known
     """
     if products.probability is None or field is None:
         return None
     of_map = None
-    if map_sd is not None:
-        shown = exceedance_probability(field[0], map_sd, products.level, products.direction)
+    if shown_map is not None:
+        shown = exceedance_probability(*shown_map, products.level, products.direction)
         of_map = _numbers(stated_scores(shown, products.vote_set))
     told = {"map": of_map, "field": _numbers(stated_scores(products.probability, products.vote_set))}
     return {**told, "in_words": told_words(told)}

@@ -10,6 +10,7 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.terms import Budget
+from dpgp_core.release.facts import PublicFacts
 from workflow.errors import WorkflowError
 from workflow.project.model import Project
 from workflow.project.response import ResponseScale
@@ -46,6 +47,11 @@ class Choice:
     public_map: PublicMap | None = None
     expected: Expected | None = None
     yardsticks: Yardsticks | None = None
+
+    def facts(self, project: Project) -> PublicFacts:
+        """The public facts of a release, with the field that it starts from."""
+        facts = public_facts(project)
+        return facts if self.public_map is None else replace(facts, field=self.public_map.field)
 
     def level(self, threshold: float) -> Floats | float:
         """A threshold of the data as a response, minus the public prior mean, (N,), if there is one."""

@@ -18,7 +18,6 @@ from dpgp_core.simulation.world import World
 from workflow.errors import WorkflowError
 from workflow.progress import Report
 from workflow.project.model import Project
-from workflow.project.public_scale import CLIP_QUANTILE
 from workflow.project.records import PlacedObservations
 from workflow.project.response import ResponseScale, tidy
 from workflow.project.simulated import SIMULATED_SPREAD, simulate_field
@@ -35,17 +34,21 @@ from workflow.search.decision.proposal import (
 from workflow.search.executors import Executor, SerialExecutor
 from workflow.search.looks.beside_pilot import LOOSE, beside_pilot, left_for_release
 from workflow.search.optimisation.optimise import search
-from workflow.search.optimisation.unconstrained import unconstrained_design
+from workflow.search.optimisation.unconstrained import baseline_set, unconstrained_design
 from workflow.search.problem.facts import ask_of, public_facts
+from workflow.search.problem.predicted import predicted_records
 from workflow.search.problem.public_map import (
     as_many,
     free_map_agreement,
     free_map_basis,
     has_reference,
+    in_scale,
+    last_year,
     public_and_private_parts,
+    public_field,
     public_map,
     records_each,
-    reference_mean,
+    scale_about,
 )
 from workflow.search.problem.task import Scene, SearchResult, SearchTask, Unconstrained
 from workflow.search.problem.worlds import make_scene
@@ -150,7 +153,9 @@ def tune(
             "Lengthscale and ridge are given: use `given_choice`, there is nothing to search."
         )
     facts = public_facts(project)  # one for both starts: what is made of the domain is made once
-    if not settings.tries_public_map:
+    if settings.weighs_drift:
+        project = replace(project, settings=settings.with_changes(prior_mean=True))
+    if settings.weighs_drift or not settings.tries_public_map:
         return _tuned(project, report, executor, (beside, walked), facts)
     tell = report or (lambda fraction, text: None)
     with_map, without = (
@@ -188,7 +193,9 @@ def _tuned(
     result = search(task, report, executor)
     free_agreement = None
     if has_reference(project):
-        estimate = float(free_map_agreement(project, result.model))
+        worlds = task.scenes[0].worlds if task.public_mean and last_year(project.reference) is None else ()
+        predicted = [world.baseline for world in worlds if world.baseline is not None]
+        estimate = free_map_agreement(project, result.model, predicted)
         free_agreement = estimate if np.isfinite(estimate) else None  # two empty halves agree on nothing
     if project.pilot is not None:
         result = replace(result, chosen=beside_pilot(project, result.chosen, project.pilot))
@@ -205,7 +212,8 @@ def concluded(
     yardsticks = Yardsticks(result.one_colour, free_agreement)
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
-    basis = free_map_basis(project) if has_reference(project) else ""
+    predicted = result.public_mean and last_year(project.reference) is None
+    basis = free_map_basis(project, predicted=predicted) if has_reference(project) else ""
     return Tuned(result, choice, free_agreement, left_out, basis, starts, project.tried_on)
 
 
@@ -257,14 +265,16 @@ def search_task(
     if not settings.prior_mean:
         scenes = _scenes(project, facts, played, scales)
         return replace(task, unconstrained=free, scenes=scenes, baseline_scene=scenes[0])
-    first, second = public_and_private_parts(project)
+    if last_year(project.reference) is None:
+        residual, shown = _predicted_scene(project, facts, free.design)
+    else:
+        first, second = public_and_private_parts(project)
+        residual = _residual_scene(project, facts, first, second, free.design)
+        shown = _scene(project, facts, second, project.response)
     return replace(
-        task,
-        public_mean=True,
-        unconstrained=free,
-        scenes=_residual_scenes(project, facts, first, second, free.design),
-        baseline_scene=_scene(project, facts, second, project.response),
-    )
+        task, public_mean=True, facts=residual.world.facts, unconstrained=free, scenes=(residual,),
+        baseline_scene=shown,
+    )  # fmt: skip
 
 
 def _scenes(
@@ -328,28 +338,43 @@ def _focused(project: Project) -> list[ResponseScale]:
     return [replace(scale, centre=tidy(middle, 6), clip=clip, origin=origin) for clip in clips]
 
 
-def _residual_scenes(
+def _predicted_scene(
+    project: Project, facts: PublicFacts, free: PosteriorSamplingDesign
+) -> tuple[Scene, Scene]:
+    """Worlds that drifted from the reference, each with the map of its own records, and the first as plain one.
+
+    For a reference that does not span two years: its halves cannot show what changes.
+    """
+    field = public_field(project, project.reference)
+    scale = scale_about(project, field)
+    field = in_scale(project, field, scale, free)
+    facts, offset = replace(facts, field=field), field.at(project.lattice.domain_centres)
+    worlds, plain = [], []
+    for placed in predicted_records(project, field, scale):
+        world = _scene(project, facts, placed, project.response).world
+        shown = baseline_set(world, free)
+        plain.append(Scene(project.response, world.aiming_at(shown)))
+        worlds.append(_scene(project, facts, placed, scale, offset).world.aiming_at(shown))
+    return Scene(scale, worlds[0], tuple(worlds[1:])), plain[0]
+
+
+def _residual_scene(
     project: Project,
     facts: PublicFacts,
     first: PlacedObservations,
     second: PlacedObservations,
     free: PosteriorSamplingDesign,
-) -> tuple[Scene, ...]:
-    """Scenes whose records are residuals of the second part from the first part's map under `free`.
+) -> Scene:
+    """The scene whose records are residuals of the second part from the first part's map.
 
     Each point record of a half counts twice, so that data and privacy noise are in proportion.
     """
-    settings = project.settings
-    mean = reference_mean(project, first, free, project.response)
-    residual = np.abs(project.response.forward(second.value) - mean[second.index])
-    base = settings.clip or tidy(float(np.quantile(residual, CLIP_QUANTILE)) * project.response.clip)
-    factors = CLIP_FACTORS if settings.clip is None else (1.0,)
-    scenes = []
-    for factor in factors[: 2 if settings.quick else None]:
-        scale = replace(project.response, clip=tidy(factor * base))
-        offset = reference_mean(project, first, free, scale)
-        scenes.append(_scene(project, facts, second, scale, offset, records_each(project)))
-    return tuple(scenes)
+    field = public_field(project, first)
+    scale = scale_about(project, field)
+    field = in_scale(project, field, scale, free)
+    facts = replace(facts, field=field)
+    offset = field.at(project.lattice.domain_centres)
+    return _scene(project, facts, second, scale, offset, records_each(project))
 
 
 def _detail(project: Project, result: SearchResult) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,13 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.release.released import draw_release
 from workflow.project.model import Project
 from workflow.search.problem.facts import public_facts
-from workflow.search.problem.public_map import answered, as_many, public_and_private_parts, reference_mean
+from workflow.search.problem.public_map import (
+    answered,
+    as_many,
+    in_scale,
+    public_and_private_parts,
+    public_field,
+)
 from workflow.search.problem.task import Scored, SearchResult
 from workflow.search.problem.worlds import make_scene
 
@@ -45,12 +51,13 @@ def simulated_release(project: Project, result: SearchResult, scored: Scored) ->
     """
     project = answered(project, result)
     settings, design, offset = project.settings, scored.design, None
+    facts = public_facts(project)
     if settings.prior_mean:
         first, placed = public_and_private_parts(project)
-        offset = reference_mean(project, first, result.model, scored.response)
+        field = in_scale(project, public_field(project, first), scored.response, result.model)
+        offset, facts = field.at(project.lattice.domain_centres), replace(facts, field=field)
     else:
         placed = as_many(project, project.reference)
-    facts = public_facts(project)
     world = make_scene(
         facts, project.domain.cells, placed, scored.response, unit=settings.unit,
         threshold=settings.threshold, direction=settings.direction, prior_mean=offset,

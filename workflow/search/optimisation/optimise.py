@@ -272,6 +272,8 @@ def _cutoffs(task: SearchTask, chosen: Scored) -> tuple[Scored, ...]:
     """The chosen design with every cutoff that its mechanism offers: free, on the same simulated releases."""
     mechanism, scene = mechanism_of(chosen.design), task.scene_of(chosen.response)
     variants = mechanism.variants(chosen.design, task.ask)
+    if variants == (chosen.design,):
+        return ()
     offered = sorted({each.cutoff for each in variants} | {chosen.design.cutoff}, reverse=True)
     given = [chosen.design.with_cutoff(cutoff) for cutoff in offered]
     designs = given if chosen.design in given else [chosen.design, *given]

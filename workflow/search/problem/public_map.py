@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.scores import iou
 from dpgp_core.excursion.sets import excursion
+from dpgp_core.features.nodes import Nodes
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior
+from dpgp_core.spectral.public_field import MapModel, PublicField
 from workflow.errors import WorkflowError
 from workflow.project.baseline import FieldModel
 from workflow.project.model import Project
-from workflow.project.records import PlacedObservations, bin_records, public_n
-from workflow.project.response import ResponseScale
+from workflow.project.records import PlacedObservations, bin_records, cell_medians, public_n
+from workflow.project.response import ResponseScale, tidy
 from workflow.search.problem.facts import private_n
 from workflow.search.problem.task import SearchResult
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 HALVING_SEED = 271828  # splits reference data only
 THINNING_SEED = 161803  # draws among reference data only
@@ -37,10 +42,13 @@ class PublicMap:
         (N,) in units of the response scale under which it was asked for
     origin
         where it comes from, in words
+    field
+        the published reference's field behind it, in the same units
     """
 
     mean: Floats
     origin: str
+    field: PublicField
 
 
 def answered(project: Project, result: SearchResult) -> Project:
@@ -54,8 +62,41 @@ def public_map(project: Project, model: FieldModel, scale: ResponseScale) -> Pub
     """The public prior mean under a response scale, where the settings ask for one."""
     if not project.settings.prior_mean:
         return None
-    mean = reference_mean(project, project.reference, model, scale)
-    return PublicMap(mean, "posterior mean of the public reference data")
+    field = in_scale(project, public_field(project, project.reference), scale, model)
+    return PublicMap(
+        field.at(project.lattice.domain_centres), "posterior mean of the public reference data", field
+    )
+
+
+def public_field(project: Project, placed: PlacedObservations) -> PublicField:
+    """What reference observations say of the field, in the units of the project's own response scale.
+
+    Raises
+    ------
+    WorkflowError
+        If they do not differ.
+    """
+    index, value = cell_medians(placed) if project.settings.unit == "cell" else (placed.index, placed.value)
+    try:
+        return PublicField.of(Nodes.of(project.lattice), index, project.response.forward(value))
+    except InvalidValue as error:
+        raise WorkflowError(f"Reference data: {error}") from error
+
+
+def scale_about(project: Project, field: PublicField) -> ResponseScale:
+    """The response scale of residuals from a public field, which says the clip bound unless one is given."""
+    scale = project.response
+    return replace(scale, clip=project.settings.clip or tidy(field.bound * scale.clip))
+
+
+def in_scale(project: Project, field: PublicField, scale: ResponseScale, model: FieldModel) -> PublicField:
+    """A public field in units of `scale`, with the model of the map without privacy."""
+    own = project.response
+    shown = MapModel(
+        model.prior, model.lengthscale, model.ridge, (own.centre - scale.centre) / scale.clip,
+        own.clip / scale.clip,
+    )  # fmt: skip
+    return field.rescaled((scale.centre - own.centre) / own.clip, scale.clip / own.clip, shown)
 
 
 def last_year(placed: PlacedObservations) -> int | None:
@@ -139,9 +180,11 @@ def reference_mean(
     return np.asarray((transformed - scale.centre) / scale.clip)
 
 
-def free_map_basis(project: Project) -> str:
+def free_map_basis(project: Project, *, predicted: bool = False) -> str:
     """How `free_map_agreement` is estimated, as the end of a sentence."""
     last = last_year(project.reference)
+    if predicted:
+        return ", if the values have drifted since by little or by much, all alike"
     return (
         ", by two halves of the reference data, which cannot show what has changed since"
         if last is None
@@ -149,9 +192,19 @@ def free_map_basis(project: Project) -> str:
     )
 
 
-def free_map_agreement(project: Project, model: FieldModel) -> float:
-    """IoU of the maps of the reference data's two parts: what the free map is expected to reach."""
+def free_map_agreement(project: Project, model: FieldModel, predicted: Sequence[Bools] = ()) -> float:
+    """IoU that the free map is expected to reach: that of the maps of the reference data's two parts.
+
+    Parameters
+    ----------
+    predicted
+        (N,) each: maps that are as likely as one another, where those are compared with the reference's own.
+    """
     direction = project.settings.direction
+    if predicted:
+        mean = reference_mean(project, project.reference, model, project.response)
+        own = excursion(mean, project.level, direction)
+        return float(np.mean([iou(own, each) for each in predicted]))
     public, private = two_parts(project.reference)
     sets = [
         excursion(reference_mean(project, part, model, project.response), project.level, direction)

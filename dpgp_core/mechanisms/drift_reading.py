@@ -1,0 +1,304 @@
+"""Reading released sums where a published reference says what the field was: drift is weighed by evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, pdtrik
+
+from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.mechanisms.reading import LEAST_WEIGHT, Reading, mixed, shares
+from dpgp_core.noise.entropy import Entropy
+from dpgp_core.posterior.fitting import Posterior, fit_cells
+from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior, clipped_moments
+from dpgp_core.spectral.counts import NodeCounts
+from dpgp_core.spectral.cutoff import cutoff_for_map
+from dpgp_core.spectral.public_field import PublicField
+from dpgp_core.spectral.unclipped import unclipped
+
+DRIFTS = (0.05, 0.15, 0.4, 1.0)
+"""Deviations of the drift, as shares of the field's own."""
+
+TRUSTS = (1.0, 2.5)
+"""Factors on the covariance of the public map: how much more uncertain it may be than it says."""
+
+COUNTS = 3
+"""Draws of the private records' places for which the map without privacy is made."""
+
+MAPS = 24
+"""Draws of that map for one simulated release."""
+
+
+Smoothed = tuple[NDArray[np.int64], Floats, Posterior]
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """One drift of `DRIFTS` with one trust of `TRUSTS`, and the posterior of the field under it.
+
+    The field less the public map is `N(0, C)`, C = trust * covariance + drift^2 * covariance of a drift. Its
+    clipped form is linear, `slope` times the field; what that leaves out is in the record noise.
+
+    Parameters
+    ----------
+    drift, trust
+        Of C.
+    prior : ClippedPrior
+        The law of clipped responses for the mean variance of C.
+    link : ndarray, shape (M, p)
+        Covariance of the field with the released sums.
+    root : ndarray, shape (p, p)
+        Lower Cholesky factor of their covariance V.
+    deviation : ndarray, shape (M,)
+        Posterior standard deviation of the field in linear form.
+    """
+
+    drift: float
+    trust: float
+    prior: ClippedPrior
+    link: Floats
+    root: Floats
+    deviation: Floats
+
+    @property
+    def slope(self) -> float:
+        """Of a clipped response in the field, on average."""
+        return self.prior.deviation / self.prior.before.deviation
+
+    def log_evidence(self, sums: Floats) -> float:
+        """Log density of released sums (p,), nats, up to a constant that all beliefs share."""
+        white = solve_lower(self.root, sums)
+        return -0.5 * float(white @ white) - float(np.sum(np.log(self.root.diagonal())))
+
+    def corrected(self, left: Floats) -> Floats:
+        """`V^-1 left` for (p,) or (p, R)."""
+        return solve_lower(self.root, solve_lower(self.root, left), transposed=True)
+
+    def mean(self, sums: Floats) -> Floats:
+        """(M,) posterior mean of the field less the public map, in linear form."""
+        return np.asarray(self.link @ self.corrected(sums))
+
+
+@dataclass(frozen=True, eq=False)
+class DriftReading:
+    """What a release says, on the N cells: of the field, and of the map of its records without privacy.
+
+    Parameters
+    ----------
+    field : Reading
+        The field less the public map.
+    map_mean, map_sd : ndarray, shape (N,)
+        What a map of the same records without privacy shows, less the public map.
+    weight : ndarray, shape (B,)
+        Of all beliefs.
+    """
+
+    field: Reading
+    map_mean: Floats
+    map_sd: Floats
+    weight: Floats
+
+
+class DriftReader:
+    """Reads sums of residuals from a public map: everything that does not depend on the released sums.
+
+    Parameters
+    ----------
+    field : PublicField
+        What is public of the field, with the model of the map without privacy.
+    features : ndarray, shape (M, p)
+        Released features at the nodes.
+    counts : NodeCounts
+        Posterior of the private records' counts, or public ones.
+    noise : float
+        Standard deviation of the noise on the sums.
+    places_known, single : bool
+        Whether the counts are public; whether a cell holds one record at most.
+
+    Notes
+    -----
+    With A (p, M) the features, m the counts, E the covariance of their error, r the scatter, b the slope and
+    rho the record noise of `ClippedPrior`:
+
+        W = b C diag(m) A^T,    V = b A diag(m) W + rho^2 A diag(m) A^T + deviation^2 E + noise^2.
+
+    The field less the public map has mean `W V^-1 T`; beliefs weigh as `N(T; 0, V)`. Draws follow Matheron's
+    rule. (docs/spectral-statistics.md, the reading with a published reference.)
+    """
+
+    def __init__(
+        self, field: PublicField, features: Floats, counts: NodeCounts, noise: float,
+        *, places_known: bool = False, single: bool = False,
+    ) -> None:  # fmt: skip
+        self._field, self._features, self._counts, self._noise = field, features, counts, noise
+        self._known, self._single = places_known, single
+        self._smoothed: list[Smoothed] = []
+        self.beliefs = self._made()
+
+    def _made(self) -> tuple[Belief, ...]:
+        field, a, m = self._field, self._features, self._counts.mean
+        loaded = m[:, None] * a
+        own, drifted = field.covariance @ loaded, field.drift @ loaded
+        records = a.T @ loaded
+        found = []
+        for trust in TRUSTS:
+            for drift in DRIFTS:
+                before = trust * field.covariance.diagonal() + drift**2 * field.drift.diagonal()
+                deviation = float(np.sqrt(before.mean()))
+                prior = ClippedPrior.of(PublicPrior(0.0, deviation, field.scatter / deviation))
+                slope = prior.deviation / deviation
+                link = slope * (trust * own + drift**2 * drifted)
+                covariance = slope * loaded.T @ link + prior.record_noise**2 * records
+                covariance += prior.deviation**2 * self._counts.error
+                covariance[np.diag_indices_from(covariance)] += self._noise**2
+                root = cholesky(0.5 * (covariance + covariance.T), "the covariance of the released sums",
+                                "use more noise")  # fmt: skip
+                known = np.square(solve_lower(root, np.ascontiguousarray(link.T))).sum(axis=0)
+                left = np.sqrt(np.maximum(before - known, 1e-12))
+                found.append(Belief(drift, trust, prior, link, root, left))
+        return tuple(found)
+
+    def weights(self, sums: Floats) -> Floats:
+        """(B,) posterior weights of the beliefs given released sums (p,)."""
+        evidence = np.array([belief.log_evidence(sums) for belief in self.beliefs])
+        weight = np.exp(evidence - evidence.max())
+        return np.asarray(weight / weight.sum())
+
+    def read(self, sums: Floats, draws: int, entropy: Entropy) -> DriftReading:
+        """The field and the map without privacy, given released sums: post-processing, free.
+
+        Parameters
+        ----------
+        sums : ndarray, shape (p,)
+            Released.
+        draws : int
+            Joint draws of both, >= 2; those of the field are the paths.
+        entropy : Entropy
+        """
+        nodes, weight = self._field.nodes, self.weights(sums)
+        kept = np.flatnonzero(weight >= LEAST_WEIGHT)
+        likely = weight[kept] / weight[kept].sum()
+        readings, maps = [], []
+        for belief, number in zip(
+            (self.beliefs[place] for place in kept), shares(likely, draws), strict=True
+        ):
+            linear, errors = self._draws(belief, sums, number, entropy)
+            slope, mean = belief.slope, belief.mean(sums)
+            paths, centre, sd = unclipped(
+                slope * mean, slope * belief.deviation, belief.prior, slope * linear.T
+            )
+            if number:
+                maps.append(self._maps(belief, paths, errors, entropy))
+            stated = nodes.spread(sd)
+            readings.append(
+                Reading(nodes.spread(centre), stated, self._at_cells(belief, paths, centre, stated))
+            )
+        shown = np.concatenate(maps)
+        return DriftReading(
+            _shuffled(mixed(readings, likely), entropy),
+            nodes.spread(shown.mean(axis=0)), nodes.spread(shown.std(axis=0, ddof=1)), weight,
+        )  # fmt: skip
+
+    def _draws(self, belief: Belief, sums: Floats, number: int, entropy: Entropy) -> tuple[Floats, Floats]:
+        """(M, number) draws of the field in linear form, and of the records' summed noise at each node."""
+        a, m = self._features, self._counts.mean
+        own, drifted = self._field.roots
+        field = np.sqrt(belief.trust) * (own @ entropy.normal((m.size, number)))
+        field += belief.drift * (drifted @ entropy.normal((m.size, number)))
+        errors = belief.prior.record_noise * np.sqrt(m)[:, None] * entropy.normal((m.size, number))
+        seen = a.T @ (belief.slope * m[:, None] * field + errors)
+        seen += belief.prior.deviation * (self._error_root @ entropy.normal((a.shape[1], number)))
+        seen += self._noise * entropy.normal((a.shape[1], number))
+        pull = belief.corrected(sums[:, None] - seen)
+        variance = belief.prior.record_noise**2 * m
+        return field + belief.link @ pull, errors + variance[:, None] * (a @ pull)
+
+    @cached_property
+    def _error_root(self) -> Floats:
+        """(p, p) a root of the covariance of the counts' error."""
+        values, vectors = np.linalg.eigh(self._counts.error)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+    def _maps(self, belief: Belief, paths: Floats, errors: Floats, entropy: Entropy) -> Floats:
+        """(R, M) maps without privacy, less the public map, for paths (R, M) and their records' noise (M, R).
+
+        A node's mean holds the part of the noise that the released sums saw, and another that they did not.
+        That map cuts single records to its own bound, which pulls means near it inward.
+        """
+        model = self._field.map
+        scatter, noise, m = self._field.scatter, belief.prior.record_noise, self._counts.mean
+        assert model is not None  # `smoother` refuses otherwise
+        found = np.empty(paths.shape)
+        parts = np.array_split(np.arange(len(paths)), min(COUNTS, len(paths)))
+        for part, (place, n, smoother) in zip(parts, self._smoothers(entropy), strict=False):
+            share = belief.slope * scatter**2 / (noise**2 * np.maximum(m[place], n))
+            unseen = np.maximum(scatter**2 / n - np.square(share * noise) * m[place], 0.0)
+            mean = self._public_map[place] + paths[part][:, place]
+            mean += share * errors[place][:, part].T
+            mean += np.sqrt(unseen) * entropy.normal((part.size, place.size))
+            cut, _ = clipped_moments((mean - model.centre) / model.clip, scatter / model.clip)
+            shown = smoother.mean_of(cut.T).T
+            found[part] = model.centre + model.clip * shown - self._public_map
+        return found
+
+    @cached_property
+    def _public_map(self) -> Floats:
+        """(M,) at the nodes."""
+        return self._field.at(self._field.nodes.lattice.domain_centres)
+
+    def _smoothers(self, entropy: Entropy) -> list[Smoothed]:
+        """Nodes with records (k,), their numbers, and the smoother there, for draws of the counts."""
+        if not self._smoothed:
+            one = self._smoother(entropy)
+            more = [one if self._known else self._smoother(entropy) for _ in range(COUNTS - 1)]
+            self._smoothed = [one, *more]
+        return self._smoothed
+
+    def _smoother(self, entropy: Entropy) -> Smoothed:
+        n, field = self._counts.mean, self._field
+        if not self._known:
+            chance = entropy.uniform(n.size)
+            n = np.maximum(np.ceil(pdtrik(chance, np.maximum(n, 1e-9))), 0.0)
+            n = np.minimum(n, field.nodes.cells_per_node) if self._single else n
+        place = np.flatnonzero(n >= 0.5)
+        place = place if place.size else np.array([int(self._counts.mean.argmax())])
+        n = np.maximum(n[place], 1.0)
+        smoother = field.smoother
+        assert field.map is not None
+        return place, n, fit_cells(smoother, place, np.zeros(place.size), field.map.ridge**2 / n)
+
+    def _at_cells(self, belief: Belief, paths: Floats, centre: Floats, stated: Floats) -> Floats:
+        """(R, N) paths at the cells; between nodes they scatter as widely as is stated there."""
+        nodes = self._field.nodes
+        if nodes.one_to_one or not len(paths):
+            return paths if nodes.one_to_one else np.empty((0, nodes.cells))
+        half = solve_lower(belief.root, np.ascontiguousarray(belief.link.T))
+        covariance = belief.trust * self._field.covariance + belief.drift**2 * self._field.drift
+        made = np.sqrt(np.maximum(nodes.spread_variance(covariance - half.T @ half), 1e-12))
+        mean = nodes.spread(centre)
+        return mean + nodes.spread(belief.deviation) / made * (nodes.spread(paths) - mean)
+
+    def simulated(self, sums: Floats, level: Floats, sign: float, entropy: Entropy) -> tuple[Floats, float]:
+        """(N,) exceedance probability that a release would state, and the cutoff that it would choose.
+
+        Parameters
+        ----------
+        sums : ndarray, shape (p,)
+        level : ndarray, shape (N,)
+            The threshold less the public map, response units.
+        sign : float
+            1 for above, -1 for below.
+        """
+        read = self.read(sums, MAPS, entropy)
+        probability = ndtr(sign * (read.field.mean - level) / read.field.sd)
+        shown = ndtr(sign * (read.map_mean - level) / np.maximum(read.map_sd, 1e-12))
+        return probability, cutoff_for_map(probability, shown)
+
+
+def _shuffled(reading: Reading, entropy: Entropy) -> Reading:
+    """The same with its draws in an order that tells no belief."""
+    order = np.argsort(entropy.uniform(len(reading.draws)))
+    return Reading(reading.mean, reading.sd, reading.draws[order])

@@ -1,0 +1,226 @@
+"""What published reference records say of the field: a Gaussian process, chosen by their evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.features.nodes import Nodes
+from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
+from dpgp_core.priors.registry import Prior, make_prior
+
+RANGES = (4.0, 8.0, 16.0, 32.0)  # of the exponential kernel, node spacings
+SHARES = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85)  # of a record's variance that the field has
+MOST = 700  # nodes by which range and share are chosen
+LONG, SMOOTH = 0.25, 0.12  # variance of smooth change, as a share of the field's, at two ranges
+SMOOTH_RANGE = 8.0  # node spacings; the longer range is a third of the domain's diameter
+SCALE = 0.25  # variance of the factor by which the public map's contrasts may change
+CLIP = 1.64  # deviations of a record about the public map that the clip bound holds
+JITTER = 1e-9
+
+
+@dataclass(frozen=True)
+class MapModel:
+    """How the map of the private records without privacy is made: a public linear smoother.
+
+    Parameters
+    ----------
+    prior, lengthscale, ridge
+        Of its Gaussian process: name in `PRIORS`, metres, and noise over signal.
+    centre, clip
+        Its own response scale, in the response units of the release: it clips values to centre +- clip.
+    """
+
+    prior: str
+    lengthscale: float
+    ridge: float
+    centre: float
+    clip: float
+
+
+@dataclass(frozen=True, eq=False)
+class PublicField:
+    """The posterior of a field given public records of another time, at the M nodes of a domain.
+
+    Records scatter around the field with standard deviation `scatter`. The field has an exponential kernel
+    and an unknown constant mean. The private records are judged by it, up to drift: `drift` is the covariance
+    of what may have changed since, for a drift as large as the field itself.
+
+    Parameters
+    ----------
+    nodes : Nodes
+    index : ndarray of int, shape (k,)
+        Nodes with public records, increasing.
+    count, mean : ndarray, shape (k,)
+        Number and mean of their responses, not clipped.
+    deviation, scatter, lengthscale
+        Standard deviations, response units, and metres.
+    map : MapModel, optional
+        How the map without privacy is made.
+    """
+
+    nodes: Nodes
+    index: NDArray[np.int64]
+    count: Floats
+    mean: Floats
+    deviation: float
+    scatter: float
+    lengthscale: float
+    map: MapModel | None = None
+
+    @classmethod
+    def of(cls, nodes: Nodes, cell: NDArray[np.int64], response: Floats) -> PublicField:
+        """Range, and the field's share of the variance, that make public records likeliest.
+
+        Parameters
+        ----------
+        nodes : Nodes
+        cell : ndarray of int, shape (n,)
+            Cell of each public record.
+        response : ndarray, shape (n,)
+            Response units, not clipped.
+
+        Raises
+        ------
+        InvalidValue
+            If there are fewer than two records, or all are equal.
+        """
+        place = nodes.place[cell]
+        count = np.bincount(place, minlength=nodes.size).astype(np.float64)
+        index = np.flatnonzero(count)
+        total = np.bincount(place, weights=response, minlength=nodes.size)
+        count, mean = count[index], total[index] / count[index]
+        variance = float(np.var(response)) if response.size > 1 else 0.0
+        if not variance > 0.0:
+            raise InvalidValue("the public records do not differ: name reference data with several values.")
+        at_node = np.zeros(nodes.size)
+        at_node[index] = mean
+        square = np.bincount(place, weights=np.square(response - at_node[place]), minlength=nodes.size)[index]
+        some = np.unique(np.linspace(0, index.size - 1, min(MOST, index.size)).astype(np.int64))
+        centres = nodes.lattice.domain_centres[index[some]]
+        apart, spacing = cdist(centres, centres), nodes.lattice.spacing
+        free = float(count[some].sum()) - some.size
+        within = float(square[some].sum())
+        tried = [
+            (
+                _evidence(np.exp(-apart / (steps * spacing)), share * variance, (1.0 - share) * variance,
+                          count[some], mean[some]) + _within(within, free, (1.0 - share) * variance),
+                steps, share,
+            )
+            for steps in RANGES
+            for share in SHARES
+        ]  # fmt: skip
+        _, steps, share = max(tried)
+        deviation, scatter = np.sqrt(share * variance), np.sqrt((1.0 - share) * variance)
+        return cls(nodes, index, count, mean, float(deviation), float(scatter), steps * spacing)
+
+    @property
+    def bound(self) -> float:
+        """The clip bound about the public map that private records are cut to, response units: public."""
+        return CLIP * float(np.hypot(self.scatter, 0.5 * self.deviation))
+
+    def rescaled(self, centre: float, clip: float, model: MapModel | None = None) -> PublicField:
+        """The same in response units of which `centre` is 0 and `clip` is 1.
+
+        Parameters
+        ----------
+        centre, clip
+            In the units of this one.
+        model
+            How the map without privacy is made, in the new units.
+        """
+        return replace(
+            self, mean=(self.mean - centre) / clip, deviation=self.deviation / clip,
+            scatter=self.scatter / clip, map=model,
+        )  # fmt: skip
+
+    @cached_property
+    def _known(self) -> tuple[float, Floats, Floats, float, Floats]:
+        """Mean of the field, root of the records' covariance, white residuals, information, white ones."""
+        centres = self.nodes.lattice.domain_centres[self.index]
+        covariance = self.deviation**2 * np.exp(-cdist(centres, centres) / self.lengthscale)
+        covariance[np.diag_indices_from(covariance)] += self.scatter**2 / self.count
+        root = cholesky(covariance, "the covariance of the public records", "use other reference data")
+        ones = solve_lower(root, np.ones(self.index.size))
+        information = float(ones @ ones)
+        level = float(ones @ solve_lower(root, self.mean)) / information
+        return level, root, solve_lower(root, self.mean - level), information, ones
+
+    def at(self, places: Floats) -> Floats:
+        """(K,) posterior mean of the field at places (K, 2), metres."""
+        level, root, residual, _, _ = self._known
+        centres = self.nodes.lattice.domain_centres[self.index]
+        link = self.deviation**2 * np.exp(-cdist(places, centres) / self.lengthscale)
+        return np.asarray(level + solve_lower(root, np.ascontiguousarray(link.T)).T @ residual)
+
+    @cached_property
+    def covariance(self) -> Floats:
+        """(M, M) posterior covariance at the nodes."""
+        _, root, _, information, ones = self._known
+        centres = self.nodes.lattice.domain_centres
+        kernel = self.deviation**2 * np.exp(-cdist(centres, centres) / self.lengthscale)
+        half = solve_lower(root, np.ascontiguousarray(kernel[self.index]))
+        left = 1.0 - half.T @ ones
+        return np.asarray(kernel - half.T @ half + np.outer(left, left) / information)
+
+    @cached_property
+    def drift(self) -> Floats:
+        """(M, M) covariance of a drift of the field's size: a shift, smooth change, and a change of scale."""
+        centres = self.nodes.lattice.domain_centres
+        apart = cdist(centres, centres)
+        change = 1.0 + LONG * np.exp(-apart / (apart.max() / 3.0 + 1.0))
+        change += SMOOTH * np.exp(-apart / (SMOOTH_RANGE * self.nodes.lattice.spacing))
+        contrast = self.at(centres)
+        contrast = contrast - float(np.average(contrast[self.index], weights=self.count))
+        return np.asarray(self.deviation**2 * change + SCALE * np.outer(contrast, contrast))
+
+    @cached_property
+    def roots(self) -> tuple[Floats, Floats]:
+        """Lower Cholesky factors (M, M) of `covariance` and `drift`, for draws."""
+        return _root(self.covariance), _root(self.drift)
+
+    @cached_property
+    def smoother(self) -> Prior:
+        """The prior at the nodes of the map without privacy.
+
+        Raises
+        ------
+        InvalidValue
+            If it is not said how that map is made.
+        """
+        if self.map is None:
+            raise InvalidValue("say how the map without privacy is made.")
+        return make_prior(self.map.prior, self.nodes.lattice, self.map.lengthscale)
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is made anew elsewhere does not travel."""
+        made = ("_known", "covariance", "drift", "roots", "smoother")
+        return {name: value for name, value in self.__dict__.items() if name not in made}
+
+
+def _root(covariance: Floats) -> Floats:
+    covariance = covariance.copy()
+    covariance[np.diag_indices_from(covariance)] += JITTER * float(np.trace(covariance)) / len(covariance)
+    return cholesky(covariance, "the covariance of the field", "use other reference data")
+
+
+def _evidence(shape: Floats, field: float, scatter: float, count: Floats, mean: Floats) -> float:
+    """Log density of node means under an unknown constant mean, up to a constant."""
+    covariance = field * shape
+    covariance[np.diag_indices_from(covariance)] += scatter / count
+    root = cholesky(covariance, "the covariance of the public records", "use other reference data")
+    ones, white = solve_lower(root, np.ones(mean.size)), solve_lower(root, mean)
+    information = float(ones @ ones)
+    left = white - ones * float(ones @ white) / information
+    spread = float(np.sum(np.log(root.diagonal()))) + 0.5 * float(np.log(information))
+    return -0.5 * float(left @ left) - spread
+
+
+def _within(square: float, free: float, scatter: float) -> float:
+    """Log density of what records differ by within their nodes, up to a constant."""
+    return -0.5 * (square / scatter + free * float(np.log(scatter))) if free else 0.0
