@@ -53,7 +53,7 @@ PATHS = 100  # paths drawn after the noise cost nothing
 LEAST_DRAWS = 50  # of the map without privacy, from which its mean and deviation are taken
 WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums where a published reference is weighed
 DRIFTED = 24  # sets of simulated releases kept then
-DRIFT_RELEASES = 4  # simulated ones, of one release of the counts
+DRIFT_RELEASES = 2  # simulated ones, of one release of the counts
 DETAIL = 300  # nodes at which simulations compute posterior deviations
 SHARED = 24  # sets of shared readings kept; one takes a few MB
 

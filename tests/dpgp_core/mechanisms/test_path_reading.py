@@ -12,7 +12,7 @@ from dpgp_core.mechanisms.paths import reading
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.paths.reading import PathReader
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
-from dpgp_core.mechanisms.reading import Reading, mixed
+from dpgp_core.mechanisms.reading import Reading, mixed, shares
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
@@ -258,8 +258,8 @@ def test_ranges_of_the_field_are_times_the_designs_lengthscale(monkeypatch: pyte
 
 def test_draws_are_shared_out_by_weight_and_add_up() -> None:
     """Ends of the shares 2.5, 5, 10 are rounded to even; none is lost."""
-    assert reading._shares(np.array([0.25, 0.25, 0.5]), 10) == [2, 3, 5]
-    assert reading._shares(np.array([0.999, 0.001]), 10) == [10, 0]
+    assert shares(np.array([0.25, 0.25, 0.5]), 10) == [2, 3, 5]
+    assert shares(np.array([0.999, 0.001]), 10) == [10, 0]
 
 
 def test_a_reading_weighs_all_beliefs_and_leaves_the_unlikely_out(monkeypatch: pytest.MonkeyPatch) -> None:

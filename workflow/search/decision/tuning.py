@@ -36,19 +36,14 @@ from workflow.search.looks.beside_pilot import LOOSE, beside_pilot, left_for_rel
 from workflow.search.optimisation.optimise import search
 from workflow.search.optimisation.unconstrained import baseline_set, unconstrained_design
 from workflow.search.problem.facts import ask_of, public_facts
-from workflow.search.problem.predicted import predicted_records
+from workflow.search.problem.predicted import starting_point
 from workflow.search.problem.public_map import (
     as_many,
     free_map_agreement,
     free_map_basis,
     has_reference,
-    in_scale,
     last_year,
-    public_and_private_parts,
-    public_field,
     public_map,
-    records_each,
-    scale_about,
 )
 from workflow.search.problem.task import Scene, SearchResult, SearchTask, Unconstrained
 from workflow.search.problem.worlds import make_scene
@@ -227,8 +222,7 @@ def search_task(
     """What the search of a project is asked: scenes on its reference data, public facts, the budget.
 
     The baseline's design comes from all reference data. Where they are more records than the private ones, as
-    many of them play these (`as_many`). With a public prior mean one part of the reference data, of earlier
-    years where they span several, plays the public map and the other the private data.
+    many of them play these (`as_many`). With a public prior mean see `starting_point`.
 
     Parameters
     ----------
@@ -265,12 +259,7 @@ def search_task(
     if not settings.prior_mean:
         scenes = _scenes(project, facts, played, scales)
         return replace(task, unconstrained=free, scenes=scenes, baseline_scene=scenes[0])
-    if last_year(project.reference) is None:
-        residual, shown = _predicted_scene(project, facts, free.design)
-    else:
-        first, second = public_and_private_parts(project)
-        residual = _residual_scene(project, facts, first, second, free.design)
-        shown = _scene(project, facts, second, project.response)
+    residual, shown = _starting_scenes(project, facts, free.design)
     return replace(
         task, public_mean=True, facts=residual.world.facts, unconstrained=free, scenes=(residual,),
         baseline_scene=shown,
@@ -299,12 +288,12 @@ def _scenes(
 
 def _scene(
     project: Project, facts: PublicFacts, placed: PlacedObservations, scale: ResponseScale,
-    prior_mean: Floats | None = None, weight: int = 1,
+    prior_mean: Floats | None = None,
 ) -> Scene:  # fmt: skip
     settings = project.settings
     return make_scene(
         facts, project.domain.cells, placed, scale, unit=settings.unit, threshold=settings.threshold,
-        direction=settings.direction, prior_mean=prior_mean, weight=weight, belief=_belief(project, scale),
+        direction=settings.direction, prior_mean=prior_mean, belief=_belief(project, scale),
     )  # fmt: skip
 
 
@@ -338,43 +327,22 @@ def _focused(project: Project) -> list[ResponseScale]:
     return [replace(scale, centre=tidy(middle, 6), clip=clip, origin=origin) for clip in clips]
 
 
-def _predicted_scene(
+def _starting_scenes(
     project: Project, facts: PublicFacts, free: PosteriorSamplingDesign
 ) -> tuple[Scene, Scene]:
-    """Worlds that drifted from the reference, each with the map of its own records, and the first as plain one.
+    """The scene of residuals from the public field, with the map of each world's records, and a plain one.
 
-    For a reference that does not span two years: its halves cannot show what changes.
+    The plain one holds the first world's records in the project's own response scale, for the baseline.
     """
-    field = public_field(project, project.reference)
-    scale = scale_about(project, field)
-    field = in_scale(project, field, scale, free)
+    field, scale, played = starting_point(project, free)
     facts, offset = replace(facts, field=field), field.at(project.lattice.domain_centres)
-    worlds, plain = [], []
-    for placed in predicted_records(project, field, scale):
-        world = _scene(project, facts, placed, project.response).world
-        shown = baseline_set(world, free)
-        plain.append(Scene(project.response, world.aiming_at(shown)))
-        worlds.append(_scene(project, facts, placed, scale, offset).world.aiming_at(shown))
-    return Scene(scale, worlds[0], tuple(worlds[1:])), plain[0]
-
-
-def _residual_scene(
-    project: Project,
-    facts: PublicFacts,
-    first: PlacedObservations,
-    second: PlacedObservations,
-    free: PosteriorSamplingDesign,
-) -> Scene:
-    """The scene whose records are residuals of the second part from the first part's map.
-
-    Each point record of a half counts twice, so that data and privacy noise are in proportion.
-    """
-    field = public_field(project, first)
-    scale = scale_about(project, field)
-    field = in_scale(project, field, scale, free)
-    facts = replace(facts, field=field)
-    offset = field.at(project.lattice.domain_centres)
-    return _scene(project, facts, second, scale, offset, records_each(project))
+    plain = [_scene(project, facts, placed, project.response).world for placed in played]
+    shown = [baseline_set(world, free) for world in plain]
+    worlds = [
+        _scene(project, facts, placed, scale, offset).world.aiming_at(own)
+        for placed, own in zip(played, shown, strict=True)
+    ]
+    return Scene(scale, worlds[0], tuple(worlds[1:])), Scene(project.response, plain[0].aiming_at(shown[0]))
 
 
 def _detail(project: Project, result: SearchResult) -> str:

@@ -13,13 +13,8 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.release.released import draw_release
 from workflow.project.model import Project
 from workflow.search.problem.facts import public_facts
-from workflow.search.problem.public_map import (
-    answered,
-    as_many,
-    in_scale,
-    public_and_private_parts,
-    public_field,
-)
+from workflow.search.problem.predicted import starting_point
+from workflow.search.problem.public_map import answered, as_many
 from workflow.search.problem.task import Scored, SearchResult
 from workflow.search.problem.worlds import make_scene
 
@@ -46,15 +41,13 @@ class SimulatedRelease:
 def simulated_release(project: Project, result: SearchResult, scored: Scored) -> SimulatedRelease:
     """Draw a design once on the reference data, from a fixed seed.
 
-    With a public prior mean one part of the reference data plays the public map and the other the private
-    data, so that no observation is counted twice.
+    With a public prior mean the records are those of `starting_point`.
     """
     project = answered(project, result)
     settings, design, offset = project.settings, scored.design, None
     facts = public_facts(project)
     if settings.prior_mean:
-        first, placed = public_and_private_parts(project)
-        field = in_scale(project, public_field(project, first), scored.response, result.model)
+        field, _, (placed, *_) = starting_point(project, result.model)
         offset, facts = field.at(project.lattice.domain_centres), replace(facts, field=field)
     else:
         placed = as_many(project, project.reference)

@@ -43,12 +43,13 @@ class PublicMap:
     origin
         where it comes from, in words
     field
-        the published reference's field behind it, in the same units
+        the published reference's field behind it, in the same units; None for a map that says nothing of its
+        own uncertainty
     """
 
     mean: Floats
     origin: str
-    field: PublicField
+    field: PublicField | None = None
 
 
 def answered(project: Project, result: SearchResult) -> Project:
@@ -140,29 +141,13 @@ def has_reference(project: Project) -> bool:
     return project.reference_kind in ("reference data", "public reference data")
 
 
-def records_each(project: Project) -> int:
-    """How many private records each one of the reference's private part stands for: two if it is a half."""
-    return 1 if project.settings.unit == "cell" or last_year(project.reference) is not None else 2
-
-
-def public_and_private_parts(project: Project) -> tuple[PlacedObservations, PlacedObservations]:
-    """`two_parts` of the reference data, the second no larger than the private data are."""
-    public, private = two_parts(project.reference)
-    return public, as_many(project, private, records_each(project))
-
-
-def as_many(project: Project, placed: PlacedObservations, each: int = 1) -> PlacedObservations:
+def as_many(project: Project, placed: PlacedObservations) -> PlacedObservations:
     """Reference observations that play the private ones: as many of them, at random, where they are more.
 
     More records make every map better, with and without privacy noise, so what is expected would be too good.
     The number of private records is used where it is public.
-
-    Parameters
-    ----------
-    each
-        How many private records each of them stands for.
     """
-    unit, most = project.settings.unit, private_n(project) // each
+    unit, most = project.settings.unit, private_n(project)
     many = public_n(placed, unit)
     if not has_reference(project) or many <= MORE * most:
         return placed
@@ -210,4 +195,4 @@ def free_map_agreement(project: Project, model: FieldModel, predicted: Sequence[
         excursion(reference_mean(project, part, model, project.response), project.level, direction)
         for part in (public, as_many(project, private))
     ]
-    return iou(sets[0], sets[1])
+    return float(iou(sets[0], sets[1]))

@@ -29,7 +29,6 @@ def make_scene(
     threshold: float,
     direction: Direction,
     prior_mean: Floats | None = None,
-    weight: int = 1,
     belief: tuple[float, float] | None = None,
 ) -> Scene:
     """The world of some reference observations under one response scale.
@@ -44,16 +43,13 @@ def make_scene(
         In the data's own unit.
     prior_mean
         (N,) public prior mean, response units, subtracted from the records and added to every field.
-    weight
-        How many records each reference record stands for.
     belief
         Mean and standard deviation of the field, response units, where they are known without looking at
         `reference`: those of the law that a simulated field was drawn from. One field says little of its law.
     """
     offset = np.zeros(facts.lattice.size) if prior_mean is None else prior_mean
     level = float(response.forward(threshold))
-    binned = bin_records(reference, response, unit, prior_mean).records
-    records = CollapsedRecords(binned.index, weight * binned.count, binned.mean)
+    records = bin_records(reference, response, unit, prior_mean).records
     labelled, medians = cell_medians(reference)
     held = np.array([zlib.crc32(cell.encode()) % HOLDOUT_SHARE == 0 for cell in cells])
     test = held[labelled]
