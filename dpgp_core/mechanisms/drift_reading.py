@@ -281,21 +281,29 @@ class DriftReader:
         mean = nodes.spread(centre)
         return mean + nodes.spread(belief.deviation) / made * (nodes.spread(paths) - mean)
 
-    def simulated(self, sums: Floats, level: Floats, sign: float, entropy: Entropy) -> tuple[Floats, float]:
-        """(N,) exceedance probability that a release would state, and the cutoff that it would choose.
+    def simulated(
+        self, exact: Floats, releases: int, level: Floats, sign: float, entropy: Entropy
+    ) -> tuple[Floats, Floats]:
+        """(R, N) exceedance probabilities that R releases would state, and (R,) the cutoffs of their choice.
 
         Parameters
         ----------
-        sums : ndarray, shape (p,)
+        exact : ndarray, shape (p,)
+            Sums without noise, of reference records.
+        releases : int
+            R.
         level : ndarray, shape (N,)
             The threshold less the public map, response units.
         sign : float
             1 for above, -1 for below.
         """
-        read = self.read(sums, MAPS, entropy)
-        probability = ndtr(sign * (read.field.mean - level) / read.field.sd)
-        shown = ndtr(sign * (read.map_mean - level) / np.maximum(read.map_sd, 1e-12))
-        return probability, cutoff_for_map(probability, shown)
+        found, own = [], []
+        for _ in range(releases):
+            read = self.read(exact + self._noise * entropy.normal(exact.size), MAPS, entropy)
+            found.append(ndtr(sign * (read.field.mean - level) / np.maximum(read.field.sd, 1e-12)))
+            shown = ndtr(sign * (read.map_mean - level) / np.maximum(read.map_sd, 1e-12))
+            own.append(cutoff_for_map(found[-1], shown))
+        return np.array(found), np.array(own)
 
 
 def _shuffled(reading: Reading, entropy: Entropy) -> Reading:

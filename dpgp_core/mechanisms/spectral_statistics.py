@@ -52,8 +52,8 @@ GLANCE = 8  # releases by which a search ranks its candidates, of one release of
 PATHS = 100  # paths drawn after the noise cost nothing
 LEAST_DRAWS = 50  # of the map without privacy, from which its mean and deviation are taken
 WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums where a published reference is weighed
-DRIFTED = 24  # sets of simulated releases kept then
-DRIFT_RELEASES = 2  # simulated ones, of one release of the counts
+NO_FIELD = "this design starts from a published reference: name it, or choose another."
+DRIFTED, DRIFT_RELEASES = 24, 2  # sets of simulated releases kept then, and releases in each
 DETAIL = 300  # nodes at which simulations compute posterior deviations
 SHARED = 24  # sets of shared readings kept; one takes a few MB
 
@@ -196,7 +196,7 @@ class SpectralStatistics(Mechanism):
         records.refuse_outside(facts.lattice.size)
         plan = self._plan(design, facts)
         if design.drift and facts.field is None:
-            raise InvalidValue("this design starts from a published reference: name it, or choose another.")
+            raise InvalidValue(NO_FIELD)
         field = facts.field if design.drift else None
         return _PreparedSums(design, plan, _grid_records(records), _known(facts, records), field)
 
@@ -364,19 +364,13 @@ def _drifted(
     """As `_read` for simulated releases that start from a published reference; they share their counts."""
     field, known = world.facts.field, _known(world.facts, records)
     if field is None:
-        raise InvalidValue("this design starts from a published reference: name it, or choose another.")
+        raise InvalidValue(NO_FIELD)
     a, nodes, released = made.features.values, made.nodes, None
     if made.noise.counts is not None:
         released = a.T @ nodes.gather(counts) + made.noise.counts * entropy.normal(a.shape[1])
     reader = _drift_reader(made, known, released, field)
     exact, level = a.T @ nodes.gather(totals), world.level - world.offset
-    found = [
-        reader.simulated(
-            exact + made.noise.sums * entropy.normal(a.shape[1]), level, sign_of(world.direction), entropy
-        )
-        for _ in range(releases)
-    ]
-    return np.array([each for each, _ in found]), np.array([own for _, own in found])
+    return reader.simulated(exact, releases, level, sign_of(world.direction), entropy)
 
 
 def _read(

@@ -93,13 +93,13 @@ def test_the_baseline_is_the_best_of_fourteen_scales_at_each_ridge(best: tuple[f
     assert abs(math.log(design.scale / best[1])) < 0.15
 
 
-def scene(weight: int = 1, belief: tuple[float, float] | None = None, mean: float = 0.0) -> Scene:
+def scene(belief: tuple[float, float] | None = None, mean: float = 0.0) -> Scene:
     """Ten cells in a row with one reading each, 10, 20, ..., 100, asked about 55; two cells are held out."""
     values = np.arange(10.0, 101.0, 10.0)
     return make_scene(
         PublicFacts(line(10), 10), tuple("adbcefghij"), PlacedObservations(np.arange(10), values, 10, 0),
         ResponseScale("identity", 50.0, 100.0, "a"), unit="point", threshold=55.0, direction="above",
-        prior_mean=np.full(10, mean), weight=weight, belief=belief,
+        prior_mean=np.full(10, mean), belief=belief,
     )  # fmt: skip
 
 
@@ -113,8 +113,7 @@ def test_a_world_knows_its_level_its_middle_and_its_spread() -> None:
     assert world.held_out.tolist() == [1, 5]
     assert world.labels.tolist() == [False, True]
     assert sorted(world.training.index.tolist()) == [0, 2, 3, 4, 6, 7, 8, 9]
-    moved = scene(weight=2, mean=0.2).world
-    assert moved.records.count.tolist() == [2] * 10
+    moved = scene(mean=0.2).world
     assert moved.records.mean == pytest.approx(np.arange(-0.6, 0.31, 0.1))
     assert (moved.middle, moved.spread) == pytest.approx((-0.15, 0.25 * 1.4826))
     told = scene(belief=(0.3, 0.7)).world

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from dpgp_core.excursion.scores import iou, ious
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.noise.entropy import SimulationEntropy
 from studies.london.study import released_sets
 from tests.town import BOX, Town, write_town
@@ -20,6 +22,7 @@ from workflow.release.worth import objections
 from workflow.search.decision.settle import settle_on
 from workflow.search.decision.tuning import Tuned, better_start, tune
 from workflow.search.exploration.scorer import Bench
+from workflow.search.problem.predicted import starting_point
 from workflow.search.problem.public_map import last_year, two_parts
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.source import SourceSettings
@@ -105,14 +108,17 @@ def test_two_years_are_split_by_year_and_one_year_in_halves() -> None:
     assert 1_900 < many[0].index.size < 2_100
 
 
-def test_the_default_search_tries_both_and_what_follows_keeps_to_the_better(
+def test_a_published_reference_is_where_the_default_release_starts(
     tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     town: Town = write_town(tmp_path_factory.mktemp("town"), n=1200)
     project = load_project(town.settings(mechanisms=("spectral-statistics",), epsilon=0.5, prior_mean=None))
     tuned = tune(project, beside=(1.0,))
     chosen = tuned.result.chosen
-    assert any(each.startswith("Starting from the public map, the best release") for each in tuned.remarks())
+    assert tuned.starts == ""
+    assert isinstance(chosen.design, SpectralStatisticsDesign)
+    assert chosen.design.drift
+    assert any("drifted since by little or by much, all alike." in each for each in tuned.remarks())
     assert tuned.choice.public_map is not None
     assert tuned.result.public_mean
     seen = Bench(project, tuned.result).agreement(chosen.design, chosen.response)
@@ -123,3 +129,43 @@ def test_the_default_search_tries_both_and_what_follows_keeps_to_the_better(
     assert better_start(plain, tuned).result.public_mean is False  # level: without
     ahead = replace(tuned, result=replace(tuned.result, chosen=replace(chosen, utility=better)))
     assert better_start(plain, ahead).result.public_mean is True
+
+
+def test_another_mechanism_tries_both_starts(tmp_path_factory: pytest.TempPathFactory) -> None:
+    town: Town = write_town(tmp_path_factory.mktemp("town"), n=600)
+    asked = town.settings(mechanisms=("posterior-sampling",), epsilon=3.0, prior_mean=None, quick=True)
+    tuned = tune(load_project(asked), beside=())
+    assert "Starting from the public map, the best release" in tuned.starts
+
+
+def test_records_that_play_private_ones_are_as_many_and_know_nothing_private(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Eight drifts from one reference, each way; two private tables of one length give the same ones."""
+    town: Town = write_town(tmp_path_factory.mktemp("town"), n=900)
+    project = load_project(town.settings(mechanisms=("spectral-statistics",), prior_mean=True))
+    model = PosteriorSamplingDesign("car", 2000.0, 2.0, 1.0)
+    field, scale, played = starting_point(project, model)
+    n = project.private.placed.index.size
+    assert [each.index.size for each in played] == [n] * 8
+    assert field.count.sum() == project.reference.index.size
+    means = np.array([scale.forward(each.value).mean() for each in played])
+    still, far = np.abs(means - means.mean())[:4].max(), np.abs(means - means.mean())[6:].max()
+    assert far > 2.0 * still, "the last drift is the largest"
+    placed = project.private.placed
+    other = replace(placed, value=placed.value[::-1] + 3.0, index=np.zeros_like(placed.index))
+    _, again, same = starting_point(replace(project, private=replace(project.private, placed=other)), model)
+    assert again == scale
+    assert all(np.array_equal(a.value, b.value) for a, b in zip(played, same, strict=True))
+    assert all(np.array_equal(a.index, b.index) for a, b in zip(played, same, strict=True))
+    cells = replace(project, settings=project.settings.with_changes(unit="cell"))
+    for each in starting_point(cells, model)[2]:
+        assert np.unique(each.index).size == each.index.size == np.unique(placed.index).size
+
+
+def test_the_last_of_several_years_plays_the_private_records(tmp_path: Path) -> None:
+    project = project_of(tmp_path, (0.2, 0.5, 0.8), prior_mean=True)
+    field, _, (played,) = starting_point(project, PosteriorSamplingDesign("car", 2000.0, 2.0, 1.0))
+    assert played.year is not None
+    assert set(played.year.tolist()) == {2017}
+    assert field.count.sum() == YEARLY

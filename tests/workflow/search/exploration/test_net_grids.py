@@ -16,8 +16,6 @@ from workflow.project.model import Project
 from workflow.project.response import ResponseScale
 from workflow.search.exploration.sweep import _values
 from workflow.search.optimisation.optimise import _on_edge
-from workflow.search.problem import public_map
-from workflow.search.problem.facts import public_facts
 from workflow.search.problem.public_map import answered
 from workflow.search.problem.task import Scored, SearchResult, SearchTask, Utility
 
@@ -46,23 +44,6 @@ def test_a_sweep_goes_up_to_a_factor_of_four_either_way() -> None:
     design = PosteriorSamplingDesign("car", 100.0, 2.0, 1.0)
     found = _values(design, Parameter("lengthscale", "lengthscale", "length"))
     assert found == pytest.approx((25.0, 40.0, 63.0, 100.0, 160.0, 250.0, 400.0), rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("unit", "year", "weight"), [("point", None, 2), ("point", 2018, 1), ("cell", None, 1), ("cell", 2018, 1)]
-)
-def test_a_point_of_half_the_reference_data_counts_twice(
-    hamlet: Project, monkeypatch: pytest.MonkeyPatch, unit: str, year: int | None, weight: int
-) -> None:
-    """A cell counts once, and so does a point where the last year stands for the whole."""
-    seen: list[int] = []
-    monkeypatch.setattr(tuning_module, "_scene", lambda *given: seen.append(given[5]))
-    monkeypatch.setattr(public_map, "last_year", lambda reference: year)
-    project = replace(hamlet, settings=hamlet.settings.with_changes(unit=unit, quick=True, clip=None))
-    placed = hamlet.private.placed
-    free = PosteriorSamplingDesign("car", 2000.0, 2.0, 1.0)
-    tuning_module._residual_scenes(project, public_facts(project), placed, placed, free)
-    assert seen == [weight, weight]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from tests.town import Town, write_town
 from workflow.project.load import load_project
-from workflow.search.decision.tuning import CLIP_FACTORS, FOCUSED_FACTORS, Tuned, search_task, tune
+from workflow.search.decision.tuning import FOCUSED_FACTORS, Tuned, search_task, tune
 from workflow.search.problem.facts import private_n, public_facts
 
 SPECTRAL = ("spectral-statistics",)
@@ -74,14 +74,19 @@ def test_a_focus_centres_the_response_at_the_threshold_with_narrow_clips(town: T
     assert [scene.world.level for scene in task.scenes[1:]] == pytest.approx([0.0] * 5, abs=1e-5)
 
 
-def test_a_quick_focus_tries_three_clips_and_residuals_of_a_public_map_get_narrower_ones(town: Town) -> None:
+def test_a_quick_focus_tries_three_clips_and_a_public_field_says_its_own(town: Town) -> None:
     quick = load_project(town.settings(mechanisms=SPECTRAL, focus="threshold", quick=True))
     assert len(search_task(quick).scenes) == 4
     public = load_project(town.settings(mechanisms=SPECTRAL, prior_mean=True, quick=False))
-    clips = [scene.response.clip / public.response.clip for scene in search_task(public).scenes]
-    assert len(clips) == len(CLIP_FACTORS)
-    assert 0.1 < clips[0] < 0.9, "what is left of a value once the public map is taken off, in its own units"
-    assert [clip / clips[0] for clip in clips] == pytest.approx(CLIP_FACTORS, rel=1e-3)
+    task = search_task(public)
+    (scene,) = task.scenes
+    assert task.facts.field is not None
+    assert task.facts.field.bound == pytest.approx(1.0, rel=1e-3), (
+        "in units of the clip bound, up to four digits"
+    )
+    assert 0.1 < scene.response.clip / public.response.clip < 0.9
+    given = load_project(town.settings(mechanisms=SPECTRAL, prior_mean=True, clip=9.0))
+    assert search_task(given).scenes[0].response.clip == 9.0
 
 
 def test_published_counts_are_used_unless_refused_or_kept_back(town: Town) -> None:

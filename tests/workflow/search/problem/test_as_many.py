@@ -16,7 +16,6 @@ from workflow.search.exploration.simulated import simulated_release
 from workflow.search.problem.public_map import (
     as_many,
     free_map_agreement,
-    public_and_private_parts,
     reference_mean,
     two_parts,
 )
@@ -73,14 +72,13 @@ def test_the_search_judges_as_many_records_and_keeps_the_model_of_all(project: P
     assert task.unconstrained is not None
     assert search_task(project).baseline_scene.world.records.n == project.reference.index.size
     both = search_task(replace(small, settings=small.settings.with_changes(prior_mean=True)))
-    assert {scene.world.records.n for scene in both.scenes} == {300}, "half as many, each for two"
+    assert {scene.world.records.n for scene in both.scenes} == {300}, "as many as there are private ones"
     assert both.unconstrained is not None
     assert both.unconstrained.design == task.unconstrained.design
 
 
 def test_fewer_private_records_are_told_less(project: Project, tuned: Tuned) -> None:
     small = with_private(project, 300)
-    assert public_and_private_parts(small)[1].index.size == 150
     found = tune(small, beside=())
     assert found.result.chosen.utility.agreement < tuned.result.chosen.utility.agreement
     assert found.choice.tuning.detail.endswith(", on as many reference records as there are private ones")

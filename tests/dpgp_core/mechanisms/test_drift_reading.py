@@ -1,0 +1,248 @@
+"""The reading with a published reference: against dense algebra, and honest about worlds of its own prior."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.excursion.scores import exceedance_probability
+from dpgp_core.features.nodes import Nodes
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms import drift_reading
+from dpgp_core.mechanisms.drift_reading import DriftReader
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.fitting import fit_cells
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.registry import make_prior
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.release.released import Released
+from dpgp_core.spectral.counts import NodeCounts
+from dpgp_core.spectral.public_field import MapModel, PublicField
+from tests.dpgp_core.hexmap import disk
+
+LATTICE = disk(3)
+NODES = Nodes.of(LATTICE)
+SIZE = LATTICE.size
+SPACING = LATTICE.spacing
+MODEL = MapModel("exponential", 3 * SPACING, 0.7, 0.0, 4.0)
+
+
+def field_of(deviation: float = 0.02, scatter: float = 0.02, records: int = 12) -> PublicField:
+    """A public field from records at some nodes; so small that clipping to 1 does nothing."""
+    rng = np.random.default_rng(5)
+    index = np.sort(rng.permutation(SIZE)[:records])
+    count = rng.integers(1, 5, records).astype(np.float64)
+    mean = deviation * rng.standard_normal(records)
+    return PublicField(NODES, index, count, mean, deviation, scatter, 4 * SPACING, MODEL)
+
+
+def features(size: int = 9) -> Floats:
+    rng = np.random.default_rng(8)
+    return rng.standard_normal((SIZE, size)) / np.sqrt(size * SIZE)
+
+
+def known_counts(size: int = 9) -> NodeCounts:
+    rng = np.random.default_rng(9)
+    return NodeCounts.known(rng.integers(0, 4, SIZE).astype(np.float64), size)
+
+
+def test_a_public_field_is_the_posterior_of_its_records_with_an_unknown_mean() -> None:
+    """Against a Gaussian process whose constant mean has a very wide prior."""
+    field = field_of()
+    centres = NODES.lattice.domain_centres
+    kernel = 0.02**2 * np.exp(-cdist(centres, centres) / (4 * SPACING)) + 1e4 * 0.02**2
+    inner = kernel[np.ix_(field.index, field.index)] + np.diag(0.02**2 / field.count)
+    weights = np.linalg.solve(inner, kernel[field.index])
+    assert field.at(centres) == pytest.approx(weights.T @ field.mean, abs=1e-5)
+    assert field.covariance == pytest.approx(kernel - kernel[field.index].T @ weights, abs=1e-6)
+    assert field.bound == pytest.approx(1.64 * 0.02 * np.sqrt(1.25))
+
+
+def test_evidence_finds_range_and_share_of_a_field_that_was_drawn() -> None:
+    big = Nodes.of(disk(12))
+    centres, rng = big.lattice.domain_centres, np.random.default_rng(2)
+    kernel = np.exp(-cdist(centres, centres) / (8 * big.lattice.spacing))
+    drawn = np.linalg.cholesky(kernel + 1e-9 * np.eye(big.size)) @ rng.standard_normal(big.size)
+    cell = np.repeat(np.arange(big.size), 3)
+    response = 3.0 + drawn[cell] + 0.7 * rng.standard_normal(cell.size)
+    found = PublicField.of(big, cell, response)
+    assert found.lengthscale / big.lattice.spacing in (4.0, 8.0, 16.0)
+    assert found.scatter == pytest.approx(0.7, abs=0.12)
+    assert np.corrcoef(found.at(centres), drawn)[0, 1] > 0.85
+    moved = found.rescaled(1.0, 2.0)
+    assert moved.at(centres) == pytest.approx((found.at(centres) - 1.0) / 2.0)
+    assert moved.covariance == pytest.approx(found.covariance / 4.0)
+    with pytest.raises(InvalidValue, match="do not differ"):
+        PublicField.of(big, cell, np.ones(cell.size))
+
+
+def test_what_is_made_anew_does_not_travel() -> None:
+    field = field_of()
+    covariance = field.covariance
+    again = pickle.loads(pickle.dumps(field))
+    assert "covariance" not in vars(again)
+    assert np.array_equal(again.covariance, covariance)
+
+
+def test_the_covariance_of_a_drift_is_a_shift_smooth_change_and_a_change_of_scale() -> None:
+    field = field_of()
+    contrast = field.at(NODES.lattice.domain_centres)
+    contrast = contrast - np.average(contrast[field.index], weights=field.count)
+    assert field.drift.diagonal() == pytest.approx(0.02**2 * 1.37 + 0.25 * contrast**2)
+
+
+def test_without_drift_the_reading_is_the_posterior_of_reference_and_release_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All numbers in one Gaussian system: the public records and the noisy sums of the private ones."""
+    monkeypatch.setattr(drift_reading, "DRIFTS", (1e-7,))
+    monkeypatch.setattr(drift_reading, "TRUSTS", (1.0,))
+    field, a, counts, noise = field_of(), features(), known_counts(), 0.004
+    (belief,) = DriftReader(field, a, counts, noise, places_known=True).beliefs
+    rng = np.random.default_rng(4)
+    sums = 0.01 * rng.standard_normal(a.shape[1])
+    centres = NODES.lattice.domain_centres
+    kernel = 0.02**2 * np.exp(-cdist(centres, centres) / (4 * SPACING)) + 1e4 * 0.02**2
+    public = field.at(centres)
+    loaded = counts.mean[:, None] * a
+    seen = np.vstack([np.eye(SIZE)[field.index], loaded.T])
+    error = np.zeros((len(seen), len(seen)))
+    k = field.index.size
+    error[:k, :k] = np.diag(0.02**2 / field.count)
+    error[k:, k:] = 0.02**2 * a.T @ loaded + noise**2 * np.eye(a.shape[1])
+    inner = seen @ kernel @ seen.T + error
+    # The release sums residuals from the public map: its records' values are known up to that map.
+    given = np.concatenate([field.mean, sums + loaded.T @ public])
+    weights = np.linalg.solve(inner, seen @ kernel)
+    assert public + belief.mean(sums) == pytest.approx(weights.T @ given, abs=2e-5)
+    left = kernel.diagonal() - np.einsum("ij,ij->j", seen @ kernel, weights)
+    assert belief.deviation == pytest.approx(np.sqrt(left), rel=2e-3)
+
+
+def test_the_map_without_privacy_has_the_mean_and_deviation_of_dense_algebra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Cov(node means, sums) = link + slope scatter^2 features; the map is their public linear smoother."""
+    monkeypatch.setattr(drift_reading, "DRIFTS", (0.4,))
+    monkeypatch.setattr(drift_reading, "TRUSTS", (1.0,))
+    field, a, counts, noise = field_of(), features(), known_counts(), 0.004
+    reader = DriftReader(field, a, counts, noise, places_known=True)
+    (belief,) = reader.beliefs
+    sums = 0.01 * np.random.default_rng(4).standard_normal(a.shape[1])
+    read = reader.read(sums, 3000, SimulationEntropy(3))
+    place = np.flatnonzero(counts.mean)
+    together = field.covariance + 0.16 * field.drift
+    of_means = together[np.ix_(place, place)] + np.diag(0.02**2 / counts.mean[place])
+    link = (belief.link + belief.slope * 0.02**2 * a)[place]
+    left = of_means - link @ belief.corrected(link.T)
+    prior = make_prior("exponential", LATTICE, 3 * SPACING)
+    smoother = fit_cells(prior, place, np.zeros(place.size), 0.49 / counts.mean[place]).mean_of(
+        np.eye(place.size)
+    )
+    public = field.at(LATTICE.domain_centres)
+    mean = smoother @ (public[place] + link @ belief.corrected(sums)) - public
+    deviation = np.sqrt(np.einsum("ij,jk,ik->i", smoother, left, smoother))
+    assert np.abs(read.map_mean - mean).max() < 5.0 * deviation.max() / np.sqrt(3000)
+    assert read.map_sd == pytest.approx(deviation, rel=0.1)
+
+
+def test_weights_find_the_drift() -> None:
+    """Sums of records that moved by four deviations are read with the largest drift; none without a move."""
+    field, size = field_of(0.05, 0.05, 25), 9
+    a = np.abs(features(size))
+    reader = DriftReader(field, a, NodeCounts.known(np.full(SIZE, 6.0), size), 0.002, places_known=True)
+    drifts = np.array([belief.drift for belief in reader.beliefs])
+    still = reader.weights(np.zeros(size))
+    moved = reader.weights(a.T @ np.full(SIZE, 6.0 * 0.2))
+    assert drifts.shape == (8,)
+    assert still @ (drifts <= 0.15) > 0.8
+    assert moved @ (drifts == 1.0) > 0.9
+    assert still.sum() == pytest.approx(1.0)
+
+
+def test_draws_between_nodes_scatter_as_is_stated() -> None:
+    nodes = Nodes.of(disk(7), 60)
+    assert not nodes.one_to_one
+    rng = np.random.default_rng(5)
+    cell = rng.integers(0, nodes.cells, 200)
+    field = PublicField.of(nodes, cell, 0.05 * rng.standard_normal(200)).rescaled(0.0, 1.0, MODEL)
+    a = rng.standard_normal((nodes.size, 7)) / nodes.size
+    reader = DriftReader(field, a, NodeCounts.known(np.full(nodes.size, 3.0), 7), 0.01, places_known=True)
+    read = reader.read(np.zeros(7), 600, SimulationEntropy(2))
+    assert read.field.draws.shape == (600, nodes.cells)
+    ratio = read.field.draws.std(axis=0) / read.field.sd
+    assert 0.85 < float(np.median(ratio)) < 1.15
+    assert float(ratio.min()) > 0.7
+
+
+@pytest.mark.slow
+def test_worlds_of_the_prior_are_called_honestly() -> None:
+    """Ten bins of p and of q over 200 worlds, drifts of all sizes: observed within .05 of stated."""
+    rng, entropy = np.random.default_rng(12), SimulationEntropy(21)
+    field = field_of(0.3, 0.4, 20)
+    a, m, level = features(12) * 3.0, np.full(SIZE, 5.0), 0.1
+    own, drifted = field.roots
+    stated, true, shown, seen = [], [], [], []
+    reader = DriftReader(field, a, NodeCounts.known(m, 12), 0.2, places_known=True)
+    public = field.at(LATTICE.domain_centres)
+    smoother = fit_cells(field.smoother, np.arange(SIZE), np.zeros(SIZE), 0.49 / m)
+    for number in range(200):
+        belief = reader.beliefs[number % 8]
+        change = np.sqrt(belief.trust) * (own @ rng.standard_normal(SIZE))
+        change += belief.drift * (drifted @ rng.standard_normal(SIZE))
+        values = change[:, None] + 0.4 * rng.standard_normal((SIZE, 5))
+        sums = a.T @ np.clip(values, -1.0, 1.0).sum(axis=1) + 0.2 * rng.standard_normal(12)
+        read = reader.read(sums, 60, entropy)
+        stated.append(exceedance_probability(read.field.mean, read.field.sd, level - public))
+        true.append(change > level - public)
+        shown.append(exceedance_probability(read.map_mean, read.map_sd, level - public))
+        raw = np.clip((public[:, None] + values) / 4.0, -1.0, 1.0).mean(axis=1)
+        seen.append(4.0 * smoother.mean_of(raw) > level)
+    for told, came in ((np.array(stated), np.array(true)), (np.array(shown), np.array(seen))):
+        bins = np.minimum((10 * told).astype(int), 9)
+        for number in range(10):
+            mine = bins == number
+            if mine.sum() >= 200:
+                assert abs(told[mine].mean() - came[mine].mean()) < 0.05, number
+
+
+DESIGN = SpectralStatisticsDesign(
+    "water-filled", "exponential", 8 * SPACING, 0.5, 0.0, 1.0, 1.0, 1.28, 1.0,
+    cutoff_from="release", drift=True, paths=10,
+)  # fmt: skip
+RECORDS = CollapsedRecords(np.arange(SIZE), np.full(SIZE, 2), np.linspace(-0.5, 0.5, SIZE))
+
+
+def test_a_design_that_weighs_drift_needs_a_public_field_and_then_reads_by_it() -> None:
+    mechanism, n = SpectralStatistics(), 2 * SIZE
+    with pytest.raises(InvalidValue, match="starts from a published reference: name it"):
+        mechanism.prepare(DESIGN, PublicFacts(LATTICE, n), RECORDS)
+    facts = PublicFacts(LATTICE, n, field=field_of(0.3, 0.3))
+    released = mechanism.prepare(DESIGN, facts, RECORDS).draw(SimulationEntropy(7))
+    assert released.paths.shape == (10, SIZE)
+    assert released.map_mean is not None
+    assert released.map_sd is not None
+    assert np.all(released.map_sd > 0)
+    moved = released.shifted(np.full(SIZE, 2.0))
+    assert moved.map_mean == pytest.approx(released.map_mean + 2.0)
+    (only,) = mechanism.grid(facts, ask=None)  # type: ignore[arg-type]
+    assert only.drift
+    assert only.lengthscale == pytest.approx(8 * SPACING, rel=1e-5)
+    assert mechanism.refinement((only,), facts, ask=None) == ()  # type: ignore[arg-type]
+
+
+def test_a_release_cuts_by_the_map_without_privacy_where_that_is_known() -> None:
+    """Cells sure to be inside by the field, of which that map shows the first alone."""
+    mean, sd = np.array([1.0, 0.3, 0.1, -2.0]), np.ones(4)
+    released = Released(
+        np.zeros((1, 4)), mean, sd, map_sd=np.full(4, 0.01), map_mean=np.array([1.0, -1, -1, -1])
+    )
+    assert released.own_cutoff(0.0) > 0.61
+    plain = Released(np.zeros((1, 4)), mean, sd, map_sd=np.full(4, 0.01))
+    assert plain.own_cutoff(0.0) < 0.54
