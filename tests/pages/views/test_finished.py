@@ -127,5 +127,5 @@ def test_the_search_is_the_one_that_the_program_makes(opened: Finished) -> None:
     assert made.evaluated == shipped.evaluated
     assert np.array_equal(made.baseline, shipped.baseline)
     found, told = ([point.scored.utility.agreement for point in one.frontier] for one in (made, shipped))
-    # Another processor adds in another order, and the search may take another design of nearly the same agreement.
+    # Another processor adds in another order, and the search may take a design of nearly the same agreement.
     assert found == pytest.approx(told, abs=0.03)
