@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 from benchmarks.material.real_files import BESIDE
@@ -21,7 +20,6 @@ SETTINGS = TraceSettings(stops=10.0)
 
 
 def main() -> None:
-    begun = time.process_time()
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
     print("No random numbers. Stays of ten minutes and more within 100 m, a record every 30 seconds.")
     print("user  trip            records  secrets  stays found  least share hidden")
@@ -42,7 +40,6 @@ def main() -> None:
             flush=True,
         )
     print(f"{every} stays; of each at least {least:.0%} is hidden by one secret.")
-    print(f"The whole benchmark took {time.process_time() - begun:.0f} s of CPU time.")
 
 
 if __name__ == "__main__":

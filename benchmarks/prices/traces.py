@@ -26,11 +26,13 @@ from dpgp_core.traces.published import STABILISER, published_noise
 from dpgp_core.traces.secret import Secret
 from dpgp_core.traces.windows import design_noise, standing
 from workflow.traces.plan import on_a_plane
+from workflow.traces.settings import TraceSettings
 from workflow.traces.stops import find_stops
 
 FOLDER = BESIDE / "traces" / "geolife"
 PRIOR = TracePrior(120.0, 500.0, 3.0)
-ERROR, EVERY, AROUND = 100.0, 30.0, 160
+_DEFAULTS = TraceSettings()
+ERROR, EVERY, AROUND = _DEFAULTS.metres, _DEFAULTS.every, 160
 LONG_SEARCH = 2000  # steps
 MOST_SECRET = 80  # records of a stop: longer stops are thinned more
 
@@ -146,8 +148,8 @@ def geolife(folder: Path) -> None:
     """The longest stop of each user as a secret: the adversary's interval at the stated lengthscale and the
     narrowest over five."""
     print(
-        "The longest stop of each GeoLife user as the secret: noise of 100 m per axis; the adversary's 68 % "
-        "interval in metres at 120 s / the narrowest from 60 to 180 s."
+        f"The longest stop of each GeoLife user as the secret: noise of {ERROR:g} m per axis; the "
+        "adversary's 68 % interval in metres at 120 s / the narrowest from 60 to 180 s."
     )
     print("user  trip            records  stop min    uniform      paper      exact     robust  mu robust")
     for user in sorted(folder.iterdir()):

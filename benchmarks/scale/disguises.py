@@ -38,6 +38,7 @@ TIMED = {"value": "no2", "time": "time"}
 BARE = {"value": "no2"}
 BOTTLED = NAMED | {"identifier": "bottle"}
 SOLD = {"value": "price", "identifier": "sale", "time": "time"}
+NUMBERED = {"value": "no2", "identifier": "number"}
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,11 @@ def sales(rng: np.random.Generator, year: int = 2023, n: int = 400) -> Table:
             "half": np.where(np.arange(n) % 2, "flat", "house"),
         }
     )
+
+
+def numbered(table: Table) -> Table:
+    """With the numbers of its rows, as many programs write them."""
+    return table.assign(number=np.arange(len(table)))
 
 
 TABLES: dict[str, Callable[[np.random.Generator], Table]] = {S: samples, T: stations, P: sales}
@@ -282,6 +288,12 @@ DISGUISES = (
     Disguise(S, "20 rows among 980 others, clock two hours off, other names", NAMED,
              BOTTLED, both(later(TWO), among(980, 20))),
     Disguise(S, "medians by squares", BARE, BARE, by_square),
+    Disguise(S, "numbers for names, half of the rows, one value edited", NUMBERED, NUMBERED,
+             both(half, edited)),
+    Disguise(S, "numbers for names, values times 1.17", NUMBERED, NUMBERED, times(1.17)),
+    Disguise(S, "numbers for names, places moved by 100 m", NUMBERED, NUMBERED, moved(1e-3)),
+    Disguise(S, "numbers for names, values times 1.17, places moved by 100 m", NUMBERED, NUMBERED,
+             both(times(1.17), moved(1e-3))),
     Disguise(T, "half of the rows, clock two hours off", TIMED, TIMED, both(half, later(TWO))),
     Disguise(T, "half of the rows, clock half an hour off", TIMED, TIMED, both(half, later(HALF))),
     Disguise(T, "another value column, one value edited", TIMED, {"value": "pm10", "time": "time"}, edited),
@@ -306,12 +318,21 @@ OTHERS = (
     Disguise(S, "other samples at the same places a year later", NAMED, NAMED, elsewhere),
     Disguise(S, "the other half of the same file", BARE | {"where": (("half", "odd"),)},
              BARE | {"where": (("half", "even"),)}),
+    Disguise(S, "other samples of the area, both numbered", NUMBERED, NUMBERED, anew(samples)),
+    Disguise(S, "other samples of the area, both numbered, whole numbers of values",
+             NUMBERED | {"value": "whole"}, NUMBERED | {"value": "whole"}, anew(samples)),
+    Disguise(S, "other samples taken at the same times, both numbered", NUMBERED | {"time": "time"},
+             NUMBERED | {"time": "time"}, anew(samples)),
     Disguise(T, "the same stations a month later", TIMED, TIMED, anew(april)),
+    Disguise(T, "the same stations a month later, both numbered", TIMED | NUMBERED, TIMED | NUMBERED,
+             anew(april)),
     Disguise(T, "the same stations a month later, whole numbers", TIMED | {"value": "whole"},
              TIMED | {"value": "whole"}, anew(april)),
     Disguise(P, "sales of the next year at the same postcodes", SOLD, SOLD, anew(next_year)),
     Disguise(P, "sales of the next year, known by date", SOLD, {"value": "price", "time": "time"},
              anew(next_year)),
+    Disguise(P, "sales of the next year, both numbered", SOLD | {"identifier": "number"},
+             SOLD | {"identifier": "number"}, anew(next_year)),
     Disguise(P, "houses after flats of one file", SOLD | {"where": (("half", "flat"),)},
              SOLD | {"where": (("half", "house"),)}),
 )  # fmt: skip
@@ -321,7 +342,7 @@ OTHERS = (
 def look(folder: Path, disguise: Disguise, number: int) -> Found:
     """Charge the table, change it, plan it again; nothing is written into a ledger but the first charge."""
     rng = np.random.default_rng([SEED, number])
-    table = TABLES[disguise.data](rng)
+    table = numbered(TABLES[disguise.data](rng))
     ledger = open_ledger(folder / f"{number}.sqlite")
     first = _charge(ledger, folder / f"{number}-first.csv", table, disguise.first)
     ledger.set_budget(first.dataset, "point", 10.0, DELTA)
@@ -361,6 +382,8 @@ def _charge(
     if table is not None:
         if "no2" in table:
             table = table.assign(whole=table.no2.round())
+        if "number" not in table:
+            table = numbered(table)
         table.to_csv(path, index=False, sep=separator)
     source = SourceSettings(str(path), **({"x": "lon", "y": "lat"} | said))  # type: ignore[arg-type]
     found, _ = load_source(source, "ug/m3")

@@ -93,6 +93,34 @@ def test_a_doubtful_setup_does_not_start(
     assert str(tmp_path) not in output
 
 
+@pytest.mark.parametrize(
+    ("content", "said", "viewer"),
+    [
+        (None, "The list of signers 'signers.toml' cannot be read", ()),
+        ("Office", "The list of signers is not valid TOML", ()),
+        ('"Office" = "abc"', "The list of signers gives no public key for 'Office'", ("--viewer",)),
+        (
+            f'"Office" = "{"A" * 43}="',
+            "gives for 'Office' a key that is no point of the curve",
+            ("--viewer",),
+        ),
+    ],
+    ids=["missing", "no TOML", "no key", "a weak key"],
+)
+def test_a_broken_list_of_signers_does_not_start(
+    tmp_path: Path, content: str | None, said: str, viewer: tuple[str, ...]
+) -> None:
+    place = tmp_path / "signers.toml"
+    if content is not None:
+        place.write_text(content)
+    status, output = refused("app.py", *viewer, secrets=None, folder=tmp_path, HEXCURSION_SIGNERS=str(place))
+    assert status != 0
+    assert output.startswith("Hexcursion does not start. HEXCURSION_SIGNERS: ")
+    assert said in output
+    assert "\n" not in output
+    assert str(tmp_path) not in output
+
+
 def test_nor_does_it_start_through_streamlit_run(tmp_path: Path) -> None:
     command = ("-m", "streamlit", "run", "app.py", "--server.address", "0.0.0.0")
     status, output = refused(*command, secrets=None, folder=tmp_path)

@@ -8,10 +8,13 @@ import pytest
 
 from tests.town import BOX, THRESHOLD, Town
 from workflow.bundle import read_bundle
+from workflow.bundle.published.office_key import new_key, public_line
 from workflow.cli import main
 from workflow.ledger import open_ledger
 from workflow.ledger.storage.places import home, witness_folder
 from workflow.settings import settings_to_toml
+
+PASSWORD = "correct horse battery staple"
 
 
 def arguments(town: Town, out: Path, **changes: str | None) -> list[str]:
@@ -91,6 +94,54 @@ def test_a_dry_run_leaves_no_trace(town: Town, out: Path, capsys: pytest.Capture
     assert not list(home().glob("ledger*"))
     assert list(witness_folder().iterdir()) == []
     assert main([*arguments(town, out), "--dry-run", "--ledger", str(out / "own.sqlite")]) == 0
+    assert not out.exists()
+
+
+def test_a_release_is_signed_with_the_offices_key(
+    town: Town, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place, signers = tmp_path / "office.key", tmp_path / "signers.toml"
+    signers.write_text(f'"Office of Maps" = "{public_line(new_key(place, PASSWORD))}"\n')
+    monkeypatch.setenv("HEXCURSION_SIGNING_PASSWORD", PASSWORD)
+    assert main([*arguments(town, out), "--sign", str(place)]) == 0
+    said = capsys.readouterr().out
+    signature = read_bundle(out).signature
+    assert signature is not None
+    assert f"Signed with the key {signature.fingerprint}." in said
+    for bundle in (out, out.with_suffix(".zip")):
+        assert main(["verify", str(bundle), "--signers", str(signers)]) == 0
+        assert capsys.readouterr().out.startswith("Signed by Office of Maps (fingerprint ")
+
+
+@pytest.mark.parametrize(
+    ("password", "mode", "said"),
+    [
+        (PASSWORD + "r", 0o600, "The password does not open the signing key"),
+        (None, 0o600, "set HEXCURSION_SIGNING_PASSWORD"),
+        (PASSWORD, 0o644, "is open to other users"),
+        (PASSWORD, None, "cannot be read"),
+    ],
+    ids=["wrong", "no password", "open", "missing"],
+)
+def test_a_key_that_does_not_open_stops_a_release_before_anything_is_charged(
+    town: Town, out: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str], password: str | None, mode: int | None, said: str,
+) -> None:  # fmt: skip
+    place = tmp_path / "office.key"
+    if mode is not None:
+        new_key(place, PASSWORD)
+        place.chmod(mode)
+    if password is None:
+        monkeypatch.delenv("HEXCURSION_SIGNING_PASSWORD", raising=False)
+        monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    else:
+        monkeypatch.setenv("HEXCURSION_SIGNING_PASSWORD", password)
+    assert main([*arguments(town, out), "--sign", str(place)]) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert len(printed.err.strip().splitlines()) == 1
+    assert printed.out == ""
+    assert list(home().glob("ledger*")) == []
     assert not out.exists()
 
 

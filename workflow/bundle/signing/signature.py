@@ -27,6 +27,8 @@ PREFIX = b"hexcursion-signature-1\n"
 SIGNERS_VARIABLE = "HEXCURSION_SIGNERS"
 LONGEST_NAME = 80
 _KEY_BYTES, _SIGNATURE_BYTES = 32, 64
+_P = 2**255 - 19  # the field of Ed25519, and d of its curve -x^2 + y^2 = 1 + d x^2 y^2 (RFC 8032, 5.1)
+_D = -121665 * pow(121666, -1, _P) % _P
 _WRONG = (
     f"The bundle's signature ({layout.SIGNATURE}) does not fit its files: they were changed after they were "
     "signed, or it was taken from another bundle. Get the bundle again from where it was published."
@@ -113,7 +115,7 @@ def signature_of(contents: Mapping[str, bytes]) -> Signature | None:
         raise BundleError(f"{layout.SIGNATURE} is not a signature of this program's.")
     key = _decoded(stated["public_key"], _KEY_BYTES)
     signature = _decoded(stated["signature"], _SIGNATURE_BYTES)
-    if key is None or signature is None:
+    if key is None or signature is None or not is_safe_key(key):
         raise BundleError(f"{layout.SIGNATURE} is not a signature of this program's.")
     try:
         Ed25519PublicKey.from_public_bytes(key).verify(signature, PREFIX + contents[layout.SUMS])
@@ -140,10 +142,33 @@ def read_signers(path: str | Path) -> Signers:
                 f"The list of signers gives no public key for {said!r}: write the one that `key public` "
                 "prints."
             )
+        if not is_safe_key(key):
+            raise WorkflowError(
+                f"The list of signers gives for {said!r} a key that is no point of the curve, or one under "
+                "which anybody can sign: write the one that `key public` prints."
+            )
         if key in names:
             raise WorkflowError(f"The list of signers has one key twice: {names[key]!r} and {said!r}.")
         names[key] = said
     return Signers(names)
+
+
+def is_safe_key(key: bytes) -> bool:
+    """Whether 32 bytes are the one encoding of a point of the curve whose order is no divisor of 8.
+
+    `cryptography` takes any 32 bytes for a public key, and of a point of order 1, 2, 4 or 8 signatures are
+    found without a private key. Twice a point has y = 0 exactly if x^2 + y^2 = 0, so of the points of order 8
+    d y^4 + 2 y^2 = 1.
+    """
+    number = int.from_bytes(key, "little")
+    y, odd = number & (2**255 - 1), number >> 255
+    if y >= _P:
+        return False
+    square = y * y % _P
+    x_square = (square - 1) * pow(_D * square + 1, -1, _P) % _P
+    if pow(x_square, (_P - 1) // 2, _P) == _P - 1 or (x_square == 0 and odd):
+        return False
+    return square not in (0, 1) and (_D * square * square + 2 * square - 1) % _P != 0
 
 
 def operators_signers() -> Signers:

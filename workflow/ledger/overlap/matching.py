@@ -1,19 +1,21 @@
 """Which records two datasets share, and what makes them alike where no record is recognised.
 
 The most telling of identity, moment and place that both have for every record is believed for each record,
-and so is a row of one file. Any other kind is believed where many records agree in it, many more than chance
-lets agree: then the records are the same, and their names were taken from another column, their clock was
-off, or another of their values is released.
+and so is a row of one file. A short whole number is no such identity: the tables of strangers are numbered
+alike. Any other kind, such as this number with its place or its value, is believed where many records agree
+in it, many more than chance lets agree: then the records are the same, and their names were taken from
+another column, their clock was off, or another of their values is released.
 
 What is recognised: the same record in another order, file, filter, area or coordinate system, beside any
 other records, and after a change that is small against the grids: one of size t moves about the share t/step
-of the records to another hash (under one in ten thousand for 1e-9). With an identity, or as a row of the same
-file, whatever happened to the rest. `benchmarks.scale.disguises` lists what was tried.
+of the records to another hash (under one in ten thousand for 1e-9). With an identity that is no short number,
+or as a row of the same file, whatever happened to the rest. `benchmarks.scale.disguises` lists what is tried.
 
 What is not: records without a common identity or file of which two of place, value and time were changed (or
-one, where times are not known); few records among many others; and values so
-coarse, of places with so many records, that two different periods agree as well. Some of these are `alike`
-in their places or their file, which a person is told of, who may join the accounts (`Ledger.decide`).
+one, where times are not known); numbered records of which place and value were changed; few records among
+many others; and values so coarse, of places with so many records, that two different periods agree as well.
+Some of these are `alike` in their places or their file, which a person is told of, who may join the accounts
+(`Ledger.decide`).
 """
 
 from __future__ import annotations
@@ -80,8 +82,10 @@ def matched(keys: RecordKeys, sketch: Sketch) -> NDArray[np.bool_]:
     both = [kind for kind in keys.hashes if kind in sketch.kept]
     first, *others = [kind for kind in TELLING if kind in both]
     masks = [_among(keys, sketch, kind) for kind in (first, "row") if kind in both]
+    if first == "identity" and keys.numbered is not None:
+        masks[0] = np.where(keys.numbered, _among(keys, sketch, others[0]), masks[0])
     found = _together(masks, sketch)
-    for kind in (*others, "occasion", "reading"):
+    for kind in (*others, "occasion", "reading", "numbered place", "numbered value"):
         if kind in both and _many(again := _among(keys, sketch, kind), found, keys, sketch, kind):
             masks.append(again)
             found = _together(masks, sketch)

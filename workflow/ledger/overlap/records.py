@@ -1,6 +1,6 @@
 """Which records a dataset holds, as keyed hashes: enough to count shared records, useless without the key.
 
-A record is known by up to six keyed hashes, the first three from the most to the least telling:
+A record is known by up to eight keyed hashes, the first three from the most to the least telling:
 
     identity   what names the record itself, such as a transaction identifier
     moment     its place and value on public grids, and its time
@@ -9,10 +9,16 @@ A record is known by up to six keyed hashes, the first three from the most to th
     reading    its value on a public grid and its time
     row        its row in its file, by the file's content
 
+An identity that is a short whole number names the records of any other table as well, so a record with one is
+known by two more:
+
+    numbered place   its identity, and its place on a public grid
+    numbered value   its identity, and its value on a public grid
+
 Beside them stand the hashes of the different places alone, and of the file: they tell too little to count
 records. `matching` says how two datasets are compared. Equal rows of one dataset are numbered, so that they
-count as often as they stand there; row, file and places alone came later than the others, and what an older
-ledger holds lacks them.
+count as often as they stand there; row, file, places alone and the numbered ones came later than the others,
+and what an older ledger holds lacks them.
 """
 
 from __future__ import annotations
@@ -20,6 +26,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
@@ -32,7 +39,9 @@ from workflow.ledger.errors import LedgerDamaged, LedgerError
 from workflow.ledger.signing.key import LedgerKey
 
 Hashes = NDArray[np.uint64]
-Kind = Literal["identity", "moment", "place", "occasion", "reading", "row"]
+Kind = Literal[
+    "identity", "moment", "place", "occasion", "reading", "numbered place", "numbered value", "row"
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 # The golden ratio keeps decimal numbers off the edges of a grid, where a last digit would decide.
@@ -44,6 +53,8 @@ VALUE_FLOOR = 0.01
 LARGEST = 1e300
 """Values beyond it are taken for each other: overlaps are found and not missed; no measure is as large."""
 OFFSET = 0.4142135
+_COUNTER = re.compile(r"0*[0-9]{1,7}(\.0*)?")
+"""An identity so short that a table which is numbered from 0 or 1 has it too, up to ten million rows."""
 _ROW_OF_PLACES = 1 << 32  # more steps than there are from pole to pole
 EXACT_RECORDS = 1 << 17
 """Up to this many records every hash is kept; of more, a sample of at most about as many."""
@@ -66,12 +77,15 @@ class RecordKeys:
         Hashes of the different places, ascending.
     file : str
         Keyed hash of the file, "" where it is not known.
+    numbered : (n,) bool or None
+        Which identities are short whole numbers; None where no record has one.
     """
 
     hashes: Mapping[Kind, Hashes]
     chance: Mapping[Kind, float] = field(default_factory=dict)
     spots: Hashes = field(default_factory=lambda: np.empty(0, np.uint64))
     file: str = ""
+    numbered: NDArray[np.bool_] | None = None
 
     @property
     def n(self) -> int:
@@ -200,6 +214,7 @@ def record_keys(
     # One record more at a place agrees with another there as often as two records of the dataset agree.
     by_value = 2.0 * (n / spots.size) * _agreeing(level)
     chance: dict[Kind, float] = {"place": min(1.0, max(2.0 * float(np.mean(again > 0)), by_value))}
+    numbered: NDArray[np.bool_] | None = None
     if time is not None:
         seconds = _seconds(time, n)
         moments = np.column_stack([grid, seconds])
@@ -211,8 +226,19 @@ def record_keys(
             hashes[kind] = _hash_rows(key, kind, table, again)
             chance[kind] = min(1.0, 2.0 * float(np.mean(again > 0)))
     if identity is not None:
-        names = _identity_rows(key, identity, n)
+        names, numbered = _identity_rows(key, identity, n)
         hashes["identity"] = _hash_rows(key, "identity", names, _occurrences(names))
+    if numbered is not None:
+        named: dict[Kind, NDArray[np.int64]] = {
+            "numbered place": where,
+            "numbered value": level[:, np.newaxis],
+        }
+        for kind, part in named.items():
+            table = np.column_stack([names, part])
+            hashes[kind] = _hash_rows(key, kind, table, _occurrences(table))
+        # In order of their places, rows have one number in all tables with as many of them at each place.
+        chance["numbered place"] = min(1.0, 2.0 * float(np.mean(_occurrences(where) > 0)))
+        chance["numbered value"] = min(1.0, 2.0 * _agreeing(level))
     if row is not None and file:
         numbers = np.asarray(row, dtype=np.int64).reshape(n, 1)
         hashes["row"] = _quick_hashes(key, f"row:{file}:{layer}", numbers)
@@ -221,6 +247,7 @@ def record_keys(
         chance,
         np.sort(_quick_hashes(key, "spot", spots.reshape(-1, 1))),
         key.mac("records", f"file:{file}".encode()) if file else "",
+        numbered,
     )
 
 
@@ -241,18 +268,22 @@ def _seconds(time: ArrayLike, n: int) -> NDArray[np.int64]:
     return (times.astype("datetime64[s]") if dates else times).astype(np.int64)
 
 
-def _identity_rows(key: LedgerKey, identity: ArrayLike, n: int) -> NDArray[np.int64]:
-    """(n, 1) one whole number for each identity; texts by their own keyed hash."""
+def _identity_rows(
+    key: LedgerKey, identity: ArrayLike, n: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    """(n, 1) one whole number for each identity, texts by their own keyed hash; and which are counters."""
     names = np.asarray(identity)
     if names.shape != (n,):
         raise LedgerError("Identities of records are texts or whole numbers, one for each record.")
-    if names.dtype.kind in "iu":
-        return names.astype(np.uint64).view(np.int64).reshape(n, 1)
     texts = [str(name).strip().upper() for name in names]
     if not all(texts):
         raise LedgerError("A record without an identity has none: leave the identities of this dataset out.")
+    counters = np.fromiter((_COUNTER.fullmatch(text) is not None for text in texts), bool, n)
+    numbered = counters if counters.any() else None
+    if names.dtype.kind in "iu":
+        return names.astype(np.uint64).view(np.int64).reshape(n, 1), numbered
     digests = _macs(bytes.fromhex(key.mac("records", b"name")), (text.encode() for text in texts))
-    return np.frombuffer(digests, dtype=">i8").astype(np.int64).reshape(n, 1)
+    return np.frombuffer(digests, dtype=">i8").astype(np.int64).reshape(n, 1), numbered
 
 
 def _hash_rows(key: LedgerKey, kind: Kind, table: NDArray[np.int64], again: NDArray[np.int64]) -> Hashes:
@@ -262,7 +293,7 @@ def _hash_rows(key: LedgerKey, kind: Kind, table: NDArray[np.int64], again: NDAr
     is about 5e-6.
     """
     rows = np.column_stack([table, again])
-    if kind in ("occasion", "reading"):
+    if kind not in ("identity", "moment", "place"):
         return _quick_hashes(key, kind, rows)
     secret = bytes.fromhex(key.mac("records", kind.encode()))
     data, width = rows.astype(">i8").tobytes(), 8 * rows.shape[1]

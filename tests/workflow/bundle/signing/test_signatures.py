@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from geo import Domain
 from tests.workflow.bundle.bundle_samples import make_release
@@ -23,7 +23,13 @@ from workflow.bundle.published.office_key import new_key, open_key, public_line,
 from workflow.bundle.published.shelf import ShelvedBundle
 from workflow.bundle.published.site import write_site
 from workflow.bundle.reading.read import bundle_from_contents
-from workflow.bundle.signing.signature import Signature, Signers, read_signers, signature_bytes
+from workflow.bundle.signing.signature import (
+    Signature,
+    Signers,
+    is_safe_key,
+    read_signers,
+    signature_bytes,
+)
 from workflow.cli.main import main
 from workflow.errors import WorkflowError
 
@@ -227,6 +233,51 @@ def test_a_list_of_signers_is_read_strictly(tmp_path: Path) -> None:
         place.write_text(text)
         with pytest.raises(WorkflowError, match=sentence):
             read_signers(place)
+
+
+# Every encoding of a point of order 1, 2, 4 or 8, and of none.
+WEAK = (
+    "0100000000000000000000000000000000000000000000000000000000000000",
+    "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "0000000000000000000000000000000000000000000000000000000000000000",
+    "0000000000000000000000000000000000000000000000000000000000000080",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
+    "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc85",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
+    "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac03fa",
+)
+BROKEN = {
+    "no point": "0200000000000000000000000000000000000000000000000000000000000000",
+    "1 with a sign": "0100000000000000000000000000000000000000000000000000000000000080",
+    "1 plus the prime": "eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
+    "the largest number": "ff" * 32,
+}
+
+
+@pytest.mark.parametrize("key", [*WEAK, *BROKEN.values()])
+def test_a_key_under_which_anybody_can_sign_is_refused_in_one_sentence(
+    signed: Contents, tmp_path: Path, key: str
+) -> None:
+    place, line = tmp_path / "signers.toml", base64.b64encode(bytes.fromhex(key)).decode()
+    place.write_text(f'"Office of Maps" = "{line}"\n')
+    with pytest.raises(WorkflowError, match="gives for 'Office of Maps' a key that is no point of the curve"):
+        read_signers(place)
+    with pytest.raises(BundleError, match=NONE):
+        bundle_from_contents(edited(signed, public_key=line))
+
+
+def test_the_identity_as_a_key_takes_one_signature_for_everything() -> None:
+    """Why such keys are refused: the library verifies this, and no private key was needed."""
+    identity = bytes.fromhex(WEAK[0])
+    key = Ed25519PublicKey.from_public_bytes(identity)
+    for text in (b"one text", b"another"):
+        key.verify(identity + bytes(32), text)
+
+
+def test_keys_that_were_made_are_safe() -> None:
+    made = [Ed25519PrivateKey.from_private_bytes(bytes([k]) * 32) for k in range(100)]
+    assert all(is_safe_key(key.public_key().public_bytes_raw()) for key in made)
+    assert is_safe_key(PUBLIC)
 
 
 # Commands

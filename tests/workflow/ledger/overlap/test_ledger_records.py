@@ -199,7 +199,7 @@ def test_a_sketch_is_read_back_as_it_was_and_a_changed_one_is_refused() -> None:
     assert (back.n, back.shift, list(back.kept)) == (
         30,
         0,
-        ["identity", "moment", "place", "occasion", "reading"],
+        ["identity", "moment", "place", "occasion", "reading", "numbered place", "numbered value"],
     )
     assert all(np.array_equal(back.kept[kind], sketch.kept[kind]) for kind in sketch.kept)
     with pytest.raises(LedgerDamaged):

@@ -64,6 +64,60 @@ def test_rows_that_a_planner_adds_do_not_hide_the_others() -> None:
     assert int(matched(disguised, sketch).sum()) == N
 
 
+COUNTERS = [
+    np.arange(N),
+    [str(k) for k in range(N)],
+    [f"{k:09d}" for k in range(N)],
+    [f"{k}.0" for k in range(N)],
+]
+LONG = [str(10_000_000 + k) for k in range(N)]
+
+
+@pytest.mark.parametrize("names", COUNTERS, ids=["whole numbers", "texts", "padded", "with a point"])
+def test_tables_of_strangers_that_are_both_numbered_share_nothing(names: list[str]) -> None:
+    sketch = record_keys(KEY, X, Y, VALUE, identity=names, time=TIME).sketch()
+    for time in (None, TIME, TIME + 10**6):
+        others = record_keys(KEY, X + 3, Y, 100 + VALUE, identity=names, time=time)
+        assert int(matched(others, sketch).sum()) == 0
+
+
+@pytest.mark.parametrize(("names", "found"), [(LONG, N), ([f"well {k}" for k in range(N)], N)])
+def test_any_other_identity_is_believed_whatever_was_changed(names: list[str], found: int) -> None:
+    sketch = record_keys(KEY, X, Y, VALUE, identity=names).sketch()
+    changed = record_keys(KEY, X + 3, Y, 100 + VALUE, identity=names)
+    assert int(matched(changed, sketch).sum()) == found
+
+
+@pytest.mark.parametrize(("agree", "found"), [(50, 50), (6, 6), (5, 5), (4, 0)])
+def test_a_number_is_believed_with_its_place_or_its_value_where_a_tenth_agree(agree: int, found: int) -> None:
+    names, other = np.arange(N), np.arange(N) >= agree
+    sketch = record_keys(KEY, X, Y, VALUE, identity=names).sketch()
+    revalued = record_keys(KEY, X + 3 * other, Y, 100 + VALUE, identity=names)
+    moved = record_keys(KEY, X + 3, Y, VALUE + 100 * other, identity=names)
+    assert [int(matched(keys, sketch).sum()) for keys in (revalued, moved)] == [found, found]
+    renumbered = record_keys(KEY, X, Y, 100 + VALUE, identity=names[::-1])
+    assert int(matched(renumbered, sketch).sum()) == 0
+
+
+def test_a_number_is_not_believed_with_coarse_values_or_many_rows_of_a_place() -> None:
+    names, place = np.arange(N), np.repeat(np.arange(5), 10)
+    sketch = record_keys(KEY, place, place, VALUE, identity=names).sketch()
+    assert int(matched(record_keys(KEY, place, place, 100 + VALUE, identity=names), sketch).sum()) == 0
+    coarse = record_keys(KEY, X, Y, names % 2, identity=names)
+    assert int(matched(record_keys(KEY, X + 3, Y, names % 2, identity=names), coarse.sketch()).sum()) == 0
+
+
+def test_numbers_among_other_names_are_no_identity_and_the_names_are() -> None:
+    """Each record by itself: of one place and value, or by its name."""
+    names = [f"a{k}" if k % 2 else str(k) for k in range(N)]
+    sketch = record_keys(KEY, X, Y, VALUE, identity=names).sketch()
+    changed = record_keys(KEY, X + 3, Y, 100 + VALUE, identity=names)
+    assert matched(changed, sketch).tolist() == [bool(k % 2) for k in range(N)]
+    one = np.arange(N) == 4  # of which place and value are as they were
+    changed = record_keys(KEY, np.where(one, X, X + 3), Y, np.where(one, VALUE, 100 + VALUE), identity=names)
+    assert matched(changed, sketch).tolist() == [k % 2 == 1 or k == 4 for k in range(N)]
+
+
 def test_a_row_of_the_same_file_is_the_same_record_whatever_was_chosen() -> None:
     sketch = record_keys(KEY, X, Y, VALUE, row=np.arange(N), file=FILE).sketch()
 
