@@ -31,6 +31,8 @@ class Wanted(Protocol):
         Lookup and filters of Price Paid sales.
     value, x, y, crs, where, identifier, time, layer, place_sd
         Columns, coordinate system and row filters of a table.
+    header_row
+        How a table is written, where a person says so.
     """
 
     @property
@@ -61,6 +63,8 @@ class Wanted(Protocol):
     def layer(self) -> str | None: ...
     @property
     def place_sd(self) -> str | None: ...
+    @property
+    def header_row(self) -> int | None: ...
 
 
 Read = Callable[[Wanted, str, str | None], tuple[Observations, LoadReport]]
@@ -190,13 +194,14 @@ def _read_table(wanted: Wanted, unit: str, owner: str | None) -> tuple[Observati
         sensor=owner if word == "sensor" else None,
         person=owner if word == "person" else None,
         place_sd=wanted.place_sd,
+        header_row=wanted.header_row,
     )
 
 
 PRICE_PAID = Loader(
     "price-paid", "Price Paid sales with a postcode lookup", _read_sales, _sales_lack, "sale", "price", True,
     once_each=True,
-    ignores=("value", "x", "y", "where", "identifier", "time", "layer", "place_sd", "trip"),
+    ignores=("value", "x", "y", "where", "identifier", "time", "layer", "place_sd", "trip", "header_row"),
     instead="choose sales with `segment` and `years`",
 )  # fmt: skip
 SENSOR_TABLE = Loader(

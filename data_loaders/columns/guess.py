@@ -78,7 +78,15 @@ class ColumnGuess:
     time : str or None
         Column that seems to hold the time of a reading.
     layers : tuple of str
-        Sheets of a workbook or layers of a GeoPackage; the guess is about the first unless one was named.
+        Sheets of a workbook or layers of a GeoPackage.
+    layer : str or None
+        The one that the guess is about, None where the file has no names for them.
+    header_row : int
+        The row that names the columns, counted from 1 without blank rows.
+    top : tuple of tuple of str
+        The first rows as they are, titles and header among them.
+    points : bool
+        Whether the file holds points, whose columns are always named.
     """
 
     columns: tuple[str, ...]
@@ -99,16 +107,24 @@ class ColumnGuess:
     identifier: str | None = None
     time: str | None = None
     layers: tuple[str, ...] = ()
+    layer: str | None = None
+    header_row: int = 1
+    top: tuple[tuple[str, ...], ...] = ()
+    points: bool = False
 
 
-def guess_columns(source: Source, *, layer: str | None = None, limits: Limits = LIMITS) -> ColumnGuess:
+def guess_columns(
+    source: Source, *, layer: str | None = None, header_row: int | None = None, limits: Limits = LIMITS
+) -> ColumnGuess:
     """Propose columns for `load_sensors` from the first rows of a table.
 
     Parameters
     ----------
     source : Source
     layer : str, optional
-        Sheet of a workbook or layer of a GeoPackage; the first without it.
+        Sheet of a workbook or layer of a GeoPackage; without it the first that holds a table.
+    header_row : int, optional
+        Which row names the columns, counted from 1 without blank rows; found where None.
     limits : Limits
         What may be unpacked.
 
@@ -117,15 +133,13 @@ def guess_columns(source: Source, *, layer: str | None = None, limits: Limits = 
     DataError
         As `load_sensors` does for unusable tables.
     """
-    with closing(open_tables(source, limits, layer=layer, ask=False)) as tables:
-        table = next(tables)
-        shape = shape_of(table)
+    table, shape = _opened(source, layer, header_row, limits)
     if not shape.sample:
         raise DataError(f"{table.name} has no rows below its header: choose a file with readings.")
     numbers = [entry for row in shape.sample for entry in row if looks_numeric(entry)]
     decimal = "." if table.typed else sniff_decimal(numbers)
     sampled = _Sample(shape, decimal or ".")
-    reasons: list[str] = []
+    reasons = list(shape.header.said)
     x, y, crs = _places(table, sampled, reasons)
     value = _value(sampled, (x, y))
     unit = _unit(value) if value else None
@@ -140,7 +154,7 @@ def guess_columns(source: Source, *, layer: str | None = None, limits: Limits = 
     if decimal is None:
         reasons.append("Commas may mark decimals or thousands: state the decimal mark.")
     if len(table.layers) > 1:
-        reasons.append("The file has several sheets or layers: choose one.")
+        reasons.append(f"The file has several sheets or layers, and {table.layer!r} holds a table.")
     owner, word = guess_owner(shape, (x, y, value))
     taken = (x, y, value, owner)
     return ColumnGuess(
@@ -162,7 +176,30 @@ def guess_columns(source: Source, *, layer: str | None = None, limits: Limits = 
         identifier=guess_identifier(shape, taken),
         time=guess_time(shape, taken),
         layers=tuple(one for one in table.layers if one),
+        layer=table.layer or None,
+        header_row=shape.header.number,
+        top=shape.top,
+        points=table.points,
     )
+
+
+def _opened(source: Source, layer: str | None, header_row: int | None, limits: Limits) -> tuple[Table, Shape]:
+    """The table and its shape; of several sheets or layers the first with two columns of numbers."""
+    with closing(open_tables(source, limits, layer=layer, ask=False)) as tables:
+        table = next(tables)
+        alone = layer is not None or len(table.layers) < 2
+        if alone:
+            return table, shape_of(table, None, header_row)
+    first: tuple[Table, Shape] | None = None
+    for name in table.layers[:MAX_CHOICES]:
+        try:
+            found = _opened(source, name, header_row, limits)
+        except DataError:  # an empty sheet, or one of titles alone
+            continue
+        if len(_Sample(found[1], ".").numeric) >= 2:
+            return found
+        first = first or found
+    return first or _opened(source, table.layers[0], header_row, limits)
 
 
 class _Sample:

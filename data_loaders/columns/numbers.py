@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from data_loaders.files.csvstream import mask
 
 Decimal: TypeAlias = Literal[".", ","]
-MISSING = ("", "na", "n/a", "nan", "null", "none", "nil", "-", "--", "#n/a", "-999", "-9999", "-99999")
+MISSING_WORDS = ("", "na", "n/a", "nan", "null", "none", "nil", "-", "--", "#n/a")
+"""Entries in small letters that stand for "no value"."""
+
+MISSING = (*MISSING_WORDS, "-999", "-9999", "-99999")
 _PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 _GROUPED = {
     ".": r"^[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?$|^[+-]?[0-9]{1,3}([ '’  ][0-9]{3})+(\.[0-9]+)?$",

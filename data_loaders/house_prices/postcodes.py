@@ -281,9 +281,7 @@ def load_postcodes(
     return result, tally.report(name, result.size, notes.sentences(crs))
 
 
-_Part: TypeAlias = (
-    "tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]"
-)
+_Part: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]"
 """(k,) keys, x, y of postcodes with coordinates, and whether each was terminated."""
 
 

@@ -104,7 +104,7 @@ def test_repeated_places_are_said() -> None:
     ("changes", "word"),
     [
         ({"value": "vallue"}, "did you mean 'value'"),
-        ({"x": "east"}, "no column 'east': name one of its first line."),
+        ({"x": "east"}, "no column 'east': name one of its header."),
         ({"where": {"specie": "NO2"}}, "did you mean 'species'"),
         ({"where": {"species": "SO2"}}, "'species'"),
         ({"where": {"species": []}}, "lists no value"),

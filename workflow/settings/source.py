@@ -142,8 +142,19 @@ class SourceSettings(Checked):
             "Sheet of a workbook, or layer of a GeoPackage.",
             "data",
             shortest=1,
+            also="sheet",
             metavar="NAME",
             otherwise="the only one",
+        ),
+    ] = None
+    header_row: Annotated[
+        int | None,
+        Setting(
+            "Row of a sensor table that names its columns, counted from 1 without blank rows.",
+            "data",
+            minimum=1,
+            metavar="ROW",
+            otherwise="found: titles and comments above it are passed over",
         ),
     ] = None
     place_sd: Annotated[
