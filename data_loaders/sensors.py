@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from data_loaders.columns.censored import Rule
 from data_loaders.columns.identifiers import numbered_again
-from data_loaders.columns.numbers import Decimal
+from data_loaders.columns.marks import Decimal
+from data_loaders.columns.missing import suspects
 from data_loaders.columns.places import WGS84, check_named, check_places, in_range, system_of
+from data_loaders.columns.systems import in_degrees
 from data_loaders.errors import DataError
 from data_loaders.files.csvstream import Delimiter
 from data_loaders.files.guarded import LIMITS, Limits
@@ -23,6 +27,7 @@ from data_loaders.repeats import find_repeats
 from data_loaders.report import LoadReport, Tally, tables_note
 from data_loaders.sensor_rows import Columns, Found, Stated, read_rows
 
+_RULE_WORDS = {"limit": "as the limit", "half": "as half of it, or as a limit above", "drop": "for nothing"}
 Wanted: TypeAlias = "str | int | float | Iterable[str | int | float]"
 
 
@@ -45,6 +50,10 @@ def load_sensors(
     decimal: Decimal | None = None,
     delimiter: Delimiter | None = None,
     header_row: int | None = None,
+    missing: tuple[str, ...] | None = None,
+    censored: Rule = "limit",
+    detection_limit: float | None = None,
+    condition: str | None = None,
     attribution: Iterable[str] = (),
     limits: Limits = LIMITS,
 ) -> tuple[Observations, LoadReport]:
@@ -84,6 +93,16 @@ def load_sensors(
         Sniffed where None.
     header_row : int, optional
         Which row names the columns, counted from 1 without blank rows; found where None.
+    missing : tuple of str, optional
+        Numbers of the value column that stand for "no value" beside the usual ones (`numbers.USUAL`), or
+        "none" alone where every number is a measurement; asked for where some look like codes.
+    censored : {"limit", "half", "drop"}
+        What becomes of measurements such as "<0.5" and "> 200": they count as the limit, those below as half
+        of it, or they are dropped. A public rule.
+    detection_limit : float, optional
+        The limit of measurements below one that they do not name, such as "ND"; asked for where needed.
+    condition : str, optional
+        Column that says which measurements are below or above a limit: "<", "Not Detected".
     attribution : iterable of str
         Sentences the data's licence asks for.
     limits : Limits
@@ -107,7 +126,7 @@ def load_sensors(
     chosen = _columns(value, x, y, where or {}, identifier, time, sensor, person, place_sd)
     if not unit.strip():
         raise DataError("State the unit of the value column, such as ug/m3 or mg/kg.")
-    stated = Stated(decimal, delimiter, header_row)
+    stated = Stated(decimal, delimiter, header_row, missing, censored, detection_limit, condition)
     name = source_name(source)
     tally, found = Tally(), Found(unmatched=set(chosen.conditions))
     for table in open_tables(source, limits, layer=layer):
@@ -120,6 +139,7 @@ def load_sensors(
         check_named(chosen.x, chosen.y, system)
         found.systems.add(system)
         found.tables.append(table.name)
+        chosen = replace(chosen, degrees=in_degrees(system))
         read_rows(table, chosen, stated, tally, found)
     places = found.number(chosen.x), found.number(chosen.y)
     system = next(iter(found.systems))
@@ -128,6 +148,12 @@ def load_sensors(
     tally.drop("coordinates outside the range of longitude and latitude", int(np.count_nonzero(~inside)))
     if not inside.any():
         raise _nothing_left(name, value, tally, found)
+    if missing is None and suspects(found.number(chosen.value)):
+        raise DataError(
+            f"{name} has numbers in {value!r} far from all others, or alone below 0, that may stand for a "
+            "missing value, such as -99 or 9999: state them with `missing` (--missing -99 9999), or `none` "
+            "(--missing none) if every number is a measurement."
+        )
     columns: dict[str, NDArray[Any]] = dict(x=places[0], y=places[1], value=found.number(chosen.value))
     columns["row"] = found.rows.array("i8")
     if identifier is not None:
@@ -161,7 +187,7 @@ def load_sensors(
         place_sd=columns.get("place_sd"),
         row=columns["row"],
     )
-    said = [*_notes(found, observations, chosen), *repeats.notes]
+    said = [*_notes(found, observations, chosen, stated), *repeats.notes]
     if found.order.slashed and not found.order.month_comes_first():
         said.append(f"Dates such as 3/4/2018 in column {time!r} were read with the day first.")
     return observations, tally.report(name, observations.size, tuple(said))
@@ -223,10 +249,15 @@ def _places(made: Observations) -> int:
     return int(known.size)
 
 
-def _notes(found: Found, made: Observations, chosen: Columns) -> list[str]:
+def _notes(found: Found, made: Observations, chosen: Columns, stated: Stated) -> list[str]:
     said = [*tables_note(found.tables), *found.written]
     if found.grouped:
         said.append(f"{found.grouped:,} numbers were written with thousands separators.")
+    if found.below or found.above:
+        said.append(
+            f"{found.below:,} readings lie below a detection limit and {found.above:,} above a limit: they "
+            f"count {_RULE_WORDS[stated.censored]} (`censored`)."
+        )
     if made.owners is not None:
         said.append(f"The readings belong to {made.owners:,} {chosen.owner_word}s.")
     places = _places(made)

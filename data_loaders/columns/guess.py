@@ -10,16 +10,20 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from data_loaders.columns.censored import parse_censored
 from data_loaders.columns.guess_names import (
     LONGEST_NAME,
     guess_identifier,
     guess_owner,
     guess_time,
     owner_question,
+    quality_columns,
 )
-from data_loaders.columns.numbers import Decimal, looks_numeric, parse_numbers, sniff_decimal
+from data_loaders.columns.marks import Decimal
+from data_loaders.columns.missing import suspects
+from data_loaders.columns.numbers import USUAL, parse_numbers
 from data_loaders.columns.places import LATITUDE, LONGITUDE
-from data_loaders.columns.sensortable import Shape, shape_of
+from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
 from data_loaders.errors import DataError
 from data_loaders.files.csvstream import Delimiter
 from data_loaders.files.encoding import Encoding
@@ -87,6 +91,10 @@ class ColumnGuess:
         The first rows as they are, titles and header among them.
     points : bool
         Whether the file holds points, whose columns are always named.
+    suspects : tuple of float
+        Numbers of the value's sample that may stand for a missing value.
+    beyond : bool
+        Whether entries of the value's sample are below or above a limit.
     """
 
     columns: tuple[str, ...]
@@ -111,6 +119,8 @@ class ColumnGuess:
     header_row: int = 1
     top: tuple[tuple[str, ...], ...] = ()
     points: bool = False
+    suspects: tuple[float, ...] = ()
+    beyond: bool = False
 
 
 def guess_columns(
@@ -136,13 +146,12 @@ def guess_columns(
     table, shape = _opened(source, layer, header_row, limits)
     if not shape.sample:
         raise DataError(f"{table.name} has no rows below its header: choose a file with readings.")
-    numbers = [entry for row in shape.sample for entry in row if looks_numeric(entry)]
-    decimal = "." if table.typed else sniff_decimal(numbers)
-    sampled = _Sample(shape, decimal or ".")
+    sampled = _Sample(shape, table.typed)
     reasons = list(shape.header.said)
     x, y, crs = _places(table, sampled, reasons)
     value = _value(sampled, (x, y))
     unit = _unit(value) if value else None
+    decimal = sampled.marks.get(value or "", ".")
     if value:
         reasons.append(f"Column {value!r} is numeric and no coordinate.")
     else:
@@ -153,6 +162,10 @@ def guess_columns(
         reasons.append("The unit of the value is not in its name: state it.")
     if decimal is None:
         reasons.append("Commas may mark decimals or thousands: state the decimal mark.")
+    if telling := quality_columns(shape.names):
+        reasons.append(
+            f"{' and '.join(map(repr, telling))} may say which rows are invalid or beyond a limit."
+        )
     if len(table.layers) > 1:
         reasons.append(f"The file has several sheets or layers, and {table.layer!r} holds a table.")
     owner, word = guess_owner(shape, (x, y, value))
@@ -180,6 +193,8 @@ def guess_columns(
         header_row=shape.header.number,
         top=shape.top,
         points=table.points,
+        suspects=suspects(sampled.numbers[value]) if value else (),
+        beyond=bool(value) and _beyond(shape.column(shape.names.index(value)), decimal or "."),
     )
 
 
@@ -196,7 +211,7 @@ def _opened(source: Source, layer: str | None, header_row: int | None, limits: L
             found = _opened(source, name, header_row, limits)
         except DataError:  # an empty sheet, or one of titles alone
             continue
-        if len(_Sample(found[1], ".").numeric) >= 2:
+        if len(_Sample(found[1], True).numeric) >= 2:
             return found
         first = first or found
     return first or _opened(source, table.layers[0], header_row, limits)
@@ -205,11 +220,15 @@ def _opened(source: Source, layer: str | None, header_row: int | None, limits: L
 class _Sample:
     """The sampled rows as numbers, column by column."""
 
-    def __init__(self, shape: Shape, decimal: Decimal) -> None:
+    def __init__(self, shape: Shape, typed: bool) -> None:
         self.names = shape.names
         self.numbers: dict[str, np.ndarray] = {}
+        self.marks: dict[str, Decimal | None] = {}
         for position, name in enumerate(shape.names):
-            parsed = parse_numbers(pa.array(shape.column(position), pa.string()), decimal)
+            mark = decimal_mark(shape, position, typed)
+            self.marks.setdefault(name, mark)
+            column = pa.array(shape.column(position), pa.string())
+            parsed = parse_numbers(column, mark or ",")
             given = parsed.value[~parsed.missing]
             if given.size and np.count_nonzero(np.isfinite(given)) >= 0.8 * given.size:
                 self.numbers.setdefault(name, given[np.isfinite(given)])
@@ -289,6 +308,12 @@ def _value(sample: _Sample, used: tuple[str | None, ...]) -> str | None:
     ]
     named = [name for name in free if _VALUE.search(name.lower())]
     return next(iter(named or free), None)
+
+
+def _beyond(entries: list[str], decimal: Decimal) -> bool:
+    column = pa.array(entries, pa.string())
+    found = parse_censored(column, parse_numbers(column, decimal), decimal, USUAL)
+    return bool(found.below.any() or found.above.any())
 
 
 def _unit(name: str) -> str | None:

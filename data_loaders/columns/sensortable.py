@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from data_loaders.columns.header import Header, find_header
-from data_loaders.columns.numbers import Decimal, looks_numeric, sniff_decimal
+from data_loaders.columns.marks import Decimal, evidence_of
+from data_loaders.columns.numbers import looks_numeric
 from data_loaders.errors import DataError, closest
 from data_loaders.files.csvstream import MAX_COLUMNS, Delimiter, first_lines, sniff_delimiter
 from data_loaders.files.encoding import Encoding, decode
@@ -128,33 +130,14 @@ def shape_of(table: Table, delimiter: Delimiter | None = None, header_row: int |
     return Shape(names, mark, encoding, sample[:SAMPLE_ROWS], header, top)
 
 
-def decimal_mark(shape: Shape, positions: dict[str, int], where: str) -> Decimal:
-    """Find the decimal mark of some columns.
+def decimal_mark(shape: Shape, position: int, typed: bool) -> Decimal | None:
+    """Find the decimal mark of one column from the sample; None where that leaves it open."""
+    return evidence_of(shape.column(position)).mark(typed)
 
-    Parameters
-    ----------
-    shape : Shape
-    positions : dict of str to int
-        Name and position of the columns of numbers.
-    where : str
-        What messages call the table.
 
-    Returns
-    -------
-    "." or ","
-
-    Raises
-    ------
-    DataError
-        Where the sample leaves it open.
-    """
-    written: list[str] = []
-    for position in positions.values():
-        written += shape.column(position)
-    found = sniff_decimal([entry for entry in written if looks_numeric(entry)])
-    if found is None:
-        raise DataError(
-            f"{where} writes numbers in columns {', '.join(map(repr, positions))} whose comma may mark "
-            "decimals or thousands: state the decimal mark, '.' or ','."
-        )
-    return found
+def mark_wanted(where: str, columns: Sequence[str]) -> DataError:
+    """The error for columns whose numbers a decimal point and a decimal comma read differently."""
+    return DataError(
+        f"{where} writes numbers in {', '.join(map(repr, columns))} whose commas and points may mark "
+        "decimals or groups of digits: state the decimal mark with `decimal` (--decimal . or --decimal ,)."
+    )

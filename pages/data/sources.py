@@ -141,6 +141,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
             key=f"sensors_crs_{path}",
             **KEEP,
         )
+        numbers = written.numbers(guess, path)
         owner, most = row_columns.owner(columns, guess.question, path)
         identifier, time = row_columns.further(columns, guess.identifier, guess.time, path)
         place_sd = row_columns.place_noise(columns, path)
@@ -193,6 +194,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
             where=rows or (),
             layer=told["layer"] if file == path else None,
             header_row=told["header_row"],
+            **numbers,
             place_sd=place_sd if file == path else None,
             trip=trip if file == path else None,
             identifier=identifier,
@@ -243,12 +245,12 @@ def refill(work: Workspace) -> None:
         state["sales_reference_years"] = _typed(reference.years) if reference is not None else ""
     else:
         known = (
-            ("x", data.x), ("y", data.y), ("value", data.value), ("crs", data.crs), ("layer", data.layer),
-            ("header_row", data.header_row),
+            ("x", data.x), ("y", data.y), ("value", data.value), ("crs", data.crs),
             ("identifier", data.identifier), ("time", data.time), ("place_sd", data.place_sd),
             ("owner", work.choices.get("owner")), ("most", work.choices.get("records_per_owner") or 1),
         )  # fmt: skip
-        state |= {f"sensors_{name}_{data.path}": value for name, value in known}
+        told = (*known, *written.shown(data).items())
+        state |= {f"sensors_{name}_{data.path}": value for name, value in told}
         state[f"sensors_name_{data.path}_{data.value}"] = work.choices.get("value_name") or data.value or ""
         state[f"sensors_unit_{data.path}"] = work.choices.get("value_unit", "")
         state |= _chosen_rows(f"sensors_where_{data.path}", data)

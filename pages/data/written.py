@@ -11,6 +11,10 @@ from pages.data.row_columns import KEEP
 from pages.shared.plain_text import plain
 from pages.shared.session.previews import propose_columns
 from workflow.errors import WorkflowError
+from workflow.settings.source import SourceSettings
+
+_MARKS = {".": "point", ",": "comma"}
+_RULES = {"limit": "count as the limit", "half": "count as half of it", "drop": "are dropped"}
 
 
 def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
@@ -60,9 +64,78 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
     return guess, {"layer": layer, "header_row": row}
 
 
+def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
+    """Settings that say how the values are written: only what a person answers, never what is proposed."""
+    columns, state = list(guess.columns), st.session_state
+    asked = guess.decimal is None or bool(guess.suspects) or guess.beyond
+    with st.expander("Decimal mark, missing values and limits", expanded=asked):
+        left, right = st.columns(2)
+        decimal = left.selectbox(
+            "Decimal mark",
+            list(_MARKS),
+            index=None,
+            format_func=_MARKS.__getitem__,
+            placeholder="choose one" if guess.decimal is None else f"found: {_MARKS[guess.decimal]}",
+            key=f"sensors_decimal_{path}",
+            **KEEP,
+        )
+        missing = right.text_input(
+            "Numbers that stand for a missing value",
+            placeholder="for example -99, 9999; none if all are measurements",
+            help="-999, -9999, -99999, -999999, -32768 and numbers beyond 1e30 are missing values anyway.",
+            key=f"sensors_missing_{path}",
+            **KEEP,
+        )
+        if guess.suspects:
+            listed = ", ".join(f"{number:g}" for number in guess.suspects)
+            st.caption(
+                f":material/help: In the first rows {plain(listed)} lies far from all other values. Name it "
+                "above if it stands for a missing value, or write none if it is a measurement."
+            )
+        state.setdefault(f"sensors_censored_{path}", "limit")
+        censored = left.selectbox(
+            "Readings such as <0.5 and > 200",
+            list(_RULES),
+            format_func=_RULES.__getitem__,
+            help="They are low or high, not unknown. What becomes of them is a public rule; clipping makes "
+            "most of the difference disappear.",
+            key=f"sensors_censored_{path}",
+            **KEEP,
+        )
+        limit = right.number_input(
+            "Limit of readings that name none, such as ND",
+            value=None,
+            format="%g",
+            placeholder="in the unit of the values",
+            key=f"sensors_detection_limit_{path}",
+            **KEEP,
+        )
+        condition = st.selectbox(
+            "Column that says which readings are below or above a limit",
+            columns,
+            index=None,
+            placeholder="none",
+            key=f"sensors_condition_{path}",
+            **KEEP,
+        )
+    return {
+        "decimal": decimal,
+        "missing": tuple(missing.replace(",", " ").split()),
+        "censored": censored,
+        "detection_limit": limit,
+        "condition": condition,
+    }
+
+
+def shown(source: SourceSettings) -> dict[str, Any]:
+    """What the widgets show of the settings of a source, by the beginnings of their keys."""
+    names = ("layer", "header_row", "decimal", "censored", "detection_limit", "condition")
+    return {**{name: getattr(source, name) for name in names}, "missing": " ".join(source.missing)}
+
+
 def _forget_columns(path: str) -> None:
     """Other names were proposed from another row."""
-    for name in ("x", "y", "value", "crs", "owner", "identifier", "time", "place_sd", "unit"):
+    for name in ("x", "y", "value", "crs", "owner", "identifier", "time", "place_sd", "unit", "condition"):
         st.session_state.pop(f"sensors_{name}_{path}", None)
 
 
