@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from data_loaders.columns.censored import RULES, Censored, Rule, parse_censored
+from data_loaders.columns.degrees import hemisphere_column, parse_degrees
 from data_loaders.columns.guess_names import quality_columns
 from data_loaders.columns.identifiers import OwnerNumbers, as_bytes, record_names
 from data_loaders.columns.marks import Decimal, Evidence
@@ -117,6 +118,7 @@ class Found:
     grouped: int = 0
     below: int = 0
     above: int = 0
+    wrapped: int = 0
     written: dict[str, None] = field(default_factory=dict)
     unmatched: set[str] = field(default_factory=set)
     tables: list[str] = field(default_factory=list)
@@ -157,6 +159,10 @@ def read_rows(table: Table, chosen: Columns, stated: Stated, tally: Tally, found
     wanted = {f"n:{column}": at for column, at in numeric.items()}
     kept_as_text = (*chosen.conditions, *chosen.named, *((stated.condition,) if stated.condition else ()))
     wanted |= {f"w:{column}": shape.position(column, table.name) for column in kept_as_text}
+    sides = _hemispheres(shape, chosen, wanted) if chosen.degrees else {}
+    wanted |= {f"h:{column}": position for column, position in sides.items()}
+    for column, position in sides.items():
+        found.written[f"Column {shape.names[position]!r} says on which side {column!r} lies."] = None
     reading = _Reading(table, chosen, stated, _marks(table, shape, numeric, chosen, stated))
     found.written |= dict.fromkeys((_written(table, shape, reading.marks), *shape.header.said))
     if stated.condition is None and (telling := quality_columns(shape.names, wanted.values())):
@@ -203,6 +209,16 @@ class _Reading:
         ]
         if wrong:
             raise mark_wanted(self.table.name, wrong)
+
+
+def _hemispheres(shape: Shape, chosen: Columns, wanted: Mapping[str, int]) -> dict[str, int]:
+    """Positions of the columns of letters beside each coordinate, where there are any."""
+    used = [at for key, at in wanted.items() if key.startswith("n:")]
+    found = {
+        column: hemisphere_column(shape, used, of_latitude=of_latitude)
+        for column, of_latitude in ((chosen.x, False), (chosen.y, True))
+    }
+    return {column: at for column, at in found.items() if at is not None}
 
 
 def _marks(
@@ -254,9 +270,16 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
         entries[chosen.value], read[0], reading.marks[chosen.value], reading.missing, condition
     )
     x, y = read[1:3]
+    places = x.value, y.value
     alive = np.ones(len(rows), dtype=bool)
     alive = tally.drop_where("coordinate missing", x.missing | y.missing, alive)
-    alive = tally.drop_where("coordinate is not a number", _unreadable(x) | _unreadable(y), alive)
+    if chosen.degrees:
+        places, unsided = _in_degrees(block, reading, entries, read, rows, found)
+        alive = tally.drop_where("hemisphere letter missing or unknown", unsided, alive)
+    alive = tally.drop_where("coordinate is not a number", np.isnan(places[0]) | np.isnan(places[1]), alive)
+    if chosen.degrees:
+        nowhere = (places[0] == 0.0) & (places[1] == 0.0)
+        alive = tally.drop_where("place at 0, 0, which devices write without a fix", nowhere, alive)
     alive = tally.drop_where("value missing", value.missing, alive)
     beyond = value.below | value.above
     if stated.censored == "drop":
@@ -274,7 +297,7 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
     found.grouped += value.grouped + x.grouped + y.grouped
     found.below += int(np.count_nonzero(value.below & alive))
     found.above += int(np.count_nonzero(value.above & alive))
-    numbers = [measured, *(each.value for each in read[1:])]
+    numbers = [measured, *places, *(each.value for each in read[3:])]
     for column, column_numbers in zip(chosen.numeric, numbers, strict=True):
         found.numbers.setdefault(column, Column()).add(column_numbers[alive])
     found.rows.add(before + rows.to_numpy()[alive])
@@ -285,6 +308,26 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
         found.add_times(texts[chosen.time])
     if chosen.owner is not None:
         found.owners.add(found.numbered.of(texts[chosen.owner]))
+
+
+def _in_degrees(
+    block: Block, reading: _Reading, entries: Mapping[str, Any], read: list[Numbers], rows: Any, found: Found
+) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]:
+    """The degrees of both coordinates, and rows whose hemisphere is not known."""
+    chosen, places = reading.chosen, []
+    unsided = np.zeros(len(rows), dtype=bool)
+    for column, numbers, of_latitude in ((chosen.x, read[1], False), (chosen.y, read[2], True)):
+        key = f"h:{column}"
+        letters = text(block.columns[key].take(rows)) if key in block.columns else None
+        degrees, bad = parse_degrees(
+            entries[column], numbers, column, of_latitude=of_latitude, letters=letters
+        )
+        places.append(degrees)
+        unsided |= bad & ~numbers.missing
+        if not of_latitude:
+            with np.errstate(invalid="ignore"):
+                found.wrapped += int(np.count_nonzero((numbers.value > 180.0) & (numbers.value <= 360.0)))
+    return (places[0], places[1]), unsided
 
 
 def _ruled(
@@ -304,10 +347,6 @@ def _ruled(
         limit = np.nan if stated.detection_limit is None else stated.detection_limit
         measured = np.where(unnamed, limit, measured)
     return np.where(value.below, measured / 2.0, measured) if stated.censored == "half" else measured
-
-
-def _unreadable(numbers: Numbers) -> NDArray[np.bool_]:
-    return np.isnan(numbers.value)
 
 
 def _matches(column: Any, words: tuple[str, ...]) -> NDArray[np.bool_]:

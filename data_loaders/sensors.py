@@ -258,6 +258,8 @@ def _notes(found: Found, made: Observations, chosen: Columns, stated: Stated) ->
             f"{found.below:,} readings lie below a detection limit and {found.above:,} above a limit: they "
             f"count {_RULE_WORDS[stated.censored]} (`censored`)."
         )
+    if found.wrapped:
+        said.append(f"{found.wrapped:,} longitudes from 180 to 360 were read as west of Greenwich.")
     if made.owners is not None:
         said.append(f"The readings belong to {made.owners:,} {chosen.owner_word}s.")
     places = _places(made)

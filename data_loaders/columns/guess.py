@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from data_loaders.columns.censored import parse_censored
+from data_loaders.columns.coordinate_names import PAIRS, bare, is_latitude, is_longitude, is_place
+from data_loaders.columns.degrees import parse_degrees
 from data_loaders.columns.guess_names import (
     LONGEST_NAME,
     guess_identifier,
@@ -22,7 +24,6 @@ from data_loaders.columns.guess_names import (
 from data_loaders.columns.marks import Decimal
 from data_loaders.columns.missing import suspects
 from data_loaders.columns.numbers import USUAL, parse_numbers
-from data_loaders.columns.places import LATITUDE, LONGITUDE
 from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
 from data_loaders.errors import DataError
 from data_loaders.files.csvstream import Delimiter
@@ -32,12 +33,13 @@ from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, Table, open_tables
 from data_loaders.observations import OwnerWord
 
-_EAST = ("easting", "eastings", "east", "oseast1m", "x", "xloc", "x_coord", "xcoord", "coord_x", "utm_x")
-_NORTH = ("northing", "northings", "north", "osnrth1m", "y", "yloc", "y_coord", "ycoord", "coord_y", "utm_y")
 _GRID = ("easting", "eastings", "oseast1m")
 _DUTCH = {"rd", "rijksdriehoek", "rdnew", "dutch", "rdx"}
 _NO_VALUE = re.compile(
-    r"(^|[^a-z])(id|code|year|month|day|date|hour|hours|time|count|rows?|index|capture|fid|objectid|n|sd|probability)($|[^a-z])"
+    r"(^|[^a-z])(id|code|year|month|day|date|hour|hours|time|count|rows?|index|capture|fid|objectid|n|sd|"
+    r"probability|nr|number|nummer|zip|plz|postcode|point|zone)($|[^a-z])|"
+    r"(sample|site|point|station|plot|well|row|record|case|lab|object|user|sensor|device)[ _-]?(id|no|nr)$|"
+    r"(nummer|number)$"
 )
 _VALUE = re.compile(r"value|mean|average|conc|reading|measure|level|result|ug_?m3|mg_?kg|µg|ppb|ppm")
 _UNITS = (
@@ -229,7 +231,10 @@ class _Sample:
             self.marks.setdefault(name, mark)
             column = pa.array(shape.column(position), pa.string())
             parsed = parse_numbers(column, mark or ",")
-            given = parsed.value[~parsed.missing]
+            value = parsed.value
+            if is_place(name):
+                value, _ = parse_degrees(column, parsed, name, of_latitude=is_latitude(name))
+            given = value[~parsed.missing]
             if given.size and np.count_nonzero(np.isfinite(given)) >= 0.8 * given.size:
                 self.numbers.setdefault(name, given[np.isfinite(given)])
         self.numeric = tuple(self.numbers)
@@ -243,12 +248,9 @@ class _Sample:
         return bool(np.mean((values >= low) & (values <= high)) >= 0.8)
 
 
-def _named(words: Sequence[str]) -> Callable[[str], bool]:
-    return lambda name: name in words
-
-
-def _ends(words: Sequence[str]) -> Callable[[str], bool]:
-    return lambda name: bool(set(re.split(r"[^a-z]+", name)) & set(words))
+def _ends(fits: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Whether a word of a name fits: "start latitude"."""
+    return lambda name: any(map(fits, re.split(r"[\W_]+", name)))
 
 
 def _places(table: Table, sample: _Sample, reasons: list[str]) -> tuple[str | None, str | None, str | None]:
@@ -256,14 +258,15 @@ def _places(table: Table, sample: _Sample, reasons: list[str]) -> tuple[str | No
         stated = f", in {table.crs}" if table.crs else "; state their coordinate system"
         reasons.append(f"The file holds points{stated}.")
         return POINT_X, POINT_Y, table.crs or None
-    for rule in (_named, _ends):
-        x, y = sample.first(rule(LONGITUDE)), sample.first(rule(LATITUDE))
-        if x and y and sample.within(x, -180, 180) and sample.within(y, -90, 90):
+    for of_longitude, of_latitude in (
+        (is_longitude, is_latitude),
+        (_ends(is_longitude), _ends(is_latitude)),
+    ):
+        x, y = sample.first(of_longitude), sample.first(of_latitude)
+        if x and y and sample.within(x, -180, 360) and sample.within(y, -90, 90):
             reasons.append(f"Columns {x!r} and {y!r} are named as longitude and latitude and hold degrees.")
             return x, y, "EPSG:4326"
-    x, y = sample.first(_named(_EAST)), sample.first(_named(_NORTH))
-    if not (x and y):
-        x, y = _paired(sample)
+    x, y = _paired(sample)
     if x is None or y is None:
         reasons.append("No pair of columns looks like coordinates: choose them.")
         return None, None, None
@@ -287,9 +290,13 @@ def _words(name: str) -> set[str]:
 
 
 def _paired(sample: _Sample) -> tuple[str | None, str | None]:
-    """Two columns whose names differ in their word for east or north only: "x_rd", "y_rd"; "RDx", "RDy"."""
+    """Columns of easting and northing; also names that differ in one word only: "x_rd", "y_rd"."""
+    whole = {bare(name): name for name in reversed(sample.numeric)}
+    for east, north in PAIRS:
+        if east in whole and north in whole:
+            return whole[east], whole[north]
     named = {frozenset(_words(name)): name for name in reversed(sample.numeric)}
-    for east, north in (*zip(_EAST, _NORTH, strict=True), ("rdx", "rdy")):
+    for east, north in PAIRS:
         for words, x in named.items():
             y = named.get(words - {east} | {north})
             if east in words and y is not None and y != x:
@@ -298,12 +305,11 @@ def _paired(sample: _Sample) -> tuple[str | None, str | None]:
 
 
 def _value(sample: _Sample, used: tuple[str | None, ...]) -> str | None:
-    coordinate = {*LATITUDE, *LONGITUDE, *_EAST, *_NORTH}
     free = [
         name
         for name in sample.numeric
         if name not in used
-        and name.strip().lower() not in coordinate
+        and not is_place(name)
         and not _NO_VALUE.search(name[:LONGEST_NAME].strip().lower())
     ]
     named = [name for name in free if _VALUE.search(name.lower())]
