@@ -259,6 +259,19 @@ class SourceSettings(Checked):
             )
 
     @property
+    def rules_in_words(self) -> tuple[str, ...]:
+        """Sentences for the statement: what a person said becomes of readings beyond a limit."""
+        if self.censored == "limit" and self.detection_limit is None and self.condition is None:
+            return ()
+        if self.censored == "drop":
+            return ("Readings below or above a limit of measurement were left out.",)
+        named = "" if self.detection_limit is None else f", {self.detection_limit:g} where they name none"
+        half = "half of their limit" if self.censored == "half" else "their limit"
+        return (
+            f"Readings below a limit of measurement count as {half}{named}; those above one, as the limit.",
+        )
+
+    @property
     def read_by(self) -> Loader:
         """The loader that is named, or else meant."""
         return loader_of(self)
