@@ -193,8 +193,10 @@ class _Reading:
         if self.table.typed and mark == ",":  # numbers have points beside texts with commas
             entries = pc.replace_substring_regex(entries, _COMMA_ALONE, r"\1.\2")
             return parse_numbers(entries, ".", missing, grouping=False)
-        stated = self.stated.decimal is not None
-        return parse_numbers(entries, mark, missing, grouping=stated or not self.table.typed)
+        grouping = self.stated.decimal is not None or not self.table.typed
+        if self.chosen.degrees and column in (self.chosen.x, self.chosen.y):
+            grouping = False
+        return parse_numbers(entries, mark, missing, grouping=grouping)
 
     def check_marks(self) -> None:
         """Refuse marks that further rows than the sample leave open or contradict."""
@@ -230,7 +232,7 @@ def _marks(
         found = decimal_mark(shape, position, table.typed)
         if column in (chosen.x, chosen.y):
             # Groups of thousands are no degrees; what is no degrees is refused where all rows are known.
-            found = found or stated.decimal or ("," if chosen.degrees else None)
+            found = found or ("," if chosen.degrees else stated.decimal)
         else:
             found = stated.decimal or found
         if found is None:

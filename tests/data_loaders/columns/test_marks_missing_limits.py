@@ -55,6 +55,7 @@ def test_degrees_are_never_grouped() -> None:
     made, _ = load(data)
     assert made.x.tolist() == [0.123, 1.234]
     assert made.y.tolist() == [51.123, 51.234]
+    assert load(data, decimal=".")[0].y.tolist() == [51.123, 51.234]  # the mark of the values alone
 
 
 def test_codes_are_missing_by_value_whatever_their_spelling() -> None:
