@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from data_loaders.columns.censored import Rule
 from data_loaders.columns.guess_names import owner_word_of
+from data_loaders.columns.marks import Decimal
 from data_loaders.errors import DataError
 from data_loaders.files.layers import POINT_SUFFIXES
 from data_loaders.house_prices.postcodes import PostcodeTable, load_postcodes
@@ -31,6 +33,8 @@ class Wanted(Protocol):
         Lookup and filters of Price Paid sales.
     value, x, y, crs, where, identifier, time, layer, place_sd
         Columns, coordinate system and row filters of a table.
+    header_row, decimal, missing, censored, detection_limit, condition
+        How a table is written, where a person says so.
     """
 
     @property
@@ -61,6 +65,18 @@ class Wanted(Protocol):
     def layer(self) -> str | None: ...
     @property
     def place_sd(self) -> str | None: ...
+    @property
+    def header_row(self) -> int | None: ...
+    @property
+    def decimal(self) -> Decimal | None: ...
+    @property
+    def missing(self) -> tuple[str, ...]: ...
+    @property
+    def censored(self) -> Rule: ...
+    @property
+    def detection_limit(self) -> float | None: ...
+    @property
+    def condition(self) -> str | None: ...
 
 
 Read = Callable[[Wanted, str, str | None], tuple[Observations, LoadReport]]
@@ -190,13 +206,20 @@ def _read_table(wanted: Wanted, unit: str, owner: str | None) -> tuple[Observati
         sensor=owner if word == "sensor" else None,
         person=owner if word == "person" else None,
         place_sd=wanted.place_sd,
+        header_row=wanted.header_row,
+        decimal=wanted.decimal,
+        missing=wanted.missing or None,
+        censored=wanted.censored,
+        detection_limit=wanted.detection_limit,
+        condition=wanted.condition,
     )
 
 
 PRICE_PAID = Loader(
     "price-paid", "Price Paid sales with a postcode lookup", _read_sales, _sales_lack, "sale", "price", True,
     once_each=True,
-    ignores=("value", "x", "y", "where", "identifier", "time", "layer", "place_sd", "trip"),
+    ignores=("value", "x", "y", "where", "identifier", "time", "layer", "place_sd", "trip",
+             "header_row", "decimal", "missing", "censored", "detection_limit", "condition"),
     instead="choose sales with `segment` and `years`",
 )  # fmt: skip
 SENSOR_TABLE = Loader(

@@ -3,91 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from data_loaders.columns.identifiers import OwnerNumbers, as_bytes, numbered_again, record_names
-from data_loaders.columns.numbers import Decimal, Numbers, parse_numbers
+from data_loaders.columns.censored import Rule
+from data_loaders.columns.identifiers import numbered_again
+from data_loaders.columns.marks import Decimal
+from data_loaders.columns.missing import suspects
 from data_loaders.columns.places import WGS84, check_named, check_places, in_range, system_of
-from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
-from data_loaders.columns.times import DateOrder, read_times
+from data_loaders.columns.systems import in_degrees
 from data_loaders.errors import DataError
-from data_loaders.files.csvstream import DELIMITERS, Block, Delimiter, blocks, mask, text
+from data_loaders.files.csvstream import Delimiter
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.layers import POINT_X, POINT_Y
-from data_loaders.files.sources import Source, Table, open_tables, source_name
-from data_loaders.files.spool import Column, strides
+from data_loaders.files.sources import Source, open_tables, source_name
 from data_loaders.files.spool import chosen as kept_rows
+from data_loaders.files.spool import strides
 from data_loaders.observations import Observations, OwnerWord
 from data_loaders.repeats import find_repeats
 from data_loaders.report import LoadReport, Tally, tables_note
+from data_loaders.sensor_rows import Columns, Found, Stated, read_rows
 
+_RULE_WORDS = {"limit": "as the limit", "half": "as half of it, or as a limit above", "drop": "for nothing"}
 Wanted: TypeAlias = "str | int | float | Iterable[str | int | float]"
-_DELIMITER_WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """Which column serves for what; None where none does."""
-
-    value: str
-    x: str
-    y: str
-    identifier: str | None
-    time: str | None
-    owner: str | None
-    owner_word: OwnerWord | None
-    place_sd: str | None
-    conditions: Mapping[str, tuple[str, ...]]
-
-    @property
-    def numeric(self) -> tuple[str, ...]:
-        return self.value, self.x, self.y, *(() if self.place_sd is None else (self.place_sd,))
-
-    @property
-    def named(self) -> tuple[str, ...]:
-        """Columns that are kept as text."""
-        return tuple(name for name in (self.identifier, self.time, self.owner) if name is not None)
-
-
-@dataclass
-class _Found:
-    """Columns kept so far, on disk where they are long, and how the tables were written.
-
-    Dates such as 3/4/2018 are kept as read with the day first and with the month first: which of the two is
-    meant may show in a later row.
-    """
-
-    numbers: dict[str, Column] = field(default_factory=dict)
-    names: Column = field(default_factory=Column)
-    owners: Column = field(default_factory=Column)
-    rows: Column = field(default_factory=Column)
-    numbered: OwnerNumbers = field(default_factory=OwnerNumbers)
-    times: tuple[Column, Column] = field(default_factory=lambda: (Column(), Column()))
-    order: DateOrder = field(default_factory=DateOrder)
-    systems: set[str] = field(default_factory=set)
-    grouped: int = 0
-    written: set[str] = field(default_factory=set)
-    unmatched: set[str] = field(default_factory=set)
-    tables: list[str] = field(default_factory=list)
-
-    def number(self, name: str) -> NDArray[np.float64]:
-        return self.numbers.get(name, Column()).array()
-
-    def time(self) -> NDArray[np.datetime64]:
-        """(n,) when each row was measured, seconds, as its dates are meant."""
-        return self.times[int(self.order.month_comes_first())].array("M8[s]")
-
-    def add_times(self, column: Any) -> None:
-        read = read_times(column)
-        self.times[0].add(read.as_day_first)
-        self.times[1].add(read.as_month_first)
-        self.order = self.order.with_(read.order)
 
 
 def load_sensors(
@@ -108,6 +49,11 @@ def load_sensors(
     layer: str | None = None,
     decimal: Decimal | None = None,
     delimiter: Delimiter | None = None,
+    header_row: int | None = None,
+    missing: tuple[str, ...] | None = None,
+    censored: Rule = "limit",
+    detection_limit: float | None = None,
+    condition: str | None = None,
     attribution: Iterable[str] = (),
     limits: Limits = LIMITS,
 ) -> tuple[Observations, LoadReport]:
@@ -145,6 +91,18 @@ def load_sensors(
         Decimal mark; sniffed where None, and asked for where the table leaves it open.
     delimiter : {",", ";", tab, "|"}, optional
         Sniffed where None.
+    header_row : int, optional
+        Which row names the columns, counted from 1 without blank rows; found where None.
+    missing : tuple of str, optional
+        Numbers of the value column that stand for "no value" beside the usual ones (`numbers.USUAL`), or
+        "none" alone where every number is a measurement; asked for where some look like codes.
+    censored : {"limit", "half", "drop"}
+        What becomes of measurements such as "<0.5" and "> 200": they count as the limit, those below as half
+        of it, or they are dropped. A public rule.
+    detection_limit : float, optional
+        The limit of measurements below one that they do not name, such as "ND"; asked for where needed.
+    condition : str, optional
+        Column that says which measurements are below or above a limit: "<", "Not Detected".
     attribution : iterable of str
         Sentences the data's licence asks for.
     limits : Limits
@@ -166,9 +124,11 @@ def load_sensors(
         are swapped by name; for rows that differ under one identifier.
     """
     chosen = _columns(value, x, y, where or {}, identifier, time, sensor, person, place_sd)
-    _check_settings(unit, decimal, delimiter)
+    if not unit.strip():
+        raise DataError("State the unit of the value column, such as ug/m3 or mg/kg.")
+    stated = Stated(decimal, delimiter, header_row, missing, censored, detection_limit, condition)
     name = source_name(source)
-    tally, found = Tally(), _Found(unmatched=set(chosen.conditions))
+    tally, found = Tally(), Found(unmatched=set(chosen.conditions))
     for table in open_tables(source, limits, layer=layer):
         if chosen.x == POINT_X and not table.points:
             raise DataError(
@@ -179,7 +139,8 @@ def load_sensors(
         check_named(chosen.x, chosen.y, system)
         found.systems.add(system)
         found.tables.append(table.name)
-        _read(table, chosen, decimal, delimiter, tally, found)
+        chosen = replace(chosen, degrees=in_degrees(system))
+        read_rows(table, chosen, stated, tally, found)
     places = found.number(chosen.x), found.number(chosen.y)
     system = next(iter(found.systems))
     check_places(name, system, chosen.x, chosen.y, *places)
@@ -187,6 +148,12 @@ def load_sensors(
     tally.drop("coordinates outside the range of longitude and latitude", int(np.count_nonzero(~inside)))
     if not inside.any():
         raise _nothing_left(name, value, tally, found)
+    if missing is None and suspects(found.number(chosen.value)):
+        raise DataError(
+            f"{name} has numbers in {value!r} far from all others, or alone below 0, that may stand for a "
+            "missing value, such as -99 or 9999: state them with `missing` (--missing -99 9999), or `none` "
+            "(--missing none) if every number is a measurement."
+        )
     columns: dict[str, NDArray[Any]] = dict(x=places[0], y=places[1], value=found.number(chosen.value))
     columns["row"] = found.rows.array("i8")
     if identifier is not None:
@@ -220,7 +187,7 @@ def load_sensors(
         place_sd=columns.get("place_sd"),
         row=columns["row"],
     )
-    said = [*_notes(found, observations, chosen), *repeats.notes]
+    said = [*_notes(found, observations, chosen, stated), *repeats.notes]
     if found.order.slashed and not found.order.month_comes_first():
         said.append(f"Dates such as 3/4/2018 in column {time!r} were read with the day first.")
     return observations, tally.report(name, observations.size, tuple(said))
@@ -236,7 +203,7 @@ def _columns(
     sensor: str | None,
     person: str | None,
     place_sd: str | None,
-) -> _Columns:
+) -> Columns:
     if (x is None) != (y is None):
         raise DataError("Name both coordinate columns, x and y, or neither for the points of the file.")
     if sensor is not None and person is not None:
@@ -245,22 +212,13 @@ def _columns(
     word: OwnerWord | None = None if owner is None else "sensor" if sensor is not None else "person"
     conditions = {column: _words(column, wanted) for column, wanted in where.items()}
     places = x or POINT_X, y or POINT_Y
-    chosen = _Columns(value, *places, identifier, time, owner, word, place_sd, conditions)
+    chosen = Columns(value, *places, identifier, time, owner, word, place_sd, conditions)
     if chosen.x != chosen.y and len(set(chosen.numeric)) < len(chosen.numeric):
         raise DataError(
             "One column was named for two things: name different ones for the value, for each coordinate and "
             "for the noise of the place."
         )
     return chosen
-
-
-def _check_settings(unit: str, decimal: str | None, delimiter: str | None) -> None:
-    if not unit.strip():
-        raise DataError("State the unit of the value column, such as ug/m3 or mg/kg.")
-    if decimal not in (None, ".", ","):
-        raise DataError("The decimal mark is '.' or ','.")
-    if delimiter is not None and delimiter not in DELIMITERS:
-        raise DataError("The delimiter is a comma, a semicolon, a tab or a bar.")
 
 
 def _words(column: str, wanted: Wanted) -> tuple[str, ...]:
@@ -271,95 +229,7 @@ def _words(column: str, wanted: Wanted) -> tuple[str, ...]:
     return words
 
 
-def _read(
-    table: Table,
-    chosen: _Columns,
-    decimal: Decimal | None,
-    delimiter: Delimiter | None,
-    tally: Tally,
-    found: _Found,
-) -> None:
-    shape = shape_of(table, delimiter)
-    numeric = {column: shape.position(column, table.name) for column in dict.fromkeys(chosen.numeric)}
-    wanted = {f"n:{column}": at for column, at in numeric.items()}
-    kept_as_text = (*chosen.conditions, *chosen.named)
-    wanted |= {f"w:{column}": shape.position(column, table.name) for column in kept_as_text}
-    mark: Decimal = "."
-    if not table.typed:
-        mark = decimal or decimal_mark(shape, numeric, table.name)
-    elif decimal == ",":
-        raise DataError(f"{table.name} holds numbers as numbers: leave the decimal mark out.")
-    found.written.add(_written(table, shape, mark))
-    for block in blocks(table, len(shape.names), wanted, header=shape.names, delimiter=shape.delimiter):
-        _take(block, chosen, mark, not table.typed, tally, found)
-
-
-def _written(table: Table, shape: Shape, mark: Decimal) -> str:
-    if table.typed:
-        return "the points' own coordinates" if table.points else "a sheet's own numbers"
-    return (
-        f"delimiter {_DELIMITER_WORDS[shape.delimiter]}, decimal {'point' if mark == '.' else 'comma'}, "
-        f"encoding {shape.encoding}"
-    )
-
-
-def _take(block: Block, chosen: _Columns, mark: Decimal, grouping: bool, tally: Tally, found: _Found) -> None:
-    before = tally.rows_read
-    tally.read(block.rows + block.malformed)
-    tally.drop("wrong number of columns", block.malformed)
-    alive = np.ones(block.rows, dtype=bool)
-    for column, words in chosen.conditions.items():
-        match = _matches(text(block.columns[f"w:{column}"]), words)
-        if match.any():
-            found.unmatched.discard(column)
-        alive = tally.drop_where(f"{column} is not {' or '.join(words)}", ~match, alive)
-    rows = pa.array(np.flatnonzero(alive))
-    read = [
-        parse_numbers(text(block.columns[f"n:{column}"].take(rows)), mark, grouping=grouping)
-        for column in chosen.numeric
-    ]
-    value, x, y = read[:3]
-    alive = np.ones(len(rows), dtype=bool)
-    alive = tally.drop_where("coordinate missing", x.missing | y.missing, alive)
-    alive = tally.drop_where("coordinate is not a number", _unreadable(x) | _unreadable(y), alive)
-    alive = tally.drop_where("value missing", value.missing, alive)
-    alive = tally.drop_where("value is not a number", _unreadable(value), alive)
-    for spread in read[3:]:
-        alive = tally.drop_where(
-            "noise of the place is not a number of metres", ~(spread.value >= 0.0), alive
-        )
-    texts = {name: text(block.columns[f"w:{name}"].take(rows)) for name in chosen.named}
-    if chosen.owner is not None:
-        nobody = mask(pc.equal(texts[chosen.owner], ""))
-        alive = tally.drop_where(f"{chosen.owner_word} not named", nobody, alive)
-    found.grouped += value.grouped + x.grouped + y.grouped
-    for column, numbers in zip(chosen.numeric, read, strict=True):
-        found.numbers.setdefault(column, Column()).add(numbers.value[alive])
-    found.rows.add(before + rows.to_numpy()[alive])
-    texts = {name: column_text.filter(pa.array(alive)) for name, column_text in texts.items()}
-    if chosen.identifier is not None:
-        found.names.add(as_bytes(record_names(texts[chosen.identifier])))
-    if chosen.time is not None:
-        found.add_times(texts[chosen.time])
-    if chosen.owner is not None:
-        found.owners.add(found.numbered.of(texts[chosen.owner]))
-
-
-def _unreadable(numbers: Numbers) -> NDArray[np.bool_]:
-    return np.isnan(numbers.value)
-
-
-def _matches(column: Any, words: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Rows whose entry equals one of `words` as text, or as a number ("2023" and "2023.0" agree)."""
-    same = mask(pc.is_in(column, value_set=pa.array(words, pa.string())))
-    wanted = parse_numbers(pa.array(words, pa.string()), missing=()).value
-    wanted = wanted[np.isfinite(wanted)]
-    if wanted.size:
-        same |= np.isin(parse_numbers(column, missing=()).value, wanted)
-    return same
-
-
-def _nothing_left(name: str, value: str, tally: Tally, found: _Found) -> DataError:
+def _nothing_left(name: str, value: str, tally: Tally, found: Found) -> DataError:
     if tally.rows_read == 0:
         return DataError(f"{name} holds no rows below its header: choose a file with measurements.")
     if found.unmatched:
@@ -379,10 +249,17 @@ def _places(made: Observations) -> int:
     return int(known.size)
 
 
-def _notes(found: _Found, made: Observations, chosen: _Columns) -> list[str]:
-    said = [*tables_note(found.tables), *(f"Read with {written}." for written in sorted(found.written))]
+def _notes(found: Found, made: Observations, chosen: Columns, stated: Stated) -> list[str]:
+    said = [*tables_note(found.tables), *found.written]
     if found.grouped:
         said.append(f"{found.grouped:,} numbers were written with thousands separators.")
+    if found.below or found.above:
+        said.append(
+            f"{found.below:,} readings lie below a detection limit and {found.above:,} above a limit: they "
+            f"count {_RULE_WORDS[stated.censored]} (`censored`)."
+        )
+    if found.wrapped:
+        said.append(f"{found.wrapped:,} longitudes from 180 to 360 were read as west of Greenwich.")
     if made.owners is not None:
         said.append(f"The readings belong to {made.owners:,} {chosen.owner_word}s.")
     places = _places(made)

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from data_loaders.columns.censored import parse_censored
+from data_loaders.columns.coordinate_names import PAIRS, bare, is_latitude, is_longitude, is_place
+from data_loaders.columns.degrees import parse_degrees
 from data_loaders.columns.guess_names import (
     LONGEST_NAME,
     guess_identifier,
     guess_owner,
     guess_time,
     owner_question,
+    quality_columns,
 )
-from data_loaders.columns.numbers import Decimal, looks_numeric, parse_numbers, sniff_decimal
-from data_loaders.columns.places import LATITUDE, LONGITUDE
-from data_loaders.columns.sensortable import Shape, shape_of
+from data_loaders.columns.marks import Decimal
+from data_loaders.columns.missing import suspects
+from data_loaders.columns.numbers import USUAL, parse_numbers
+from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
 from data_loaders.errors import DataError
 from data_loaders.files.csvstream import Delimiter
 from data_loaders.files.encoding import Encoding
@@ -28,12 +33,13 @@ from data_loaders.files.layers import POINT_X, POINT_Y
 from data_loaders.files.sources import Source, Table, open_tables
 from data_loaders.observations import OwnerWord
 
-_EAST = ("easting", "eastings", "east", "oseast1m", "x", "xloc", "x_coord", "xcoord", "coord_x", "utm_x")
-_NORTH = ("northing", "northings", "north", "osnrth1m", "y", "yloc", "y_coord", "ycoord", "coord_y", "utm_y")
 _GRID = ("easting", "eastings", "oseast1m")
 _DUTCH = {"rd", "rijksdriehoek", "rdnew", "dutch", "rdx"}
 _NO_VALUE = re.compile(
-    r"(^|[^a-z])(id|code|year|month|day|date|hour|hours|time|count|rows?|index|capture|fid|objectid|n|sd|probability)($|[^a-z])"
+    r"(^|[^a-z])(id|code|year|month|day|date|hour|hours|time|count|rows?|index|capture|fid|objectid|n|sd|"
+    r"probability|nr|number|nummer|zip|plz|postcode|point|zone)($|[^a-z])|"
+    r"(sample|site|point|station|plot|well|row|record|case|lab|object|user|sensor|device)[ _-]?(id|no|nr)$|"
+    r"(nummer|number)$"
 )
 _VALUE = re.compile(r"value|mean|average|conc|reading|measure|level|result|ug_?m3|mg_?kg|µg|ppb|ppm")
 _UNITS = (
@@ -78,7 +84,19 @@ class ColumnGuess:
     time : str or None
         Column that seems to hold the time of a reading.
     layers : tuple of str
-        Sheets of a workbook or layers of a GeoPackage; the guess is about the first unless one was named.
+        Sheets of a workbook or layers of a GeoPackage.
+    layer : str or None
+        The one that the guess is about, None where the file has no names for them.
+    header_row : int
+        The row that names the columns, counted from 1 without blank rows.
+    top : tuple of tuple of str
+        The first rows as they are, titles and header among them.
+    points : bool
+        Whether the file holds points, whose columns are always named.
+    suspects : tuple of float
+        Numbers of the value's sample that may stand for a missing value.
+    beyond : bool
+        Whether entries of the value's sample are below or above a limit.
     """
 
     columns: tuple[str, ...]
@@ -99,16 +117,26 @@ class ColumnGuess:
     identifier: str | None = None
     time: str | None = None
     layers: tuple[str, ...] = ()
+    layer: str | None = None
+    header_row: int = 1
+    top: tuple[tuple[str, ...], ...] = ()
+    points: bool = False
+    suspects: tuple[float, ...] = ()
+    beyond: bool = False
 
 
-def guess_columns(source: Source, *, layer: str | None = None, limits: Limits = LIMITS) -> ColumnGuess:
+def guess_columns(
+    source: Source, *, layer: str | None = None, header_row: int | None = None, limits: Limits = LIMITS
+) -> ColumnGuess:
     """Propose columns for `load_sensors` from the first rows of a table.
 
     Parameters
     ----------
     source : Source
     layer : str, optional
-        Sheet of a workbook or layer of a GeoPackage; the first without it.
+        Sheet of a workbook or layer of a GeoPackage; without it the first that holds a table.
+    header_row : int, optional
+        Which row names the columns, counted from 1 without blank rows; found where None.
     limits : Limits
         What may be unpacked.
 
@@ -117,18 +145,15 @@ def guess_columns(source: Source, *, layer: str | None = None, limits: Limits = 
     DataError
         As `load_sensors` does for unusable tables.
     """
-    with closing(open_tables(source, limits, layer=layer, ask=False)) as tables:
-        table = next(tables)
-        shape = shape_of(table)
+    table, shape = _opened(source, layer, header_row, limits)
     if not shape.sample:
         raise DataError(f"{table.name} has no rows below its header: choose a file with readings.")
-    numbers = [entry for row in shape.sample for entry in row if looks_numeric(entry)]
-    decimal = "." if table.typed else sniff_decimal(numbers)
-    sampled = _Sample(shape, decimal or ".")
-    reasons: list[str] = []
+    sampled = _Sample(shape, table.typed)
+    reasons = list(shape.header.said)
     x, y, crs = _places(table, sampled, reasons)
     value = _value(sampled, (x, y))
     unit = _unit(value) if value else None
+    decimal = sampled.marks.get(value or "", ".")
     if value:
         reasons.append(f"Column {value!r} is numeric and no coordinate.")
     else:
@@ -139,8 +164,12 @@ def guess_columns(source: Source, *, layer: str | None = None, limits: Limits = 
         reasons.append("The unit of the value is not in its name: state it.")
     if decimal is None:
         reasons.append("Commas may mark decimals or thousands: state the decimal mark.")
+    if telling := quality_columns(shape.names):
+        reasons.append(
+            f"{' and '.join(map(repr, telling))} may say which rows are invalid or beyond a limit."
+        )
     if len(table.layers) > 1:
-        reasons.append("The file has several sheets or layers: choose one.")
+        reasons.append(f"The file has several sheets or layers, and {table.layer!r} holds a table.")
     owner, word = guess_owner(shape, (x, y, value))
     taken = (x, y, value, owner)
     return ColumnGuess(
@@ -162,18 +191,50 @@ def guess_columns(source: Source, *, layer: str | None = None, limits: Limits = 
         identifier=guess_identifier(shape, taken),
         time=guess_time(shape, taken),
         layers=tuple(one for one in table.layers if one),
+        layer=table.layer or None,
+        header_row=shape.header.number,
+        top=shape.top,
+        points=table.points,
+        suspects=suspects(sampled.numbers[value]) if value else (),
+        beyond=bool(value) and _beyond(shape.column(shape.names.index(value)), decimal or "."),
     )
+
+
+def _opened(source: Source, layer: str | None, header_row: int | None, limits: Limits) -> tuple[Table, Shape]:
+    """The table and its shape; of several sheets or layers the first with two columns of numbers."""
+    with closing(open_tables(source, limits, layer=layer, ask=False)) as tables:
+        table = next(tables)
+        alone = layer is not None or len(table.layers) < 2
+        if alone:
+            return table, shape_of(table, None, header_row)
+    first: tuple[Table, Shape] | None = None
+    for name in table.layers[:MAX_CHOICES]:
+        try:
+            found = _opened(source, name, header_row, limits)
+        except DataError:  # an empty sheet, or one of titles alone
+            continue
+        if len(_Sample(found[1], True).numeric) >= 2:
+            return found
+        first = first or found
+    return first or _opened(source, table.layers[0], header_row, limits)
 
 
 class _Sample:
     """The sampled rows as numbers, column by column."""
 
-    def __init__(self, shape: Shape, decimal: Decimal) -> None:
+    def __init__(self, shape: Shape, typed: bool) -> None:
         self.names = shape.names
         self.numbers: dict[str, np.ndarray] = {}
+        self.marks: dict[str, Decimal | None] = {}
         for position, name in enumerate(shape.names):
-            parsed = parse_numbers(pa.array(shape.column(position), pa.string()), decimal)
-            given = parsed.value[~parsed.missing]
+            mark = decimal_mark(shape, position, typed)
+            self.marks.setdefault(name, mark)
+            column = pa.array(shape.column(position), pa.string())
+            parsed = parse_numbers(column, mark or ",")
+            value = parsed.value
+            if is_place(name):
+                value, _ = parse_degrees(column, parsed, name, of_latitude=is_latitude(name))
+            given = value[~parsed.missing]
             if given.size and np.count_nonzero(np.isfinite(given)) >= 0.8 * given.size:
                 self.numbers.setdefault(name, given[np.isfinite(given)])
         self.numeric = tuple(self.numbers)
@@ -187,12 +248,9 @@ class _Sample:
         return bool(np.mean((values >= low) & (values <= high)) >= 0.8)
 
 
-def _named(words: Sequence[str]) -> Callable[[str], bool]:
-    return lambda name: name in words
-
-
-def _ends(words: Sequence[str]) -> Callable[[str], bool]:
-    return lambda name: bool(set(re.split(r"[^a-z]+", name)) & set(words))
+def _ends(fits: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Whether a word of a name fits: "start latitude"."""
+    return lambda name: any(map(fits, re.split(r"[\W_]+", name)))
 
 
 def _places(table: Table, sample: _Sample, reasons: list[str]) -> tuple[str | None, str | None, str | None]:
@@ -200,14 +258,15 @@ def _places(table: Table, sample: _Sample, reasons: list[str]) -> tuple[str | No
         stated = f", in {table.crs}" if table.crs else "; state their coordinate system"
         reasons.append(f"The file holds points{stated}.")
         return POINT_X, POINT_Y, table.crs or None
-    for rule in (_named, _ends):
-        x, y = sample.first(rule(LONGITUDE)), sample.first(rule(LATITUDE))
-        if x and y and sample.within(x, -180, 180) and sample.within(y, -90, 90):
+    for of_longitude, of_latitude in (
+        (is_longitude, is_latitude),
+        (_ends(is_longitude), _ends(is_latitude)),
+    ):
+        x, y = sample.first(of_longitude), sample.first(of_latitude)
+        if x and y and sample.within(x, -180, 360) and sample.within(y, -90, 90):
             reasons.append(f"Columns {x!r} and {y!r} are named as longitude and latitude and hold degrees.")
             return x, y, "EPSG:4326"
-    x, y = sample.first(_named(_EAST)), sample.first(_named(_NORTH))
-    if not (x and y):
-        x, y = _paired(sample)
+    x, y = _paired(sample)
     if x is None or y is None:
         reasons.append("No pair of columns looks like coordinates: choose them.")
         return None, None, None
@@ -231,9 +290,13 @@ def _words(name: str) -> set[str]:
 
 
 def _paired(sample: _Sample) -> tuple[str | None, str | None]:
-    """Two columns whose names differ in their word for east or north only: "x_rd", "y_rd"; "RDx", "RDy"."""
+    """Columns of easting and northing; also names that differ in one word only: "x_rd", "y_rd"."""
+    whole = {bare(name): name for name in reversed(sample.numeric)}
+    for east, north in PAIRS:
+        if east in whole and north in whole:
+            return whole[east], whole[north]
     named = {frozenset(_words(name)): name for name in reversed(sample.numeric)}
-    for east, north in (*zip(_EAST, _NORTH, strict=True), ("rdx", "rdy")):
+    for east, north in PAIRS:
         for words, x in named.items():
             y = named.get(words - {east} | {north})
             if east in words and y is not None and y != x:
@@ -242,16 +305,21 @@ def _paired(sample: _Sample) -> tuple[str | None, str | None]:
 
 
 def _value(sample: _Sample, used: tuple[str | None, ...]) -> str | None:
-    coordinate = {*LATITUDE, *LONGITUDE, *_EAST, *_NORTH}
     free = [
         name
         for name in sample.numeric
         if name not in used
-        and name.strip().lower() not in coordinate
+        and not is_place(name)
         and not _NO_VALUE.search(name[:LONGEST_NAME].strip().lower())
     ]
     named = [name for name in free if _VALUE.search(name.lower())]
     return next(iter(named or free), None)
+
+
+def _beyond(entries: list[str], decimal: Decimal) -> bool:
+    column = pa.array(entries, pa.string())
+    found = parse_censored(column, parse_numbers(column, decimal), decimal, USUAL)
+    return bool(found.below.any() or found.above.any())
 
 
 def _unit(name: str) -> str | None:

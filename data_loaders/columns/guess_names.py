@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,35 @@ _NAMING = ("", "id", "code", "name", "number", "no", "nr", "key", "uuid", "ref")
 _RECORD = ("id", "uuid", "guid", "fid", "objectid", "key", "index")
 _RECORD_OF = ("record", "reading", "sample", "measurement", "observation", "row", "transaction", "unique")
 _TIME = ("time", "date", "datetime", "timestamp", "when", "day", "sampled", "measured", "year")
+
+
+_QUALITY = re.compile(
+    r"valid|flag|qualifier|quality|remark|status|censor|detect|condition|(^|[^a-z])(qc|qa|rmk|cd|uflag)($|[^a-z])"
+)
+
+
+def quality_columns(names: Sequence[str], used: Iterable[int] = ()) -> tuple[str, ...]:
+    """Find columns that may say which rows are invalid, or below a limit.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The header.
+    used : iterable of int
+        Positions of columns that serve for something already.
+
+    Returns
+    -------
+    tuple of str
+        At most three.
+    """
+    taken = set(used)
+    found = (
+        name
+        for at, name in enumerate(names)
+        if at not in taken and _QUALITY.search(name[:LONGEST_NAME].lower())
+    )
+    return tuple(found)[:3]
 
 
 def guess_owner(shape: Shape, used: tuple[str | None, ...]) -> tuple[str | None, OwnerWord | None]:

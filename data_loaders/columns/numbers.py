@@ -4,23 +4,61 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from data_loaders.columns.marks import Decimal
 from data_loaders.files.csvstream import mask
 
-Decimal: TypeAlias = Literal[".", ","]
-MISSING = ("", "na", "n/a", "nan", "null", "none", "nil", "-", "--", "#n/a", "-999", "-9999", "-99999")
+MISSING_WORDS = (
+    "", "na", "n/a", "n.a.", "nan", "null", "none", "nil", "-", "--", "---", "..", ".", ":", "#n/a",
+    "#value!", "#div/0!", "#num!", "#null!", "#ref!", "missing", "no data", "nodata", "<na>",
+)  # fmt: skip
+"""Entries in small letters that stand for "no value"."""
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What stands for "no value".
+
+    Parameters
+    ----------
+    words : tuple of str
+        Entries in small letters.
+    numbers : tuple of float
+        Numbers, however they are written: -999 is -999.0 and -9.99e2.
+    largest : float
+        Numbers further from 0 than this.
+    """
+
+    words: tuple[str, ...] = MISSING_WORDS
+    numbers: tuple[float, ...] = (-999.0, -9999.0, -99999.0, -999999.0, -32768.0)
+    largest: float = 1e30
+
+    def among(self, value: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """(n,) whether each of (n,) values is one of the numbers that stand for none; False for NaN."""
+        with np.errstate(invalid="ignore"):
+            found = np.abs(value) > self.largest
+            for number in self.numbers:
+                found |= np.abs(value - number) <= 1e-9 * abs(number)
+        return np.asarray(found)
+
+
+USUAL = Missing()
+"""What stands for "no value" unless a person says otherwise."""
+
+NOTHING = Missing((), (), np.inf)
+"""Every entry is meant."""
+
 _PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
 _GROUPED = {
-    ".": r"^[+-]?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?$|^[+-]?[0-9]{1,3}([ '’  ][0-9]{3})+(\.[0-9]+)?$",
-    ",": r"^[+-]?[0-9]{1,3}(\.[0-9]{3})+(,[0-9]+)?$|^[+-]?[0-9]{1,3}([ '’  ][0-9]{3})+(,[0-9]+)?$",
+    ".": r"^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?$|^[+-]?[1-9][0-9]{0,2}([ '’  ][0-9]{3})+(\.[0-9]+)?$",
+    ",": r"^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+(,[0-9]+)?$|^[+-]?[1-9][0-9]{0,2}([ '’  ][0-9]{3})+(,[0-9]+)?$",
 }
-_DOT_GROUPED = re.compile(r"^[0-9]{1,3}(\.[0-9]{3})+$")
 _NUMERIC = re.compile(r"^[+-]?[0-9.,][0-9.,'’ \u00a0\u202f]*([eE][+-]?[0-9]{1,3})?$")
 _SEPARATORS = {".": r"[, '’  ]", ",": r"[. '’  ]"}
 
@@ -45,7 +83,7 @@ class Numbers:
 
 
 def parse_numbers(
-    column: Any, decimal: Decimal = ".", missing: tuple[str, ...] = MISSING, *, grouping: bool = True
+    column: Any, decimal: Decimal = ".", missing: Missing = USUAL, *, grouping: bool = True
 ) -> Numbers:
     """Parse a column of numbers as people write them.
 
@@ -54,20 +92,21 @@ def parse_numbers(
     column : Arrow array of n strings without nulls
     decimal : {".", ","}
         The decimal mark.
-    missing : tuple of str
-        Entries in small letters that stand for "no value".
+    missing : Missing
+        What stands for "no value".
     grouping : bool
-        Whether thousands may be grouped by the other mark, a space or an apostrophe, three digits each.
+        Whether thousands may be grouped by the other mark, a space or an apostrophe, three digits each, of
+        which the first is no 0.
 
     Returns
     -------
     Numbers
         Anything else that is not a plain number, and anything not finite, is NaN.
     """
-    codes = pa.array(missing, pa.string())
+    codes = pa.array(missing.words, pa.string())
     simple = _all_simple(column) if decimal == "." else None
     if simple is not None:  # as most files have it: nothing to find out about any entry
-        absent = mask(pc.is_in(column, value_set=codes))
+        absent = missing.among(simple)
         return Numbers(np.where(absent | ~np.isfinite(simple), np.nan, simple), absent, 0)
     absent = pc.is_in(pc.utf8_lower(column), value_set=codes)
     grouped = pc.match_substring_regex(column, _GROUPED[decimal])
@@ -81,7 +120,9 @@ def parse_numbers(
         plain = pc.replace_substring(pc.replace_substring(plain, ".", "?"), ",", ".")
     readable = pc.and_(pc.match_substring_regex(plain, _PLAIN), pc.invert(absent))
     digits = pc.if_else(readable, pc.utf8_ltrim(plain, characters="+"), pa.scalar(None, pa.string()))
-    return Numbers(_values(digits), mask(absent), int(count))
+    value = _values(digits)
+    coded = missing.among(value)
+    return Numbers(np.where(coded, np.nan, value), mask(absent) | coded, int(count))
 
 
 def _all_simple(column: Any) -> NDArray[np.float64] | None:
@@ -98,42 +139,6 @@ def _values(digits: Any) -> NDArray[np.float64]:
     """(n,) numbers of Arrow strings; NaN for null and for what is not finite."""
     value = np.asarray(pc.cast(digits, pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
     return np.where(np.isfinite(value), value, np.nan)
-
-
-def sniff_decimal(values: list[str]) -> Decimal | None:
-    """Find the decimal mark of a sample of written numbers.
-
-    Parameters
-    ----------
-    values : list of str
-
-    Returns
-    -------
-    ".", "," or None
-        "1,5" is a decimal comma, "1,234.5" a decimal point; None where only numbers of the shape "1,234"
-        were met, or both marks.
-    """
-    comma = dot = doubtful = False
-    for value in values:
-        body = value.strip().lstrip("+-")
-        if "," not in body:
-            # "1.234" may be grouped in a table with decimal commas: no evidence either way.
-            dot = dot or ("." in body and not _DOT_GROUPED.match(body))
-            continue
-        tail = body.rsplit(",", 1)[1]
-        if "." in body:
-            comma, dot = comma or body.rfind(",") > body.rfind("."), dot or body.rfind(".") > body.rfind(",")
-        elif body.count(",") > 1:
-            dot = True
-        elif len(tail) == 3 and tail.isdigit():
-            doubtful = True
-        else:
-            comma = True
-    if comma != dot:
-        return "," if comma else "."
-    if comma and dot:
-        return None
-    return None if doubtful else "."
 
 
 def looks_numeric(entry: str) -> bool:

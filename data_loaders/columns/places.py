@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from data_loaders.columns.coordinate_names import is_latitude, is_longitude
 from data_loaders.columns.systems import in_degrees, is_projected
 from data_loaders.errors import DataError
 from data_loaders.files.layers import POINT_X
 from data_loaders.files.sources import Table
 from data_loaders.observations import crs_name
 
-LATITUDE = ("lat", "latitude", "y_lat", "lat_wgs84", "latitude_wgs84")
-LONGITUDE = ("lon", "long", "lng", "longitude", "x_long", "lon_wgs84", "longitude_wgs84")
 WGS84 = "EPSG:4326"
+_NORTHERNMOST = 1.2e7  # metres: no northing reaches it
 
 
 def check_named(x_name: str, y_name: str, system: str) -> None:
@@ -35,7 +35,7 @@ def check_named(x_name: str, y_name: str, system: str) -> None:
         raise DataError(
             f"Column {x_name!r} is named for both coordinates: choose one for x and another for y."
         )
-    if in_degrees(system) and x_name.strip().lower() in LATITUDE and y_name.strip().lower() in LONGITUDE:
+    if in_degrees(system) and is_latitude(x_name) and is_longitude(y_name):
         raise DataError(f"Longitude is x and latitude is y: exchange the columns {x_name!r} and {y_name!r}.")
 
 
@@ -127,6 +127,11 @@ def check_places(
             raise DataError(
                 f"{name} has values beyond 90 degrees in its latitude column {y_name!r}: "
                 f"exchange the columns {x_name!r} and {y_name!r}."
+            )
+        if np.median(np.abs(y)) > _NORTHERNMOST:
+            raise DataError(
+                f"{name} has values in {x_name!r} and {y_name!r} that look like degrees times 10,000,000: "
+                "divide them, or name the columns longitudeE7 and latitudeE7."
             )
         raise DataError(
             f"{name} has values in {x_name!r} and {y_name!r} that are not degrees but projected coordinates: "

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from data_loaders.columns.numbers import Decimal, looks_numeric, sniff_decimal
+from data_loaders.columns.header import Header, find_header
+from data_loaders.columns.marks import Decimal, evidence_of
+from data_loaders.columns.numbers import looks_numeric
 from data_loaders.errors import DataError, closest
-from data_loaders.files.csvstream import MAX_COLUMNS, Delimiter, first_rows, sniff_delimiter
+from data_loaders.files.csvstream import MAX_COLUMNS, Delimiter, first_lines, sniff_delimiter
 from data_loaders.files.encoding import Encoding, decode
 from data_loaders.files.guarded import HEAD
 from data_loaders.files.sources import Table
 
 SAMPLE_ROWS = 1000
+TOP_ROWS = 8
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,18 @@ class Shape:
     encoding : {"utf-8", "utf-8-sig", "latin-1"}
     sample : tuple of tuple of str
         Up to SAMPLE_ROWS data rows as text, of the header's width.
+    header : Header
+        Where the names stand.
+    top : tuple of tuple of str
+        The first TOP_ROWS rows as they are, titles and header among them.
     """
 
     names: tuple[str, ...]
     delimiter: Delimiter
     encoding: Encoding
     sample: tuple[tuple[str, ...], ...]
+    header: Header
+    top: tuple[tuple[str, ...], ...] = ()
 
     def position(self, name: str, where: str) -> int:
         """Find a column.
@@ -62,7 +72,9 @@ class Shape:
             raise DataError(f"{where} has more than one column {name!r}: rename them so that one is meant.")
         # Only a near miss is quoted: the first row of a file without a header would be private.
         raise DataError(
-            f"{where} has no column {name!r}{closest(name, self.names) or ': name one of its first line.'}"
+            f"{where} has no column {name!r}{closest(name, self.names) or ': name one of its header.'} "
+            f"The header was taken from row {self.header.number:,}: if it stands elsewhere, state its row "
+            "with `header_row` (--header-row)."
         )
 
     def column(self, position: int) -> list[str]:
@@ -75,7 +87,7 @@ class Shape:
         return [row[position] for row in self.sample]
 
 
-def shape_of(table: Table, delimiter: Delimiter | None = None) -> Shape:
+def shape_of(table: Table, delimiter: Delimiter | None = None, header_row: int | None = None) -> Shape:
     """Sniff how a table is written.
 
     Parameters
@@ -83,6 +95,8 @@ def shape_of(table: Table, delimiter: Delimiter | None = None) -> Shape:
     table : Table
     delimiter : {",", ";", tab, "|"}, optional
         Where a person states it.
+    header_row : int, optional
+        Which row names the columns, counted from 1 without blank rows, where a person states it.
 
     Raises
     ------
@@ -91,53 +105,39 @@ def shape_of(table: Table, delimiter: Delimiter | None = None) -> Shape:
     """
     text, encoding = decode(table.head)
     mark = "," if table.typed else delimiter or sniff_delimiter(text)
-    rows = first_rows(text, mark, SAMPLE_ROWS + 1)
-    header = tuple(rows[0]) if rows else ()
-    if len(header) < 2:
+    rows = first_lines(text, mark, SAMPLE_ROWS + 1 + (header_row or 1))
+    header = find_header(table.name, rows, 1 if table.points else header_row)
+    names = header.names
+    if len(names) < 2:
         raise DataError(
             f"{table.name} has a single column: separate the columns by comma, semicolon, tab or bar."
         )
-    if len(header) > MAX_COLUMNS:
+    if len(names) > MAX_COLUMNS:
         raise DataError(
             f"{table.name} has more than {MAX_COLUMNS} columns: keep the columns that are needed."
         )
-    if len(header) == 16 and header[0].startswith("{"):
+    if len(names) == 16 and names[0].startswith("{"):
         raise DataError(f"{table.name} looks like Price Paid Data: load it as sales, not as sensors.")
-    if sum(looks_numeric(name) for name in header) >= 2:
-        raise DataError(f"{table.name} has numbers in its first row: add a header that names the columns.")
-    # A full head may end inside its last row.
-    whole = rows[1:-1] if len(table.head) >= HEAD else rows[1:]
-    sample = tuple(tuple(row) for row in whole if len(row) == len(header))
-    return Shape(header, mark, encoding, sample)
-
-
-def decimal_mark(shape: Shape, positions: dict[str, int], where: str) -> Decimal:
-    """Find the decimal mark of some columns.
-
-    Parameters
-    ----------
-    shape : Shape
-    positions : dict of str to int
-        Name and position of the columns of numbers.
-    where : str
-        What messages call the table.
-
-    Returns
-    -------
-    "." or ","
-
-    Raises
-    ------
-    DataError
-        Where the sample leaves it open.
-    """
-    written: list[str] = []
-    for position in positions.values():
-        written += shape.column(position)
-    found = sniff_decimal([entry for entry in written if looks_numeric(entry)])
-    if found is None:
+    if sum(looks_numeric(name) for name in names) >= 2:
         raise DataError(
-            f"{where} writes numbers in columns {', '.join(map(repr, positions))} whose comma may mark "
-            "decimals or thousands: state the decimal mark, '.' or ','."
+            f"{table.name} has numbers in its first row: add a header that names the columns, or state its "
+            "row with `header_row` (--header-row)."
         )
-    return found
+    # A full head may end inside its last row.
+    whole = rows[header.first : -1] if len(table.head) >= HEAD else rows[header.first :]
+    sample = tuple(tuple(row.cells) for row in whole if len(row.cells) == len(names))
+    top = tuple(tuple(row.cells) for row in rows[:TOP_ROWS])
+    return Shape(names, mark, encoding, sample[:SAMPLE_ROWS], header, top)
+
+
+def decimal_mark(shape: Shape, position: int, typed: bool) -> Decimal | None:
+    """Find the decimal mark of one column from the sample; None where that leaves it open."""
+    return evidence_of(shape.column(position)).mark(typed)
+
+
+def mark_wanted(where: str, columns: Sequence[str]) -> DataError:
+    """The error for columns whose numbers a decimal point and a decimal comma read differently."""
+    return DataError(
+        f"{where} writes numbers in {', '.join(map(repr, columns))} whose commas and points may mark "
+        "decimals or groups of digits: state the decimal mark with `decimal` (--decimal . or --decimal ,)."
+    )

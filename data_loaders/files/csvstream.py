@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -23,10 +25,29 @@ BLOCK = 4 << 20  # bytes parsed at a time; a single row cannot be longer
 MAX_COLUMNS = 1000
 Delimiter: TypeAlias = Literal[",", ";", "\t", "|"]
 DELIMITERS: tuple[Delimiter, ...] = (",", ";", "\t", "|")
+_NAMED = re.compile(r"\s*\"?sep=([,;\t|])\"?[ \t]*[,;|]*[\r\n]")  # a first line that Excel reads as an order
+_NUMBER = re.compile(r"[+-]?[0-9.,]+$")
 
 
-def first_rows(text: str, delimiter: Delimiter, rows: int) -> list[list[str]]:
-    """Split the beginning of a text into rows.
+@dataclass(frozen=True)
+class Line:
+    """One row of a text as it is written.
+
+    Parameters
+    ----------
+    cells : list of str
+        Fields without blanks around them.
+    begin, end : int
+        Lines of the text before it, and up to its end.
+    """
+
+    cells: list[str]
+    begin: int
+    end: int
+
+
+def first_lines(text: str, delimiter: Delimiter, rows: int) -> list[Line]:
+    """Split the beginning of a text into rows, and tell in which lines they stand.
 
     Parameters
     ----------
@@ -37,19 +58,33 @@ def first_rows(text: str, delimiter: Delimiter, rows: int) -> list[list[str]]:
 
     Returns
     -------
-    list of list of str
-        Non-empty rows, fields without blanks around them; the last may be cut short.
+    list of Line
+        Non-empty rows; the last may be cut short.
     """
-    found: list[list[str]] = []
+    found: list[Line] = []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    begin = 0
     try:
-        for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter):
+        for row in reader:
             if row:
-                found.append([field.strip() for field in row])
+                found.append(Line([field.strip() for field in row], begin, reader.line_num))
+            begin = reader.line_num
             if len(found) >= rows:
                 break
     except csv.Error:
         pass  # a field beyond csv's own limit: what was found so far must do
     return found
+
+
+def first_rows(text: str, delimiter: Delimiter, rows: int) -> list[list[str]]:
+    """The fields of the first rows of a text; parameters as in `first_lines`."""
+    return [line.cells for line in first_lines(text, delimiter, rows)]
+
+
+def usual_width(rows: Sequence[Sequence[str]]) -> int:
+    """The number of fields that most rows have, of two the one met first; 0 without rows."""
+    widths = Counter(len(row) for row in rows)
+    return max(widths, key=lambda width: widths[width], default=0)
 
 
 def sniff_delimiter(text: str) -> Delimiter:
@@ -63,14 +98,21 @@ def sniff_delimiter(text: str) -> Delimiter:
     Returns
     -------
     {",", ";", tab, "|"}
-        The one that splits the first rows most evenly.
+        The one that a first line such as "sep=;" names, or else the one that splits the first rows most
+        evenly.
     """
+    named = _NAMED.match(text)
+    if named is not None:
+        return named.group(1)  # type: ignore[return-value]
 
-    def evenness(delimiter: Delimiter) -> tuple[float, int]:
-        widths = [len(row) for row in first_rows(text, delimiter, 50)]
-        if not widths or widths[0] < 2:
-            return (0.0, 0)
-        return (sum(width == widths[0] for width in widths) / len(widths), widths[0])
+    def evenness(delimiter: Delimiter) -> tuple[bool, float, int]:
+        rows = [row for row in first_rows(text, delimiter, 50) if not row[0].startswith("#")]
+        width = usual_width(rows)
+        if width < 2:
+            return False, 0.0, 0
+        even = [row for row in rows if len(row) == width]
+        named = sum(bool(_NUMBER.match(field)) for field in even[0]) < 2
+        return named, len(even) / len(rows), width
 
     return max(DELIMITERS, key=evenness)
 
@@ -101,6 +143,7 @@ def blocks(
     *,
     header: Sequence[str] | None,
     delimiter: Delimiter = ",",
+    skip: int = 0,
 ) -> Iterator[Block]:
     """Read a table block by block.
 
@@ -114,6 +157,8 @@ def blocks(
     header : sequence of str or None
         The table's first row as sniffed, which is not data; None where the first row is data.
     delimiter : {",", ";", tab, "|"}
+    skip : int
+        Lines before that row.
 
     Yields
     ------
@@ -133,7 +178,7 @@ def blocks(
     positions = list(dict.fromkeys(wanted.values()))
     malformed = 0
 
-    def skip(_row: Any) -> str:
+    def leave_out(_row: Any) -> str:
         nonlocal malformed
         malformed += 1
         return "skip"
@@ -144,9 +189,11 @@ def blocks(
     try:
         reader = pacsv.open_csv(
             Utf8Stream(table.stream),
-            read_options=pacsv.ReadOptions(column_names=names, block_size=BLOCK, use_threads=False),
+            read_options=pacsv.ReadOptions(
+                column_names=names, block_size=BLOCK, use_threads=False, skip_rows=skip
+            ),
             parse_options=pacsv.ParseOptions(
-                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=skip
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=leave_out
             ),
             convert_options=pacsv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),

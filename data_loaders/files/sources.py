@@ -44,6 +44,8 @@ class Table:
         Whether it holds coordinates of points, in the columns `layers.POINT_X` and `layers.POINT_Y`.
     crs : str
         The system that the file states for its points, "" where it states none.
+    layer : str
+        Which of `layers` it is, "" where they have no names.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Table:
     layers: tuple[str, ...] = ()
     points: bool = False
     crs: str = ""
+    layer: str = ""
 
 
 @dataclass(frozen=True)
@@ -228,7 +231,10 @@ def _layer(kind: Format, name: str, handle: Any, asked: _Asked) -> Table:
     head = stream.head()
     if not head.strip(b",\n"):
         raise DataError(f"{name} holds an empty sheet or layer: choose one with rows.")
-    return Table(name, head, stream, typed=True, layers=found.layers, points=found.points, crs=found.crs)
+    return Table(
+        name, head, stream, typed=True, layers=found.layers, points=found.points, crs=found.crs,
+        layer=asked.layer or found.layers[0],
+    )  # fmt: skip
 
 
 def _gzip(name: str, handle: Any, meter: Meter) -> Iterator[Table]:

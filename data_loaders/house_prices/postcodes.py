@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -225,7 +225,8 @@ def load_postcodes(
     Returns
     -------
     PostcodeTable
-        Terminated postcodes are kept, since past sales refer to them.
+        Terminated postcodes are kept, since past sales refer to them. A postcode that is listed several
+        times has the first place at which it is live, or else the first.
     LoadReport
 
     Raises
@@ -236,7 +237,7 @@ def load_postcodes(
     sources = as_sources(source)
     name = ", ".join(source_name(item) for item in sources)
     tally, notes = Tally(), _Notes()
-    parts: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]] = []
+    parts: list[_Part] = []
     unlocated: list[NDArray[np.int64]] = []
     crs = ""
     for item in sources:
@@ -264,8 +265,12 @@ def load_postcodes(
             f"{name} gives no postcode with coordinates; most rows were dropped as: {tally.main_reason}."
         )
     _check_ranges(name, crs, x, y)
-    unique, first = np.unique(keys, return_index=True)
-    tally.drop("the postcode was listed before", int(keys.size - unique.size))
+    ended = np.concatenate([part[3] for part in parts])
+    order = np.lexsort((ended, keys))  # stable: of equal keys the live ones first, as they are listed
+    unique, at = np.unique(keys[order], return_index=True)
+    first = order[at]
+    tally.drop("the postcode was listed before, or as terminated", int(keys.size - unique.size))
+    notes.terminated = int(np.count_nonzero(ended[first]))
     bare = np.unique(np.concatenate(unlocated))
     bare = np.setdiff1d(bare, unique, assume_unique=True)
     is_generated = bool(_Q_FIRST[0] <= unique[0] and unique[-1] < _Q_FIRST[1])
@@ -274,6 +279,10 @@ def load_postcodes(
         unique.astype(np.int64), x[first], y[first], crs, bare.astype(np.int64), is_generated, attribution
     )
     return result, tally.report(name, result.size, notes.sentences(crs))
+
+
+_Part: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]"
+"""(k,) keys, x, y of postcodes with coordinates, and whether each was terminated."""
 
 
 class _Notes:
@@ -302,7 +311,7 @@ def _read(
     layout: _Layout,
     tally: Tally,
     notes: _Notes,
-    parts: list[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]],
+    parts: list[_Part],
     unlocated: list[NDArray[np.int64]],
 ) -> None:
     notes.code_point = notes.code_point or layout.header is None
@@ -328,9 +337,10 @@ def _read(
             nowhere |= mask(pc.equal(columns["quality"], none))
         unlocated.append(np.unique(keys[alive & nowhere]))
         alive = tally.drop_where("postcode without usable coordinates", nowhere, alive)
+        ended = np.zeros(block.rows, dtype=bool)
         if "terminated" in columns:
-            notes.terminated += int(np.count_nonzero(alive & mask(pc.not_equal(columns["terminated"], ""))))
-        parts.append((keys[alive], x[alive], y[alive]))
+            ended = mask(pc.not_equal(columns["terminated"], ""))
+        parts.append((keys[alive], x[alive], y[alive], ended[alive]))
 
 
 def _check_ranges(name: str, crs: str, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:

@@ -65,6 +65,7 @@ class _Found:
     generated: int = 0
     grouped: int = 0
     changed: int = 0
+    early: int = 0
     seen: dict[str, set[str]] = field(default_factory=dict)
     tables: list[str] = field(default_factory=list)
 
@@ -124,7 +125,9 @@ def load_sales(
             read = {field: at for field, at in layout.columns.items() if field in _READ | wanted.reads}
             for block in blocks(part, layout.width, read, header=layout.header):
                 _take(block, wanted, table, tally, found)
-    last = one_of_each(found.rows.array("identifier", "u8"), "last")
+    identifiers = found.rows.array("identifier", "u8")
+    last = one_of_each(identifiers, "last")
+    found.early = _early(found.rows, identifiers, last)
     located = np.asarray(found.rows.array("place", "i4") >= 0)
     unnamed = np.asarray(found.rows.array("name", "S1") == b"")
     tally.drop(_REPLACED, int(np.count_nonzero(located & ~last & ~unnamed)))
@@ -207,7 +210,17 @@ def _take(block: Block, wanted: SalesFilter, table: PostcodeTable, tally: Tally,
         place=np.where(alive, place, UNKNOWN)[keep].astype(np.int32),
         price=price[keep],
         row=before + left,
+        edit=(deletes | changes)[keep],
     )
+
+
+def _early(rows: Spool, identifiers: NDArray[np.uint64], last: NDArray[np.bool_]) -> int:
+    """How many changes and deletions have the row that they change behind them, where it wins."""
+    edit = np.asarray(rows.array("edit", "?"))
+    if not edit.any():
+        return 0
+    first = one_of_each(identifiers, "first") & edit & ~last & (rows.array("name", "S1") != b"")
+    return int(np.count_nonzero(np.isin(identifiers[first], identifiers[last & ~edit])))
 
 
 def _of(column: Any, rows: NDArray[np.int64]) -> Any:
@@ -259,6 +272,11 @@ def _notes(formats: set[str], wanted: SalesFilter, table: PostcodeTable, found: 
         said.append(f"{found.grouped:,} prices were written with thousands separators.")
     if found.changed:
         said.append(f"{found.changed:,} rows with record status C were read as corrections of earlier rows.")
+    if found.early:
+        said.append(
+            f"{found.early:,} changes or deletions (record status C or D) stand before the rows that they "
+            "change, so they had no effect: put monthly files behind the files that they change."
+        )
     if found.anonymous:
         said.append(
             f"{found.anonymous:,} rows have no transaction identifier: those of one place, price and date "

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import re
 from collections.abc import Iterator
 from typing import Any, Literal, TypeAlias
 
+from data_loaders.columns.coordinate_names import is_latitude, is_longitude
+from data_loaders.columns.header import find_header
 from data_loaders.errors import DataError
-from data_loaders.files.csvstream import sniff_delimiter
+from data_loaders.files.csvstream import first_lines, sniff_delimiter
 from data_loaders.files.encoding import decode
 from data_loaders.traces.model import Fix
 
+_TOP_ROWS = 200  # in which the names of the columns are looked for
 _HEADER_LINES = 6  # of a GeoLife file
 _CLOCK_ALONE = re.compile(r"\d{1,2}:\d\d")  # a time of day, whose date stands in another column
 _What: TypeAlias = Literal["time", "latitude", "longitude", "date", "id"]
@@ -82,14 +86,14 @@ def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
     """
     text, _ = decode(data)
     delimiter = sniff_delimiter(text[: 1 << 16])
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    header: list[str] = []
+    top = find_header(name, first_lines(text[: 1 << 16], delimiter, _TOP_ROWS))
+    rows = (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row)
     found: dict[str, list[Fix]] = {}
     try:
-        header = [field.strip().lower() for field in next(rows, [])]
+        header = [field.strip().lower() for field in top.names]
         where = {what: _column(name, header, what) for what in _NAMES}
         comma = delimiter != ","
-        for row in rows:
+        for row in itertools.islice(rows, top.first, None):
             if not any(field.strip() for field in row):
                 continue
             cells = {
@@ -112,6 +116,9 @@ def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
 def _column(name: str, header: list[str], what: _What) -> int | None:
     at = [header.index(word) for word in _NAMES[what] if word in header]
     if at:
+        return at[0]
+    by_name = {"latitude": is_latitude, "longitude": is_longitude}.get(what)
+    if by_name is not None and (at := [place for place, word in enumerate(header) if by_name(word)]):
         return at[0]
     if what in ("id", "date"):
         return None

@@ -7,11 +7,16 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from data_loaders.columns.degrees import parse_degrees
+from data_loaders.columns.numbers import NOTHING, parse_numbers
 from data_loaders.columns.times import read_instants
 from data_loaders.report import Tally
 
+_LONGEST = 64  # letters of a coordinate
 LONG_GAP = 600.0
 """Seconds without a record from which on a report speaks of a gap."""
 
@@ -109,8 +114,8 @@ def trace_of(
     tally.read(len(fixes))
     read = read_instants([fix.time for fix in fixes])
     time = read.in_utc(zone)
-    lon = np.array([_number(fix.longitude) for fix in fixes], dtype=np.float64)
-    lat = np.array([_number(fix.latitude) for fix in fixes], dtype=np.float64)
+    lon = _degrees([fix.longitude for fix in fixes], of_latitude=False)
+    lat = _degrees([fix.latitude for fix in fixes], of_latitude=True)
     alive = np.ones(time.size, dtype=np.bool_)
     alive = tally.drop_where("no time that can be read", np.isnan(time), alive)
     alive = tally.drop_where("no place that can be read", np.isnan(lon) | np.isnan(lat), alive)
@@ -136,9 +141,9 @@ def trace_of(
     return Trace(name, time[order], lon[order], lat[order]), tuple(notes)
 
 
-def _number(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        return float("nan")
-    return value if np.isfinite(value) else float("nan")
+def _degrees(entries: list[str], *, of_latitude: bool) -> NDArray[np.float64]:
+    """(n,) degrees as tables of readings have them, NaN where an entry cannot be read."""
+    bare = [entry[:_LONGEST].encode("utf-8", "replace").decode() for entry in entries]
+    column = pc.utf8_trim_whitespace(pa.array(bare, pa.string()))
+    read = parse_numbers(column, ".", NOTHING, grouping=False)
+    return parse_degrees(column, read, "", of_latitude=of_latitude)[0]

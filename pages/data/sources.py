@@ -7,13 +7,12 @@ from typing import Any, Final, Literal
 
 import streamlit as st
 
-from pages.data import row_columns
+from pages.data import row_columns, written
 from pages.data.row_columns import KEEP, at
 from pages.data.segments import SEGMENT_TITLES
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
-from pages.shared.session.previews import propose_columns
 from pages.shared.session.uploading import remembered
 from pages.shared.session.workspace import Workspace
 from workflow.errors import WorkflowError
@@ -103,14 +102,8 @@ def ask_sensors(work: Workspace) -> Sources | None:
         if path is None:
             st.caption(":material/info: Name a table with a column each for place and value to go on.")
             return None
-        layer: str | None = None
-        try:
-            guess = propose_columns(path)
-            if len(guess.layers) > 1:
-                layer = st.selectbox("Sheet or layer", guess.layers, key=f"sensors_layer_{path}", **KEEP)
-                guess = propose_columns(path, layer)
-        except WorkflowError as error:
-            st.error(plain(error), icon=":material/error:")
+        guess, told = written.first_look(path)
+        if guess is None:
             return None
         st.caption("Guessed from the first rows; please confirm. " + plain(" ".join(guess.reasons)))
         columns = list(guess.columns)
@@ -148,6 +141,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
             key=f"sensors_crs_{path}",
             **KEEP,
         )
+        numbers = written.numbers(guess, path)
         owner, most = row_columns.owner(columns, guess.question, path)
         identifier, time = row_columns.further(columns, guess.identifier, guess.time, path)
         place_sd = row_columns.place_noise(columns, path)
@@ -198,7 +192,9 @@ def ask_sensors(work: Workspace) -> Sources | None:
             y=y,
             crs=crs.strip(),
             where=rows or (),
-            layer=layer if file == path else None,
+            layer=told["layer"] if file == path else None,
+            header_row=told["header_row"],
+            **numbers,
             place_sd=place_sd if file == path else None,
             trip=trip if file == path else None,
             identifier=identifier,
@@ -249,11 +245,12 @@ def refill(work: Workspace) -> None:
         state["sales_reference_years"] = _typed(reference.years) if reference is not None else ""
     else:
         known = (
-            ("x", data.x), ("y", data.y), ("value", data.value), ("crs", data.crs), ("layer", data.layer),
+            ("x", data.x), ("y", data.y), ("value", data.value), ("crs", data.crs),
             ("identifier", data.identifier), ("time", data.time), ("place_sd", data.place_sd),
             ("owner", work.choices.get("owner")), ("most", work.choices.get("records_per_owner") or 1),
         )  # fmt: skip
-        state |= {f"sensors_{name}_{data.path}": value for name, value in known}
+        told = (*known, *written.shown(data).items())
+        state |= {f"sensors_{name}_{data.path}": value for name, value in told}
         state[f"sensors_name_{data.path}_{data.value}"] = work.choices.get("value_name") or data.value or ""
         state[f"sensors_unit_{data.path}"] = work.choices.get("value_unit", "")
         state |= _chosen_rows(f"sensors_where_{data.path}", data)

@@ -69,7 +69,8 @@ def test_decimal_commas_and_thousands() -> None:
     assert made.value.tolist() == [1234.5, 7.0]
     assert "decimal comma" in report.notes[0]
     assert any("1 numbers were written with thousands" in note for note in report.notes)
-    assert load('lat,lon,value\n51.5,-0.1,"1,234"\n')[0].value.tolist() == [1234.0]
+    more = 'lat,lon,value\n51.5,-0.1,"1,234"\n51.6,-0.2,12.5\n51.7,-0.3,0.5\n'
+    assert load(more)[0].value.tolist() == [1234.0, 12.5, 0.5]
 
 
 def test_an_open_decimal_mark_is_asked_for() -> None:
@@ -104,7 +105,7 @@ def test_repeated_places_are_said() -> None:
     ("changes", "word"),
     [
         ({"value": "vallue"}, "did you mean 'value'"),
-        ({"x": "east"}, "no column 'east': name one of its first line."),
+        ({"x": "east"}, "no column 'east': name one of its header."),
         ({"where": {"specie": "NO2"}}, "did you mean 'species'"),
         ({"where": {"species": "SO2"}}, "'species'"),
         ({"where": {"species": []}}, "lists no value"),

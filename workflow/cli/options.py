@@ -8,7 +8,7 @@ from typing import Any
 from geo.context.places import box_around, place_named
 from workflow.errors import WorkflowError
 from workflow.release.reach import reach_of_file
-from workflow.settings.catalogue import TABLES, catalogue, flag_of, group_of
+from workflow.settings.catalogue import TABLES, catalogue, flags_of, group_of
 from workflow.settings.describe import default_words, help_words, value_words
 from workflow.settings.field import Field
 from workflow.settings.model import ReleaseSettings
@@ -38,7 +38,7 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
         default = default_words(item)
         text = help_words(item) + (f" Default: {default}." if default else "")
         groups[group_of(item)].add_argument(
-            flag_of(item), dest=item.name, default=None, help=text.replace("%", "%%"), **more
+            *flags_of(item), dest=item.name, default=None, help=text.replace("%", "%%"), **more
         )
     groups["geography"].add_argument(
         "--place",

@@ -106,6 +106,8 @@ def _release(
     project = load_project(settings)
     # Standard output holds nothing but what may be published; what was read is for the curator alone.
     print(CURATOR_ONLY, *project.private.sentences(), sep="\n", file=sys.stderr)
+    for note in project.domain.notes:  # of the public area: that its outline crosses itself, for instance
+        print(note, file=sys.stderr)
     refuse_large_delta(project)
     if settings.lengthscale is None:
         processes = (os.cpu_count() or 1) if settings.executor == "processes" else 1

@@ -35,7 +35,7 @@ OWN_LOADERS = ("price-paid", "sensor-table")
 UPLOADS = "hexcursion-uploads-"
 """How the folders of uploaded files begin."""
 
-FORMAT = f"3 of {VERSION}"
+FORMAT = f"4 of {VERSION}"
 """Another version of the program may read a file otherwise."""
 
 _COLUMNS = ("x", "y", "value", "identifier", "time", "owner", "place_sd", "spot", "row")

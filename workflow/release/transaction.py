@@ -271,7 +271,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         expected=choice.expected,
         receipt=plan.receipt,
         attribution=project.attribution,
-        notes=() if project.trip is None else (project.trip.in_words,),
+        notes=(*(() if project.trip is None else (project.trip.in_words,)), *settings.data.rules_in_words),
         trip=project.trip,
         generated=project.generated,
         prior_mean=mean,

@@ -66,8 +66,14 @@ def group_of(item: Field) -> Group:
 
 def flag_of(item: Field) -> str:
     """The option of a setting on the command line, as "--reference-years"."""
+    return flags_of(item)[0]
+
+
+def flags_of(item: Field) -> tuple[str, ...]:
+    """All options that stand for a setting on the command line, the one that is listed first."""
     table, _, key = item.name.rpartition(".")
     if key == "path":
-        return f"--{table}"
+        return (f"--{table}",)
     prefix = "" if table in ("", "data") else f"{table}-"
-    return f"--{prefix}{item.setting.flag or key.replace('_', '-')}"
+    words = (item.setting.flag or key.replace("_", "-"), item.setting.also)
+    return tuple(f"--{prefix}{word}" for word in words if word)

@@ -60,6 +60,8 @@ class Setting:
         What holds where it is left out, if its default does not say so.
     flag
         Its word on the command line, if other than its name.
+    also
+        A second word for it there.
     metavar
         What stands for its value in the command line's help.
     in_files
@@ -82,6 +84,7 @@ class Setting:
     remedy: str = ""
     otherwise: str = ""
     flag: str = ""
+    also: str = ""
     metavar: str | tuple[str, ...] = ""
     in_files: bool = True
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Annotated
+from typing import Annotated, Literal
 
-from data_loaders import Loader, loader_of
+from data_loaders import DataError, Loader, loader_of
+from data_loaders.columns.missing import missing_of
 from data_loaders.house_prices.segments import FIRST_YEAR, LAST_YEAR
 from workflow.errors import WorkflowError
 from workflow.settings.checked import Checked
@@ -142,8 +143,64 @@ class SourceSettings(Checked):
             "Sheet of a workbook, or layer of a GeoPackage.",
             "data",
             shortest=1,
+            also="sheet",
             metavar="NAME",
             otherwise="the only one",
+        ),
+    ] = None
+    header_row: Annotated[
+        int | None,
+        Setting(
+            "Row of a sensor table that names its columns, counted from 1 without blank rows.",
+            "data",
+            minimum=1,
+            metavar="ROW",
+            otherwise="found: titles and comments above it are passed over",
+        ),
+    ] = None
+    decimal: Annotated[
+        Literal[".", ","] | None,
+        Setting(
+            "Decimal mark of a sensor table's values.",
+            "data",
+            otherwise="found, and asked for where the values admit both",
+        ),
+    ] = None
+    missing: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Numbers of a sensor table's value that stand for a missing value, such as -99 or 9999; `none` "
+            "where every number is a measurement.",
+            "data",
+            metavar="NUMBER",
+            otherwise="-999, -9999, -99999, -999999, -32768 and what is beyond 1e30; others are asked about",
+        ),
+    ] = ()
+    censored: Annotated[
+        Literal["limit", "half", "drop"],
+        Setting(
+            "What becomes of readings of a sensor table such as <0.5 and > 200: they count as the limit, "
+            "those below as half of it, or they are dropped.",
+            "data",
+        ),
+    ] = "limit"
+    detection_limit: Annotated[
+        float | None,
+        Setting(
+            "Limit of readings below one that they do not name, such as ND.",
+            "data",
+            measure="the data's own unit",
+            otherwise="asked for where it is needed",
+        ),
+    ] = None
+    condition: Annotated[
+        str | None,
+        Setting(
+            "Column of a sensor table that says which readings are below or above a limit: <, Not Detected.",
+            "data",
+            shortest=1,
+            metavar="COLUMN",
+            otherwise="none",
         ),
     ] = None
     place_sd: Annotated[
@@ -182,6 +239,10 @@ class SourceSettings(Checked):
         """Raise `WorkflowError` unless the loader is told what it needs, and nothing that it ignores."""
         if not self.path:
             raise WorkflowError("No data file is named: set `data` to a Price Paid file or a sensor table.")
+        try:
+            missing_of(self.missing)
+        except DataError as error:
+            raise WorkflowError(str(error)) from error
         if self.trip is not None and self.place_sd is None:
             raise WorkflowError(
                 "Places of a sanitised trip carry noise: name the column of its standard deviation with "
@@ -196,6 +257,19 @@ class SourceSettings(Checked):
                 f"Nothing is done with {named} where the data are {self.read_by.title}: leave that out and "
                 f"{self.read_by.instead}."
             )
+
+    @property
+    def rules_in_words(self) -> tuple[str, ...]:
+        """Sentences for the statement: what a person said becomes of readings beyond a limit."""
+        if self.censored == "limit" and self.detection_limit is None and self.condition is None:
+            return ()
+        if self.censored == "drop":
+            return ("Readings below or above a limit of measurement were left out.",)
+        named = "" if self.detection_limit is None else f", {self.detection_limit:g} where they name none"
+        half = "half of their limit" if self.censored == "half" else "their limit"
+        return (
+            f"Readings below a limit of measurement count as {half}{named}; those above one, as the limit.",
+        )
 
     @property
     def read_by(self) -> Loader:

@@ -60,6 +60,10 @@ def source_words(source: SourceSettings, folder: PrivateFolder) -> str:
         parts.append(f"read by {source.read_by.name}")
     else:
         parts.append(f"value {source.value} at {source.x}, {source.y} ({source.crs})")
+        if source.header_row is not None:
+            parts.append(f"header in row {source.header_row}")
+        if source.missing:
+            parts.append(f"missing values {', '.join(source.missing)}")
         if source.place_sd is not None:
             parts.append(f"places uncertain by {source.place_sd}")
         parts.extend(f"rows where {name} is {entry}" for name, entry in source.where)

@@ -71,7 +71,7 @@ def look_at(source: SourceSettings, unit: str = "", *, spread: bool = False) -> 
         raise WorkflowError(str(error)) from error
 
 
-def propose_columns(path: str, layer: str | None = None) -> ColumnGuess:
+def propose_columns(path: str, layer: str | None = None, header_row: int | None = None) -> ColumnGuess:
     """Which columns of a sensor table look like coordinates and value, for a person to confirm.
 
     Raises
@@ -80,7 +80,7 @@ def propose_columns(path: str, layer: str | None = None) -> ColumnGuess:
         One sentence, if it cannot be read.
     """
     try:
-        return guess_columns(path, layer=layer)
+        return guess_columns(path, layer=layer, header_row=header_row)
     except DataError as error:
         raise WorkflowError(str(error)) from error
 

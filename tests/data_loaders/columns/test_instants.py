@@ -139,3 +139,14 @@ def test_blanks_before_the_declaration_are_left_out(before: bytes) -> None:
 def test_who_has_no_time_hears_of_its_form() -> None:
     with pytest.raises(DataError, match="write times as 2024-05-01T08:00:00Z"):
         load_traces(b"time,lat,lon\nnoon,51.5,-0.1\n")
+
+
+def test_trips_are_tables_as_readings_are() -> None:
+    """Titles, comments, Excel's order and degrees with letters."""
+    rows = "2024-05-01T08:00:00Z;51°30'N;359,75\n2024-05-01T08:00:30Z;51,5 N;0.25W\n"
+    for top in ("", "sep=;\n", "# a logger\n", "Trip of May;;\n\n"):
+        for names in ("time;lat;lon\n", "Timestamp;Breite;Länge\n"):
+            (trace,), report = load_traces((top + names + rows).encode())
+            assert trace.longitude.tolist() == [-0.25, -0.25]
+            assert trace.latitude.tolist() == [51.5, 51.5]
+            assert (report.rows_read, report.kept) == (2, 2)

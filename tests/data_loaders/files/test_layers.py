@@ -71,12 +71,18 @@ def test_the_sheet_is_asked_for_where_several_hold_rows() -> None:
 
 
 def test_numbers_written_as_text_with_commas_are_not_guessed_at() -> None:
-    made, report = load(workbook((*ROWS, ("009", -0.3, 51.7, "1,234"))), x="lon", y="lat")
-    assert made.size == 2
-    assert reasons(report) == {"value is not a number": 1}
-    assert "leave the decimal mark out" in refused(
-        lambda: load(workbook(ROWS), x="lon", y="lat", decimal=",")
-    )
+    book = workbook((*ROWS, ("009", -0.3, 51.7, "1,234")))
+    assert "state the decimal mark" in refused(lambda: load(book, x="lon", y="lat"))
+    assert load(book, x="lon", y="lat", decimal=",")[0].value.tolist() == [3.25, 1.234, 1.234]
+    assert load(book, x="lon", y="lat", decimal=".")[0].value.tolist() == [3.25, 1.234, 1234.0]
+
+
+def test_numbers_written_as_text_with_a_decimal_comma_are_read() -> None:
+    book = workbook((*ROWS, ("009", "-0,3", "51,75", "0,682")))
+    made, report = load(book, x="lon", y="lat")
+    assert made.value.tolist() == [3.25, 1.234, 0.682]
+    assert (made.x[2], made.y[2]) == (-0.3, 51.75)
+    assert "Read with a sheet's own numbers, decimal comma in texts." in report.notes
 
 
 def test_blank_rows_and_columns_of_a_sheet_are_none() -> None:

@@ -138,8 +138,20 @@ def test_per_area_copies_inside_an_onspd_archive_are_passed_over() -> None:
 def test_a_postcode_listed_twice_counts_once_and_the_first_wins() -> None:
     table, report = load_postcodes([POSTCODES, b"pcds,lat,long\nE1 0AA,52.0,0.1\nN1 1AA,51.5,-0.1\n"])
     assert place(table, "E1 0AA") == (-0.052098, 51.512497)
-    assert reasons(report)["the postcode was listed before"] == 1
+    assert reasons(report)["the postcode was listed before, or as terminated"] == 1
     assert table.size == 4
+
+
+def test_of_a_postcode_listed_as_terminated_and_as_live_the_live_place_counts() -> None:
+    joined = (
+        b"pcds,doterm,lat,long\nE1 0AA,201001,52.0,0.1\nE1 0AA,,51.5,-0.1\nE1 0AA,,51.6,-0.2\n"
+        b"E1 0AD,201001,51.25,-0.3\nE1 0AD,199901,51.75,-0.4\n"
+    )
+    table, report = load_postcodes(joined)
+    assert place(table, "E1 0AA") == (-0.1, 51.5)
+    assert place(table, "E1 0AD") == (-0.3, 51.25)
+    assert reasons(report) == {"the postcode was listed before, or as terminated": 3}
+    assert "1 terminated postcodes were kept, since past sales refer to them." in report.notes
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,20 @@ def test_a_sale_added_again_after_its_deletion_counts() -> None:
     assert values([sales_file(sale(1, "1", status="D"), sale(1, "2"))]) == [2.0]
 
 
+def test_changes_before_the_rows_that_they_change_are_said_to_have_no_effect() -> None:
+    year = sales_file(sale(1, "100"), sale(2, "200"), sale(3, "300"))
+    month = sales_file(
+        sale(2, "999", status="C"),
+        sale(3, "300", status="D"),
+        sale(4, "400", status="C"),  # of a year that is not among the files
+        sale(4, "400", status="D"),
+    )
+    made, report = load_sales([month, year], TABLE)
+    assert sorted(made.value.tolist()) == [100.0, 200.0, 300.0]
+    assert sum("2 changes or deletions" in note and "no effect" in note for note in report.notes) == 1
+    assert not any("no effect" in note for note in load_sales([year, month], TABLE)[1].notes)
+
+
 def test_rows_without_an_identifier_are_all_kept_and_said() -> None:
     made, report = load_sales(sales_file(sale("", "1"), sale("", "2")), TABLE)
     assert made.size == 2

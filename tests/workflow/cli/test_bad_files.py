@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from tests.town import Town
+from tests.town import BOX, Town
 from tests.workflow.cli.test_cli import arguments
 from workflow.cli import main
 from workflow.ledger import Ledger, LedgerError, open_ledger
@@ -87,6 +88,19 @@ def test_a_region_and_limits_without_an_end(
     assert said(capsys, area).endswith(
         "error: the region file is larger than 64 MiB: simplify the polygons first.\n"
     )
+
+
+def test_an_outline_that_crosses_itself_is_said(
+    town: Town, out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    west, south, east, north = BOX
+    ring = [[west, south], [east, north], [east, south], [west, north], [west, south]]
+    outline = tmp_path / "bowtie.geojson"
+    outline.write_text(json.dumps({"type": "Polygon", "coordinates": [ring]}))
+    asked = arguments(town, out, **{"--lengthscale": "500", "--ridge": "3", "--priors": "car"})
+    place = asked.index("--bbox")
+    assert main([*asked[:place], "--region", str(outline), *asked[place + 5 :], "--dry-run"]) == 0
+    assert "The region's outline crossed or touched itself and was repaired.\n" in capsys.readouterr().err
 
 
 def test_names_that_are_no_text_are_refused_before_the_charge(

@@ -45,14 +45,19 @@ def arguments(town: Town, out: Path, **changes: str | None) -> list[str]:
 def test_release_writes_a_bundle_and_prints_the_receipt(
     town: Town, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*arguments(town, out), "--show-baseline"]) == 0
+    assert main([*arguments(town, out), "--show-baseline", "--detection-limit", "0.5"]) == 0
     printed = capsys.readouterr()
     assert "Unit of protection" in printed.out
     assert printed.err.count("Curator only, do not publish:") == 2
     for private in ("rows lie inside the domain", "IoU of the released set with the non-private baseline"):
         assert private in printed.err
         assert private not in printed.out
-    assert read_bundle(out).statement["guarantee"]["delta"] == 1e-5
+    statement = read_bundle(out).statement
+    assert statement["guarantee"]["delta"] == 1e-5
+    assert statement["release"]["notes"] == [
+        "Readings below a limit of measurement count as their limit, 0.5 where they name none; those above "
+        "one, as the limit."
+    ]
     assert main(["view", str(out), "--threshold", "25"]) == 0
     assert main(["ledger", "verify"]) == 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 
 import pytest
 
@@ -104,6 +105,33 @@ def test_command_line_options_become_the_same_settings() -> None:
         "--bbox -0.5 51.3 0.3 51.7 --threshold 20 --out o"
     )
     assert settings_from_options(build_parser().parse_args(sensors)).data == SENSORS
+
+
+def test_the_command_line_says_how_a_table_is_written() -> None:
+    words = shlex.split(
+        "release --data s.xlsx --value no2 --lat lat --lon lon --bbox -0.5 51.3 0.3 51.7 --threshold 20 "
+        "--sheet June --header-row 3 --decimal , --missing -99 -99.9 9999 --censored half "
+        "--detection-limit 0.25 --condition remark --reference t.xlsx --reference-sheet May "
+        "--reference-missing none --out o"
+    )
+    found = settings_from_options(build_parser().parse_args(words))
+    told = SourceSettings(
+        "s.xlsx", value="no2", x="lon", y="lat", layer="June", header_row=3, decimal=",",
+        missing=("-99", "-99.9", "9999"), censored="half", detection_limit=0.25, condition="remark",
+    )  # fmt: skip
+    assert found.data == told
+    assert found.reference == replace(told, path="t.xlsx", layer="May", missing=("none",))
+    assert settings_from_toml(settings_to_toml(found)) == found
+    assert told.rules_in_words == (
+        "Readings below a limit of measurement count as half of their limit, 0.25 where they name none; "
+        "those above one, as the limit.",
+    )
+    assert replace(told, censored="drop").rules_in_words == (
+        "Readings below or above a limit of measurement were left out.",
+    )
+    assert SENSORS.rules_in_words == ()
+    with pytest.raises(WorkflowError, match=r"written as -99 or 9999, or `none` alone\.$"):
+        replace(told, missing=("none", "9999"))
 
 
 HIDDEN = {"relation": "add-or-remove", "mechanisms": ("spectral-statistics",)}

@@ -1,0 +1,361 @@
+"""Reads the rows of a sensor table block by block, and remembers what is kept of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from data_loaders.columns.censored import RULES, Censored, Rule, parse_censored
+from data_loaders.columns.degrees import hemisphere_column, parse_degrees
+from data_loaders.columns.guess_names import quality_columns
+from data_loaders.columns.identifiers import OwnerNumbers, as_bytes, record_names
+from data_loaders.columns.marks import Decimal, Evidence
+from data_loaders.columns.missing import missing_of
+from data_loaders.columns.numbers import NOTHING, USUAL, Numbers, parse_numbers
+from data_loaders.columns.sensortable import Shape, decimal_mark, mark_wanted, shape_of
+from data_loaders.columns.times import DateOrder, read_times
+from data_loaders.errors import DataError
+from data_loaders.files.csvstream import DELIMITERS, Block, Delimiter, blocks, mask, text
+from data_loaders.files.sources import Table
+from data_loaders.files.spool import Column
+from data_loaders.observations import OwnerWord
+from data_loaders.report import Tally
+
+_COMMA_ALONE = r"^([+-]?[0-9]*),([0-9]+)$"
+_DELIMITER_WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a person says of how a table is written; None where it is to be found out.
+
+    Parameters
+    ----------
+    decimal : {".", ","} or None
+    delimiter : {",", ";", tab, "|"} or None
+    header_row : int or None
+        Which row names the columns, counted from 1 without blank rows.
+    missing : tuple of str or None
+        Numbers that stand for "no value" beside the usual ones; "none" where there are none at all.
+    censored : {"limit", "half", "drop"}
+        What becomes of measurements below or above a limit: they count as the limit, those below as half of
+        it, or they are dropped.
+    detection_limit : float or None
+        The limit where a measurement is below one that it does not name.
+    condition : str or None
+        Column that says which measurements are below or above a limit.
+    """
+
+    decimal: Decimal | None = None
+    delimiter: Delimiter | None = None
+    header_row: int | None = None
+    missing: tuple[str, ...] | None = None
+    censored: Rule = "limit"
+    detection_limit: float | None = None
+    condition: str | None = None
+
+    def __post_init__(self) -> None:
+        missing_of(self.missing)
+        if self.censored not in RULES:
+            raise DataError(f"What becomes of measurements beyond a limit is one of {', '.join(RULES)}.")
+        if self.detection_limit is not None and not np.isfinite(self.detection_limit):
+            raise DataError("A detection limit is a finite number in the unit of the values.")
+        if self.decimal not in (None, ".", ","):
+            raise DataError("The decimal mark is '.' or ','.")
+        if self.delimiter is not None and self.delimiter not in DELIMITERS:
+            raise DataError("The delimiter is a comma, a semicolon, a tab or a bar.")
+        if self.header_row is not None and self.header_row < 1:
+            raise DataError("Rows are counted from 1: state the one that names the columns.")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which column serves for what; None where none does."""
+
+    value: str
+    x: str
+    y: str
+    identifier: str | None
+    time: str | None
+    owner: str | None
+    owner_word: OwnerWord | None
+    place_sd: str | None
+    conditions: Mapping[str, tuple[str, ...]]
+    degrees: bool = False
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        return self.value, self.x, self.y, *(() if self.place_sd is None else (self.place_sd,))
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Columns that are kept as text."""
+        return tuple(name for name in (self.identifier, self.time, self.owner) if name is not None)
+
+
+@dataclass
+class Found:
+    """Columns kept so far, on disk where they are long, and how the tables were written.
+
+    Dates such as 3/4/2018 are kept as read with the day first and with the month first: which of the two is
+    meant may show in a later row.
+    """
+
+    numbers: dict[str, Column] = field(default_factory=dict)
+    names: Column = field(default_factory=Column)
+    owners: Column = field(default_factory=Column)
+    rows: Column = field(default_factory=Column)
+    numbered: OwnerNumbers = field(default_factory=OwnerNumbers)
+    times: tuple[Column, Column] = field(default_factory=lambda: (Column(), Column()))
+    order: DateOrder = field(default_factory=DateOrder)
+    systems: set[str] = field(default_factory=set)
+    grouped: int = 0
+    below: int = 0
+    above: int = 0
+    wrapped: int = 0
+    written: dict[str, None] = field(default_factory=dict)
+    unmatched: set[str] = field(default_factory=set)
+    tables: list[str] = field(default_factory=list)
+
+    def number(self, name: str) -> NDArray[np.float64]:
+        return self.numbers.get(name, Column()).array()
+
+    def time(self) -> NDArray[np.datetime64]:
+        """(n,) when each row was measured, seconds, as its dates are meant."""
+        return self.times[int(self.order.month_comes_first())].array("M8[s]")
+
+    def add_times(self, column: Any) -> None:
+        read = read_times(column)
+        self.times[0].add(read.as_day_first)
+        self.times[1].add(read.as_month_first)
+        self.order = self.order.with_(read.order)
+
+
+def read_rows(table: Table, chosen: Columns, stated: Stated, tally: Tally, found: Found) -> None:
+    """Read the rows of one table and add to what was found.
+
+    Parameters
+    ----------
+    table : Table
+    chosen : Columns
+    stated : Stated
+    tally : Tally
+        Counts every row and why it is dropped.
+    found : Found
+
+    Raises
+    ------
+    DataError
+        For a table that cannot be read, lacks a column, or leaves its decimal mark open.
+    """
+    shape = shape_of(table, stated.delimiter, stated.header_row)
+    numeric = {column: shape.position(column, table.name) for column in dict.fromkeys(chosen.numeric)}
+    wanted = {f"n:{column}": at for column, at in numeric.items()}
+    kept_as_text = (*chosen.conditions, *chosen.named, *((stated.condition,) if stated.condition else ()))
+    wanted |= {f"w:{column}": shape.position(column, table.name) for column in kept_as_text}
+    sides = _hemispheres(shape, chosen, wanted) if chosen.degrees else {}
+    wanted |= {f"h:{column}": position for column, position in sides.items()}
+    for column, position in sides.items():
+        found.written[f"Column {shape.names[position]!r} says on which side {column!r} lies."] = None
+    reading = _Reading(table, chosen, stated, _marks(table, shape, numeric, chosen, stated))
+    found.written |= dict.fromkeys((_written(table, shape, reading.marks), *shape.header.said))
+    if stated.condition is None and (telling := quality_columns(shape.names, wanted.values())):
+        found.written[
+            f"{' and '.join(map(repr, telling))} may say which rows are invalid or beyond a limit: keep rows "
+            "with `where`, or name the column that says which are below a limit with `condition`."
+        ] = None
+    header = shape.names if shape.header.checked else None
+    for block in blocks(
+        table, len(shape.names), wanted, header=header, delimiter=shape.delimiter, skip=shape.header.skip
+    ):
+        _take(block, reading, tally, found)
+    reading.check_marks()
+
+
+class _Reading:
+    """How the columns of one table are read, and what their entries say about that on the way."""
+
+    def __init__(self, table: Table, chosen: Columns, stated: Stated, marks: dict[str, Decimal]) -> None:
+        self.table, self.chosen, self.stated, self.marks = table, chosen, stated, marks
+        self.missing = missing_of(stated.missing)
+        self.evidence = {column: Evidence() for column in marks}
+
+    def numbers(self, column: str, entries: Any) -> Numbers:
+        self.evidence[column].add(entries)
+        mark = self.marks[column]
+        missing = self.missing if column == self.chosen.value else USUAL
+        if self.table.typed and mark == ",":  # numbers have points beside texts with commas
+            entries = pc.replace_substring_regex(entries, _COMMA_ALONE, r"\1.\2")
+            return parse_numbers(entries, ".", missing, grouping=False)
+        grouping = self.stated.decimal is not None or not self.table.typed
+        if self.chosen.degrees and column in (self.chosen.x, self.chosen.y):
+            grouping = False
+        return parse_numbers(entries, mark, missing, grouping=grouping)
+
+    def check_marks(self) -> None:
+        """Refuse marks that further rows than the sample leave open or contradict."""
+        stated = () if self.stated.decimal is None else self.marks
+        places = (self.chosen.x, self.chosen.y)
+        wrong = [
+            column
+            for column, evidence in self.evidence.items()
+            if column not in stated
+            and column not in places
+            and evidence.mark(self.table.typed) != self.marks[column]
+        ]
+        if wrong:
+            raise mark_wanted(self.table.name, wrong)
+
+
+def _hemispheres(shape: Shape, chosen: Columns, wanted: Mapping[str, int]) -> dict[str, int]:
+    """Positions of the columns of letters beside each coordinate, where there are any."""
+    used = [at for key, at in wanted.items() if key.startswith("n:")]
+    found = {
+        column: hemisphere_column(shape, used, of_latitude=of_latitude)
+        for column, of_latitude in ((chosen.x, False), (chosen.y, True))
+    }
+    return {column: at for column, at in found.items() if at is not None}
+
+
+def _marks(
+    table: Table, shape: Shape, numeric: Mapping[str, int], chosen: Columns, stated: Stated
+) -> dict[str, Decimal]:
+    """The decimal mark of each column of numbers: that of coordinates is no evidence for the values'."""
+    marks: dict[str, Decimal] = {}
+    for column, position in numeric.items():
+        found = decimal_mark(shape, position, table.typed)
+        if column in (chosen.x, chosen.y):
+            # Groups of thousands are no degrees; what is no degrees is refused where all rows are known.
+            found = found or ("," if chosen.degrees else stated.decimal)
+        else:
+            found = stated.decimal or found
+        if found is None:
+            raise mark_wanted(table.name, [column])
+        marks[column] = found
+    return marks
+
+
+def _written(table: Table, shape: Shape, marks: Mapping[str, Decimal]) -> str:
+    commas = [column for column, mark in marks.items() if mark == ","]
+    if len(commas) in (0, len(marks)):
+        words = f"decimal {'comma' if commas else 'point'}"
+    else:
+        words = f"decimal comma in {' and '.join(map(repr, commas))} and decimal point elsewhere"
+    if table.typed:
+        own = "the points' own coordinates" if table.points else "a sheet's own numbers"
+        return f"Read with {own}{f', {words} in texts' if commas else ''}."
+    return f"Read with delimiter {_DELIMITER_WORDS[shape.delimiter]}, {words}, encoding {shape.encoding}."
+
+
+def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
+    chosen, stated = reading.chosen, reading.stated
+    before = tally.rows_read
+    tally.read(block.rows + block.malformed)
+    tally.drop("wrong number of columns", block.malformed)
+    alive = np.ones(block.rows, dtype=bool)
+    for column, words in chosen.conditions.items():
+        match = _matches(text(block.columns[f"w:{column}"]), words)
+        if match.any():
+            found.unmatched.discard(column)
+        alive = tally.drop_where(f"{column} is not {' or '.join(words)}", ~match, alive)
+    rows = pa.array(np.flatnonzero(alive))
+    entries = {column: text(block.columns[f"n:{column}"].take(rows)) for column in chosen.numeric}
+    read = [reading.numbers(column, entries[column]) for column in chosen.numeric]
+    condition = None if stated.condition is None else text(block.columns[f"w:{stated.condition}"].take(rows))
+    value = parse_censored(
+        entries[chosen.value], read[0], reading.marks[chosen.value], reading.missing, condition
+    )
+    x, y = read[1:3]
+    places = x.value, y.value
+    alive = np.ones(len(rows), dtype=bool)
+    alive = tally.drop_where("coordinate missing", x.missing | y.missing, alive)
+    if chosen.degrees:
+        places, unsided = _in_degrees(block, reading, entries, read, rows, found)
+        alive = tally.drop_where("hemisphere letter missing or unknown", unsided, alive)
+    alive = tally.drop_where("coordinate is not a number", np.isnan(places[0]) | np.isnan(places[1]), alive)
+    if chosen.degrees:
+        nowhere = (places[0] == 0.0) & (places[1] == 0.0)
+        alive = tally.drop_where("place at 0, 0, which devices write without a fix", nowhere, alive)
+    alive = tally.drop_where("value missing", value.missing, alive)
+    beyond = value.below | value.above
+    if stated.censored == "drop":
+        alive = tally.drop_where("below or above a limit", beyond, alive)
+    measured = _ruled(value, stated, alive, reading.table.name, chosen.value)
+    alive = tally.drop_where("value is not a number", np.isnan(measured), alive)
+    for spread in read[3:]:
+        alive = tally.drop_where(
+            "noise of the place is not a number of metres", ~(spread.value >= 0.0), alive
+        )
+    texts = {name: text(block.columns[f"w:{name}"].take(rows)) for name in chosen.named}
+    if chosen.owner is not None:
+        nobody = mask(pc.equal(texts[chosen.owner], ""))
+        alive = tally.drop_where(f"{chosen.owner_word} not named", nobody, alive)
+    found.grouped += value.grouped + x.grouped + y.grouped
+    found.below += int(np.count_nonzero(value.below & alive))
+    found.above += int(np.count_nonzero(value.above & alive))
+    numbers = [measured, *places, *(each.value for each in read[3:])]
+    for column, column_numbers in zip(chosen.numeric, numbers, strict=True):
+        found.numbers.setdefault(column, Column()).add(column_numbers[alive])
+    found.rows.add(before + rows.to_numpy()[alive])
+    texts = {name: column_text.filter(pa.array(alive)) for name, column_text in texts.items()}
+    if chosen.identifier is not None:
+        found.names.add(as_bytes(record_names(texts[chosen.identifier])))
+    if chosen.time is not None:
+        found.add_times(texts[chosen.time])
+    if chosen.owner is not None:
+        found.owners.add(found.numbered.of(texts[chosen.owner]))
+
+
+def _in_degrees(
+    block: Block, reading: _Reading, entries: Mapping[str, Any], read: list[Numbers], rows: Any, found: Found
+) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]:
+    """The degrees of both coordinates, and rows whose hemisphere is not known."""
+    chosen, places = reading.chosen, []
+    unsided = np.zeros(len(rows), dtype=bool)
+    for column, numbers, of_latitude in ((chosen.x, read[1], False), (chosen.y, read[2], True)):
+        key = f"h:{column}"
+        letters = text(block.columns[key].take(rows)) if key in block.columns else None
+        degrees, bad = parse_degrees(
+            entries[column], numbers, column, of_latitude=of_latitude, letters=letters
+        )
+        places.append(degrees)
+        unsided |= bad & ~numbers.missing
+        if not of_latitude:
+            with np.errstate(invalid="ignore"):
+                found.wrapped += int(np.count_nonzero((numbers.value > 180.0) & (numbers.value <= 360.0)))
+    return (places[0], places[1]), unsided
+
+
+def _ruled(
+    value: Censored, stated: Stated, alive: NDArray[np.bool_], where: str, column: str
+) -> NDArray[np.float64]:
+    """(n,) values with those beyond a limit as the public rule says."""
+    unnamed = value.below & np.isnan(value.value)
+    measured = value.value
+    if unnamed.any():
+        if stated.detection_limit is None and stated.censored != "drop" and np.any(unnamed & alive):
+            raise DataError(
+                f"{where} has readings in {column!r} below a detection limit that they do not name (such as "
+                "ND, BDL or <LOD): they are low, not unknown. State the limit with `detection_limit` "
+                "(--detection-limit), or leave all readings beyond a limit out with `censored` "
+                "(--censored drop)."
+            )
+        limit = np.nan if stated.detection_limit is None else stated.detection_limit
+        measured = np.where(unnamed, limit, measured)
+    return np.where(value.below, measured / 2.0, measured) if stated.censored == "half" else measured
+
+
+def _matches(column: Any, words: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Rows whose entry equals one of `words` as text, or as a number ("2023" and "2023.0" agree)."""
+    same = mask(pc.is_in(column, value_set=pa.array(words, pa.string())))
+    wanted = parse_numbers(pa.array(words, pa.string()), missing=NOTHING).value
+    wanted = wanted[np.isfinite(wanted)]
+    if wanted.size:
+        same |= np.isin(parse_numbers(column, missing=NOTHING).value, wanted)
+    return same

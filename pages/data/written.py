@@ -1,0 +1,143 @@
+"""Asking how a table is written: which sheet holds it, and which row names its columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from data_loaders import ColumnGuess
+from pages.data.row_columns import KEEP
+from pages.shared.plain_text import plain
+from pages.shared.session.previews import propose_columns
+from workflow.errors import WorkflowError
+from workflow.settings.source import SourceSettings
+
+_MARKS = {".": "point", ",": "comma"}
+_RULES = {"limit": "count as the limit", "half": "count as half of it", "drop": "are dropped"}
+
+
+def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
+    """What the columns of a file seem to be, and the settings that say how it is written.
+
+    Returns
+    -------
+    ColumnGuess or None
+        None where the file cannot be read; what is wrong has been said then.
+    dict
+        Settings of a source, by name.
+    """
+    key = f"sensors_header_row_{path}"
+    row: int | None = st.session_state.get(key)
+    layer: str | None = st.session_state.get(f"sensors_layer_{path}")
+    guess: ColumnGuess | None = None
+    try:
+        guess = propose_columns(path, layer, row)
+        if len(guess.layers) > 1:
+            if layer is None:
+                st.session_state[f"sensors_layer_{path}"] = guess.layer
+            layer = st.selectbox("Sheet or layer", guess.layers, key=f"sensors_layer_{path}", **KEEP)
+    except WorkflowError as error:
+        st.error(plain(error), icon=":material/error:")
+    with st.expander("Where the names of the columns stand", expanded=guess is None or guess.header_row > 1):
+        row = st.number_input(
+            "Row with the names of the columns",
+            min_value=1,
+            value=None,
+            placeholder="found" if guess is None else f"found: row {guess.header_row}",
+            help="Counted from 1 without blank rows. Titles and comments above it are passed over.",
+            key=key,
+            on_change=_forget_columns,
+            args=(path,),
+            **KEEP,
+        )
+        if guess is not None and not guess.points:
+            width = max(map(len, guess.top), default=0)
+            st.dataframe(
+                [
+                    {"row": at, **{f"{column + 1}": cell for column, cell in enumerate(cells)}}
+                    for at, cells in enumerate((_wide(cells, width) for cells in guess.top), start=1)
+                ],
+                hide_index=True,
+                height="content",
+            )
+    return guess, {"layer": layer, "header_row": row}
+
+
+def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
+    """Settings that say how the values are written: only what a person answers, never what is proposed."""
+    columns, state = list(guess.columns), st.session_state
+    asked = guess.decimal is None or bool(guess.suspects) or guess.beyond
+    with st.expander("Decimal mark, missing values and limits", expanded=asked):
+        left, right = st.columns(2)
+        decimal = left.selectbox(
+            "Decimal mark",
+            list(_MARKS),
+            index=None,
+            format_func=_MARKS.__getitem__,
+            placeholder="choose one" if guess.decimal is None else f"found: {_MARKS[guess.decimal]}",
+            key=f"sensors_decimal_{path}",
+            **KEEP,
+        )
+        missing = right.text_input(
+            "Numbers that stand for a missing value",
+            placeholder="for example -99, 9999; none if all are measurements",
+            help="-999, -9999, -99999, -999999, -32768 and numbers beyond 1e30 are missing values anyway.",
+            key=f"sensors_missing_{path}",
+            **KEEP,
+        )
+        if guess.suspects:
+            listed = ", ".join(f"{number:g}" for number in guess.suspects)
+            st.caption(
+                f":material/help: In the first rows {plain(listed)} lies far from all other values. Name it "
+                "above if it stands for a missing value, or write none if it is a measurement."
+            )
+        state.setdefault(f"sensors_censored_{path}", "limit")
+        censored = left.selectbox(
+            "Readings such as <0.5 and > 200",
+            list(_RULES),
+            format_func=_RULES.__getitem__,
+            help="They are low or high, not unknown. What becomes of them is a public rule; clipping makes "
+            "most of the difference disappear.",
+            key=f"sensors_censored_{path}",
+            **KEEP,
+        )
+        limit = right.number_input(
+            "Limit of readings that name none, such as ND",
+            value=None,
+            format="%g",
+            placeholder="in the unit of the values",
+            key=f"sensors_detection_limit_{path}",
+            **KEEP,
+        )
+        condition = st.selectbox(
+            "Column that says which readings are below or above a limit",
+            columns,
+            index=None,
+            placeholder="none",
+            key=f"sensors_condition_{path}",
+            **KEEP,
+        )
+    return {
+        "decimal": decimal,
+        "missing": tuple(missing.replace(",", " ").split()),
+        "censored": censored,
+        "detection_limit": limit,
+        "condition": condition,
+    }
+
+
+def shown(source: SourceSettings) -> dict[str, Any]:
+    """What the widgets show of the settings of a source, by the beginnings of their keys."""
+    names = ("layer", "header_row", "decimal", "censored", "detection_limit", "condition")
+    return {**{name: getattr(source, name) for name in names}, "missing": " ".join(source.missing)}
+
+
+def _forget_columns(path: str) -> None:
+    """Other names were proposed from another row."""
+    for name in ("x", "y", "value", "crs", "owner", "identifier", "time", "place_sd", "unit", "condition"):
+        st.session_state.pop(f"sensors_{name}_{path}", None)
+
+
+def _wide(cells: tuple[str, ...], width: int) -> list[str]:
+    return [*cells, *[""] * (width - len(cells))]

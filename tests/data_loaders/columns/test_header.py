@@ -1,0 +1,83 @@
+"""The row that names the columns: below titles, comments and Excel's order, above units of measure."""
+
+from __future__ import annotations
+
+import pytest
+
+from data_loaders import guess_columns, load_sensors
+from data_loaders.observations import Observations
+from data_loaders.report import LoadReport
+from tests.data_loaders.material import packed, refused
+from tests.data_loaders.workbooks import workbook
+
+ROWS = "0.25,51.5,3.5\n0.5,51.25,4\n0.75,51.75,5.25\n"
+HEADER = "lon,lat,value\n"
+
+
+def load(data: str | bytes, **changes: object) -> tuple[Observations, LoadReport]:
+    given: dict[str, object] = {"value": "value", "x": "lon", "y": "lat", "unit": "ug/m3"} | changes
+    raw = data.encode() if isinstance(data, str) else data
+    return load_sensors(raw, **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (HEADER + ROWS, ""),
+        ("Annual means,,\nSource: council,,\n" + HEADER + ROWS, "row 3"),
+        ("Annual means\n\n" + HEADER + ROWS, "row 2"),
+        ("Annual means 2023,council,\n" + HEADER + ROWS, "row 2"),
+        ("# made by a logger\n# at 10:30, 2 May\n" + HEADER + ROWS, "row 3"),
+        ("# made by a logger\n# lon,lat,value\n" + ROWS, "row 2"),
+        ("#lon,lat,value\n" + ROWS, ""),
+        ("sep=;\n" + (HEADER + ROWS).replace(",", ";"), "row 2"),
+        ('"sep=;"\n' + (HEADER + ROWS).replace(",", ";"), "row 2"),
+        ("\ufeffsep=;\r\n" + (HEADER + ROWS).replace(",", ";").replace("\n", "\r\n"), "row 2"),
+        (HEADER + "deg,deg,ug/m3\n" + ROWS, "Row 2 holds units"),
+        ("# USGS\n" + (HEADER + "15s,15s,12n\n" + ROWS).replace(",", "\t"), "Row 3 holds units"),
+        (HEADER + ROWS.replace("\n", ",\n"), ""),
+        (HEADER.replace("\n", ",\n") + ROWS, ""),
+        (HEADER.replace("\n", ",\n") + ROWS.replace("\n", ",\n"), ""),
+        ("index," + HEADER + "".join(f"{i},{row}\n" for i, row in enumerate(ROWS.split())), ""),
+        ("," + HEADER + "".join(f"{i},{row}\n" for i, row in enumerate(ROWS.split())), ""),
+    ],
+)
+def test_the_header_is_found(data: str, said: str) -> None:
+    for raw in (data.encode(), packed(data.encode())):
+        made, report = load(raw)
+        assert made.x.tolist() == [0.25, 0.5, 0.75]
+        assert made.y.tolist() == [51.5, 51.25, 51.75]
+        assert made.value.tolist() == [3.5, 4.0, 5.25]
+        assert (report.rows_read, report.dropped) == (3, ())
+        assert said in " ".join(report.notes)
+        assert ("row" in " ".join(report.notes).lower().split()) == bool(said)
+
+
+def test_a_person_says_which_row_names_the_columns() -> None:
+    two = "x,y,z\n\n" + HEADER + ROWS
+    assert "no column 'value': name one of its header" in refused(lambda: load(two))
+    assert "(--header-row)" in refused(lambda: load(two))
+    assert load(two, header_row=2)[0].value.tolist() == [3.5, 4.0, 5.25]
+    assert "has no row 9" in refused(lambda: load(two, header_row=9))
+    assert "counted from 1" in refused(lambda: load(two, header_row=0))
+
+
+def test_data_are_never_taken_for_a_header() -> None:
+    """Its names would be quoted in messages."""
+    for data in (ROWS, "Annual means,,\n" + ROWS, "# a comment\n" + ROWS):
+        assert "numbers in its first row" in refused(lambda data=data: load(data))  # type: ignore[misc]
+
+
+def test_a_first_row_without_numbers_is_no_row_of_units_where_it_is_missing() -> None:
+    made, report = load(HEADER + "NA,,-\n" + ROWS)
+    assert (made.size, report.rows_read, dict(report.dropped)) == (3, 4, {"coordinate missing": 1})
+
+
+def test_titles_of_a_sheet_are_passed_over_and_a_sheet_with_a_table_is_proposed() -> None:
+    rows = [["lon", "lat", "value"], [0.25, 51.5, 3.5], [0.5, 51.25, 4.0]]
+    about = [["About these data"], ["Made in 2024"]]
+    book = workbook(about, [["Annual means"], [], *rows], names=("Read me", "Data"))
+    assert load(book, layer="Data")[0].value.tolist() == [3.5, 4.0]
+    guess = guess_columns(book)
+    assert (guess.layer, guess.header_row, guess.x, guess.value) == ("Data", 2, "lon", "value")
+    assert guess.top[:2] == (("Annual means", "", ""), ("lon", "lat", "value"))

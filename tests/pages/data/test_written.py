@@ -1,0 +1,63 @@
+"""The Data screen asks how a table is written, and shows its first rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streamlit.testing.v1 import AppTest
+
+from tests.data_loaders.workbooks import workbook
+from tests.pages.conftest import press
+from tests.pages.data.test_owners import of, with_table, work_of
+
+ROWS = [["lon", "lat", "no2"], *([10 + k / 100, 50.02, 20.5 + k] for k in range(12))]
+
+
+def read(app: AppTest) -> AppTest:
+    of(app, "sensors_unit_", "text_input").set_value("ug/m3").run()  # type: ignore[attr-defined]
+    return press(app, "Read the data")
+
+
+def test_titles_above_the_header_are_shown_and_the_row_may_be_named(
+    open_app: Callable[..., AppTest],
+) -> None:
+    text = "Annual means;;\nx;y;z\n" + "\n".join(";".join(map(str, row)) for row in ROWS)
+    app = with_table(open_app, data=text.encode())
+    assert app.dataframe[0].value.iloc[1].tolist() == [2, "x", "y", "z"]
+    of(app, "sensors_header_row_", "number_input").set_value(3).run()  # type: ignore[attr-defined]
+    read(app)
+    source = work_of(app).choices["data"]
+    assert (source.header_row, source.x, source.value) == (3, "lon", "no2")
+    assert work_of(app).private.lines[0].endswith("12 rows read, 12 kept.")
+
+
+def test_the_sheet_that_holds_a_table_is_proposed(open_app: Callable[..., AppTest]) -> None:
+    book = workbook([["About"], ["Made in 2024"]], [["Annual means"], *ROWS], names=("Read me", "Data"))
+    app = with_table(open_app, data=book)
+    assert of(app, "sensors_layer_").value == "Data"  # type: ignore[attr-defined]
+    read(app)
+    source = work_of(app).choices["data"]
+    assert (source.layer, source.header_row, source.value) == ("Data", None, "no2")
+
+
+def test_codes_marks_and_limits_are_asked_about_and_never_taken_for_granted(
+    open_app: Callable[..., AppTest],
+) -> None:
+    values = ["9999", "9999", "<0.5", "ND", *(f"{20 + k / 2}" for k in range(12))]
+    text = "lon,lat,no2\n" + "".join(f"{10 + k / 100},50.02,{value}\n" for k, value in enumerate(values))
+    app = with_table(open_app, data=text.encode())
+    assert "9999 lies far from all other values" in "".join(each.value for each in app.caption)
+    of(app, "sensors_unit_", "text_input").set_value("ug/m3").run()  # type: ignore[attr-defined]
+    press(app, "Read the data")
+    assert "--detection-limit" in app.error[0].value
+    of(app, "sensors_detection_limit_", "number_input").set_value(0.25).run()  # type: ignore[attr-defined]
+    press(app, "Read the data")
+    assert "missing value" in app.error[0].value
+    of(app, "sensors_missing_", "text_input").set_value("9999").run()  # type: ignore[attr-defined]
+    of(app, "sensors_censored_").set_value("half").run()  # type: ignore[attr-defined]
+    press(app, "Read the data")
+    source = work_of(app).choices["data"]
+    assert (source.missing, source.censored, source.detection_limit) == (("9999",), "half", 0.25)
+    assert (source.decimal, source.condition) == (None, None)
+    assert work_of(app).private.lines[0].endswith("16 rows read, 14 kept.")
+    assert [value for _, _, value in work_of(app).private.rows[:2]] == [0.25, 0.125]
