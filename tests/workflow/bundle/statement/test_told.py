@@ -47,7 +47,7 @@ def test_what_probabilities_say_of_a_shown_set() -> None:
 
 
 def test_the_field_and_the_map_without_privacy_have_numbers_of_their_own() -> None:
-    told = told_block(shown(), FIELD, np.full(4, 0.25))
+    told = told_block(shown(), FIELD, (FIELD[0], np.full(4, 0.25)))
     assert told is not None
     assert told["field"] == {"agreement": 0.722421, "right": 0.834356, "found": 0.84338}
     assert told["map"] == {"agreement": 0.977506, "right": 0.988625, "found": 0.988625}
