@@ -119,6 +119,6 @@ def _exists(name: str | None, entry: int) -> None:
 
 
 def _basis(basis: ReferenceKind) -> str:
-    return {"simulated": "a simulated field", "private selection": "what was paid for beforehand"}.get(
+    return {"simulated": "simulated fields", "private selection": "what was paid for beforehand"}.get(
         basis, f"the {basis}"
     )

@@ -56,7 +56,7 @@ def test_a_point_of_half_the_reference_data_counts_twice(
 ) -> None:
     """A cell counts once, and so does a point where the last year stands for the whole."""
     seen: list[int] = []
-    monkeypatch.setattr(tuning_module, "_scene", lambda *given: seen.append(given[5]))
+    monkeypatch.setattr(tuning_module, "project_scene", lambda *given: seen.append(given[5]))
     monkeypatch.setattr(public_map, "last_year", lambda reference: year)
     project = replace(hamlet, settings=hamlet.settings.with_changes(unit=unit, quick=True, clip=None))
     placed = hamlet.private.placed
