@@ -41,7 +41,7 @@ def test_without_reference_data_the_usual_mechanisms_take_one_fixed_design(open_
     app = without_reference(open_app)
     chosen = app.multiselect(key=key_of(app, "mechanisms"))
     chosen.set_value(["posterior-sampling", "spectral-statistics"]).run()
-    assert list(app.radio(key=key_of(app, "way")).options)[0] == "Not at all: one fixed design (free)"
+    assert next(iter(app.radio(key=key_of(app, "way")).options)) == "Not at all: one fixed design (free)"
     assert "Search for the best design" not in [button.label for button in app.button]
     press(app, "See what the fixed design may reach")
     assert "Measured on simulated fields; one fixed design, nothing was searched." in texts(app)

@@ -207,6 +207,9 @@ def test_a_long_search_is_announced_with_quicker_ones(monkeypatch: pytest.Monkey
     other = words.expected_of_search(replace(full, mechanisms=("a", "b")))
     assert other.endswith(" Quicker: a quick search about 8 min.")
     assert "Quicker" not in words.expected_of_search(replace(full, mechanisms=("b",), starts=80, quick=True))
+    fixed = words.expected_of_search(replace(full, fields=9, fixed=True))
+    assert " of memory for the simulated releases, " in fixed
+    assert "Quicker" not in fixed
 
 
 def test_a_large_file_is_announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, town: Town) -> None:
