@@ -45,6 +45,8 @@ class Tuning:
 
 LEAST_AGREEMENT = 0.5
 """Expected agreement below which a map is stopped, or called poor."""
+FEW_RECORDS, WIDE_RANGE = 300, 0.4
+"""Records below which, and range of agreements from which, little can be told without reference data."""
 LOW_AGREEMENT = "Low agreement"
 """Topic of the line of a receipt that says that its map was expected to be poor."""
 
@@ -72,12 +74,24 @@ class Expected:
         Expected share of the shown hexagons that are right, None where unknown.
     basis
         What this rests on.
+    low, high
+        Agreements between which eight of ten simulated releases lie, None where reference data are known.
+    little
+        Whether little can be told, because records are few or that range is wide.
     """
 
     agreement: float | None
     area_error: float | None
     right: float | None
     basis: ReferenceKind
+    low: float | None = None
+    high: float | None = None
+    little: bool = False
+
+    @property
+    def at_best(self) -> float | None:
+        """The agreement by which a poor map is recognised: the upper end of the range where there is one."""
+        return self.agreement if self.high is None else self.high
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,18 @@ def ratio_words(value: float) -> str:
     return lower(value, 2) if math.isfinite(value) else "undefined"
 
 
+def range_words(low: float, high: float, *, little: bool) -> str:
+    """Between which agreements simulated releases lie where there are no reference data, and what that tells.
+
+    Examples
+    --------
+    >>> range_words(0.05, 0.78, little=True)
+    'between 0.05 and 0.78 in eight of ten simulated releases, so little can be told'
+    """
+    said = f"between {agreement_words(low)} and {agreement_words(high)} in eight of ten simulated releases"
+    return f"{said}, so little can be told" if little else said
+
+
 def error_words(area_error: float) -> str:
     """An expected error of an area, over that area, in per cent: "3.6 %", rounded up."""
     return f"{upper(100.0 * area_error, 2)} %"

@@ -102,6 +102,20 @@ class Mechanism(ABC):
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[Design, ...]:
         """Designs for the search, noise still open, those that share work next to each other."""
 
+    def fixed(self, spacing: float, model: tuple[float, float] | None = None) -> Design | None:
+        """The design, noise still open, that is released unsearched where no reference data say anything.
+
+        None where the mechanism has none: it is then searched for on simulated fields.
+
+        Parameters
+        ----------
+        spacing
+            Of the cells, metres.
+        model
+            Range (metres) and ridge, where a private choice has found them.
+        """
+        return None
+
     def group_of(self, design: Any) -> tuple[Any, ...]:
         """Designs with the same answer share expensive work in a simulation."""
         return (getattr(design, "prior", ""), getattr(design, "lengthscale", 0.0))

@@ -16,7 +16,7 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.drift_reading import DriftReader
 from dpgp_core.mechanisms.grids import CUTOFFS, coarse_grid, tried
-from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
@@ -150,6 +150,9 @@ class SpectralStatistics(Mechanism):
             for lengthscale in tried(lengthscales, ask.thorough)
             for ridge in tried(RIDGES, ask.thorough)
         )
+
+    def fixed(self, spacing: float, model: tuple[float, float] | None = None) -> SpectralStatisticsDesign:
+        return fixed_design(spacing, model)
 
     def refinement(
         self, best: Sequence[SpectralStatisticsDesign], facts: PublicFacts, ask: Ask

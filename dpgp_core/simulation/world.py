@@ -58,12 +58,15 @@ class Agreement:
         Mean of |released area - true area| over the true area; NaN where the true map is empty.
     right
         Mean share of the shown hexagons that are right; NaN where nothing is shown.
+    values
+        The intersection over union of every simulated release where it is defined.
     """
 
     iou: float
     iou_sd: float
     area_error: float
     right: float
+    values: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ def average(found: Sequence[Agreement]) -> Agreement:
         float(np.sqrt(square)) if scores else float("nan"),
         float(np.mean(errors)) if errors else float("nan"),
         float(np.mean(rights)) if rights else float("nan"),
+        tuple(value for each in found for value in each.values),
     )
 
 
@@ -244,8 +248,9 @@ class World:
         some = shown > 0
         right = common[some] / shown[some]
         return Agreement(
-            float(values.mean()), spread, error, float(right.mean()) if some.any() else float("nan")
-        )
+            float(values.mean()), spread, error, float(right.mean()) if some.any() else float("nan"),
+            tuple(values.tolist()) if two_sided else (),
+        )  # fmt: skip
 
     def held_out_iou(self, sets: Bools) -> float:
         """Mean IoU of sets (S, N) with the labels of the held-out cells; NaN where one is undefined."""

@@ -197,6 +197,6 @@ if work.private is not None:
         else:
             st.markdown("**Reference data**", help=tip("reference"))
             st.caption(
-                "None: the design will be tuned on a simulated field, for which two public numbers are asked "
-                "on the screen Privacy and utility: a usual value, and how far values go from it."
+                "None: one fixed design will be taken, for which two public numbers are asked on the screen "
+                "Privacy and utility: a usual value, and how far values go from it."
             )

@@ -51,6 +51,8 @@ def _ask(work: Workspace, found: Found, budget: BudgetState, total: float | None
         st.markdown("How good the map will be is **not known**: its design was given by hand.")
     else:
         said = expected_words(expected.agreement, expected.area_error, expected.right)
+        if expected.low is not None and expected.high is not None:
+            said += f"; {words.range_words(expected.low, expected.high, little=expected.little)}"
         st.markdown(
             f"**{plain(said[0].upper() + said[1:])}**, as measured on {plain(_basis(expected.basis))}."
         )
@@ -119,6 +121,6 @@ def _exists(name: str | None, entry: int) -> None:
 
 
 def _basis(basis: ReferenceKind) -> str:
-    return {"simulated": "a simulated field", "private selection": "what was paid for beforehand"}.get(
+    return {"simulated": "simulated fields", "private selection": "what was paid for beforehand"}.get(
         basis, f"the {basis}"
     )

@@ -226,6 +226,11 @@ def _print_alike(found: Sequence[Alike]) -> None:
 
 def _print_search(tuned: Tuned) -> None:
     free, chosen = tuned.result.unconstrained, tuned.result.chosen
+    if tuned.result.fixed:
+        print()
+        for remark in tuned.remarks():
+            print(remark)
+        return
     print(f"\nTuned on {tuned.tried_on}, {tuned.result.evaluated:,} designs scored")
     print(f"  {'':<34}{'no privacy':>14}{'this release':>14}")
     rows = (

@@ -194,7 +194,7 @@ def compare_mechanisms(
         raise WorkflowError("Compare at one or more epsilons above 0.")
     tell, where = report or (lambda fraction, text: None), executor or SerialExecutor()
     tell(0.0, "Fitting the map to be reached")
-    task = search_task(project, executor=where)
+    task = search_task(project, executor=where, every_scale=True)
     if task.unconstrained is None:
         task = replace(task, unconstrained=unconstrained_design(task, where, lambda share, text: None))
     pairs = [(name, epsilon) for name in names for epsilon in sorted(set(epsilons))]

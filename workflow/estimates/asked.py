@@ -5,7 +5,9 @@ from __future__ import annotations
 from dpgp_core.priors.registry import PRIORS, can_make
 from workflow.estimates.model import Asked
 from workflow.project.model import Project
-from workflow.search.decision.tuning import CLIP_FACTORS, FOCUSED_FACTORS, SIMULATED_FIELDS
+from workflow.project.simulated import QUICK_WORLDS, WORLDS
+from workflow.search.decision.tuning import CLIP_FACTORS, FOCUSED_FACTORS
+from workflow.search.optimisation.unsearched import takes_fixed
 from workflow.search.problem.facts import private_n
 from workflow.settings.defaults import default_priors
 from workflow.settings.model import ReleaseSettings
@@ -22,11 +24,14 @@ def planned(settings: ReleaseSettings, cells: int, records: int, alone: bool = F
         scales = 1 + len(FOCUSED_FACTORS[: 3 if settings.quick else None])
     else:
         scales = 1 if settings.clip is not None else len(CLIP_FACTORS[: 2 if settings.quick else None])
-    simulated = settings.reference is None and settings.pilot is None and not settings.quick
+    simulated = settings.reference is None and settings.pilot is None
+    fixed = takes_fixed(settings)
+    worlds = QUICK_WORLDS if settings.quick else WORLDS
     return Asked(
         cells=cells,
         records=records,
-        fields=scales * (SIMULATED_FIELDS if simulated else 1),
+        fields=worlds if fixed else scales * (worlds if simulated else 1),
+        fixed=fixed,
         quick=settings.quick,
         mechanisms=tuple(settings.mechanisms),
         dense=len(dense_priors(settings, cells)),

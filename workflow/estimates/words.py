@@ -13,7 +13,6 @@ from workflow.errors import WorkflowError
 from workflow.estimates.asked import asked_of, dense_priors
 from workflow.estimates.machine import memory_limit, own_speed
 from workflow.estimates.model import (
-    SIMULATED,
     Asked,
     Estimate,
     reading_estimate,
@@ -23,6 +22,7 @@ from workflow.estimates.model import (
 )
 from workflow.project.model import Project
 from workflow.project.read_before import is_kept
+from workflow.project.simulated import QUICK_WORLDS, WORLDS
 from workflow.settings.source import SourceSettings
 
 WORTH_SAYING = 10.0
@@ -84,17 +84,17 @@ def expected_of_search(asked: Asked, processes: int = 1) -> str:
     search = search_estimate(asked, own_speed())
     release = release_estimate(asked.cells, own_speed())
     said = (
-        f"Expected where nothing else runs: {expected(search, processes)} for the search, "
-        f"{duration(release.seconds)} for the release."
+        f"Expected where nothing else runs: {expected(search, processes)} for the "
+        f"{'simulated releases' if asked.fixed else 'search'}, {duration(release.seconds)} for the release."
     )
-    if search.seconds / processes < LONG:
+    if asked.fixed or search.seconds / processes < LONG:
         return said
     return " ".join([said, *filter(None, [_quicker(asked, search, processes)])])
 
 
 def _quicker(asked: Asked, search: Estimate, processes: int) -> str:
     """What takes clearly less time than a search, as a sentence; "" where nothing does."""
-    fields = asked.fields if asked.reference else max(1, asked.fields // SIMULATED["full"])
+    fields = asked.fields if asked.reference else max(1, asked.fields * QUICK_WORLDS // WORLDS)
     others = {"a quick search": replace(asked, quick=True, fields=fields)}
     for mechanism in MECHANISMS.values():
         if mechanism.quick and mechanism.name in asked.mechanisms:

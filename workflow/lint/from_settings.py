@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from workflow.lint.plan import Origin, PlannedRelease, TuningOrigin
 from workflow.lint.recipes import CLEAN_RECIPE
+from workflow.search.optimisation.unsearched import takes_fixed
 from workflow.settings.defaults import usual_delta
 from workflow.settings.model import ReleaseSettings
 
@@ -52,5 +53,7 @@ def _tuned(settings: ReleaseSettings) -> TuningOrigin:
     if settings.lengthscale is not None:
         return "given"
     if settings.reference is None:
-        return "private selection" if settings.pays_for_a_look else "simulated"
+        if settings.pays_for_a_look:
+            return "private selection"
+        return "fixed" if takes_fixed(settings) else "simulated"
     return "public reference data" if settings.reference_public else "reference data"

@@ -28,8 +28,8 @@ Centre = Literal[Origin, "threshold"]
 Legend = Literal[Origin, "released paths"]
 Mean = Literal["none", "public", "public reference data", "reference data", "private data", Unstated]
 TuningOrigin = Literal[
-    "public reference data", "reference data", "simulated", "given", "private selection", "not accounted",
-    Unstated,
+    "public reference data", "reference data", "simulated", "fixed", "given", "private selection",
+    "not accounted", Unstated,
 ]  # fmt: skip
 Seed = Literal["operating system", "fixed", "recorded", "derived from the data", Unstated]
 Draws = Literal["once", "until one looks right", Unstated]

@@ -20,7 +20,8 @@ def objections(
 ) -> tuple[str, ...]:
     """Why a map is not expected to be worth releasing, a clause each.
 
-    Compared are the numbers themselves, not the two digits that are said of them.
+    Compared are the numbers themselves, not the two digits that are said of them. Without reference data the
+    mean is a guess over fields that may be unlike the private one: the upper end of its range is judged.
 
     Parameters
     ----------
@@ -39,14 +40,15 @@ def objections(
         )
     if expected is None:
         return ()
-    said, agreement = [], expected.agreement
+    said, agreement, guessed = [], expected.at_best, expected.high is not None
     if agreement is None:
         return (
             "no agreement can be expected, as the map that it is tried on lies wholly on one side of the "
             "threshold: take a threshold nearer to usual values",
         )
     if not agreement >= LEAST_AGREEMENT:
-        said.append(f"its expected agreement is {_said(agreement)}, below {LEAST_AGREEMENT:g}")
+        which = "upper end of its expected agreement" if guessed else "expected agreement"
+        said.append(f"{'the' if guessed else 'its'} {which} is {_said(agreement)}, below {LEAST_AGREEMENT:g}")
     if yardsticks is not None and agreement < yardsticks.one_colour:
         said.append(f"a map of one colour {_instead(yardsticks.one_colour, agreement)}")
     if yardsticks is not None and yardsticks.free is not None and agreement < yardsticks.free:

@@ -78,7 +78,7 @@ class MaterialSettings(Checked):
             "Data of an earlier time, of the same form, on which the design is tuned.",
             "reference",
             must_be="a table with at least a `path`",
-            otherwise="none: the design is tuned on simulated data",
+            otherwise="none: one fixed design is released and nothing is searched",
         ),
     ] = None
     reference_public: Annotated[

@@ -40,8 +40,9 @@ TRIED_ON: dict[ReferenceKind, TriedOn] = {
 }
 """What a search tries its designs on, in words."""
 
-TuningKind = Literal[ReferenceKind, "given", "not accounted"]
-"""How a design was chosen: tuned, "given" (typed in, public by the curator's word), or by looking."""
+TuningKind = Literal[ReferenceKind, "fixed", "given", "not accounted"]
+"""How a design was chosen: tuned, "fixed" (the same for all data without reference data, nothing was
+searched), "given" (typed in, public by the curator's word), or by looking."""
 
 Group = Literal["data", "reference", "geography", "privacy", "set", "design", "running", "statement"]
 """Under which heading a setting stands: on the command line, in the reference page and on screens."""

@@ -103,10 +103,14 @@ def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, 
         ReportRow("iou", "1", _known(chosen.utility.agreement, ratio_words)),
         ReportRow(
             "dimension",
-            significant(free.utility.effective_dimension, 3),
+            _known(free.utility.effective_dimension, lambda value: significant(value, 3)),
             _known(chosen.utility.effective_dimension, lambda value: significant(value, 3)),
         ),
-        ReportRow("bce", significant(free.utility.bce, 2), _loss(chosen.utility.bce, free.utility.bce)),
+        ReportRow(
+            "bce",
+            _known(free.utility.bce, lambda value: significant(value, 2)),
+            _loss(chosen.utility.bce, free.utility.bce),
+        ),
         ReportRow(
             "held_iou",
             _known(free.utility.holdout_iou, ratio_words),

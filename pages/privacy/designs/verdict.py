@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pages.shared.session.workspace import Found
-from workflow.words import agreement_words
+from workflow.words import agreement_words, range_words
 
 GOOD = 0.8  # agreement from which a map shows the region; below, its outline is rough
 
@@ -18,6 +18,12 @@ def verdict(found: Found) -> str:
         return f"Not worth releasing as it stands: {' and '.join(against)}{helps}."
     if expected is None:
         return "Nothing is known of how right this map will be: its design was given by hand."
+    if choice.expected is not None and choice.expected.low is not None and choice.expected.high is not None:
+        told = range_words(choice.expected.low, choice.expected.high, little=choice.expected.little)
+        return (
+            f"May be released: for ε {epsilon:g} simulated worlds tell an agreement of "
+            f"{agreement_words(expected)} with the map without privacy, {told}."
+        )
     quality = "shows the region well" if expected >= GOOD else "shows the region roughly"
     free = None if choice.yardsticks is None else choice.yardsticks.free
     beside = "" if free is None else f", where public data alone reach {agreement_words(free)}"

@@ -11,24 +11,32 @@ from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Workspace
 from workflow.project.model import Project
+from workflow.search.optimisation.unsearched import fixed_of
+from workflow.settings.defaults import DEFAULT_MECHANISMS
 from workflow.settings.model import ReleaseSettings
 
 NAME: aside.AsideName = "pilot"
 KEEP: Any = {"persist_state": "session"}
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
 WAYS = {
-    "simulated": "On a simulated field (free)",
+    "simulated": "On simulated fields (free)",
     "pilot": "On an accounted pilot (spends a share of ε)",
     "range_choice": "On fields of a range that is chosen privately (spends a share of ε)",
 }
 CAPTIONS = {
-    "simulated": "A field drawn by the computer, of the size of your data. It knows nothing of them, so the "
+    "simulated": "Fields drawn by the computer, of the size of your data. They know nothing of them, so the "
     "design may suit them badly.",
     "pilot": "Noisy counts and sums of the private records, charged to the ledger and drawn once. The "
     "release gets what is left of ε.",
     "range_choice": "For public places: one of a few ranges is chosen by how well it predicts the private "
     "values, by the exponential mechanism. Charged to the ledger and drawn once; the release gets what is "
     "left of ε. Where it was measured it was no better than the free way.",
+}
+FIXED_WAYS = {**WAYS, "simulated": "Not at all: one fixed design (free)"}
+FIXED_CAPTIONS = {
+    **CAPTIONS,
+    "simulated": "The same design for all data of which nothing is known; nothing is searched. Where it was "
+    "measured it gave better maps than a search on fields drawn by the computer.",
 }
 SUBJECT = {"pilot": "The pilot", "range_choice": "The choice of the range"}
 DRAWN: dict[str, Markdown] = {
@@ -58,12 +66,15 @@ def ask(work: Workspace) -> None:
     st.header("How the design is chosen", anchor=False)
     ways = [way for way in WAYS if way != "range_choice" or work.choices.get("places_public")]
     standing = _standing(work)
+    chosen_before = work.choices.get("mechanisms", DEFAULT_MECHANISMS)
+    names = st.session_state.get(f"mechanisms_{work.mark}", chosen_before)  # its widget stands further down
+    fixed = fixed_of(names) is not None
     way = st.radio(
-        "Without reference data the search needs a stand-in",
+        "Without reference data nothing tells designs apart",
         ways,
         index=ways.index(standing) if standing in ways else 0,
-        format_func=WAYS.__getitem__,
-        captions=[CAPTIONS[way] for way in ways],
+        format_func=FIXED_WAYS.__getitem__ if fixed else WAYS.__getitem__,
+        captions=[FIXED_CAPTIONS[way] if fixed else CAPTIONS[way] for way in ways],
         key=f"way_{work.mark}",
         **KEEP,
     )

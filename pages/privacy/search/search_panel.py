@@ -24,6 +24,7 @@ from workflow.estimates.asked import planned
 from workflow.estimates.words import expected_of_search
 from workflow.project.model import Project
 from workflow.search.decision.tuning import Tuned
+from workflow.search.optimisation.unsearched import takes_fixed
 from workflow.search.problem.task import FrontierPoint, Scored
 from workflow.settings.model import ReleaseSettings
 from workflow.settings.words import TRIED_ON
@@ -54,7 +55,7 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
     if unsaid is not None:
         st.info(plain(unsaid), icon=":material/info:")
         return None
-    piloted = None
+    piloted, fixed = None, False
     if settings.pays_for_a_look:
         piloted = pilot_panel.paid(work, settings)
         if piloted is None:
@@ -63,6 +64,11 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
             "The search tries priors, ranges, ridges and smoothings **on what was paid for**, and solves "
             "for the least spread that fits beside it into the budget."
         )
+    elif fixed := takes_fixed(settings):
+        st.markdown(
+            "Without reference data nothing is searched: **one fixed design** is taken at this budget, and "
+            "simulated fields tell what it may reach. The private records are not looked at."
+        )
     else:
         where = TRIED_ON["simulated" if settings.reference is None else "reference data"]
         st.markdown(
@@ -70,8 +76,9 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
             "for the least spread that meets the budget. The private records are not looked at."
         )
     wanted = aside.planning(work).wanted
+    best = "See what the fixed design may reach" if fixed else "Search for the best design"
     st.button(
-        "Search for the best design" if wanted is None else "Search for the smallest budget",
+        best if wanted is None else "Search for the smallest budget",
         type="primary",
         icon=":material/search:",
         on_click=_start,
@@ -137,9 +144,9 @@ def _collect(work: Workspace, job: Job[tuple[Project, Tuned]]) -> None:
 
 def _found(work: Workspace, found: Found) -> Scored:
     st.header("What the budget can buy", anchor=False)
-    st.caption(
-        f"Measured on {plain(found.project.tried_on)}; {found.tuned.result.evaluated:,} designs were scored."
-    )
+    scored_words = f"{found.tuned.result.evaluated:,} designs were scored"
+    what = "one fixed design, nothing was searched" if found.tuned.result.fixed else scored_words
+    st.caption(f"Measured on {plain(found.project.tried_on)}; {what}.")
     wanted = aside.planning(work).wanted
     solved = None if wanted is None else solve_panel.show(work, found, wanted)
     st.markdown(f"**{plain(verdict(found))}**")

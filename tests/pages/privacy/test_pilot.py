@@ -37,6 +37,20 @@ def test_without_reference_data_a_simulated_field_is_free(open_app: OpenApp) -> 
     assert charges() == 0
 
 
+def test_without_reference_data_the_usual_mechanisms_take_one_fixed_design(open_app: OpenApp) -> None:
+    app = without_reference(open_app)
+    chosen = app.multiselect(key=key_of(app, "mechanisms"))
+    chosen.set_value(["posterior-sampling", "spectral-statistics"]).run()
+    assert next(iter(app.radio(key=key_of(app, "way")).options)) == "Not at all: one fixed design (free)"
+    assert "Search for the best design" not in [button.label for button in app.button]
+    press(app, "See what the fixed design may reach")
+    assert "Measured on simulated fields; one fixed design, nothing was searched." in texts(app)
+    assert "in eight of ten simulated releases, so little can be told" in texts(app)
+    assert charges() == 0
+    app.switch_page(RELEASE.path).run()
+    assert "fixed: no reference data, so one design for all such data; nothing was searched" in texts(app)
+
+
 def test_a_pilot_is_paid_for_once_and_the_search_goes_on_from_it(open_app: OpenApp) -> None:
     app = without_reference(open_app)
     app.radio(key=key_of(app, "way")).set_value("pilot").run()

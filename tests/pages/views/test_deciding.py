@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -56,6 +57,21 @@ def found(agreement: float | None, free: float | None = None, threshold: float =
     choice = Choice(DESIGN, response, tuning, expected=expected, yardsticks=Yardsticks(0.2, free))
     settings = SimpleNamespace(epsilon=1.0, threshold=threshold)
     return Found(SimpleNamespace(settings=settings), SimpleNamespace(), choice)  # type: ignore[arg-type]
+
+
+def test_without_reference_data_the_verdict_says_how_little_is_known() -> None:
+    guess = Expected(0.371, 2.5, 0.48, "simulated", 0.05, 0.834, little=True)
+    plain = found(0.8)
+    said = verdict(replace(plain, choice=replace(plain.choice, expected=guess)))
+    assert said == (
+        "May be released: for ε 1 simulated worlds tell an agreement of 0.37 with the map without privacy, "
+        "between 0.05 and 0.83 in eight of ten simulated releases, so little can be told."
+    )
+    poor = replace(guess, high=0.4)
+    said = verdict(replace(plain, choice=replace(plain.choice, expected=poor)))
+    assert said.startswith(
+        "Not worth releasing as it stands: the upper end of its expected agreement is 0.400"
+    )
 
 
 @pytest.mark.parametrize(

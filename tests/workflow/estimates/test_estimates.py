@@ -164,9 +164,12 @@ def test_what_settings_ask_is_counted(town: Town) -> None:
     assert [planned(settings, cells, 50).dense for cells in (600, 601)] == [1, 0]  # tried unasked
     assert planned(settings.with_changes(priors=("car", "exponential")), 20_000, 50).dense == 0  # never made
     plain = settings.with_changes(reference=None, centre=0.0, clip=1.0, quick=False)
-    assert planned(plain, 100, 50).fields == 5
-    assert planned(plain.with_changes(quick=True), 100, 50).fields == 1
-    assert planned(plain.with_changes(focus="threshold"), 100, 50).fields == 30
+    assert (planned(plain, 100, 50).fields, planned(plain, 100, 50).fixed) == (9, False)
+    assert planned(plain.with_changes(quick=True), 100, 50).fields == 3
+    assert planned(plain.with_changes(focus="threshold"), 100, 50).fields == 54
+    spectral = plain.with_changes(mechanisms=("spectral-statistics",), focus="threshold")
+    assert (planned(spectral, 100, 50).fields, planned(spectral, 100, 50).fixed) == (9, True)
+    assert planned(spectral.with_changes(pilot=0.3), 100, 50).fixed is False
 
 
 def test_a_search_that_cannot_fit_is_refused_before_it_begins(
@@ -204,6 +207,9 @@ def test_a_long_search_is_announced_with_quicker_ones(monkeypatch: pytest.Monkey
     other = words.expected_of_search(replace(full, mechanisms=("a", "b")))
     assert other.endswith(" Quicker: a quick search about 8 min.")
     assert "Quicker" not in words.expected_of_search(replace(full, mechanisms=("b",), starts=80, quick=True))
+    fixed = words.expected_of_search(replace(full, fields=9, fixed=True))
+    assert " of memory for the simulated releases, " in fixed
+    assert "Quicker" not in fixed
 
 
 def test_a_large_file_is_announced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, town: Town) -> None:

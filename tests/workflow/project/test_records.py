@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from data_loaders import Observations
 from data_loaders.files import spool
+from dpgp_core.labels.ranges import FieldModel
 from geo import Domain, domain_from_bbox
 from tests.town import BOX, Town
 from workflow.errors import WorkflowError
@@ -18,7 +20,7 @@ from workflow.project.load import build_domain, build_lattice, load_project
 from workflow.project.public_scale import choose_response
 from workflow.project.records import PlacedObservations, bin_records, cell_medians, place, public_n
 from workflow.project.response import ResponseScale, tidy
-from workflow.project.simulated import simulate_field, simulate_reference
+from workflow.project.simulated import simulate_reference, world_model
 
 SCALE = ResponseScale("identity", 10.0, 4.0, "test")
 
@@ -204,35 +206,38 @@ def test_simulated_reference_data_lie_at_public_places(town: Town) -> None:
     assert cells.index.tolist() == [3, 7, 9]
 
 
-def test_simulated_records_crowd_and_show_their_mean_where_nobody_is(town: Town) -> None:
-    """An even field of places would hold Poisson counts, and far from all records a map shows their mean."""
+def test_simulated_records_crowd(town: Town) -> None:
+    """An even field of places would hold Poisson counts."""
     settings = town.settings(reference=None, reference_public=False)
     lattice = build_lattice(build_domain(settings))
-    placed, _ = simulate_field(settings, lattice, SCALE, 50 * lattice.size)
+    placed = simulate_reference(settings, lattice, SCALE, 50 * lattice.size)
     counts = np.bincount(placed.index, minlength=lattice.size)
     assert float(counts.var()) > 10.0 * float(counts.mean())
-    corner = int(np.argmin(lattice.domain_centres.sum(axis=1)))
-    alone, shown = simulate_field(settings, lattice, SCALE, 20, np.full(20, corner))
-    middle = float(SCALE.forward(alone.value).mean())
-    far = int(np.argmax(lattice.domain_centres.sum(axis=1)))
-    assert shown[far] == pytest.approx(middle, abs=1e-3)
-    cells, _ = simulate_field(settings.with_changes(unit="cell"), lattice, SCALE, 12)
+    cells = simulate_reference(settings.with_changes(unit="cell"), lattice, SCALE, 12)
     assert np.unique(cells.index).size == 12
 
 
-def test_some_simulated_levels_have_a_long_upper_tail_and_their_logs_have_none(town: Town) -> None:
+def test_simulated_worlds_have_three_ranges_three_shares_and_two_spreads() -> None:
+    """Ranges of 4, 8 and 16 spacings; shares .5, .25 and .8 of the variance; deviations .4 and .65."""
+    worlds = [world_model(100.0, number) for number in range(9)]
+    assert [each.lengthscale for each in worlds] == [400.0, 800.0, 1600.0] * 3
+    total = [each.spread**2 + each.scatter**2 for each in worlds]
+    assert total == pytest.approx([0.16, 0.4225] * 4 + [0.16])
+    shares = [each.spread**2 / whole for each, whole in zip(worlds, total, strict=True)]
+    assert shares == pytest.approx([0.5] * 3 + [0.25] * 3 + [0.8] * 3)
+    chosen = world_model(100.0, 1, FieldModel(700.0, 2.0))
+    assert (chosen.lengthscale, chosen.scatter / chosen.spread) == (700.0, pytest.approx(2.0))
+    assert math.hypot(chosen.spread, chosen.scatter) == pytest.approx(0.65)
+
+
+def test_simulated_records_scatter_about_a_mean_that_is_not_the_centre(town: Town) -> None:
+    """At one place: 30 % of the field's variance moves the whole map, the rest the place."""
     settings = town.settings(reference=None, reference_public=False)
     lattice, places = build_lattice(build_domain(settings)), np.zeros(4000, dtype=np.int64)
-
-    logs = ResponseScale("log", 3.0, 0.5, "test")
-
-    def skew(scale: ResponseScale, number: int) -> float:
-        value = scale.forward(simulate_field(settings, lattice, scale, 4000, places, number)[0].value)
-        return float(((value - value.mean()) ** 3).mean() / value.std() ** 3)
-
-    assert [skew(SCALE, number) for number in (1, 3)] == pytest.approx([0.95, 1.64], abs=0.3)
-    skewed = simulate_field(settings, lattice, SCALE, 4000, places, 1)[0].value
-    even = simulate_field(settings, lattice, logs, 4000, places, 1)[0].value
-    assert float(SCALE.forward(skewed).mean()) == pytest.approx(float(logs.forward(even).mean()), abs=1e-9)
-    assert [skew(SCALE, number) for number in (0, 2, 4)] == pytest.approx([0.0] * 3, abs=0.12)
-    assert [skew(logs, number) for number in (1, 3)] == pytest.approx([0.0, 0.0], abs=0.12)
+    values = [
+        SCALE.forward(simulate_reference(settings, lattice, SCALE, 4000, places, number).value)
+        for number in range(9)
+    ]
+    scatter = [0.283, 0.460, 0.283, 0.563, 0.346, 0.563, 0.179, 0.291, 0.179]
+    assert [float(each.std()) for each in values] == pytest.approx(scatter, rel=0.04)
+    assert max(abs(float(each.mean())) for each in values) > 0.2

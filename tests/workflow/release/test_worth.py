@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -52,6 +52,30 @@ def test_what_speaks_against_a_map(
     agreement: float | None, one_colour: float, free: float | None, words: tuple[str, ...]
 ) -> None:
     assert objections(expected(agreement), Yardsticks(one_colour, free)) == words
+
+
+@pytest.mark.parametrize(
+    ("high", "one_colour", "words"),
+    [
+        (0.5, 0.4, ()),
+        (0.92, 0.6, ()),
+        (0.499, 0.4, ("the upper end of its expected agreement is 0.499, below 0.5",)),
+        (0.55, 0.551, ("a map of one colour would agree better (0.551 instead of 0.550)",)),
+    ],
+)
+def test_without_reference_data_the_upper_end_of_the_range_is_judged_and_not_the_mean(
+    high: float, one_colour: float, words: tuple[str, ...]
+) -> None:
+    guess = Expected(0.2, None, None, "simulated", 0.05, high, little=True)
+    assert objections(guess, Yardsticks(one_colour)) == words
+    assert objections(replace(guess, low=None, high=None), None) == (
+        "its expected agreement is 0.200, below 0.5",
+    )
+
+
+def test_a_map_of_one_colour_in_every_simulated_world_is_stopped() -> None:
+    with pytest.raises(LowAgreement, match="lies wholly on one side of the threshold"):
+        stop_or_state(Expected(None, None, None, "simulated"), Yardsticks(1.0), accepted=False)
 
 
 def test_all_three_are_said_together_and_a_design_given_by_hand_has_none() -> None:

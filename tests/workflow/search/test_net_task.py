@@ -12,6 +12,7 @@ import pytest
 
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.release.facts import PublicFacts
+from dpgp_core.simulation.world import Agreement
 from tests.dpgp_core.hexmap import line
 from workflow.errors import WorkflowError
 from workflow.project.model import Pilot, Project
@@ -22,7 +23,7 @@ from workflow.search.looks.beside_pilot import left_for_release, with_pilot
 from workflow.search.looks.range_choice import _warning
 from workflow.search.optimisation.optimise import _closer, _infeasible, _others
 from workflow.search.optimisation.unconstrained import _best_of_family, _Family
-from workflow.search.problem.task import Scene
+from workflow.search.problem.task import Scene, Utility, over
 from workflow.search.problem.worlds import make_scene
 
 
@@ -142,3 +143,14 @@ def test_what_no_design_meets_is_said_with_its_reason(hamlet: Project) -> None:
     nothing = replace(task, mechanisms=())
     assert _infeasible(nothing).endswith("no mechanism that was asked for takes this unit of protection.")
     assert [_closer(name) for name in ("spectral-statistics", "noisy-cell-statistics")] == [3, 1]
+
+
+def test_several_worlds_have_a_range_of_agreements_and_one_has_none() -> None:
+    """Of 0, .1, ..., 1 eight of ten lie between .1 and .9."""
+    values = tuple(step / 10.0 for step in range(11))
+    low, high = (Agreement(0.5, 0.1, 0.2, 0.9, part) for part in (values[:6], values[6:]))
+    told = Utility.of(over([low, high]))
+    assert (told.low, told.high) == pytest.approx((0.1, 0.9))
+    alone = Utility.of(over([low]))
+    assert math.isnan(alone.low)
+    assert math.isnan(alone.high)

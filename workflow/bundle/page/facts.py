@@ -130,7 +130,15 @@ def _beforehand(expected: Mapping[str, Any] | None) -> str:
     if expected is None or expected["agreement"] is None:
         return ""
     basis = BASES.get(expected["basis"], expected["basis"])
-    return f"Expected beforehand, from {basis}: an agreement of {lower(expected['agreement'], 2)}."
+    said = f"Expected beforehand, from {basis}: an agreement of {lower(expected['agreement'], 2)}"
+    return f"{said}{_range(expected)}."
+
+
+def _range(expected: Mapping[str, Any]) -> str:
+    """The range of the expected agreement as the end of a sentence; "" where there is none."""
+    if "low" not in expected:
+        return ""
+    return f", {words.range_words(expected['low'], expected['high'], little=expected['little'])}"
 
 
 def _expected(expected: Mapping[str, Any] | None) -> tuple[str, str]:
@@ -142,10 +150,12 @@ def _expected(expected: Mapping[str, Any] | None) -> tuple[str, str]:
     if right is not None:
         text = f"So many of its hexagons are expected in the one without privacy too, tried on {basis}."
         if agreement is not None:
-            text += f" The two regions overlap to {lower(agreement, 2)} (1 would be the same)."
+            text += (
+                f" The two regions overlap to {lower(agreement, 2)} (1 would be the same){_range(expected)}."
+            )
         return f"{lower(100.0 * right, 2)} % of the region right", text
     if agreement is not None:
-        text = f"With the map that would be drawn without privacy, tried on {basis}."
+        text = f"With the map that would be drawn without privacy, tried on {basis}{_range(expected)}."
         return f"Agreement {lower(agreement, 2)} of 1", text
     return "Not estimated", f"Tried on {basis}, the map is empty: how right it is cannot be said."
 

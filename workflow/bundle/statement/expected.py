@@ -15,7 +15,7 @@ from workflow.bundle.errors import BundleError
 from workflow.bundle.products.at_threshold import Products
 from workflow.bundle.untrusted.text import clean
 from workflow.record import Expected
-from workflow.words import error_words, ratio_words, right_words
+from workflow.words import error_words, range_words, ratio_words, right_words
 
 Floats = NDArray[np.float64]
 SCORES = ("agreement", "right", "found")
@@ -39,7 +39,11 @@ def expected_block(expected: Expected | None) -> dict[str, Any] | None:
     """The block as it stands in a statement; None where nobody looked."""
     if expected is None:
         return None
-    numbers = {name: _known(getattr(expected, name)) for name in ("agreement", "area_error", "right")}
+    numbers: dict[str, Any] = {
+        name: _known(getattr(expected, name)) for name in ("agreement", "area_error", "right")
+    }
+    if expected.low is not None and expected.high is not None:
+        numbers |= {"low": expected.low, "high": expected.high, "little": expected.little}
     stated = {**numbers, "basis": clean(expected.basis, 60, "What the expected agreement rests on")}
     return {**stated, "in_words": expected_words(stated)}
 
@@ -55,6 +59,8 @@ def expected_words(stated: Mapping[str, Any] | None) -> str:
             f"agreement (intersection over union) {ratio_words(stated['agreement'])} with the map without "
             "privacy"
         )
+    if "low" in stated:
+        said.append(range_words(stated["low"], stated["high"], little=stated["little"]))
     if stated["area_error"] is not None:
         said.append(f"area wrong by {error_words(stated['area_error'])}")
     if stated["right"] is not None:
@@ -124,6 +130,8 @@ def contradiction(expected: Mapping[str, Any] | None, told: Mapping[str, Any] | 
         return ""
     before, after = expected["agreement"], told["map"]["agreement"]
     if before is None or after is None or abs(after - before) < DIFFERS:
+        return ""
+    if expected.get("low", 1.0) <= after <= expected.get("high", 0.0):  # the guess allowed for it
         return ""
     basis = BASES.get(expected["basis"], expected["basis"])
     which = "less" if after < before else "more"

@@ -35,7 +35,7 @@ _POOR = "|".join((
     r"threshold inside of them, or a larger clip",
     r"no agreement can be expected, as the map that it is tried on lies wholly on one side of the threshold: "
     r"take a threshold nearer to usual values",
-    rf"its expected agreement is {_N}, below {_N}",
+    rf"(?:its|the upper end of its) expected agreement is {_N}, below {_N}",
     r"(?:a map of one colour|the map of public data alone) would agree "
     rf"(?:better \({_N} instead of {_N}\)|as well \({_N}\))",
 ))  # fmt: skip
@@ -270,7 +270,8 @@ def _check_tuning(tuning: Mapping[str, Any]) -> None:
 def _needed(statement: Mapping[str, Any]) -> set[str]:
     """Topics beside those that follow, which other fields ask for."""
     expected = statement["expected"]
-    poor = expected is not None and not (expected["agreement"] or 0.0) >= LEAST_AGREEMENT
+    reach = None if expected is None else expected.get("high", expected["agreement"])
+    poor = expected is not None and not (reach or 0.0) >= LEAST_AGREEMENT
     asked = {
         "Ledger": bool(statement["ledger"]["entry"]),
         "Budget": bool(statement["ledger"]["entry"]),

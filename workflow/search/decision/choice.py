@@ -14,8 +14,8 @@ from dpgp_core.release.facts import PublicFacts
 from workflow.errors import WorkflowError
 from workflow.project.model import Project
 from workflow.project.response import ResponseScale
-from workflow.record import Expected, Tuning, Yardsticks
-from workflow.search.problem.facts import ask_of, cut, public_facts
+from workflow.record import FEW_RECORDS, WIDE_RANGE, Expected, Tuning, Yardsticks
+from workflow.search.problem.facts import ask_of, cut, private_n, public_facts
 from workflow.search.problem.public_map import PublicMap, answered, public_map
 from workflow.search.problem.task import Scored, SearchResult
 from workflow.settings.words import TuningKind
@@ -66,8 +66,14 @@ def expected_of(project: Project, scored: Scored) -> Expected:
     def known(value: float) -> float | None:
         return value if math.isfinite(value) else None
 
-    area, right = known(found.area_error), known(found.right)
-    return Expected(known(found.agreement), area, right, project.reference_kind)
+    low, high = known(found.low), known(found.high)
+    little = low is not None and high is not None and (
+        private_n(project) < FEW_RECORDS or high - low >= WIDE_RANGE
+    )  # fmt: skip
+    return Expected(
+        known(found.agreement), known(found.area_error), known(found.right), project.reference_kind, low,
+        high, little,
+    )  # fmt: skip
 
 
 def given_choice(project: Project) -> Choice:

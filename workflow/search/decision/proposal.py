@@ -6,9 +6,11 @@ import math
 
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from dpgp_core.numbers import significant
+from workflow.project.simulated import WORLD_RANGES
+from workflow.record import Expected
 from workflow.search.problem.task import Scored, SearchResult
 from workflow.settings.words import TriedOn
-from workflow.words import agreement_words, error_words, ratio_words, right_words
+from workflow.words import agreement_words, error_words, range_words, ratio_words, right_words
 
 HALF = 0.5
 
@@ -34,6 +36,22 @@ def proposal_words(result: SearchResult, tried_on: TriedOn) -> str:
         f"{mechanism_named(name).title} {_reaches(best, result)} at its best" for name, best in others.items()
     )
     return f"{said}; {rest}."
+
+
+def fixed_words(expected: Expected | None, result: SearchResult) -> tuple[str, ...]:
+    """What is proposed without reference data, what simulated worlds tell of it, and what would tell more."""
+    title = mechanism_of(result.chosen.design).title
+    said = f"No reference data: one fixed design of {title.lower()}, nothing was searched."
+    if expected is None or expected.agreement is None or expected.low is None or expected.high is None:
+        return (said, "In all simulated worlds the map has one side only, so no agreement can be told.")
+    told = range_words(expected.low, expected.high, little=expected.little)
+    ranges = ", ".join(f"{each:g}" for each in WORLD_RANGES)
+    return (
+        f"{said} In simulated worlds, with ranges of {ranges} hexagons, it reaches an agreement (IoU) of "
+        f"{ratio_words(expected.agreement)} on average, {told}.",
+        beside_words(result),
+        "The private values may be unlike all of these worlds: reference data would tell more.",
+    )
 
 
 def early_words(result: SearchResult) -> str:

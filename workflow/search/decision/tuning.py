@@ -8,19 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dpgp_core.excursion.sets import excursion
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.numbers import upper
 from dpgp_core.release.facts import PublicFacts
-from dpgp_core.simulation.world import World
 from workflow.errors import WorkflowError
 from workflow.progress import Report
-from workflow.project.model import Project
+from workflow.project.model import Pilot, Project
 from workflow.project.records import PlacedObservations
 from workflow.project.response import ResponseScale, tidy
-from workflow.project.simulated import SIMULATED_SPREAD, simulate_field
 from workflow.record import Yardsticks
 from workflow.search.decision.choice import Choice, expected_of, tuning_of
 from workflow.search.decision.proposal import (
@@ -28,6 +25,7 @@ from workflow.search.decision.proposal import (
     cutoff_words,
     early_words,
     edge_words,
+    fixed_words,
     proposal_words,
     start_words,
 )
@@ -35,6 +33,7 @@ from workflow.search.executors import Executor, SerialExecutor
 from workflow.search.looks.beside_pilot import LOOSE, beside_pilot, left_for_release
 from workflow.search.optimisation.optimise import search
 from workflow.search.optimisation.unconstrained import baseline_set, unconstrained_design
+from workflow.search.optimisation.unsearched import fixed_model, fixed_of, simulated_scenes
 from workflow.search.problem.facts import ask_of, public_facts
 from workflow.search.problem.predicted import starting_point
 from workflow.search.problem.public_map import (
@@ -46,13 +45,12 @@ from workflow.search.problem.public_map import (
     public_map,
 )
 from workflow.search.problem.task import Scene, SearchResult, SearchTask, Unconstrained
-from workflow.search.problem.worlds import make_scene
-from workflow.settings.words import TriedOn
+from workflow.search.problem.worlds import project_scene
+from workflow.settings.words import TriedOn, TuningKind
 from workflow.words import ratio_words
 
 Floats = NDArray[np.float64]
 CLIP_FACTORS = (1.0, 0.6, 0.36)
-SIMULATED_FIELDS = 5  # by which a design is judged where there are no reference data; one in a quick search
 FOCUSED_FACTORS = (0.8, 0.5, 0.3, 0.18, 0.11)  # of the clip bound of all thresholds, around one of them
 
 
@@ -89,6 +87,8 @@ class Tuned:
 
     def remarks(self) -> tuple[str, ...]:
         """What a curator should know before releasing, in words; all from what designs were tried on."""
+        if self.result.fixed:
+            return fixed_words(self.choice.expected, self.result)
         said = []
         inside, agreement = float(self.result.baseline.mean()), self.result.chosen.utility.known_agreement
         if inside in (0.0, 1.0):
@@ -203,7 +203,8 @@ def concluded(
     """A search result with the choice it leads to; the rest is as in `Tuned`."""
     chosen = result.chosen
     public = public_map(project, result.model, chosen.response)
-    tuning = tuning_of(project, project.reference_kind, _detail(project, result))
+    kind: TuningKind = "fixed" if result.fixed and project.pilot is None else project.reference_kind
+    tuning = tuning_of(project, kind, _detail(project, result))
     yardsticks = Yardsticks(result.one_colour, free_agreement)
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
@@ -218,6 +219,8 @@ def search_task(
     unconstrained: Unconstrained | None = None,
     executor: Executor | None = None,
     facts: PublicFacts | None = None,
+    *,
+    every_scale: bool = False,
 ) -> SearchTask:
     """What the search of a project is asked: scenes on its reference data, public facts, the budget.
 
@@ -230,28 +233,24 @@ def search_task(
         The baseline's design, where an earlier search of the same reference data has found it.
     facts
         The project's public facts with the work that earlier searches did on them; None makes them anew.
+    every_scale
+        Also for a fixed design, which is released with the stated clip bound, whatever others are tried.
 
     Raises
     ------
     WorkflowError
         If the reference data are too few to split.
     """
-    settings, facts = project.settings, facts or public_facts(project)
+    facts = facts or public_facts(project)
+    if project.simulated:
+        return _simulated_task(project, facts, every_scale)
+    settings = project.settings
     narrower = _focused(project) if settings.focus == "threshold" else _narrower(project)
     scales = (project.response, *narrower)
     played = as_many(project, project.reference)
     searched = played is project.reference and not settings.prior_mean
     scenes = _scenes(project, facts, project.reference, scales if searched else scales[:1])
-    task = SearchTask(
-        scenes=scenes,
-        baseline_scene=scenes[0],
-        facts=facts,
-        budget=Budget(left_for_release(settings.epsilon, project.pilot), project.delta, settings.bound),
-        ask=ask_of(project),
-        mechanisms=settings.mechanisms,
-        objective=settings.objective,
-        unconstrained=unconstrained,
-    )
+    task = _task(project, facts, scenes, unconstrained)
     if searched:
         return task
     tell = report or (lambda fraction, text: None)
@@ -266,43 +265,44 @@ def search_task(
     )  # fmt: skip
 
 
+def _task(
+    project: Project, facts: PublicFacts, scenes: tuple[Scene, ...], free: Unconstrained | None
+) -> SearchTask:
+    return SearchTask(
+        scenes=scenes,
+        baseline_scene=scenes[0],
+        facts=facts,
+        budget=_budget(project),
+        ask=ask_of(project),
+        mechanisms=project.settings.mechanisms,
+        objective=project.settings.objective,
+        unconstrained=free,
+        unsearched=project.simulated,
+    )
+
+
+def _budget(project: Project) -> Budget:
+    left = left_for_release(project.settings.epsilon, project.pilot)
+    return Budget(left, project.delta, project.settings.bound)
+
+
+def _simulated_task(project: Project, facts: PublicFacts, every_scale: bool) -> SearchTask:
+    """Without reference data: simulated worlds tell what a fixed design reaches, at the stated clip bound.
+
+    Mechanisms without a fixed design are searched in the same worlds.
+    """
+    settings, scales = project.settings, [project.response]
+    if every_scale or fixed_of(settings.mechanisms) is None:
+        scales += _focused(project) if settings.focus == "threshold" else _narrower(project)
+    free = fixed_model(facts, ask_of(project), _budget(project), project.response)
+    return _task(project, facts, simulated_scenes(project, facts, scales, free.design), free)
+
+
 def _scenes(
     project: Project, facts: PublicFacts, placed: PlacedObservations, scales: Sequence[ResponseScale]
 ) -> tuple[Scene, ...]:
-    """One scene for each response scale, all on the same reference data or simulated fields."""
-    if not project.simulated:
-        return tuple(_scene(project, facts, placed, scale) for scale in scales)
-    settings = project.settings
-    known = project.private.placed.index if settings.places_public else None
-    model = None if project.pilot is None else project.pilot.model
-    worlds: list[list[World]] = [[] for _ in scales]
-    for number in range(1 if settings.quick else SIMULATED_FIELDS):
-        observed, shown = simulate_field(
-            settings, project.lattice, project.response, facts.n, known, number, model, facts.prior
-        )
-        truth = excursion(shown, project.level, settings.direction)
-        for scale, mine in zip(scales, worlds, strict=True):
-            mine.append(_scene(project, facts, observed, scale).world.aiming_at(truth))
-    return tuple(Scene(scale, mine[0], tuple(mine[1:])) for scale, mine in zip(scales, worlds, strict=True))
-
-
-def _scene(
-    project: Project, facts: PublicFacts, placed: PlacedObservations, scale: ResponseScale,
-    prior_mean: Floats | None = None,
-) -> Scene:  # fmt: skip
-    settings = project.settings
-    return make_scene(
-        facts, project.domain.cells, placed, scale, unit=settings.unit, threshold=settings.threshold,
-        direction=settings.direction, prior_mean=prior_mean, belief=_belief(project, scale),
-    )  # fmt: skip
-
-
-def _belief(project: Project, scale: ResponseScale) -> tuple[float, float] | None:
-    """Mean and deviation, in units of `scale`, of the law behind a simulated field; None for real data."""
-    if not project.simulated:
-        return None
-    wide = project.response
-    return (wide.centre - scale.centre) / scale.clip, SIMULATED_SPREAD * wide.clip / scale.clip
+    """One scene for each response scale, all on the same reference data."""
+    return tuple(project_scene(project, facts, placed, scale) for scale in scales)
 
 
 def _narrower(project: Project) -> list[ResponseScale]:
@@ -336,24 +336,30 @@ def _starting_scenes(
     """
     field, scale, played = starting_point(project, free)
     facts, offset = replace(facts, field=field), field.at(project.lattice.domain_centres)
-    plain = [_scene(project, facts, placed, project.response).world for placed in played]
+    plain = [project_scene(project, facts, placed, project.response).world for placed in played]
     shown = [baseline_set(world, free) for world in plain]
     worlds = [
-        _scene(project, facts, placed, scale, offset).world.aiming_at(own)
+        project_scene(project, facts, placed, scale, offset).world.aiming_at(own)
         for placed, own in zip(played, shown, strict=True)
     ]
     return Scene(scale, worlds[0], tuple(worlds[1:])), Scene(project.response, plain[0].aiming_at(shown[0]))
 
 
 def _detail(project: Project, result: SearchResult) -> str:
+    if result.fixed:
+        what = "no reference data" if project.settings.reference is None else "no reference data show change"
+        text = f"{what}, so one design for all such data; nothing was searched"
+        return text if project.pilot is None else f"{text}; its range is from {_paid(project.pilot)}"
     text = f"{result.evaluated:,} designs scored, objective {result.objective}"
     if as_many(project, project.reference) is not project.reference:
         stated = "" if project.settings.records_about is None else " by public knowledge"
         text += f", on as many reference records as there are private ones{stated}"
-    if project.pilot is None:
-        return text
-    loose = "" if project.pilot.model is None else f"; {LOOSE}"
+    return text if project.pilot is None else f"{text}, on {_paid(project.pilot)}"
+
+
+def _paid(pilot: Pilot) -> str:
+    loose = "" if pilot.model is None else f"; {LOOSE}"
     return (
-        f"{text}, on {project.pilot.words} that cost epsilon {upper(project.pilot.epsilon)} (ledger entry "
-        f"{project.pilot.entry.split(':')[0]}), which is part of the stated epsilon{loose}"
+        f"{pilot.words} that cost epsilon {upper(pilot.epsilon)} (ledger entry {pilot.entry.split(':')[0]}), "
+        f"which is part of the stated epsilon{loose}"
     )

@@ -21,7 +21,7 @@ from workflow.project.accounts import area_facts, record_keys
 from workflow.project.consent import refuse_large_delta
 from workflow.project.model import Pilot, Project
 from workflow.project.records import bin_records
-from workflow.project.simulated import SIMULATION_SEED, simulate_field
+from workflow.project.simulated import SIMULATION_SEED, simulate_reference
 from workflow.search.looks.beside_pilot import LOOSE
 from workflow.search.looks.pilot import fingerprint
 from workflow.search.problem.facts import private_n, public_facts
@@ -77,7 +77,7 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, ins
     # What cannot be drawn or simulated fails here, on public values: nothing of the records enters.
     blank = CollapsedRecords(records.index, records.count, np.zeros(records.index.size))
     trial, _ = choice.draw(blank, epsilon, SimulationEntropy(SIMULATION_SEED), simulation=True)
-    simulate_field(settings, project.lattice, project.response, records.n, model=trial)
+    simulate_reference(settings, project.lattice, project.response, records.n, model=trial)
     if ledger.preview(charge, project.delta).budget is None:
         budget = settings.budget or settings.epsilon
         ledger.set_budget(charge.dataset, charge.unit, budget, project.delta)
@@ -94,7 +94,7 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, ins
 def with_model(project: Project, model: FieldModel, paid: Pilot) -> Project:
     """The project with reference data simulated from a chosen model."""
     known = project.private.placed.index
-    reference, _ = simulate_field(
+    reference = simulate_reference(
         project.settings, project.lattice, project.response, private_n(project), known, model=model
     )
     return replace(project, reference=reference, reference_kind="private selection", pilot=paid)

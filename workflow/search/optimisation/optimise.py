@@ -22,6 +22,7 @@ from workflow.search.optimisation.score import (
 )
 from workflow.search.optimisation.sharpen import sharpened
 from workflow.search.optimisation.unconstrained import baseline_set, free_held_out_iou, unconstrained_design
+from workflow.search.optimisation.unsearched import fixed_of, unsearched
 from workflow.search.problem.task import (
     Edge,
     FrontierPoint,
@@ -53,6 +54,10 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
         Naming the smallest feasible epsilon of the grid when no design fits the budget.
     """
     tell, where = report or (lambda fraction, text: None), executor or SerialExecutor()
+    if task.unsearched:
+        fixed = fixed_of(task.mechanisms, task.facts.lattice.spacing, task.ask.model)
+        if fixed is not None:
+            return unsearched(task, fixed, tell)
     free = task.unconstrained or unconstrained_design(task, where, _part(tell, 0.0, 0.2))
     model = free.design
     shown = task.baseline_scene.world.baseline  # a simulated field comes with the map that its records show

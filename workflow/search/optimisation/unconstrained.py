@@ -20,9 +20,6 @@ from workflow.search.problem.task import Bools, SearchTask, Unconstrained, Utili
 SCALES = tuple(float(s) for s in np.geomspace(0.05, 2.0, 14))  # unconstrained scales, response units
 BASELINE_RIDGE = 8.0  # an unconstrained fit beyond this ridge has forgotten its data
 
-FINE_CELLS = 20_000
-"""Cells up to which simulated fields, whose map is known, get the fine grid here: it only reports on them."""
-
 
 @dataclass(frozen=True)
 class _Family:
@@ -35,9 +32,7 @@ class _Family:
 
 def unconstrained_design(task: SearchTask, executor: Executor, tell: Report) -> Unconstrained:
     """Smallest held-out BCE over (prior, lengthscale, ridge, scale), with what releasing it would cost."""
-    known = task.baseline_scene.world.baseline is not None
-    quick = task.ask.quick or (known and task.facts.lattice.size > FINE_CELLS)
-    grid = coarse_grid(task.facts.lattice, task.n, quick)
+    grid = coarse_grid(task.facts.lattice, task.n, task.ask.quick)
     ridges = tuple(ridge for ridge in grid.ridges if ridge <= BASELINE_RIDGE)
     families = [
         _Family(prior, lengthscale, ridges) for prior in task.ask.priors for lengthscale in grid.lengthscales

@@ -23,6 +23,8 @@ from workflow.settings.words import Objective
 
 Bools = NDArray[np.bool_]
 Edge = Literal["smallest", "largest"]
+OUTER = (0.1, 0.9)
+"""Quantiles of the agreement over simulated releases that are told beside its mean."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,9 @@ class Utility:
         Expected |released area - baseline area| over the baseline area; NaN where that map is empty.
     right
         Expected share of the shown hexagons that are right; NaN where nothing is shown.
+    low, high
+        Agreements (IoU) between which eight of ten releases in several simulated worlds lie; NaN on
+        reference data, of which one world is known.
     """
 
     agreement: float
@@ -54,6 +59,8 @@ class Utility:
     effective_dimension: float = math.nan
     area_error: float = math.nan
     right: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
 
     @property
     def known_agreement(self) -> float:
@@ -63,7 +70,11 @@ class Utility:
     @classmethod
     def of(cls, found: Agreement) -> Utility:
         """What simulated released sets achieve; the rest is not computed yet."""
-        return cls(found.iou, found.iou_sd, area_error=found.area_error, right=found.right)
+        low, high = np.quantile(found.values, OUTER) if found.values else (math.nan, math.nan)
+        return cls(
+            found.iou, found.iou_sd, area_error=found.area_error, right=found.right, low=float(low),
+            high=float(high),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -134,7 +145,7 @@ def glanced(design: Design, world: World) -> Agreement:
 
 def over(found: Sequence[Agreement]) -> Agreement:
     """The agreement over all worlds of a scene."""
-    return found[0] if len(found) == 1 else average(found)
+    return replace(found[0], values=()) if len(found) == 1 else average(found)
 
 
 @dataclass(frozen=True)
@@ -165,6 +176,8 @@ class SearchTask:
         The baseline's design where it is known already.
     public_mean
         Whether the scenes' records are residuals of the public map.
+    unsearched
+        Whether no reference data tell designs apart: a mechanism that has a fixed design is not searched.
     """
 
     scenes: tuple[Scene, ...]
@@ -178,6 +191,7 @@ class SearchTask:
     walked: tuple[float, ...] = ()
     unconstrained: Unconstrained | None = None
     public_mean: bool = False
+    unsearched: bool = False
 
     @property
     def n(self) -> int:
@@ -264,6 +278,8 @@ class SearchResult:
         Mechanisms that were not searched to their end.
     further
         Shares inside of the maps of further simulated fields, over which agreements are averages.
+    fixed
+        Whether the chosen design was not searched, for want of reference data.
     """
 
     unconstrained: Unconstrained
@@ -277,6 +293,7 @@ class SearchResult:
     cutoffs: tuple[Scored, ...] = ()
     left_early: tuple[LeftEarly, ...] = ()
     further: tuple[float, ...] = ()
+    fixed: bool = False
 
     @property
     def one_colour(self) -> float:

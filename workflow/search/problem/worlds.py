@@ -8,10 +8,12 @@ import numpy as np
 
 from dpgp_core.excursion.sets import Direction, excursion
 from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.spectral_design import FIXED_SPREAD
 from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.simulation.world import World
+from workflow.project.model import Project
 from workflow.project.records import PlacedObservations, bin_records, cell_medians
 from workflow.project.response import ResponseScale
 from workflow.search.problem.task import Scene
@@ -70,3 +72,25 @@ def make_scene(
         mean_known=belief is None,
     )  # fmt: skip
     return Scene(response, world)
+
+
+def project_scene(
+    project: Project, facts: PublicFacts, placed: PlacedObservations, scale: ResponseScale,
+    prior_mean: Floats | None = None,
+) -> Scene:  # fmt: skip
+    """The world of some observations under one response scale, for the question of a project.
+
+    Parameters
+    ----------
+    placed
+        Reference or simulated observations, never the private ones.
+    prior_mean
+        (N,) public prior mean, response units.
+    """
+    settings, wide = project.settings, project.response
+    belief = ((wide.centre - scale.centre) / scale.clip, FIXED_SPREAD * wide.clip / scale.clip)
+    return make_scene(
+        facts, project.domain.cells, placed, scale, unit=settings.unit, threshold=settings.threshold,
+        direction=settings.direction, prior_mean=prior_mean,
+        belief=belief if project.simulated else None,
+    )  # fmt: skip

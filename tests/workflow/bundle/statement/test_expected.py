@@ -65,6 +65,35 @@ def test_what_is_undefined_is_not_said_as_a_number(expected: Expected | None, sa
     assert expected_words(expected_block(expected)) == said
 
 
+def test_a_guess_without_reference_data_stands_with_its_range_and_needs_no_warning(domain: Domain) -> None:
+    """Its mean is below .5 and its upper end is not: that is no poor map, and a reader checks it so."""
+    guess = Expected(0.371, 2.5, 0.48, "simulated", 0.05, 0.834, little=True)
+    contents = bundle_contents(make_release(domain, expected=guess))
+    statement = json.loads(contents["statement.json"])
+    assert statement["expected"] == {
+        "agreement": 0.371, "area_error": 2.5, "right": 0.48, "low": 0.05, "high": 0.834, "little": True,
+        "basis": "simulated",
+        "in_words": "Expected, from simulated data: agreement (intersection over union) 0.37 with the map "
+        "without privacy, between 0.05 and 0.83 in eight of ten simulated releases, so little can be told, "
+        "area wrong by 250 %, 48 % of the shown hexagons right.",
+    }  # fmt: skip
+    check_statement(statement)
+    bundle_from_contents(contents)
+    poor = json.loads(
+        bundle_contents(make_release(domain, expected=replace(guess, high=0.49)))["statement.json"]
+    )
+    check_statement(poor)
+    assert poor["receipt"][-1]["text"] == (
+        "Expected to be a poor map: the upper end of its expected agreement is 0.490, below 0.5. The curator "
+        "released it all the same."
+    )
+    with pytest.raises(BundleError, match="lacks the line 'Low agreement'"):
+        check_statement({**poor, "receipt": poor["receipt"][:-1]})
+    half = {name: value for name, value in statement["expected"].items() if name != "high"}
+    with pytest.raises(BundleError, match="not valid at expected"):
+        check_statement({**statement, "expected": half})
+
+
 def test_a_release_without_it_says_so(domain: Domain) -> None:
     contents = bundle_contents(replace(make_release(domain), expected=None))
     assert json.loads(contents["statement.json"])["expected"] is None

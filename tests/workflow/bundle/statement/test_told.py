@@ -102,6 +102,14 @@ def test_a_release_that_contradicts_its_rehearsal_says_so(
     assert len(how_right({"expected": expected})) == 1
 
 
+@pytest.mark.parametrize(("after", "which"), [(0.04, "less"), (0.06, ""), (0.82, ""), (0.84, "more")])
+def test_a_release_within_the_range_of_a_guess_contradicts_nothing(after: float, which: str) -> None:
+    guess = {"agreement": 0.37, "basis": "simulated", "low": 0.05, "high": 0.83, "little": True}
+    told: dict[str, Any] = {"map": {"agreement": after, "right": 0.6, "found": 0.7}}
+    said = contradiction(guess, told)
+    assert (said.split()[3] if said else "") == which
+
+
 def test_the_statement_of_a_release_with_probabilities_tells_and_a_forged_one_is_refused(
     domain: Domain,
 ) -> None:

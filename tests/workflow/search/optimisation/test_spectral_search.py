@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from tests.town import Town, write_town
@@ -124,28 +125,38 @@ def test_cell_records_and_residuals_of_a_public_map_are_served(town: Town) -> No
     assert residual.result.chosen.utility.agreement > 0.8
 
 
-def test_without_reference_data_a_design_is_judged_on_five_simulated_fields(town: Town) -> None:
+def test_without_reference_data_one_fixed_design_is_judged_in_nine_simulated_worlds(town: Town) -> None:
     lonely = {"reference": None, "reference_public": False, "centre": 28.0, "clip": 15.0, "resolution": 7}
     project = load_project(town.settings(mechanisms=SPECTRAL, quick=False, **lonely))
     task = search_task(project)
     scene = task.scenes[0]
-    assert len(scene.others) == 4
+    assert len(scene.others) == 8
     shares = [float(world.baseline.mean()) for world in scene.others if world.baseline is not None]
     assert len(set(shares)) >= 3
     assert scene.world.baseline is not None
     assert (scene.world.middle, scene.world.spread) == (0.0, 0.5)
     assert not scene.world.mean_known
-    mechanism = MECHANISMS["spectral-statistics"]
-    shape = mechanism.grid(task.facts, task.ask)[0]
-    design = mechanism.calibrate(mechanism.fitted(shape, scene.world), task.facts, task.budget)
-    assert isinstance(design, SpectralStatisticsDesign)
-    assert design.common == 0.3
-    worlds = (scene.world, *scene.others)
+    tuned = tune(project, beside=())
+    design = tuned.choice.design
+    assert design == SpectralStatisticsDesign(
+        "water-filled", "exponential", 8.0 * project.lattice.spacing, 0.5, 0.0, 0.5, 1.0, 1.28,
+        task.budget.mu, 0.3, "release", paths=100,
+    )  # fmt: skip
+    mechanism, worlds = MECHANISMS["spectral-statistics"], (scene.world, *scene.others)
     each = [replace(scene, world=world, others=()).agreement(design).iou for world in worlds]
     assert scene.agreement(design).iou == pytest.approx(np.nanmean(each))
-    result = tune(project, beside=()).result
+    result = tuned.result
+    assert (result.fixed, result.evaluated, result.on_edge, result.cutoffs) == (True, 1, (), ())
+    plain = PosteriorSamplingDesign("car", 8.0 * project.lattice.spacing, 1.28, 0.5)
+    assert replace(result.model, bound=plain.bound) == plain
+    values = [
+        value for world in worlds for value in world.agreement(mechanism.simulate(design, world)).values
+    ]
+    expected = tuned.choice.expected
+    assert expected is not None
+    assert (expected.low, expected.high) == pytest.approx(tuple(np.quantile(values, (0.1, 0.9))))
     assert result.further == tuple(shares), "and so is the map of one colour beside it"
     told = [share for share in (float(scene.world.baseline.mean()), *shares) if 0.0 < share < 1.0]
     assert result.one_colour == pytest.approx(sum(told) / len(told))
     assert not load_project(town.settings(**lonely)).settings.reference
-    assert search_task(load_project(town.settings(mechanisms=SPECTRAL, **lonely))).scenes[0].others == ()
+    assert search_task(load_project(town.settings(mechanisms=SPECTRAL, **lonely))).scenes[0].others[2:] == ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,14 @@ from dpgp_core.posterior import shelf
 from tests.town import write_town
 from workflow.project.load import load_project
 from workflow.project.model import Project
-from workflow.project.simulated import simulate_field
+from workflow.project.simulated import simulate_reference
 from workflow.search.decision.tuning import search_task
-from workflow.search.executors import SerialExecutor
-from workflow.search.optimisation import unconstrained
 from workflow.search.optimisation.score import Batch, score_batch
 from workflow.search.problem.facts import public_facts
 from workflow.search.problem.task import SearchTask, glanced, over
 
 EPSILONS = 2.0, 10.0
-FIELDS = 5
+FIELDS = 9
 LONELY: dict[str, Any] = {"reference": None, "reference_public": False, "centre": 28.0, "clip": 15.0}
 
 
@@ -118,38 +115,16 @@ def test_a_few_releases_of_many_cells_rank_designs(project: Project, monkeypatch
         assert np.array_equal(mechanism.glance(design, world), full[:releases])
 
 
-def test_fields_and_their_crowds_share_three_priors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fields_and_their_crowds_share_four_priors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEXCURSION_HOME", str(tmp_path))
     project = load_project(write_town(tmp_path, n=600).settings(quick=False, resolution=9, **LONELY))
     counted = Counted(shelf, "make_prior", monkeypatch)
     task = search_task(project)
     assert len(task.scenes[0].worlds) == FIELDS
-    assert counted.calls == 3
+    assert counted.calls == 4
     facts = public_facts(project)
     for number in range(FIELDS):
         given = (project.settings, project.lattice, project.response, facts.n, None, number)
-        own, shown = simulate_field(*given)
-        kept, seen = simulate_field(*given, None, facts.prior)
+        own, kept = simulate_reference(*given), simulate_reference(*given, None, facts.prior)
         assert np.array_equal(own.value, kept.value)
         assert np.array_equal(own.index, kept.index)
-        assert np.array_equal(shown, seen)
-
-
-def test_beyond_many_cells_the_baseline_of_simulated_fields_is_sought_on_the_coarse_grid(
-    project: Project, clipped: SearchTask, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fields = search_task(project)
-    plain = clipped.baseline_scene.world
-    seen = replace(clipped, baseline_scene=replace(clipped.scenes[0], world=replace(plain, baseline=None)))
-    tried = Counted(unconstrained, "_best_of_family", monkeypatch)
-    for task, limit, families in ((fields, 10**6, 5), (fields, 1, 3), (seen, 1, 5)):
-        monkeypatch.setattr(unconstrained, "FINE_CELLS", limit)
-        before = tried.calls
-        unconstrained.unconstrained_design(
-            replace(task, ask=replace(task.ask, priors=("car",), quick=False)), SerialExecutor(), _silent
-        )
-        assert tried.calls - before == families
-
-
-def _silent(share: float, text: str) -> None:
-    """Progress that nobody hears."""
