@@ -1,0 +1,148 @@
+"""What is told before a release, told by it, and reached, on real pairs of years with a published reference.
+
+Command: `python -m benchmarks.agreement.panel [FOLDER] [--releases N]`.
+
+FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
+Each row is also released with its private values shuffled over places: what these give is no merit of them.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.material.real_files import real_files_parser
+from dpgp_core.excursion.scores import exceedance_probability, iou, stated_scores
+from dpgp_core.excursion.sets import Bools
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.release.released import draw_release
+from studies.london.task import real_settings
+from workflow.errors import WorkflowError
+from workflow.project.baseline import fit_baseline, free_map
+from workflow.project.load import load_project
+from workflow.project.model import Project
+from workflow.project.records import bin_records
+from workflow.release.worth import objections
+from workflow.search.decision.choice import Choice
+from workflow.search.decision.tuning import tune
+from workflow.settings.model import ReleaseSettings
+from workflow.settings.source import SourceSettings
+
+SEED, RELEASES = 7, 20
+TOLEDO = (-83.88, 41.415, -83.16, 41.735)
+LONDON = "house_sales/london_transactions_2015_2018_latlon.csv.gz"
+LUCAS = "house_sales/lucas_county_ohio_1993_98.csv.gz"
+
+
+def rows(folder: Path) -> dict[str, ReleaseSettings]:
+    """The settings of each row, at epsilon 1 but where its name says another."""
+    flats = real_settings(folder).with_changes(
+        prior_mean=None, epsilon=1.0, mechanisms=("spectral-statistics",)
+    )
+
+    def sales(file: str, year: str, before: int, last: int, level: float, **more: object) -> ReleaseSettings:
+        extra = more.pop("where", ())
+        data, reference = (
+            SourceSettings(
+                str(folder / file), value="price", x="lon", y="lat", where=((year, str(each)), *extra),  # type: ignore[misc]
+            )
+            for each in (last, before)
+        )  # fmt: skip
+        return flats.with_changes(
+            data=data, reference=reference, threshold=level, transform="log", region=more.get("region"),
+            bbox=more.get("bbox"), epsilon=more.get("epsilon", 1.0),
+        )  # fmt: skip
+
+    london = {"region": flats.region}
+    toledo = {"bbox": TOLEDO}
+    return {
+        "London flats 2017, 442,413": flats,
+        "London all 2015, 442,413": sales(LONDON, "year", 2015, 2018, 442_413.0, **london),
+        "the same, epsilon .1": sales(LONDON, "year", 2015, 2018, 442_413.0, epsilon=0.1, **london),
+        "London all 2015, 700,000": sales(LONDON, "year", 2015, 2018, 700_000.0, **london),
+        "London new 2015, 442,413": sales(
+            LONDON, "year", 2015, 2018, 442_413.0, where=(("new_build", "1"),), **london
+        ),
+        "Lucas 1993, 80,000": sales(LUCAS, "syear", 1993, 1998, 80_000.0, **toledo),
+        "Lucas 1997, 80,000": sales(LUCAS, "syear", 1997, 1998, 80_000.0, **toledo),
+        "Lucas 1993, 130,000": sales(LUCAS, "syear", 1993, 1998, 130_000.0, **toledo),
+    }
+
+
+def main() -> None:
+    """Print one line a row."""
+    parser = real_files_parser(__doc__)
+    parser.add_argument("--releases", type=int, default=RELEASES, help=f"default {RELEASES}")
+    asked = parser.parse_args()
+    try:
+        every = rows(asked.folder)
+    except WorkflowError as error:
+        print(error)
+        return
+    print(f"Means of {asked.releases} simulated releases; agreement is IoU with the map without privacy.")
+    print("ECE: expected calibration error of the field's probabilities (p) and the map's (q), inhabited.")
+    print(f"{'row':28} before   told  reached  shuffled  colour   free  ECE q  ECE p  stopped")
+    for name, settings in every.items():
+        project = load_project(settings)
+        tuned = tune(project, beside=())
+        choice, model = tuned.choice, tuned.result.model
+        truth = fit_baseline(project, model).inside
+        own = _released(project, choice, truth, asked.releases)
+        mixed = _released(_shuffled(project), choice, truth, max(2, asked.releases // 4))
+        free = iou(free_map(project, model), truth)
+        against = objections(choice.expected, choice.yardsticks, choice.level(project.settings.threshold))
+        before = choice.expected.agreement if choice.expected is not None else None
+        print(
+            f"{name:28} {before or float('nan'):6.3f} {own[0]:6.3f} {own[1]:8.3f} {mixed[1]:9.3f} "
+            f"{truth.mean():7.3f} {free:6.3f} {own[2]:6.3f} {own[3]:6.3f}  {'yes' if against else 'no'}",
+            flush=True,
+        )
+
+
+def _released(project: Project, choice: Choice, truth: Bools, releases: int) -> Floats:
+    """Told by the release, reached, ECE of q and of p over inhabited hexagons: means over releases."""
+    mean = None if choice.public_map is None else choice.public_map.mean
+    records = bin_records(project.private.placed, choice.response, project.settings.unit, mean).records
+    prepared = mechanism_of(choice.design).prepare(choice.design, choice.facts(project), records)
+    level, inhabited = float(choice.response.forward(project.settings.threshold)), records.index
+    found = []
+    for number in range(releases):
+        drawn = draw_release(prepared, SimulationEntropy(SEED + number), simulation=True).shifted(mean)
+        probability = drawn.probability(level)
+        assert probability is not None
+        assert drawn.mean is not None
+        assert drawn.map_sd is not None
+        shown = drawn.mean if drawn.map_mean is None else drawn.map_mean
+        of_map = exceedance_probability(shown, drawn.map_sd, level)
+        region = probability > choice.design.settled(drawn, level, "above").cutoff
+        told = stated_scores(of_map, region).agreement
+        errors = [_ece(each[inhabited], truth[inhabited]) for each in (of_map, probability)]
+        found.append([told, iou(region, truth), *errors])
+    return np.asarray(np.mean(found, axis=0))
+
+
+def _ece(stated: Floats, came: Bools) -> float:
+    """Expected calibration error in ten bins."""
+    bins = np.minimum((10 * stated).astype(int), 9)
+    parts = [mine for mine in (bins == number for number in range(10)) if mine.any()]
+    return float(sum(abs(stated[mine].mean() - came[mine].mean()) * mine.mean() for mine in parts))
+
+
+def _shuffled(project: Project) -> Project:
+    """The same with the private values exchanged among their places."""
+    placed = project.private.placed
+    order = np.random.default_rng(SEED).permutation(placed.value.size)
+    mixed = replace(placed, value=placed.value[order])
+    return replace(project, private=replace(project.private, placed=mixed))
+
+
+if __name__ == "__main__":
+    main()
