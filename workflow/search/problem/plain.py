@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
@@ -22,12 +23,18 @@ _PLAIN = (type(None), bool, int, float, str)
 
 
 def scored_mapping(scored: Scored) -> dict[str, Any]:
-    """A scored design as a mapping of plain values; `scored_from` reads it back."""
+    """A scored design as a mapping of plain values; `scored_from` reads it back.
+
+    A range of agreements stands there where it is known.
+    """
+    utility = asdict(scored.utility)
+    if math.isnan(scored.utility.low):
+        del utility["low"], utility["high"]
     return {
         "design": scored.design.to_mapping(),
         "response": asdict(scored.response),
         "epsilon": scored.epsilon,
-        "utility": asdict(scored.utility),
+        "utility": utility,
     }
 
 
