@@ -27,7 +27,7 @@ from workflow.project.records import bin_records
 from workflow.search.decision.choice import Choice
 from workflow.search.decision.settle import settle_on
 from workflow.search.decision.tuning import tune
-from workflow.search.problem.facts import private_n, public_facts
+from workflow.search.problem.facts import private_n
 from workflow.search.problem.task import family_of
 from workflow.search.problem.worlds import make_scene
 from workflow.words import design_words
@@ -269,7 +269,7 @@ def released_sets(project: Project, choice: Choice, draws: int, entropy: Entropy
     settings, design = project.settings, choice.design
     offset = None if choice.public_map is None else choice.public_map.mean
     records = bin_records(project.private.placed, choice.response, settings.unit, offset).records
-    mechanism, facts = mechanism_of(design), public_facts(project)
+    mechanism, facts = mechanism_of(design), choice.facts(project)
     scene = make_scene(
         facts, project.domain.cells, project.private.placed, choice.response, unit=settings.unit,
         threshold=settings.threshold, direction=settings.direction, prior_mean=offset,

@@ -41,12 +41,12 @@ def is_example(source: SourceSettings) -> bool:
 def changed_settings(place: Path | None = None, files: Path | None = None) -> ReleaseSettings:
     """Settings of the generated city whose last year differs from what the public year lets one expect.
 
-    The public year helps to choose the design and is no prior mean: the map rests on the private year.
+    The release starts from the public year and weighs how far prices have drifted since.
     """
     made = example_settings(place, changed=True, files=files)
     title = f"Generated example of a change: flats above {THRESHOLD:,.0f} pounds"
     districts = str(Path(made.data.path).with_name(EXAMPLE_DISTRICTS))
-    return made.with_changes(prior_mean=False, title=title, layers=(districts,), label_columns=("name",))
+    return made.with_changes(title=title, layers=(districts,), label_columns=("name",))
 
 
 def example_settings(

@@ -20,8 +20,9 @@ def objections(
 ) -> tuple[str, ...]:
     """Why a map is not expected to be worth releasing, a clause each.
 
-    Compared are the numbers themselves, not the two digits that are said of them. Without reference data the
-    mean is a guess over fields that may be unlike the private one: the upper end of its range is judged.
+    Compared are the numbers themselves, not the two digits that are said of them. Over simulated worlds the
+    mean is a guess that may be unlike the private data: the upper end of its range is judged. The public map
+    is judged in the same worlds, mean against mean.
 
     Parameters
     ----------
@@ -51,8 +52,9 @@ def objections(
         said.append(f"{'the' if guessed else 'its'} {which} is {_said(agreement)}, below {LEAST_AGREEMENT:g}")
     if yardsticks is not None and agreement < yardsticks.one_colour:
         said.append(f"a map of one colour {_instead(yardsticks.one_colour, agreement)}")
-    if yardsticks is not None and yardsticks.free is not None and agreement < yardsticks.free:
-        said.append(f"the map of public data alone {_instead(yardsticks.free, agreement)}")
+    free, mean = None if yardsticks is None else yardsticks.free, expected.agreement
+    if free is not None and mean is not None and mean < free:
+        said.append(f"the map of public data alone {_instead(free, mean)}")
     return tuple(said)
 
 

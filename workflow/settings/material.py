@@ -92,7 +92,7 @@ class MaterialSettings(Checked):
         Setting(
             "Use the map of the published reference data as prior mean.",
             "reference",
-            otherwise="yes where the reference is published; other mechanisms than spectral statistics try both",
+            otherwise="yes where the reference is published; mechanisms without sums try both",
         ),
     ] = None
     public_counts: Annotated[

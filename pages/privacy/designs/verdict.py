@@ -16,17 +16,19 @@ def verdict(found: Found) -> str:
     if against:
         helps = "" if expected is None else "; the step Release proposes what helps"
         return f"Not worth releasing as it stands: {' and '.join(against)}{helps}."
-    if expected is None:
+    if expected is None or choice.expected is None:
         return "Nothing is known of how right this map will be: its design was given by hand."
-    if choice.expected is not None and choice.expected.low is not None and choice.expected.high is not None:
-        told = range_words(choice.expected.low, choice.expected.high, little=choice.expected.little)
+    low, high, little = choice.expected.low, choice.expected.high, choice.expected.little
+    free = None if choice.yardsticks is None else choice.yardsticks.free
+    told = "" if low is None or high is None else range_words(low, high, little=little)
+    if told and free is None:
         return (
             f"May be released: for ε {epsilon:g} simulated worlds tell an agreement of "
             f"{agreement_words(expected)} with the map without privacy, {told}."
         )
     quality = "shows the region well" if expected >= GOOD else "shows the region roughly"
-    free = None if choice.yardsticks is None else choice.yardsticks.free
-    beside = "" if free is None else f", where public data alone reach {agreement_words(free)}"
+    beside = f", {told}" if told else ""
+    beside += "" if free is None else f"; public data alone reach {agreement_words(free)}"
     return (
         f"Worth releasing: for ε {epsilon:g} the map {quality}, with an expected agreement of "
         f"{agreement_words(expected)} with the map without privacy{beside}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +74,9 @@ def test_it_says_that_it_is_generated(opened: Finished) -> None:
 
 def test_the_bundle_is_what_the_search_proposed_and_passes_the_lint(opened: Finished) -> None:
     statement = opened.viewer.bundle.statement
-    assert design_from(statement["design"]) == opened.tuned.choice.design
+    drawn, proposed = design_from(statement["design"]), opened.tuned.choice.design
+    assert replace(drawn, cutoff=0.5) == proposed, "the release chooses its own cutoff"
+    assert 0.2 < drawn.cutoff < 0.8
     assert opened.viewer.domain.cells == opened.project.domain.cells
     assert [finding for finding in lint_bundle(BUNDLE) if finding.severity == LEAK] == []
 
@@ -116,7 +119,7 @@ def test_a_search_of_another_question_is_refused(opened: Finished) -> None:
 
 
 def test_what_is_shipped_is_small() -> None:
-    assert sum(path.stat().st_size for path in FILES.rglob("*") if path.is_file()) < 2_500_000
+    assert sum(path.stat().st_size for path in FILES.rglob("*") if path.is_file()) < 2_700_000
 
 
 @pytest.mark.slow
@@ -129,3 +132,27 @@ def test_the_search_is_the_one_that_the_program_makes(opened: Finished) -> None:
     found, told = ([point.scored.utility.agreement for point in one.frontier] for one in (made, shipped))
     # Another processor adds in another order: the search may keep another design of nearly equal agreement.
     assert found == pytest.approx(told, abs=0.03)
+
+
+def test_the_shipped_map_holds_against_the_truth_that_ships_with_it(opened: Finished) -> None:
+    """Intervals of the districts, certainty classes, and what the release tells of itself."""
+    told = json.loads((FILES / "tour.json").read_text(encoding="utf-8"))
+    truth = np.array([each == "1" for each in told["truth"]])
+    district = np.array(told["district"])
+    bundle = opened.viewer.bundle
+    published, stated = bundle.published, bundle.statement["told"]["field"]
+    inside = bundle.paths > published.level
+    held = 0
+    for number in range(len(told["districts"])):
+        shares = inside[:, district == number].mean(axis=1)
+        low, high = np.quantile(shares, [0.05, 0.95])
+        held += low <= truth[district == number].mean() <= high
+    assert held >= 11, "of 12 intervals that should hold nine times in ten"
+    probability, shown = published.probability, published.vote_set
+    assert probability is not None
+    assert truth[probability >= 0.8].mean() >= 0.8
+    assert truth[probability <= 0.2].mean() <= 0.2
+    assert truth[shown].mean() >= stated["right"] - 0.05
+    assert float((truth & shown).sum() / (truth | shown).sum()) >= stated["agreement"] - 0.05
+    public = np.array([each == "1" for each in told["public_map"]])
+    assert float((truth & public).sum() / (truth | public).sum()) < 0.5
