@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from data_loaders.columns.censored import Rule
 from data_loaders.columns.identifiers import numbered_again
 from data_loaders.columns.marks import Decimal
-from data_loaders.columns.missing import suspects
+from data_loaders.columns.missing import repeated, suspects
 from data_loaders.columns.places import WGS84, check_named, check_places, in_range, system_of
 from data_loaders.columns.systems import in_degrees
 from data_loaders.errors import DataError
@@ -148,7 +148,8 @@ def load_sensors(
     tally.drop("coordinates outside the range of longitude and latitude", int(np.count_nonzero(~inside)))
     if not inside.any():
         raise _nothing_left(name, value, tally, found)
-    if missing is None and suspects(found.number(chosen.value)):
+    far = suspects(found.number(chosen.value)) if missing is None else ()
+    if repeated(found.number(chosen.value), far):
         raise DataError(
             f"{name} has numbers in {value!r} far from all others, or alone below 0, that may stand for a "
             "missing value, such as -99 or 9999: state them with `missing` (--missing -99 9999), or `none` "
@@ -188,6 +189,11 @@ def load_sensors(
         row=columns["row"],
     )
     said = [*_notes(found, observations, chosen, stated), *repeats.notes]
+    if far:
+        said.append(
+            f"A number in column {value!r} lies far from all others. If it means no value, name it "
+            "with `missing` (--missing)."
+        )
     if found.order.slashed and not found.order.month_comes_first():
         said.append(f"Dates such as 3/4/2018 in column {time!r} were read with the day first.")
     return observations, tally.report(name, observations.size, tuple(said))

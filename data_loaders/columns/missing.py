@@ -18,6 +18,7 @@ _CODES = np.array(
 _SMALL = (-1.0, -9.0)  # where no other number is negative
 _CODE_GAP, _REPEATED_GAP, _ALONE_GAP = 1.0, 3.0, 100.0  # in spreads of all others
 NONE = "none"
+OFTEN, SHARE = 10, 0.01
 
 
 def missing_of(stated: tuple[str, ...] | None) -> Missing:
@@ -84,6 +85,15 @@ def suspects(values: NDArray[np.float64]) -> tuple[float, ...]:
     if _others(values, met, found) < 5:
         return ()
     return (*found, *_far_codes(met, low, high))
+
+
+def repeated(values: NDArray[np.float64], numbers: tuple[float, ...]) -> tuple[float, ...]:
+    """Of some numbers those that are a code by their number alone: OFTEN of (n,) values, and SHARE of them.
+
+    Fewer are said and stop nothing: whether a file is read must not hang on a record or two.
+    """
+    least = max(OFTEN, SHARE * values.size)
+    return tuple(number for number in numbers if _count(values, number) >= least)
 
 
 def _far_codes(met: set[float], low: float, high: float) -> list[float]:

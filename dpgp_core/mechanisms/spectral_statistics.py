@@ -213,9 +213,9 @@ class SpectralStatistics(Mechanism):
     ) -> Bools:
         """Each release draws its own counts; probabilities are those to which free paths' votes converge."""
         made = self._plan(design, world.facts, rough=True)
-        counts, totals = _per_cell(records, world.facts)
         if design.drift:
-            return _cut(design, *_drifted(made, counts, totals, records, world, releases, entropy))
+            return _cut(design, *_drifted(made, records, world, releases, entropy))
+        counts, totals = _per_cell(records, world.facts)
         readings = SharedReadings(
             made, counts, _known(world.facts, records), releases, entropy, releases, same=False
         )
@@ -291,10 +291,9 @@ class SpectralStatistics(Mechanism):
         The same draws serve every reading.
         """
         made = self._plan(design, world.facts, rough=True)
-        counts, totals = _per_cell(records, world.facts)
         if design.drift:
-            entropy = SimulationEntropy(SEED + 5)
-            return _drifted(made, counts, totals, records, world, DRIFT_RELEASES, entropy)
+            return _drifted(made, records, world, DRIFT_RELEASES, SimulationEntropy(SEED + 5))
+        counts, totals = _per_cell(records, world.facts)
 
         def make() -> SharedReadings:
             known, entropy = _known(world.facts, records), SimulationEntropy(SEED + 5 + draws)
@@ -336,7 +335,9 @@ def _per_cell(records: CollapsedRecords, facts: PublicFacts) -> tuple[Floats, Fl
 
 def _cut(design: SpectralStatisticsDesign, probability: Floats, own: Floats | None) -> Bools:
     """(R, N) sets of simulated releases, cut by the design or each where it chooses itself."""
-    return agreed(probability, design.cutoff) if own is None else agreed_each(probability, own)
+    if own is None or design.cutoff_from == "design":
+        return agreed(probability, design.cutoff)
+    return agreed_each(probability, own)
 
 
 def _unseen(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
@@ -346,9 +347,11 @@ def _unseen(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
 
 
 def _drift_reader(
-    made: PreparedPlan, known: PublicCounts, released: Floats | None, field: PublicField
+    made: PreparedPlan, known: PublicCounts, released: Floats | None, field: PublicField | None
 ) -> DriftReader:
     """What reads sums by this plan, for one release of the counts (p,) or None where places are public."""
+    if field is None:
+        raise InvalidValue(NO_FIELD)
     return DriftReader(
         field, made.features.values, made.counts(known, released), made.noise.sums,
         places_known=known.kind == "known", single=known.single,
@@ -356,24 +359,16 @@ def _drift_reader(
 
 
 def _drifted(
-    made: PreparedPlan,
-    counts: Floats,
-    totals: Floats,
-    records: CollapsedRecords,
-    world: World,
-    releases: int,
-    entropy: Entropy,
+    made: PreparedPlan, records: CollapsedRecords, world: World, releases: int, entropy: Entropy
 ) -> tuple[Floats, Floats]:
     """As `_read` for simulated releases that start from a published reference; they share their counts."""
-    field, known = world.facts.field, _known(world.facts, records)
-    if field is None:
-        raise InvalidValue(NO_FIELD)
+    counts, totals = _per_cell(records, world.facts)
     a, nodes, released = made.features.values, made.nodes, None
     if made.noise.counts is not None:
         released = a.T @ nodes.gather(counts) + made.noise.counts * entropy.normal(a.shape[1])
-    reader = _drift_reader(made, known, released, field)
-    exact, level = a.T @ nodes.gather(totals), world.level - world.offset
-    return reader.simulated(exact, releases, level, sign_of(world.direction), entropy)
+    reader = _drift_reader(made, _known(world.facts, records), released, world.facts.field)
+    level, sign = world.level - world.offset, sign_of(world.direction)
+    return reader.simulated(a.T @ nodes.gather(totals), releases, level, sign, entropy)
 
 
 def _read(

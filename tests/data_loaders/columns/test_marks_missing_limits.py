@@ -79,16 +79,23 @@ def test_codes_are_missing_by_value_whatever_their_spelling() -> None:
 
 @pytest.mark.parametrize("code", ["-99", "-99.9", "9999", "999.9", "5000", "-1"])
 def test_other_codes_are_asked_about_and_answered(code: str) -> None:
-    data = table([*READINGS, code, code, "21.25"])
+    data = table([*READINGS, *[code] * 10, "21.25"])
     said = refused(lambda: load(data))
     assert "missing value" in said
     assert "--missing" in said
     assert code not in said.replace("-99 or 9999", "").replace("--missing -99 9999", "").split()
     made, report = load(data, missing=(code,))
-    assert (made.value.max(), reasons(report)) == (21.25, {"value missing": 2})
+    assert (made.value.max(), reasons(report)) == (21.25, {"value missing": 10})
     whole, report = load(data, missing=("none",))
     assert float(code) in whole.value
     assert report.dropped == (("equal to an earlier row in place and value", 0),) or report.dropped == ()
+
+
+def test_a_record_or_two_far_from_all_others_are_said_and_stop_nothing() -> None:
+    for many in (1, 9):
+        made, report = load(table([*READINGS, *["5000"] * many]))
+        assert made.value.max() == 5000.0
+        assert any("lies far from all others" in note and "5000" not in note for note in report.notes)
 
 
 def test_a_person_may_say_that_every_number_is_a_measurement() -> None:

@@ -56,9 +56,9 @@ def test_the_lines_of_the_legend_are_no_wider_than_the_picture() -> None:
     drawn = picture_svg(bundle.domain.cells, geometry_dict(bundle.domain.region), bundle.published)
     lines = re.findall(r'<text x="(\d+)" y="\d+" font-size="26"[^>]*>([^<]*)</text>', drawn)
     assert [words for _, words in lines] == [
-        "surely above the threshold: 16 of 1,248 cells",
-        "surely at most the threshold: 712 of 1,248 cells",
-        "cannot tell at this privacy: 520 of 1,248 cells",
+        "surely above the threshold: 93 of 1,248 cells",
+        "surely at most the threshold: 294 of 1,248 cells",
+        "cannot tell at this privacy: 861 of 1,248 cells",
         "surely: in 90 % of the paths at once",
     ]
     for left, words in lines:
