@@ -88,6 +88,7 @@ def main() -> None:
         print(error)
         return
     print(f"Means of {asked.releases} simulated releases; agreement is IoU with the map without privacy.")
+    print(f"Seed {SEED} draws the noise and the shuffled values.")
     print("ECE: expected calibration error of the field's probabilities (p) and the map's (q), inhabited.")
     print(f"{'row':28} before   told  reached  shuffled  colour   free  ECE q  ECE p  stopped")
     for name, settings in every.items():
