@@ -7,8 +7,8 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.session.areas import domain_of
-from pages.shared.steps import DATA, PRIVACY, RELEASE
-from tests.pages.conftest import OpenApp, insist, press
+from pages.shared.steps import DATA, PRIVACY
+from tests.pages.conftest import OpenApp, press
 from tests.pages.data_steps import kind, upload, work_of
 from tests.pages.test_path import at_hexagons
 from workflow.ledger import open_ledger
@@ -30,11 +30,6 @@ def at_privacy(open_app: OpenApp, resolution: int = 6, **choices: Any) -> AppTes
 
 def searched(open_app: OpenApp, resolution: int = 6, **choices: Any) -> AppTest:
     return press(at_privacy(open_app, resolution, **choices), "Search for the best design")
-
-
-def release_all_the_same(app: AppTest) -> AppTest:
-    """On so few hexagons the map of the year before is as good: the release is stopped unless one insists."""
-    return insist(app.switch_page(RELEASE.path).run())
 
 
 SENSORS = "lon,lat,no2 (ug/m3)\n" + "".join(

@@ -138,7 +138,7 @@ def poor(app: AppTest, agreement: float) -> AppTest:
     work = work_of(app)
     assert work.found is not None
     assert work.found.choice.expected is not None
-    expected = replace(work.found.choice.expected, agreement=agreement)
+    expected = replace(work.found.choice.expected, agreement=agreement, low=None, high=None)
     work.found = replace(work.found, choice=replace(work.found.choice, expected=expected))
     return app.run()
 
