@@ -165,11 +165,9 @@ class Release:
         the public prior mean is inside
     draws
         (J, N) joint draws of the field given the release, where the paths are none themselves
-    map_sd
-        (N,) standard deviation, given the release, of what the map without privacy shows, response units,
-        where the mechanism knows it; in no file, but the statement holds what follows from it
-    map_mean
-        (N,) its mean, where that is not the field's own; the public prior mean is inside
+    shown_map
+        (N,) mean and deviation, given the release, of what the map without privacy shows, response units,
+        where the mechanism knows them; in no file, but the statement holds what follows from them
     relation
         which datasets are neighbours; `protects` what is hidden of a record
     expected
@@ -217,8 +215,7 @@ class Release:
     mean: NDArray[np.float64] | None = None
     sd: NDArray[np.float64] | None = None
     draws: NDArray[np.float64] | None = None
-    map_sd: NDArray[np.float64] | None = None
-    map_mean: NDArray[np.float64] | None = None
+    shown_map: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     relation: Relation = "replace-one"
     protects: Protects = "values and places"
     expected: Expected | None = None
@@ -242,12 +239,6 @@ class Release:
             raise WorkflowError("cells must be sorted and unique.")
         if self.direction not in ("above", "below"):
             raise WorkflowError(f"direction must be 'above' or 'below', got {self.direction!r}.")
-
-    @property
-    def shown_map(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-        """Mean and deviation, (N,) each, of what the map without privacy shows; None where not known."""
-        mean = self.mean if self.map_mean is None else self.map_mean
-        return None if mean is None or self.map_sd is None else (mean, self.map_sd)
 
     @property
     def level(self) -> float:

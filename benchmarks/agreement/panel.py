@@ -119,10 +119,8 @@ def _released(project: Project, choice: Choice, truth: Bools, releases: int) -> 
         drawn = draw_release(prepared, SimulationEntropy(SEED + number), simulation=True).shifted(mean)
         probability = drawn.probability(level)
         assert probability is not None
-        assert drawn.mean is not None
-        assert drawn.map_sd is not None
-        shown = drawn.mean if drawn.map_mean is None else drawn.map_mean
-        of_map = exceedance_probability(shown, drawn.map_sd, level)
+        assert drawn.shown_map is not None
+        of_map = exceedance_probability(*drawn.shown_map, level)
         region = probability > choice.design.settled(drawn, level, "above").cutoff
         told = stated_scores(of_map, region).agreement
         errors = [_ece(each[inhabited], truth[inhabited]) for each in (of_map, probability)]

@@ -236,18 +236,13 @@ class DriftReader:
         for part, (place, n, smoother) in zip(parts, self._smoothers(entropy), strict=False):
             share = belief.slope * scatter**2 / (noise**2 * np.maximum(m[place], n))
             unseen = np.maximum(scatter**2 / n - np.square(share * noise) * m[place], 0.0)
-            mean = self._public_map[place] + paths[part][:, place]
+            mean = self._field.at_nodes[place] + paths[part][:, place]
             mean += share * errors[place][:, part].T
             mean += np.sqrt(unseen) * entropy.normal((part.size, place.size))
             cut, _ = clipped_moments((mean - model.centre) / model.clip, scatter / model.clip)
             shown = smoother.mean_of(cut.T).T
-            found[part] = model.centre + model.clip * shown - self._public_map
+            found[part] = model.centre + model.clip * shown - self._field.at_nodes
         return found
-
-    @cached_property
-    def _public_map(self) -> Floats:
-        """(M,) at the nodes."""
-        return self._field.at(self._field.nodes.lattice.domain_centres)
 
     def _smoothers(self, entropy: Entropy) -> list[Smoothed]:
         """Nodes with records (k,), their numbers, and the smoother there, for draws of the counts."""

@@ -88,6 +88,12 @@ class Released:
         shown = None if self.map_mean is None else self.map_mean + prior_mean
         return replace(self, paths=self.paths + prior_mean, mean=mean, map_mean=shown)
 
+    @property
+    def shown_map(self) -> tuple[Floats, Floats] | None:
+        """Mean and deviation, (N,) each, of what the map without privacy shows; None where not known."""
+        mean = self.mean if self.map_mean is None else self.map_mean
+        return None if mean is None or self.map_sd is None else (mean, self.map_sd)
+
     def probability(self, level: Floats | float, direction: Direction = "above") -> Floats | None:
         """(N,) probability that the field lies on the asked side of `level`, None where there is none."""
         if self.mean is None or self.sd is None:
@@ -114,11 +120,10 @@ class Released:
         InvalidValue
             If the release does not say how sure the map is.
         """
-        found = self.probability(level, direction)
-        if found is None or self.mean is None or self.map_sd is None:
+        found, shown = self.probability(level, direction), self.shown_map
+        if found is None or shown is None:
             raise InvalidValue("this release does not say how sure the map is: take the design's cutoff.")
-        shown = self.mean if self.map_mean is None else self.map_mean
-        return cutoff_for_map(found, exceedance_probability(shown, self.map_sd, level, direction))
+        return cutoff_for_map(found, exceedance_probability(*shown, level, direction))
 
 
 class Prepared(Protocol):

@@ -159,6 +159,11 @@ class PublicField:
         return np.asarray(level + solve_lower(root, np.ascontiguousarray(link.T)).T @ residual)
 
     @cached_property
+    def at_nodes(self) -> Floats:
+        """(M,) the posterior mean at the nodes."""
+        return self.at(self.nodes.lattice.domain_centres)
+
+    @cached_property
     def covariance(self) -> Floats:
         """(M, M) posterior covariance at the nodes."""
         _, root, _, information, ones = self._known
@@ -175,8 +180,7 @@ class PublicField:
         apart = cdist(centres, centres)
         change = 1.0 + LONG * np.exp(-apart / (apart.max() / 3.0 + 1.0))
         change += SMOOTH * np.exp(-apart / (SMOOTH_RANGE * self.nodes.lattice.spacing))
-        contrast = self.at(centres)
-        contrast = contrast - float(np.average(contrast[self.index], weights=self.count))
+        contrast = self.at_nodes - float(np.average(self.at_nodes[self.index], weights=self.count))
         return np.asarray(self.deviation**2 * change + SCALE * np.outer(contrast, contrast))
 
     @cached_property
@@ -199,7 +203,7 @@ class PublicField:
 
     def __getstate__(self) -> dict[str, object]:
         """What is made anew elsewhere does not travel."""
-        made = ("_known", "covariance", "drift", "roots", "smoother")
+        made = ("_known", "at_nodes", "covariance", "drift", "roots", "smoother")
         return {name: value for name, value in self.__dict__.items() if name not in made}
 
 

@@ -166,6 +166,21 @@ def test_weights_find_the_drift() -> None:
     assert still.sum() == pytest.approx(1.0)
 
 
+def test_clipping_weakens_what_sums_say_of_the_field() -> None:
+    """Covariance of the field with sums of clipped records in 20,000 worlds, where it is largest."""
+    field, a, m = field_of(0.5, 0.7, 20), features(), np.full(SIZE, 4.0)
+    reader = DriftReader(field, a, NodeCounts.known(m, a.shape[1]), 0.1, places_known=True)
+    belief, rng = reader.beliefs[3], np.random.default_rng(6)
+    assert (belief.drift, belief.trust) == (1.0, 1.0)
+    own, drifted = field.roots
+    drawn = own @ rng.standard_normal((SIZE, 20_000)) + drifted @ rng.standard_normal((SIZE, 20_000))
+    sums = sum(np.clip(drawn + 0.7 * rng.standard_normal(drawn.shape), -1.0, 1.0) for _ in range(4))
+    seen = drawn @ (a.T @ sums).T / 20_000
+    node, number = np.unravel_index(np.abs(seen).argmax(), seen.shape)
+    assert belief.slope < 0.75
+    assert belief.link[node, number] == pytest.approx(seen[node, number], rel=0.1)
+
+
 def test_draws_between_nodes_scatter_as_is_stated() -> None:
     nodes = Nodes.of(disk(7), 60)
     assert not nodes.one_to_one

@@ -7,7 +7,6 @@ from dataclasses import replace
 from workflow.project.model import Project
 from workflow.search.decision.choice import Choice, expected_of, typed_choice
 from workflow.search.decision.tuning import Tuned
-from workflow.search.problem.public_map import answered, public_map
 from workflow.search.problem.task import FrontierPoint, Scored
 
 
@@ -21,12 +20,11 @@ def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Pro
     """The project and choice that release the design of a dot, at that dot's epsilon."""
     searched = as_searched(project, tuned)
     settled = replace(searched, settings=searched.settings.with_changes(epsilon=point.epsilon))
-    public = public_map(answered(project, tuned.result), tuned.result.model, point.scored.response)
     return settled, Choice(
         point.scored.design,
         point.scored.response,
         tuned.choice.tuning,
-        public,
+        tuned.choice.public_map,  # all designs of a search that starts from it have one response scale
         expected_of(project, point.scored),
         tuned.choice.yardsticks,
     )

@@ -351,7 +351,9 @@ def _detail(project: Project, result: SearchResult) -> str:
         text = f"{what}, so one design for all such data; nothing was searched"
         return text if project.pilot is None else f"{text}; its range is from {_paid(project.pilot)}"
     text = f"{result.evaluated:,} designs scored, objective {result.objective}"
-    if as_many(project, project.reference) is not project.reference:
+    if result.public_mean and result.further:
+        text += ", in worlds that drifted from the reference"
+    elif as_many(project, project.reference) is not project.reference:
         stated = "" if project.settings.records_about is None else " by public knowledge"
         text += f", on as many reference records as there are private ones{stated}"
     return text if project.pilot is None else f"{text}, on {_paid(project.pilot)}"

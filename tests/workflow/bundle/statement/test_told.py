@@ -115,7 +115,7 @@ def test_the_statement_of_a_release_with_probabilities_tells_and_a_forged_one_is
 ) -> None:
     release = make_release(domain)
     field = {"mean": release.paths.mean(axis=0), "sd": release.paths.std(axis=0) + 0.1}
-    contents = bundle_contents(replace(release, **field, map_sd=field["sd"] / 2.0))
+    contents = bundle_contents(replace(release, **field, shown_map=(field["mean"], field["sd"] / 2.0)))
     statement = json.loads(contents["statement.json"])
     told = statement["told"]
     assert told["map"]["agreement"] > told["field"]["agreement"] > 0.0
