@@ -17,11 +17,11 @@ from hypothesis import HealthCheck, settings
 from playwright.sync_api import Browser, sync_playwright
 from xdist.scheduler import LoadScopeScheduling
 
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.search.decision.tuning import Tuned, tune
 from tests.browser.harness import CHROMIUM, FLAGS
 from tests.town import Town, write_town
-from workflow.project.load import load_project
-from workflow.project.model import Project
-from workflow.search.decision.tuning import Tuned, tune
 
 # A test's truth must not depend on how busy the machine is.
 # The same examples in every run, so that a change is judged by what it changed; the profile "search" looks

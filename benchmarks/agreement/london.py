@@ -18,9 +18,9 @@ import time
 from dataclasses import replace
 
 from benchmarks.material.real_files import real_files_parser
+from hexcursion.errors import WorkflowError
 from studies.london.study import LondonSettings, run
 from studies.registry import RESULTS
-from workflow.errors import WorkflowError
 
 
 def main() -> None:

@@ -24,17 +24,17 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.release.released import draw_release
+from hexcursion.errors import WorkflowError
+from hexcursion.project.baseline import fit_baseline, free_map
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.project.records import bin_records
+from hexcursion.release.worth import objections
+from hexcursion.search.decision.choice import Choice
+from hexcursion.search.decision.tuning import tune
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
 from studies.london.task import real_settings
-from workflow.errors import WorkflowError
-from workflow.project.baseline import fit_baseline, free_map
-from workflow.project.load import load_project
-from workflow.project.model import Project
-from workflow.project.records import bin_records
-from workflow.release.worth import objections
-from workflow.search.decision.choice import Choice
-from workflow.search.decision.tuning import tune
-from workflow.settings.model import ReleaseSettings
-from workflow.settings.source import SourceSettings
 
 SEED, RELEASES = 7, 20
 TOLEDO = (-83.88, 41.415, -83.16, 41.735)

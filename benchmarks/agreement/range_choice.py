@@ -31,15 +31,15 @@ from dpgp_core.labels.ranges import FieldModel
 from dpgp_core.labels.validation import choice_cost
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Pilot, Project
+from hexcursion.project.records import bin_records
+from hexcursion.search.decision.choice import Choice, tuning_of
+from hexcursion.search.decision.tuning import tune
+from hexcursion.search.looks.range_choice import planned_choice, with_model
 from studies.excursions.fields import Bools, Floats
 from studies.leaderboard.fields import SURVEYS, plumes, survey
 from studies.london.study import released_sets
-from workflow.project.load import load_project
-from workflow.project.model import Pilot, Project
-from workflow.project.records import bin_records
-from workflow.search.decision.choice import Choice, tuning_of
-from workflow.search.decision.tuning import tune
-from workflow.search.looks.range_choice import planned_choice, with_model
 
 SEED, SHARE, EPSILONS, GROUPS, EACH, MANY = 14, 0.2, (1.0, 3.0), 8, 5, 20_000
 MECHANISMS = ("functional", "bin-means")

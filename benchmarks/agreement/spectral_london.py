@@ -22,15 +22,15 @@ import numpy as np
 from benchmarks.material.real_files import real_files_parser
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.noise.entropy import SimulationEntropy
+from hexcursion.errors import WorkflowError
+from hexcursion.project.baseline import fit_baseline, free_map
+from hexcursion.project.model import Project
+from hexcursion.search.decision.choice import Choice, tuning_of
+from hexcursion.search.decision.tuning import search_task
+from hexcursion.search.optimisation.optimise import search
+from hexcursion.search.problem.facts import private_n
 from studies.london.study import released_sets
 from studies.london.task import load_task, real_settings
-from workflow.errors import WorkflowError
-from workflow.project.baseline import fit_baseline, free_map
-from workflow.project.model import Project
-from workflow.search.decision.choice import Choice, tuning_of
-from workflow.search.decision.tuning import search_task
-from workflow.search.optimisation.optimise import search
-from workflow.search.problem.facts import private_n
 
 SEED = 2018
 PAPER, HIGH = 442_413.0, 700_000.0  # thresholds in pounds

@@ -46,19 +46,19 @@ from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.spectral_statistics import COMMON, PATHS, PRIOR, SIGNAL, STRATEGY
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise.entropy import SimulationEntropy
+from hexcursion.project.baseline import fit_baseline
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.project.response import ResponseScale
+from hexcursion.record import Expected
+from hexcursion.release.worth import objections
+from hexcursion.search.decision.choice import Choice, tuning_of
+from hexcursion.search.decision.tuning import tune
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.words import Focus, Transform
 from studies.excursions.fields import Bools
 from studies.london.study import released_sets
-from workflow.project.baseline import fit_baseline
-from workflow.project.load import load_project
-from workflow.project.model import Project
-from workflow.project.response import ResponseScale
-from workflow.record import Expected
-from workflow.release.worth import objections
-from workflow.search.decision.choice import Choice, tuning_of
-from workflow.search.decision.tuning import tune
-from workflow.settings.model import ReleaseSettings
-from workflow.settings.source import SourceSettings
-from workflow.settings.words import Focus, Transform
 
 SEED, EPSILONS = 155, (1.0, 3.0, 10.0)
 HELD = 8.0  # range of the map to be reached, in spacings of the hexagons

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from hexcursion.errors import WorkflowError
+from hexcursion.project.model import Project
 from studies.london.task import generated_settings, load_task, real_settings
-from workflow.errors import WorkflowError
-from workflow.project.model import Project
 
 BESIDE = Path(__file__).resolve().parents[3] / "shared" / "data"
 

@@ -6,16 +6,16 @@ from pathlib import Path
 
 FROZEN = "tests/architecture/test_values.py"  # reads the source, of all packages
 TESTS: dict[str, tuple[str, ...]] = {
-    "workflow/release": (
+    "hexcursion/release": (
         FROZEN,
-        "tests/workflow/release",
-        "tests/workflow/bundle/documents/test_receipt_words.py",
-        "tests/workflow/project/test_owners.py",
-        "tests/workflow/ledger/storage/test_ledger_failures.py",
+        "tests/hexcursion/release",
+        "tests/hexcursion/bundle/documents/test_receipt_words.py",
+        "tests/hexcursion/project/test_owners.py",
+        "tests/hexcursion/ledger/storage/test_ledger_failures.py",
     ),
-    "workflow/search": (FROZEN, "tests/workflow/search"),
-    "workflow/bundle": (FROZEN, "tests/workflow/bundle"),
-    "workflow/ledger": (FROZEN, "tests/workflow/ledger"),
+    "hexcursion/search": (FROZEN, "tests/hexcursion/search"),
+    "hexcursion/bundle": (FROZEN, "tests/hexcursion/bundle"),
+    "hexcursion/ledger": (FROZEN, "tests/hexcursion/ledger"),
     "dpgp_core/mechanisms": (
         FROZEN,
         "tests/dpgp_core/mechanisms",
@@ -29,7 +29,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/dpgp_core/release",
         "tests/dpgp_core/mechanisms",
         "tests/dpgp_core/accounting/test_guarantee.py",
-        "tests/workflow/release/test_release.py",
+        "tests/hexcursion/release/test_release.py",
     ),
     "dpgp_core/accounting": (FROZEN, "tests/dpgp_core/accounting", "tests/dpgp_core/test_*.py"),
 }

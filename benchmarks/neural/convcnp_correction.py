@@ -60,13 +60,13 @@ from dpgp_core.release.released import Released
 from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.sums import GridRecords, release_sums
-from workflow.project.baseline import fit_baseline, free_map
-from workflow.project.model import Project
-from workflow.project.records import bin_records
-from workflow.search.decision.tuning import search_task
-from workflow.search.optimisation.optimise import search
-from workflow.search.problem.facts import public_facts
-from workflow.search.problem.worlds import make_scene
+from hexcursion.project.baseline import fit_baseline, free_map
+from hexcursion.project.model import Project
+from hexcursion.project.records import bin_records
+from hexcursion.search.decision.tuning import search_task
+from hexcursion.search.optimisation.optimise import search
+from hexcursion.search.problem.facts import public_facts
+from hexcursion.search.problem.worlds import make_scene
 
 SEED, EPSILONS, JUDGED = 1616, (0.5, 1.0, 3.0), 16
 CUTOFFS = (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)

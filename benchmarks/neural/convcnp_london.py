@@ -22,12 +22,12 @@ import numpy as np
 from benchmarks.material.real_files import both_sales, real_files_parser
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.noise.entropy import SimulationEntropy
+from hexcursion.project.baseline import fit_baseline, free_map
+from hexcursion.project.model import Project
+from hexcursion.search.decision.choice import Choice, tuning_of
+from hexcursion.search.decision.tuning import search_task
+from hexcursion.search.optimisation.optimise import search
 from studies.london.study import released_sets
-from workflow.project.baseline import fit_baseline, free_map
-from workflow.project.model import Project
-from workflow.search.decision.choice import Choice, tuning_of
-from workflow.search.decision.tuning import search_task
-from workflow.search.optimisation.optimise import search
 
 SEED, EPSILONS = 2018, (0.5, 1.0, 3.0)
 MECHANISMS = ("convcnp", "spectral-statistics", "sparse-gp", "noisy-cell-statistics")

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from benchmarks.material.real_files import BESIDE
 from data_loaders.traces import load_traces
-from tests.workflow.traces.wandering import median_stays, share_hidden
-from workflow.errors import WorkflowError
-from workflow.traces.plan import on_a_plane, secret_spans
-from workflow.traces.settings import TraceSettings
+from hexcursion.errors import WorkflowError
+from hexcursion.traces.plan import on_a_plane, secret_spans
+from hexcursion.traces.settings import TraceSettings
+from tests.hexcursion.traces.wandering import median_stays, share_hidden
 
 FOLDER = BESIDE / "traces" / "geolife"
 SETTINGS = TraceSettings(stops=10.0)

@@ -25,9 +25,9 @@ from dpgp_core.traces.prior import ROBUST_FACTORS, TracePrior
 from dpgp_core.traces.published import STABILISER, published_noise
 from dpgp_core.traces.secret import Secret
 from dpgp_core.traces.windows import design_noise, standing
-from workflow.traces.plan import on_a_plane
-from workflow.traces.settings import TraceSettings
-from workflow.traces.stops import find_stops
+from hexcursion.traces.plan import on_a_plane
+from hexcursion.traces.settings import TraceSettings
+from hexcursion.traces.stops import find_stops
 
 FOLDER = BESIDE / "traces" / "geolife"
 PRIOR = TracePrior(120.0, 500.0, 3.0)

@@ -29,15 +29,15 @@ from pathlib import Path
 import numpy as np
 
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
-from workflow.estimates.asked import asked_of
-from workflow.estimates.machine import speed
-from workflow.estimates.model import search_estimate
-from workflow.ledger import open_ledger
-from workflow.project.load import load_project
-from workflow.release.transaction import plan_release, publish
-from workflow.search.decision.tuning import tune
-from workflow.settings.model import ReleaseSettings
-from workflow.settings.source import SourceSettings
+from hexcursion.estimates.asked import asked_of
+from hexcursion.estimates.machine import speed
+from hexcursion.estimates.model import search_estimate
+from hexcursion.ledger import open_ledger
+from hexcursion.project.load import load_project
+from hexcursion.release.transaction import plan_release, publish
+from hexcursion.search.decision.tuning import tune
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 178_000)
 SEED, RECORDS = 5, 100_000

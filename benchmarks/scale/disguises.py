@@ -21,11 +21,11 @@ import pandas as pd
 
 from dpgp_core.accounting.composition import Cost
 from geo import to_lonlat
-from workflow.ledger import Charge, Ledger, open_ledger
-from workflow.ledger.storage.places import HOME_VARIABLE, WITNESS_VARIABLE
-from workflow.project.accounts import keys_of
-from workflow.project.load import load_source
-from workflow.settings.source import SourceSettings
+from hexcursion.ledger import Charge, Ledger, open_ledger
+from hexcursion.ledger.storage.places import HOME_VARIABLE, WITNESS_VARIABLE
+from hexcursion.project.accounts import keys_of
+from hexcursion.project.load import load_source
+from hexcursion.settings.source import SourceSettings
 
 SEED, MU, DELTA = 20, 0.26805112321129176, 1e-5
 HOUR = pd.Timedelta(hours=1)

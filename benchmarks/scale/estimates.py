@@ -2,7 +2,7 @@
 
 Searches and releases of generated readings (those of `benchmarks.scale.cells`) at several sizes, each in a
 process of its own. A search tells how far it is; so one run gives the time of every part of it. What is
-fitted goes to workflow/estimates/measured.json; then sizes and settings between and beyond the fitted ones
+fitted goes to hexcursion/estimates/measured.json; then sizes and settings between and beyond the fitted ones
 are run and held against the estimate. Seconds are CPU seconds of one thread, and `speed` those of a small
 fixed task in the same process, by which an estimate is carried to another machine or a busier one. `--check`
 fits nothing.
@@ -29,16 +29,16 @@ from typing import Any, Final, Literal
 from benchmarks.scale.cells import RECORDS, SEED, settings_of
 from benchmarks.scale.rows import Held, write_postcodes, write_sales
 from dpgp_core.mechanisms.registry import mechanism_named
+from hexcursion.estimates.asked import asked_of
+from hexcursion.estimates.machine import speed
+from hexcursion.estimates.model import FIRST, LAST, MEASURED, MEMORY, Asked, at, search_estimate
+from hexcursion.ledger import open_ledger
+from hexcursion.project.load import load_project, load_source
+from hexcursion.release.transaction import plan_release, publish
+from hexcursion.search.decision.tuning import tune
+from hexcursion.search.problem.task import FRONTIER_EPSILONS
+from hexcursion.settings.source import SourceSettings
 from studies.registry import STUDIES
-from workflow.estimates.asked import asked_of
-from workflow.estimates.machine import speed
-from workflow.estimates.model import FIRST, LAST, MEASURED, MEMORY, Asked, at, search_estimate
-from workflow.ledger import open_ledger
-from workflow.project.load import load_project, load_source
-from workflow.release.transaction import plan_release, publish
-from workflow.search.decision.tuning import tune
-from workflow.search.problem.task import FRONTIER_EPSILONS
-from workflow.settings.source import SourceSettings
 
 FITTED = 300, 1_000, 3_000, 10_000  # hexagons of quick searches
 FULL_AT = 1_000

@@ -18,7 +18,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
 from dpgp_core.accounting.composition import Cost
-from workflow.ledger import BudgetExceeded, Charge, Ledger, open_ledger
+from hexcursion.ledger import BudgetExceeded, Charge, Ledger, open_ledger
 
 DELTA, MU = 1e-5, 0.05
 PROCESSES = multiprocessing.get_context("fork")

@@ -158,9 +158,9 @@ class Held:
 def _measure(what: Table, path: str, postcodes: str) -> None:
     from data_loaders import one_record_per_owner
     from geo import domain_from_bbox
-    from workflow.project.load import load_source
-    from workflow.project.records import cell_medians, place
-    from workflow.settings.source import SourceSettings
+    from hexcursion.project.load import load_source
+    from hexcursion.project.records import cell_medians, place
+    from hexcursion.settings.source import SourceSettings
 
     held = Held()
     domain = domain_from_bbox(BOX[0] - 0.2, BOX[1] - 0.2, BOX[2] + 0.2, BOX[3] + 0.2, RESOLUTION)

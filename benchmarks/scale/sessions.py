@@ -23,6 +23,8 @@ from pathlib import Path
 
 from playwright.sync_api import Error, Page, sync_playwright
 
+from hexcursion.ledger import open_ledger
+from hexcursion.settings.toml import settings_to_toml
 from tests.browser.harness import (
     CHROMIUM,
     FLAGS,
@@ -38,8 +40,6 @@ from tests.browser.harness import (
     take_settings,
 )
 from tests.town import Town, write_town
-from workflow.ledger import open_ledger
-from workflow.settings.toml import settings_to_toml
 
 ROWS, STEP = 2_000, 13  # of the first session's table, and how many more the next has
 LONGEST = 600.0  # seconds until a click is given up, and is an error

@@ -29,9 +29,9 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from hexcursion.bundle import write_bundle
 from tests.browser.harness import RunningApp, running_app, server_memory
-from tests.workflow.bundle.bundle_samples import make_release, small_domain
-from workflow.bundle import write_bundle
+from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 
 MEGABYTE = 1_000_000
 LARGE = 90 * MEGABYTE  # of one file: just below what a session may hold

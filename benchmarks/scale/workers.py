@@ -25,10 +25,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.scale.cells import RECORDS, SEED, settings_of
-from workflow.project.load import load_project
-from workflow.search.cluster import scheduler_address
-from workflow.search.decision.tuning import Tuned, tune
-from workflow.search.executors import Executor, make_executor
+from hexcursion.project.load import load_project
+from hexcursion.search.cluster import scheduler_address
+from hexcursion.search.decision.tuning import Tuned, tune
+from hexcursion.search.executors import Executor, make_executor
 
 RUNS = [("serial", 1), ("processes", 1), ("processes", 2)]
 LAID_OUT = (1, 2, 4, 8, 16, 32, 64)

@@ -83,11 +83,11 @@ def field_over(cells: int) -> tuple[Any, np.ndarray[Any, np.dtype[np.float64]]]:
 def _page(cells: int, folder: Path) -> tuple[Path, int, float]:
     """`map.html` of a release of that field; how many hexagons; CPU seconds of making it."""
     from geo.context.surroundings import around
-    from tests.workflow.bundle.bundle_samples import make_release
-    from workflow.bundle.page.drawn import Released
-    from workflow.bundle.page.html import map_html
-    from workflow.bundle.reading.read import published_products
-    from workflow.bundle.statement.build import build_statement
+    from hexcursion.bundle.page.drawn import Released
+    from hexcursion.bundle.page.html import map_html
+    from hexcursion.bundle.reading.read import published_products
+    from hexcursion.bundle.statement.build import build_statement
+    from tests.hexcursion.bundle.bundle_samples import make_release
 
     domain, values = field_over(cells)
     field = (values - 11.0) / 3.0, np.full(domain.size, 0.3)

@@ -17,12 +17,12 @@ from statistics import median
 
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.project.example import example_settings
+from hexcursion.project.load import load_project
+from hexcursion.search.decision.tuning import tune
 from pages.release.releasing import release
 from pages.shared.released.exploring import threshold_stops
 from pages.shared.session.workspace import KEY, Found, Workspace
-from workflow.project.example import example_settings
-from workflow.project.load import load_project
-from workflow.search.decision.tuning import tune
 
 BOX = (1.8933, 54.59, 2.5267, 54.915)
 MOVES = 20

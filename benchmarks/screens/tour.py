@@ -30,25 +30,25 @@ from data_loaders.demo_data.city import WARDS, inside, river_north, to_km, to_lo
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.noise.entropy import SimulationEntropy
+from hexcursion.bundle import read_bundle
+from hexcursion.bundle.documents.papers import readme_text
+from hexcursion.bundle.documents.registry import registry_yaml
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.files.archive import contents_of
+from hexcursion.bundle.published.site import zip_anew
+from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.writing.write import statement_text
+from hexcursion.ledger import open_ledger
+from hexcursion.project.baseline import fit_baseline, free_map
+from hexcursion.project.example import changed_settings, example_folder
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.release.transaction import plan_release, publish
+from hexcursion.search.decision.settle import settle_on
+from hexcursion.search.decision.stored import text_of
+from hexcursion.search.decision.tuning import Tuned, tune
 from pages.privacy.designs.designs import BUDGETS
 from studies.london.study import released_sets
-from workflow.bundle import read_bundle
-from workflow.bundle.documents.papers import readme_text
-from workflow.bundle.documents.registry import registry_yaml
-from workflow.bundle.files import layout
-from workflow.bundle.files.archive import contents_of
-from workflow.bundle.published.site import zip_anew
-from workflow.bundle.reading.read import bundle_from_contents
-from workflow.bundle.writing.write import statement_text
-from workflow.ledger import open_ledger
-from workflow.project.baseline import fit_baseline, free_map
-from workflow.project.example import changed_settings, example_folder
-from workflow.project.load import load_project
-from workflow.project.model import Project
-from workflow.release.transaction import plan_release, publish
-from workflow.search.decision.settle import settle_on
-from workflow.search.decision.stored import text_of
-from workflow.search.decision.tuning import Tuned, tune
 
 TOUR = Path(__file__).resolve().parents[2] / "static" / "tour"
 SEED = 2024  # of the simulated releases; the one that is shipped has none

@@ -31,13 +31,13 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.material.real_files import real_files_parser
+from hexcursion.errors import WorkflowError
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.project.records import bin_records
+from hexcursion.search.decision.tuning import tune
+from hexcursion.settings import ReleaseSettings, settings_to_toml
 from studies.london.task import generated_settings, occupied_only, real_settings
-from workflow.errors import WorkflowError
-from workflow.project.load import load_project
-from workflow.project.model import Project
-from workflow.project.records import bin_records
-from workflow.search.decision.tuning import tune
-from workflow.settings import ReleaseSettings, settings_to_toml
 
 RUNS: dict[str, tuple[str, ...]] = {"default": (), "with the dense prior": ("--priors", "car", "exponential")}
 SCORED = re.compile(r"([\d,]+) designs scored")
@@ -65,13 +65,18 @@ def one_run(settings: ReleaseSettings, more: tuple[str, ...]) -> tuple[float, st
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         (place / "settings.toml").write_text(settings_to_toml(settings), encoding="utf-8")
-        words = [sys.executable, "-m", "workflow", "release", "--config", str(place / "settings.toml")]
+        words = [sys.executable, "-m", "hexcursion", "release", "--config", str(place / "settings.toml")]
         environment = {
             **os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
             "HEXCURSION_HOME": str(place / "home"), "HEXCURSION_WITNESS": str(place / "witness"),
         }  # fmt: skip
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        about = [sys.executable, "-m", "workflow", "--help"]  # compiled once, as for whoever starts it again
+        about = [
+            sys.executable,
+            "-m",
+            "hexcursion",
+            "--help",
+        ]  # compiled once, as for a second start
         subprocess.run(about, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=True)
         before = child_seconds()
         done = subprocess.run(

@@ -21,13 +21,13 @@ import time
 from pathlib import Path
 
 from benchmarks.material.real_files import real_files_parser
+from hexcursion.errors import WorkflowError
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.search.decision.tuning import Tuned, tune
+from hexcursion.search.optimisation import optimise
+from hexcursion.settings import ReleaseSettings
 from studies.london.task import generated_settings, real_settings
-from workflow.errors import WorkflowError
-from workflow.project.load import load_project
-from workflow.project.model import Project
-from workflow.search.decision.tuning import Tuned, tune
-from workflow.search.optimisation import optimise
-from workflow.settings import ReleaseSettings
 
 EPSILONS = {"generated": (1.0, 4.0, 10.0), "London": (1.0, 4.0)}
 

@@ -28,11 +28,11 @@ from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.release.facts import PublicFacts
 from dpgp_core.release.released import draw_release
-from workflow.project.records import PlacedObservations
-from workflow.project.response import ResponseScale
-from workflow.search.optimisation.optimise import search
-from workflow.search.problem.task import Scored, SearchTask
-from workflow.search.problem.worlds import make_scene
+from hexcursion.project.records import PlacedObservations
+from hexcursion.project.response import ResponseScale
+from hexcursion.search.optimisation.optimise import search
+from hexcursion.search.problem.task import Scored, SearchTask
+from hexcursion.search.problem.worlds import make_scene
 
 SEED, PER_CELL, DELTA = 9, 4, 1e-5
 SIZES, RELEASED = (661, 2_403, 16_868), 100_000

@@ -28,7 +28,7 @@ STEPS = 10_000  # of a degree: 11 metres, where the coast itself is right to abo
 CORNERS = 1_500  # at most so many are drawn of coast and borders together
 OWN_SIZE = 60_000  # a name of an own layer is drawn as that of a town of so many people
 NEAR, FAR = 260, 90  # at most so many places within a region's own size around it, and beyond
-_HOLDERS = {"hexcursion_maps": "assets", "hexcursion": "hexcursion_maps/assets"}  # a checkout, a wheel
+_HOLDERS = {"hexcursion_maps": "assets", "hexcursion": "app/hexcursion_maps/assets"}  # a checkout, a wheel
 
 Lines = tuple[NDArray[np.float64], ...]
 

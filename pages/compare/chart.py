@@ -6,8 +6,8 @@ import altair as alt
 import streamlit as st
 
 from dpgp_core.mechanisms.terms import Protects
+from hexcursion.compare.run import Comparison
 from pages.compare.view import MEASURES, MeasureName, dots
-from workflow.compare.run import Comparison
 
 PICK = "picked"
 

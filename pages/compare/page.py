@@ -7,6 +7,14 @@ import streamlit as st
 from dpgp_core.mechanisms.registry import mechanism_named
 from geo.maps.linked import Pane
 from geo.maps.painting import legend, paint_set
+from hexcursion.compare.report import csv_text, svg_text
+from hexcursion.compare.run import EPSILONS, Comparison, comparable_under
+from hexcursion.errors import WorkflowError
+from hexcursion.project.model import Project
+from hexcursion.search.exploration.simulated import simulated_release
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.words import TRIED_ON
+from hexcursion.words import agreement_words, one_in
 from pages.compare import chart
 from pages.compare.view import MEASURES, compare_job, table
 from pages.privacy.question.ask import threshold_words
@@ -14,14 +22,6 @@ from pages.shared import linked_maps, maps
 from pages.shared.plain_text import plain
 from pages.shared.session import aside, workspace
 from pages.shared.session.workspace import Workspace
-from workflow.compare.report import csv_text, svg_text
-from workflow.compare.run import EPSILONS, Comparison, comparable_under
-from workflow.errors import WorkflowError
-from workflow.project.model import Project
-from workflow.search.exploration.simulated import simulated_release
-from workflow.settings.model import ReleaseSettings
-from workflow.settings.words import TRIED_ON
-from workflow.words import agreement_words, one_in
 
 USUAL = (1.0, 2.0, 4.0)
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dpgp_core.mechanisms.terms import Protects
+from hexcursion.compare.run import Comparison, Row, comparable, compare_mechanisms
+from hexcursion.progress import Report
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.search.executors import make_executor
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.words import ExecutorName
+from hexcursion.words import design_words, ratio_words
 from pages.shared.computing.apart import apart, workers
 from pages.shared.computing.jobs import Job
-from workflow.compare.run import Comparison, Row, comparable, compare_mechanisms
-from workflow.progress import Report
-from workflow.project.load import load_project
-from workflow.project.model import Project
-from workflow.search.executors import make_executor
-from workflow.settings.model import ReleaseSettings
-from workflow.settings.words import ExecutorName
-from workflow.words import design_words, ratio_words
 
 
 @dataclass(frozen=True)

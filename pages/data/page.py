@@ -6,6 +6,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from hexcursion.errors import WorkflowError
+from hexcursion.estimates.words import expected_reading
+from hexcursion.project.example import changed_settings
 from pages.data import public_data
 from pages.data.sources import Sources, ask_sales, ask_sensors, refill
 from pages.data.tables import places_chart, report_lines, rows_table
@@ -20,9 +23,6 @@ from pages.shared.session.portable import settings_with_files, source_words
 from pages.shared.session.previews import look_at
 from pages.shared.session.workspace import UNREAD
 from pages.shared.shipped import CITY
-from workflow.errors import WorkflowError
-from workflow.estimates.words import expected_reading
-from workflow.project.example import changed_settings
 
 KINDS = {
     "example": "Generated example",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from data_loaders import CODE_POINT_OPEN, ONSPD_INSTRUCTIONS, DataError, PublicFile, fetch, price_paid_file
+from hexcursion.errors import WorkflowError
+from hexcursion.release.reach import public_folder
 from pages.shared.computing.jobs import Job, Report
 from pages.shared.session.workspace import Fetched
-from workflow.errors import WorkflowError
-from workflow.release.reach import public_folder
 
 GLANCE = 0.1  # seconds between two looks at a download: a cancel is noticed within a second
 _MEGA = 1_000_000

@@ -7,6 +7,8 @@ from typing import Any, Final, Literal
 
 import streamlit as st
 
+from hexcursion.errors import WorkflowError
+from hexcursion.settings.source import SourceSettings
 from pages.data import row_columns, written
 from pages.data.row_columns import KEEP, at
 from pages.data.segments import SEGMENT_TITLES
@@ -15,8 +17,6 @@ from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
 from pages.shared.session.uploading import remembered
 from pages.shared.session.workspace import Workspace
-from workflow.errors import WorkflowError
-from workflow.settings.source import SourceSettings
 
 Where = Literal["upload", "path"]
 UPLOAD: Final = "upload"

@@ -7,11 +7,11 @@ from typing import Any
 import streamlit as st
 
 from data_loaders import ColumnGuess
+from hexcursion.errors import WorkflowError
+from hexcursion.settings.source import SourceSettings
 from pages.data.row_columns import KEEP
 from pages.shared.plain_text import plain
 from pages.shared.session.previews import propose_columns
-from workflow.errors import WorkflowError
-from workflow.settings.source import SourceSettings
 
 _MARKS = {".": "point", ",": "comma"}
 _RULES = {"limit": "count as the limit", "half": "count as half of it", "drop": "are dropped"}

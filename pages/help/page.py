@@ -7,9 +7,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from hexcursion import words
 from pages.shared.glossary import GLOSSARY, TERMS
 from pages.shared.plain_text import plain
-from workflow import words
 
 STATIC = Path(__file__).resolve().parents[2] / "static"
 PICTURES = (

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from hexcursion.errors import WorkflowError
 from pages.data.sources import refill
 from pages.hexagons.places import columns_of, turned
 from pages.shared.plain_text import one_line, plain
@@ -14,7 +15,6 @@ from pages.shared.server import access
 from pages.shared.session.areas import Box, Stray
 from pages.shared.session.previews import look_at
 from pages.shared.session.workspace import Workspace
-from workflow.errors import WorkflowError
 
 KNOWN = "area_parts"
 

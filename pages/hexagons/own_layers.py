@@ -13,12 +13,12 @@ from geo import GeoError
 from geo.colours import colour
 from geo.context.own_layers import MOST_LAYERS, THINNEST, WIDEST, OwnLayer
 from geo.context.own_reading import label_columns
+from hexcursion.errors import WorkflowError
+from hexcursion.project.area import document_of
+from hexcursion.words import plural
 from pages.shared.plain_text import one_line, plain
 from pages.shared.session.areas import layers_of
 from pages.shared.session.workspace import Workspace
-from workflow.errors import WorkflowError
-from workflow.project.area import document_of
-from workflow.words import plural
 
 NONE = ""
 INK = colour("line")  # on light ground; in the picker it stands for the ink of the map

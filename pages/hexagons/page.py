@@ -9,6 +9,7 @@ import streamlit as st
 from geo import Domain
 from geo.maps.linked import Pane
 from geo.maps.painting import paint_cells
+from hexcursion.errors import WorkflowError
 from pages.hexagons import own_layers
 from pages.hexagons.mending import offer_exchange, stop
 from pages.hexagons.places import facts_of
@@ -19,7 +20,6 @@ from pages.shared.plain_text import plain
 from pages.shared.server import access
 from pages.shared.session import workspace
 from pages.shared.session.areas import COARSEST, FINEST, domain_of
-from workflow.errors import WorkflowError
 
 work = workspace.current()
 

@@ -10,10 +10,10 @@ import numpy as np
 from data_loaders import DataError
 from dpgp_core.numbers import significant
 from geo import Domain, DomainError, exchanged, part_columns, part_names
+from hexcursion.errors import WorkflowError
+from hexcursion.project.area import document_of
 from pages.shared.session.areas import Box
 from pages.shared.session.previews import Preview
-from workflow.errors import WorkflowError
-from workflow.project.area import document_of
 
 MOST_COLUMNS = 12
 

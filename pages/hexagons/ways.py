@@ -13,6 +13,7 @@ import streamlit as st
 from geo import DomainError, region_from_geojson
 from geo.context.places import LEAST_KM, MOST_KM, box_around
 from geo.context.surroundings import Place, find_places, folder
+from hexcursion.project.example import EXAMPLE_REGION, of_example
 from pages.hexagons.mending import parts_of
 from pages.hexagons.places import is_doubtful
 from pages.shared import linked_maps
@@ -21,7 +22,6 @@ from pages.shared.plain_text import plain
 from pages.shared.session.areas import Box
 from pages.shared.session.uploading import remembered
 from pages.shared.session.workspace import Workspace
-from workflow.project.example import EXAMPLE_REGION, of_example
 
 Way = Literal["example", "upload", "path", "place", "box", "draw"]
 FROM_EXAMPLE: Final = "example"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from hexcursion.errors import WorkflowError
 from pages.ledger.view import LedgerView, view_ledger, void_charge
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
-from workflow.errors import WorkflowError
 
 
 def accounts(view: LedgerView) -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpgp_core.numbers import significant, upper
-from workflow.ledger import Account, Entry, Ledger, LedgerDamaged, NoLedger, open_ledger
-from workflow.ledger.chain import clock_notes
-from workflow.ledger.storage.entry import (
+from hexcursion.ledger import Account, Entry, Ledger, LedgerDamaged, NoLedger, open_ledger
+from hexcursion.ledger.chain import clock_notes
+from hexcursion.ledger.storage.entry import (
     BUDGET,
     COMMIT,
     DRAW,
@@ -24,7 +24,7 @@ from workflow.ledger.storage.entry import (
     VOID,
     EntryKind,
 )
-from workflow.words import plural, remaining
+from hexcursion.words import plural, remaining
 
 NAMED = 3  # of the names of a dataset
 SHOWN_DIGITS = 10  # of a fingerprint or hash on a screen

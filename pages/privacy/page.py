@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from hexcursion.errors import WorkflowError
 from pages.privacy.question.ask import ask_privacy
 from pages.privacy.search import search_panel
 from pages.privacy.trials import coverage_panel, own_design, vary_panel
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
-from workflow.errors import WorkflowError
 
 work = workspace.current()
 scored = None

@@ -7,6 +7,12 @@ from pathlib import Path
 
 import streamlit as st
 
+from hexcursion.bundle.files.archive import contents_of
+from hexcursion.bundle.published.office_key import KEY_VARIABLE, PASSWORD_VARIABLE, open_key, sign_bundle
+from hexcursion.bundle.published.shelf import bundle_files
+from hexcursion.bundle.signing.signature import signature_of
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger.storage.places import bundles_folder
 from pages.shared import finished_list
 from pages.shared.plain_text import plain
 from pages.shared.released import released_view
@@ -14,12 +20,6 @@ from pages.shared.released.bundles import embedded_label
 from pages.shared.session import saving, workspace
 from pages.shared.shipped import is_shipped, shelved, viewer_of
 from pages.shared.steps import VIEWER
-from workflow.bundle.files.archive import contents_of
-from workflow.bundle.published.office_key import KEY_VARIABLE, PASSWORD_VARIABLE, open_key, sign_bundle
-from workflow.bundle.published.shelf import bundle_files
-from workflow.bundle.signing.signature import signature_of
-from workflow.errors import WorkflowError
-from workflow.ledger.storage.places import bundles_folder
 
 work = workspace.current()
 release_id = st.query_params.get("release") or work.release_id

@@ -7,13 +7,13 @@ from typing import Any
 
 import streamlit as st
 
+from hexcursion import words
+from hexcursion.lint import LEAK, lint, plan_from_settings
+from hexcursion.lint.checks import Finding
+from hexcursion.lint.plan import NOT_STATED, PRIVATE, PlannedRelease
+from hexcursion.release.transaction import Plan
 from pages.shared.plain_text import plain
 from pages.shared.session.workspace import Found, Workspace
-from workflow import words
-from workflow.lint import LEAK, lint, plan_from_settings
-from workflow.lint.checks import Finding
-from workflow.lint.plan import NOT_STATED, PRIVATE, PlannedRelease
-from workflow.release.transaction import Plan
 
 ORIGIN = {
     "public": "From public knowledge",

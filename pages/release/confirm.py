@@ -7,6 +7,11 @@ import logging
 import streamlit as st
 
 from dpgp_core.numbers import upper
+from hexcursion import words
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger import RequestTaken
+from hexcursion.ledger.unreleased import Unreleased
+from hexcursion.settings.words import ReferenceKind
 from pages.privacy.designs.utility import expected_words
 from pages.release.releasing import BudgetState, budget_state, plan, release, released_as
 from pages.shared import question
@@ -14,11 +19,6 @@ from pages.shared.plain_text import plain
 from pages.shared.session import ongoing
 from pages.shared.session.workspace import Found, Workspace, new_session
 from pages.shared.steps import LEDGER, VIEWER
-from workflow import words
-from workflow.errors import WorkflowError
-from workflow.ledger import RequestTaken
-from workflow.ledger.unreleased import Unreleased
-from workflow.settings.words import ReferenceKind
 
 _LOG = logging.getLogger(__name__)
 

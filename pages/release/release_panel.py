@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from hexcursion.errors import WorkflowError
+from hexcursion.estimates.words import expected_release
+from hexcursion.ledger.overlap.sentences import alike_text, shared_text
+from hexcursion.release.transaction import Plan
 from pages.release import check_panel, confirm, stop_panel
 from pages.release.releasing import BudgetState, budget_state, count_together, plan
 from pages.shared import finished_list
@@ -12,10 +16,6 @@ from pages.shared.plain_text import plain
 from pages.shared.released.receipt import receipt_lines
 from pages.shared.server.access import curator_address
 from pages.shared.session.workspace import Found, Workspace
-from workflow.errors import WorkflowError
-from workflow.estimates.words import expected_release
-from workflow.ledger.overlap.sentences import alike_text, shared_text
-from workflow.release.transaction import Plan
 
 
 def show(work: Workspace, found: Found) -> None:

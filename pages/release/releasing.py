@@ -9,17 +9,17 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion.sets import excursion
 from dpgp_core.numbers import significant, upper
+from hexcursion.ledger import ledger_to_plan, open_ledger
+from hexcursion.ledger.drafts import RECOGNISED, login_name
+from hexcursion.ledger.overlap.standing import Alike
+from hexcursion.progress import Report
+from hexcursion.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline
+from hexcursion.project.model import Project
+from hexcursion.release.transaction import Plan, Published, plan_release, publish
+from hexcursion.search.decision.choice import Choice, stated
+from hexcursion.search.decision.tuning import Tuned
+from hexcursion.words import remaining
 from pages.shared.computing.apart import apart
-from workflow.ledger import ledger_to_plan, open_ledger
-from workflow.ledger.drafts import RECOGNISED, login_name
-from workflow.ledger.overlap.standing import Alike
-from workflow.progress import Report
-from workflow.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline
-from workflow.project.model import Project
-from workflow.release.transaction import Plan, Published, plan_release, publish
-from workflow.search.decision.choice import Choice, stated
-from workflow.search.decision.tuning import Tuned
-from workflow.words import remaining
 
 Bools = NDArray[np.bool_]
 MANY_HEXAGONS = 1_000  # below, a map is fitted sooner than a process starts

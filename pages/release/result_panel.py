@@ -9,6 +9,11 @@ import streamlit as st
 from geo.maps.layers import boundaries_legend
 from geo.maps.linked import Mode, Pane, boundary_lines
 from geo.maps.painting import LegendEntry, Painting, legend, paint_difference, paint_set
+from hexcursion.bundle import Products
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.statement.expected import contradiction
+from hexcursion.errors import WorkflowError
+from hexcursion.words import agreement_words, plural, quantity, ratio_words, side_words
 from pages.release.releasing import Bools, agreement, baseline_at, curators_baseline
 from pages.shared import linked_maps, maps
 from pages.shared.glossary import tip
@@ -17,11 +22,6 @@ from pages.shared.released import released_view
 from pages.shared.released.exploring import paint
 from pages.shared.session.workspace import Explored, Found, Workspace
 from pages.shared.shipped import is_shipped, viewer_of
-from workflow.bundle import Products
-from workflow.bundle.published.view import Viewer
-from workflow.bundle.statement.expected import contradiction
-from workflow.errors import WorkflowError
-from workflow.words import agreement_words, plural, quantity, ratio_words, side_words
 
 BESIDE, SWIPE, TOGGLE, DIFFERENCE, LINES, ALONE = "beside", "swipe", "toggle", "difference", "lines", "alone"
 WAYS = {

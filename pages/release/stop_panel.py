@@ -8,14 +8,14 @@ from typing import Any, Literal
 import streamlit as st
 
 from dpgp_core.mechanisms.registry import MECHANISMS
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.serving import that_can_serve
 from pages.privacy.designs.designs import BUDGETS
 from pages.privacy.search import search_panel
 from pages.shared.plain_text import plain
 from pages.shared.session.areas import COARSEST, domain_of_choices
 from pages.shared.session.workspace import Found, Workspace
 from pages.shared.steps import PRIVACY
-from workflow.settings.model import ReleaseSettings
-from workflow.settings.serving import that_can_serve
 
 
 @dataclass(frozen=True)

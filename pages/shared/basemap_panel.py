@@ -6,11 +6,11 @@ import streamlit as st
 
 from geo import GeoError
 from geo.basemap import SUFFIX, read_basemap
+from hexcursion.errors import WorkflowError
 from pages.shared.plain_text import plain
 from pages.shared.server import access
 from pages.shared.session.uploading import remembered
 from pages.shared.session.workspace import Workspace
-from workflow.errors import WorkflowError
 
 _SAID, _UPLOAD = "basemap_said", "basemap"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from hexcursion.bundle.published.shelf import shelf
 from pages.shared.plain_text import plain
 from pages.shared.steps import PUBLISH, VIEWER
-from workflow.bundle.published.shelf import shelf
 
 MOST = 20
 

@@ -11,7 +11,7 @@ import streamlit as st
 from geo.colours import Theme
 from geo.maps.layers import Look
 from geo.maps.painting import LegendEntry
-from workflow.words import plural
+from hexcursion.words import plural
 
 HEIGHT = 460
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from workflow.bundle.published.shelf import ShelvedBundle, find_bundle, open_bundle
-from workflow.bundle.published.view import Viewer
+from hexcursion.bundle.published.shelf import ShelvedBundle, find_bundle, open_bundle
+from hexcursion.bundle.published.view import Viewer
 
 FILES = Path(__file__).resolve().parents[2] / "static" / "tour"
 BUNDLE, CITY = FILES / "bundle.zip", FILES / "files"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from hexcursion.errors import WorkflowError
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
 from pages.shared.session.workspace import Explored, Found
 from pages.shared.steps import RELEASE
 from pages.start.finished import CHARGED, Finished, finished_example
-from workflow.errors import WorkflowError
 
 
 def show() -> None:

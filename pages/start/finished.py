@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.project.baseline import Baseline, fit_baseline
+from hexcursion.project.example import changed_settings
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.search.decision.stored import tuned_from
+from hexcursion.search.decision.tuning import Tuned
+from hexcursion.settings.model import ReleaseSettings
 from pages.shared.session.previews import Preview, look_at
 from pages.shared.shipped import CITY, FILES, shipped
-from workflow.bundle.published.view import Viewer
-from workflow.project.baseline import Baseline, fit_baseline
-from workflow.project.example import changed_settings
-from workflow.project.load import load_project
-from workflow.project.model import Project
-from workflow.search.decision.stored import tuned_from
-from workflow.search.decision.tuning import Tuned
-from workflow.settings.model import ReleaseSettings
 
 SEARCH = FILES / "search.json"
 CHARGED = "Made beforehand on generated data, and charged to no account here."

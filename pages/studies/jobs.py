@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from hexcursion.project.model import Project
+from hexcursion.search.decision.choice import Choice
 from pages.shared.computing.apart import apart
 from pages.shared.computing.jobs import Job
 from studies.attacks.design_audit import audit_choice
 from studies.registry import STUDIES
 from studies.reporting.tables import Report, StudyResult
-from workflow.project.model import Project
-from workflow.search.decision.choice import Choice
 
 
 def study_job(name: str) -> Job[StudyResult]:

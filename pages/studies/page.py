@@ -10,6 +10,8 @@ import streamlit as st
 from geo.colours import colour
 from geo.maps.layers import boundaries_deck, boundaries_legend, preview_deck
 from geo.maps.painting import LegendEntry
+from hexcursion.errors import WorkflowError
+from hexcursion.estimates.words import expected_study
 from pages.shared import maps
 from pages.shared.computing.jobs import Job
 from pages.shared.computing.progress import show_progress
@@ -21,8 +23,6 @@ from studies.registry import RESULTS, STUDIES, Study
 from studies.reporting.figures import COLOURS, DARK_COLOURS, FIGURES, Figure, points, svg
 from studies.reporting.findings import finding
 from studies.reporting.tables import StudyResult, StudyTable, load_result
-from workflow.errors import WorkflowError
-from workflow.estimates.words import expected_study
 
 PLOT = 240  # pixels of a plot's height; its legend stands below and takes its own room
 TICKS = 7  # about so many to an axis

@@ -10,6 +10,8 @@ import streamlit as st
 from geo.colours import colour
 from geo.maps.linked import Mode
 from geo.maps.painting import legend
+from hexcursion.errors import WorkflowError
+from hexcursion.words import agreement_words, belief, ratio_words
 from pages.shared import linked_maps, maps
 from pages.shared.generated import generated_badge
 from pages.shared.glossary import tip
@@ -18,8 +20,6 @@ from pages.shared.released.released_view import in_words
 from pages.shared.server import access
 from pages.shared.steps import DATA, VIEWER
 from pages.tour.view import Shown, Tour, tour
-from workflow.errors import WorkflowError
-from workflow.words import agreement_words, belief, ratio_words
 
 STEPS = ("What is public", "What is new", "Who is protected", "Is it right?", "What does it cost?")
 STEP, HEIGHT = "tour_step", 430

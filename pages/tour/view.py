@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from geo.maps.linked import Line, Pane
 from geo.maps.painting import Painting, paint_set
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.words import quantity
 from pages.shared.shipped import FILES, shipped
-from workflow.bundle.published.view import Viewer
-from workflow.words import quantity
 
 Bools = NDArray[np.bool_]
 STORY = FILES / "tour.json"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from dpgp_core.numbers import upper
+from hexcursion.traces.plan import TracePlan
+from hexcursion.traces.statement import rounded_down, worst_interval
+from hexcursion.words import plural
 from pages.shared import question
 from pages.shared.plain_text import plain
 from pages.traces.work import TraceWork
-from workflow.traces.plan import TracePlan
-from workflow.traces.statement import rounded_down, worst_interval
-from workflow.words import plural
 
 KEY = "trace-asked"
 

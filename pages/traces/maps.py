@@ -9,10 +9,10 @@ import numpy as np
 from data_loaders.traces import Trace
 from geo.colours import Theme
 from geo.maps.decks.trips import Rings, TripLine, trip_deck
+from hexcursion.traces.plan import TracePlan
+from hexcursion.traces.release import PublishedTrace
 from pages.traces.picking import RECORDS
 from pages.traces.view import Moment
-from workflow.traces.plan import TracePlan
-from workflow.traces.release import PublishedTrace
 
 
 def recorded_deck(trace: Trace, plan: TracePlan | None, theme: Theme) -> Any:

@@ -8,6 +8,8 @@ from zoneinfo import available_timezones
 import streamlit as st
 
 from data_loaders import DataError
+from hexcursion.errors import WorkflowError
+from hexcursion.traces.shelf import trips
 from pages.shared import maps
 from pages.shared.generated import generated_badge
 from pages.shared.plain_text import plain
@@ -17,8 +19,6 @@ from pages.traces.maps import released_deck
 from pages.traces.plan_panel import ask_noise, ask_secrets, follow, say, show_recorded, stopped
 from pages.traces.view import moment, next_record, trip_of
 from pages.traces.work import TraceWork, current
-from workflow.errors import WorkflowError
-from workflow.traces.shelf import trips
 
 TYPES = ["gpx", "tcx", "fit", "plt", "csv", "txt", "geojson", "json", "gz"]
 STEP = 0.5  # seconds between moments of a trip that is played

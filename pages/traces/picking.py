@@ -10,10 +10,10 @@ import altair as alt
 import numpy as np
 
 from data_loaders.traces import Trace
+from hexcursion.traces.plan import on_a_plane
+from hexcursion.traces.settings import TraceSettings
+from hexcursion.traces.stops import stay_around
 from pages.traces.view import clock
-from workflow.traces.plan import on_a_plane
-from workflow.traces.settings import TraceSettings
-from workflow.traces.stops import stay_around
 
 Span = tuple[datetime, datetime]
 RECORDS, BRUSH = "records", "stretch"

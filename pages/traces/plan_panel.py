@@ -10,6 +10,11 @@ import streamlit as st
 
 from data_loaders.traces import Trace
 from dpgp_core.traces.secret import MOVES
+from hexcursion.errors import WorkflowError
+from hexcursion.traces.adversaries import KINDS
+from hexcursion.traces.plan import TracePlan
+from hexcursion.traces.settings import GOALS, TraceSettings
+from hexcursion.traces.statement import objection, sentences
 from pages.shared import maps
 from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import plain
@@ -24,11 +29,6 @@ from pages.traces.picking import (
 )
 from pages.traces.view import comparison_rows, curve_points, span_text, window_of
 from pages.traces.work import TraceWork
-from workflow.errors import WorkflowError
-from workflow.traces.adversaries import KINDS
-from workflow.traces.plan import TracePlan
-from workflow.traces.settings import GOALS, TraceSettings
-from workflow.traces.statement import objection, sentences
 
 GOAL_WORDS = {"error": "error added", "interval": "uncertainty left"}
 MOVE_WORDS = {"together": "place as a whole", "separately": "each record"}

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 import numpy as np
 
 from data_loaders.traces import Trace
-from workflow.traces.adversaries import Known
-from workflow.traces.plan import TracePlan, compare
-from workflow.traces.release import PublishedTrace
-from workflow.traces.settings import Window
+from hexcursion.traces.adversaries import Known
+from hexcursion.traces.plan import TracePlan, compare
+from hexcursion.traces.release import PublishedTrace
+from hexcursion.traces.settings import Window
 
 _PLAYED = 60  # steps of a trip that is played
 

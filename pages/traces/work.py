@@ -10,16 +10,16 @@ import streamlit as st
 from data_loaders.demo_data.trip import GENERATED_TRIP, generated_trip
 from data_loaders.traces import Trace, load_traces
 from dpgp_core.noise.entropy import random_name
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger import RequestTaken, ledger_to_plan, open_ledger
+from hexcursion.ledger.storage.places import trips_folder
+from hexcursion.traces.adversaries import Known, known_by
+from hexcursion.traces.plan import TracePlan, plan_trace
+from hexcursion.traces.release import PublishedTrace, check_release, release_trace
+from hexcursion.traces.settings import TraceSettings, Window
 from pages.shared.computing.apart import apart
 from pages.shared.computing.jobs import Job, Report
 from pages.shared.uploads import PrivateFolder
-from workflow.errors import WorkflowError
-from workflow.ledger import RequestTaken, ledger_to_plan, open_ledger
-from workflow.ledger.storage.places import trips_folder
-from workflow.traces.adversaries import Known, known_by
-from workflow.traces.plan import TracePlan, plan_trace
-from workflow.traces.release import PublishedTrace, check_release, release_trace
-from workflow.traces.settings import TraceSettings, Window
 
 KEY = "traces"
 

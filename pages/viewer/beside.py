@@ -8,13 +8,13 @@ import streamlit as st
 
 from geo.maps.linked import Pane
 from geo.maps.painting import LegendEntry, legend
+from hexcursion.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.errors import WorkflowError
+from hexcursion.words import quantity
 from pages.shared import linked_maps, maps
 from pages.shared.plain_text import one_line, plain
 from pages.shared.released.exploring import ShownProduct, paint, products_of
-from workflow.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
-from workflow.bundle.published.view import Viewer
-from workflow.errors import WorkflowError
-from workflow.words import quantity
 
 MOST = 3  # others: four maps stand side by side
 HELD = "beside-opened"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from hexcursion.bundle.statement.receipt_check import publishers_own
+from hexcursion.words import PUBLISHERS
 from pages.shared.plain_text import plain
 from pages.shared.released import released_view
 from pages.shared.released.area_answers import areas_of, ask_areas, own_areas
@@ -13,8 +15,6 @@ from pages.shared.shipped import shelved
 from pages.shared.steps import VIEWER
 from pages.viewer import reading, taking
 from pages.viewer.beside import others_beside
-from workflow.bundle.statement.receipt_check import publishers_own
-from workflow.words import PUBLISHERS
 
 top = st.container()
 with st.sidebar if anything_chosen() else st.container():  # in plain sight as long as there is nothing else

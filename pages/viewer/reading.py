@@ -8,14 +8,14 @@ from html import escape
 import streamlit as st
 
 from geo.context.surroundings import around
+from hexcursion import words
+from hexcursion.bundle.page.boroughs import BoroughTable
+from hexcursion.bundle.page.facts import answer, belief_of, place, three_facts, title_of
+from hexcursion.bundle.page.largest import largest_regions, where
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.signing.signature import operators_signers
+from hexcursion.errors import WorkflowError
 from pages.shared.plain_text import plain
-from workflow import words
-from workflow.bundle.page.boroughs import BoroughTable
-from workflow.bundle.page.facts import answer, belief_of, place, three_facts, title_of
-from workflow.bundle.page.largest import largest_regions, where
-from workflow.bundle.published.view import Viewer
-from workflow.bundle.signing.signature import operators_signers
-from workflow.errors import WorkflowError
 
 _LOG = logging.getLogger(__name__)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from hexcursion.bundle.published.offers import offers, slug
 from pages.shared.plain_text import plain
 from pages.shared.released.bundles import Opened
-from workflow.bundle.published.offers import offers, slug
 
 COLUMNS = 3
 

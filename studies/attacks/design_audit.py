@@ -33,11 +33,11 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.registry import Prior, make_prior
 from dpgp_core.release.facts import PublicFacts
 from geo import domain_from_bbox
+from hexcursion.project.load import build_lattice
+from hexcursion.project.model import Project
+from hexcursion.search.decision.choice import Choice
+from hexcursion.search.problem.facts import public_facts
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
-from workflow.project.load import build_lattice
-from workflow.project.model import Project
-from workflow.search.decision.choice import Choice
-from workflow.search.problem.facts import public_facts
 
 BOX = (10.0, 50.0, 10.07, 50.035)  # a small imagined town
 LENGTHSCALE = 700.0  # metres

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpgp_core.bounds.scale import smallest_scale_for
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.paths.design import path_guarantee
-from workflow.errors import WorkflowError
+from hexcursion.errors import WorkflowError
 
 Floats = NDArray[np.float64]
 Key = TypeVar("Key")

@@ -12,18 +12,18 @@ import pandas as pd
 
 from dpgp_core.noise.entropy import SimulationEntropy
 from geo import crs_by_name, to_lonlat
+from hexcursion.project.baseline import fit_baseline
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.search.decision.tuning import search_task
+from hexcursion.search.executors import SerialExecutor
+from hexcursion.search.optimisation.unconstrained import unconstrained_design
+from hexcursion.search.problem.task import Unconstrained
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
 from studies.excursions.fields import Bools, Floats
 from studies.excursions.plane_worlds import Plumes
 from studies.london.task import generated_settings, load_task, real_settings
-from workflow.project.baseline import fit_baseline
-from workflow.project.load import load_project
-from workflow.project.model import Project
-from workflow.search.decision.tuning import search_task
-from workflow.search.executors import SerialExecutor
-from workflow.search.optimisation.unconstrained import unconstrained_design
-from workflow.search.problem.task import Unconstrained
-from workflow.settings.model import ReleaseSettings
-from workflow.settings.source import SourceSettings
 
 MARGIN = 0.08  # of a survey's extent, added around it
 HIGHER = 700_000.0  # pounds

@@ -17,6 +17,14 @@ from dpgp_core.excursion.scores import ious
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
 from dpgp_core.noise.entropy import SimulationEntropy
+from hexcursion.errors import WorkflowError
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.search.decision.choice import Choice, tuning_of
+from hexcursion.search.decision.tuning import search_task
+from hexcursion.search.optimisation.optimise import search
+from hexcursion.search.problem.facts import protects
+from hexcursion.search.problem.task import Unconstrained
 from studies.excursions.fields import Bools
 from studies.leaderboard.adaptive_grid import AdaptiveGrid
 from studies.leaderboard.fields import Contest, contests
@@ -24,14 +32,6 @@ from studies.leaderboard.quadtree import Quadtree
 from studies.london.study import released_sets
 from studies.reporting.figures import slug
 from studies.reporting.tables import Cell, Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
-from workflow.errors import WorkflowError
-from workflow.project.load import load_project
-from workflow.project.model import Project
-from workflow.search.decision.choice import Choice, tuning_of
-from workflow.search.decision.tuning import search_task
-from workflow.search.optimisation.optimise import search
-from workflow.search.problem.facts import protects
-from workflow.search.problem.task import Unconstrained
 
 HIDING_PLACES = (
     "posterior-sampling", "noisy-cell-statistics", "spectral-statistics", "sparse-gp", "convcnp",

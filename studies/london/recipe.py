@@ -16,15 +16,15 @@ from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.priors.registry import make_prior
+from hexcursion.project.model import Project
+from hexcursion.project.records import bin_records
+from hexcursion.search.executors import SerialExecutor
+from hexcursion.search.optimisation.unconstrained import held_out_moments, unconstrained_design
+from hexcursion.search.problem.facts import private_n, public_facts
+from hexcursion.search.problem.task import Scene, SearchTask
+from hexcursion.search.problem.worlds import make_scene
 from studies.excursions.fields import Bools
 from studies.reporting.tables import quiet
-from workflow.project.model import Project
-from workflow.project.records import bin_records
-from workflow.search.executors import SerialExecutor
-from workflow.search.optimisation.unconstrained import held_out_moments, unconstrained_design
-from workflow.search.problem.facts import private_n, public_facts
-from workflow.search.problem.task import Scene, SearchTask
-from workflow.search.problem.worlds import make_scene
 
 
 def paper_recipe(

@@ -15,22 +15,22 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.release.released import Released
+from hexcursion.project.baseline import fit_baseline, free_map
+from hexcursion.project.model import Project
+from hexcursion.project.records import bin_records
+from hexcursion.search.decision.choice import Choice
+from hexcursion.search.decision.settle import settle_on
+from hexcursion.search.decision.tuning import tune
+from hexcursion.search.problem.facts import private_n
+from hexcursion.search.problem.task import family_of
+from hexcursion.search.problem.worlds import make_scene
+from hexcursion.words import design_words
 from studies.excursions.fields import Bools, Floats
 from studies.london.paper_map import COLUMNS as MAP_COLUMNS
 from studies.london.recipe import free_design, paper_recipe
 from studies.london.task import BOROUGHS, generated_settings, load_task, real_settings
 from studies.reporting.figures import DomainName, FamilyName
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
-from workflow.project.baseline import fit_baseline, free_map
-from workflow.project.model import Project
-from workflow.project.records import bin_records
-from workflow.search.decision.choice import Choice
-from workflow.search.decision.settle import settle_on
-from workflow.search.decision.tuning import tune
-from workflow.search.problem.facts import private_n
-from workflow.search.problem.task import family_of
-from workflow.search.problem.worlds import make_scene
-from workflow.words import design_words
 
 COLUMNS = (
     "domain", "family", "mechanism", "unit", "delta", "epsilon", "IoU", "IoU SD", "standard error",

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from geo import domain_from_cells
+from hexcursion.errors import WorkflowError
+from hexcursion.project.example import example_settings
+from hexcursion.project.load import build_lattice, load_project
+from hexcursion.project.model import Loaded, Project
+from hexcursion.project.records import PlacedObservations
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
 from studies.reporting.figures import DomainName
-from workflow.errors import WorkflowError
-from workflow.project.example import example_settings
-from workflow.project.load import build_lattice, load_project
-from workflow.project.model import Loaded, Project
-from workflow.project.records import PlacedObservations
-from workflow.settings.model import ReleaseSettings
-from workflow.settings.source import SourceSettings
 
 THRESHOLD = 442_413.0  # pounds: 13.0 in the logarithm, the paper's threshold
 SEGMENT = "existing-leasehold-flats"

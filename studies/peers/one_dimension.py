@@ -25,9 +25,9 @@ from dpgp_core.labels.regression import posterior_weights
 from dpgp_core.labels.validation import Fold, ValueSums, choose_candidate
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.kernels import squared_exponential
+from hexcursion.errors import WorkflowError
 from studies.excursions.fields import Floats
 from studies.reporting.tables import Preset, Report, Stopwatch, StudyResult, StudyTable, quiet, rounded
-from workflow.errors import WorkflowError
 
 NORMAL_90 = 1.6448536269514722  # half width of a 90 % interval, in deviations
 NODES, REACH, HALF = 15, 3.5, 512

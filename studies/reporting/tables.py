@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from workflow.errors import WorkflowError
+from hexcursion.errors import WorkflowError
 
 Preset = Literal["quick", "full", "real", "own design"]
 

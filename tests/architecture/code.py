@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("app", "pages", "studies", "workflow", "dpgp_core", "geo", "data_loaders")
+ROOMS = ("app", "pages", "studies", "hexcursion", "dpgp_core", "geo", "data_loaders")
 
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -18,22 +18,28 @@ from tests.architecture.code import ROOT, Code, Function, Module, absolute
 
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 BEGIN, END = "<!-- structure: drawn by `make structure` -->", "<!-- structure: end -->"
-START = "workflow.cli.run.run_release"
+START = "hexcursion.cli.run.run_release"
 
 # From the roof to the ground; rooms on one floor know nothing of each other.
 FLOORS = (
     ("app",),
     ("pages",),
-    ("workflow.__main__",),
-    ("workflow.cli",),
-    ("workflow.compare", "workflow.estimates", "workflow.lint", "workflow.release", "workflow.traces"),
-    ("workflow.search",),
-    ("workflow.bundle",),
-    ("workflow.record",),
-    ("workflow.project",),
-    ("workflow.ledger",),
-    ("workflow.settings",),
-    ("workflow",),  # words, errors and the like
+    ("hexcursion.__main__",),
+    ("hexcursion.cli",),
+    (
+        "hexcursion.compare",
+        "hexcursion.estimates",
+        "hexcursion.lint",
+        "hexcursion.release",
+        "hexcursion.traces",
+    ),
+    ("hexcursion.search",),
+    ("hexcursion.bundle",),
+    ("hexcursion.record",),
+    ("hexcursion.project",),
+    ("hexcursion.ledger",),
+    ("hexcursion.settings",),
+    ("hexcursion",),  # words, errors and the like
     ("dpgp_core", "geo", "data_loaders"),
 )
 LEVEL = {room: -floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -41,16 +47,16 @@ LEVEL = {room: -floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 BESIDE, ITS_PAGE = "studies", "pages.studies"
 
 STATIONS = {
-    "workflow.cli": "1 command line",
-    "workflow.settings": "2 settings",
-    "workflow.project": "3 project",
-    "workflow.search": "4 search",
-    "workflow.release": "5 release",
-    "workflow.ledger": "6 ledger",
+    "hexcursion.cli": "1 command line",
+    "hexcursion.settings": "2 settings",
+    "hexcursion.project": "3 project",
+    "hexcursion.search": "4 search",
+    "hexcursion.release": "5 release",
+    "hexcursion.ledger": "6 ledger",
 }
 PRIVATE = ("Observations", "PlacedObservations", "BinnedRecords", "CollapsedRecords")
 # What the ledger keeps of both: the cost and the dataset's fingerprint.
-CHARGE = "workflow.ledger.accounts.charge.Charge"
+CHARGE = "hexcursion.ledger.accounts.charge.Charge"
 
 
 @dataclass(frozen=True, order=True)
@@ -74,7 +80,7 @@ class Arrow:
 
 
 def room(name: str) -> str:
-    """The room of a dotted name; within `workflow` its sub-packages are rooms of their own."""
+    """The room of a dotted name; within `hexcursion` its sub-packages are rooms of their own."""
     first, _, rest = name.partition(".")
     inner = f"{first}.{rest.partition('.')[0]}"
     return inner if inner in LEVEL else first
@@ -102,7 +108,7 @@ def imported(module: Module) -> Iterator[tuple[int, str]]:
 def carriers(code: Code, value: str) -> set[str]:
     """Classes that hold the setting `epsilon` or the records, themselves, by inheritance or in a field."""
     if value == "epsilon":
-        found = {name for name, kind in code.classes.items() if room(name) == "workflow.settings"
+        found = {name for name, kind in code.classes.items() if room(name) == "hexcursion.settings"
                  and "epsilon" in kind.fields}  # fmt: skip
     else:
         found = {name for name in code.classes if name.rpartition(".")[2] in PRIVATE}
@@ -160,7 +166,7 @@ def drawing(code: Code) -> str:
             lines.append(f"    {_short(pair[0])} --> {_short(pair[1])}")
     lines += ["```", "", "| from | to | with `epsilon` | with the records |", "|---|---|---|---|"]
     for start, end in pairs:
-        if end != "workflow":
+        if end != "hexcursion":
             cells = (_called(arrows, start, end) for arrows in both.values())
             lines.append(f"| {_short(start)} | {_short(end)} | {' | '.join(cells)} |")
     return "\n".join(lines)
@@ -176,7 +182,7 @@ def _order(pair: tuple[str, str]) -> tuple[tuple[int, str], ...]:
 
 
 def _short(name: str) -> str:
-    return name.removeprefix("workflow.")
+    return name.removeprefix("hexcursion.")
 
 
 def climbing(code: Code) -> list[str]:

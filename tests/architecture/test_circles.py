@@ -61,7 +61,7 @@ def test_no_folders_beside_each_other_import_in_a_circle(house: Code) -> None:
     pairs = arrows(house)
     parts = [name.split(".") for name in house.modules]
     folders = {".".join(part[:depth]) for part in parts for depth in range(len(part))}
-    assert {"", "pages", "pages.privacy", "workflow.bundle", "dpgp_core"} <= folders
+    assert {"", "pages", "pages.privacy", "hexcursion.bundle", "dpgp_core"} <= folders
     found = {folder: circle(between(pairs, folder)) for folder in sorted(folders)}
     assert {folder: names for folder, names in found.items() if names} == {}
 

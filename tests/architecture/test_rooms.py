@@ -14,13 +14,13 @@ import pytest
 from tests.architecture.code import tree_of
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("pages", "workflow", "dpgp_core", "geo", "data_loaders")
+ROOMS = ("pages", "hexcursion", "dpgp_core", "geo", "data_loaders")
 
 # What a room may import of ours besides itself.
 ALLOWED = {
     "app.py": ("pages",),
-    "pages": ("workflow", "geo", "dpgp_core", "data_loaders"),
-    "workflow": ("data_loaders", "geo", "dpgp_core"),
+    "pages": ("hexcursion", "geo", "dpgp_core", "data_loaders"),
+    "hexcursion": ("data_loaders", "geo", "dpgp_core"),
     "dpgp_core": (),
     "geo": (),
     "data_loaders": (),
@@ -28,7 +28,7 @@ ALLOWED = {
 
 # One owner per foreign idea: the path prefixes whose modules may name it.
 OWNERS = {
-    "h3": ("geo/", "workflow/bundle/"),
+    "h3": ("geo/", "hexcursion/bundle/"),
     "pyproj": (
         "geo/coordinates/projection.py",
         "geo/coordinates/crs_names.py",
@@ -45,8 +45,8 @@ OWNERS = {
         "dpgp_core/convcnp/tasks.py",
         "dpgp_core/convcnp/train.py",
     ),
-    "secrets": ("dpgp_core/noise/entropy.py", "workflow/ledger/"),
-    "sqlalchemy": ("workflow/ledger/",),
+    "secrets": ("dpgp_core/noise/entropy.py", "hexcursion/ledger/"),
+    "sqlalchemy": ("hexcursion/ledger/",),
     "streamlit": ("app.py", "pages/"),
     "altair": ("pages/",),
 }
@@ -173,12 +173,12 @@ def isort_style(name: str) -> tuple[int, str]:
     return (0 if name.isupper() else 1 if name[:1].isupper() else 2, name)
 
 
-# `workflow` itself stays empty: the command line fixes the number of BLAS threads before numpy is imported.
+# `hexcursion` itself stays empty: the command line fixes the number of BLAS threads before numpy is imported.
 OFFERING = (
     "data_loaders",
     "dpgp_core",
     "geo",
-    *(f"workflow.{name}" for name in ("bundle", "cli", "ledger", "lint")),
+    *(f"hexcursion.{name}" for name in ("bundle", "cli", "ledger", "lint")),
 )
 
 

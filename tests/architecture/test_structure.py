@@ -22,13 +22,13 @@ def small(folder: Path, files: dict[str, str]) -> Code:
         path = folder / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return Code(folder, ("pages", "workflow", "dpgp_core"))
+    return Code(folder, ("pages", "hexcursion", "dpgp_core"))
 
 
 SETTINGS = "class Settings:\n    epsilon: float\n"
 CLI = """
-from workflow.settings.model import Settings
-from workflow.search.tuning import tune
+from hexcursion.settings.model import Settings
+from hexcursion.search.tuning import tune
 def run_release(settings: Settings) -> None:
     tune(settings)
 """
@@ -44,7 +44,7 @@ def test_nothing_climbs(house: Code) -> None:
 
 
 def test_every_room_of_the_workflow_has_a_floor() -> None:
-    inner = {f"workflow.{path.parent.name}" for path in (ROOT / "workflow").glob("*/__init__.py")}
+    inner = {f"hexcursion.{path.parent.name}" for path in (ROOT / "hexcursion").glob("*/__init__.py")}
     assert inner - structure.LEVEL.keys() == set(), "give it a floor in structure.FLOORS"
 
 
@@ -53,18 +53,22 @@ def test_epsilon_and_the_records_pass_all_six_stations(house: Code) -> None:
     for value in ("epsilon", "records"):
         arrows = structure.travels(house, value)
         passed = {name for arrow in arrows for name in (arrow.start, arrow.end)}
-        assert structure.STATIONS.keys() - passed == ({"workflow.settings"} if value == "records" else set())
-        assert any(arrow.what.endswith("publish") for arrow in arrows if arrow.start == "workflow.cli")
-        assert any(arrow.what.startswith("Ledger.") for arrow in arrows if arrow.start == "workflow.release")
+        assert structure.STATIONS.keys() - passed == (
+            {"hexcursion.settings"} if value == "records" else set()
+        )
+        assert any(arrow.what.endswith("publish") for arrow in arrows if arrow.start == "hexcursion.cli")
+        assert any(
+            arrow.what.startswith("Ledger.") for arrow in arrows if arrow.start == "hexcursion.release"
+        )
 
 
 def test_a_setting_handed_upstairs_is_found_by_its_call(tmp_path: Path) -> None:
     code = small(
         tmp_path,
         {
-            "workflow/settings/model": SETTINGS,
-            "workflow/cli/run": CLI,
-            "workflow/search/tuning": """
+            "hexcursion/settings/model": SETTINGS,
+            "hexcursion/cli/run": CLI,
+            "hexcursion/search/tuning": """
 from pages import panel
 def tune(settings):
     panel.show(epsilon=settings.epsilon)
@@ -73,8 +77,8 @@ def tune(settings):
         },
     )
     assert structure.climbing(code) == [
-        "workflow.search.tuning.tune:4 reaches up from workflow.search to pages: show",
-        "workflow.search.tuning:2 reaches up from workflow.search to pages: pages.panel",
+        "hexcursion.search.tuning.tune:4 reaches up from hexcursion.search to pages: show",
+        "hexcursion.search.tuning:2 reaches up from hexcursion.search to pages: pages.panel",
     ]
 
 
@@ -82,33 +86,33 @@ def test_within_the_workflow_a_search_that_releases_climbs(tmp_path: Path) -> No
     code = small(
         tmp_path,
         {
-            "workflow/settings/model": SETTINGS,
-            "workflow/cli/run": CLI,
-            "workflow/search/tuning": """
-from workflow.release.transaction import publish
-from workflow.settings.model import Settings
+            "hexcursion/settings/model": SETTINGS,
+            "hexcursion/cli/run": CLI,
+            "hexcursion/search/tuning": """
+from hexcursion.release.transaction import publish
+from hexcursion.settings.model import Settings
 class Task:
     settings: Settings
 def tune(settings: Settings) -> None:
     publish(Task())
 """,
-            "workflow/release/transaction": """
-from workflow.search.tuning import Task
+            "hexcursion/release/transaction": """
+from hexcursion.search.tuning import Task
 def publish(task: Task) -> None: ...
 """,
         },
     )
     assert structure.climbing(code) == [
-        "workflow.search.tuning.tune:7 reaches up from workflow.search to workflow.release: publish",
-        "workflow.search.tuning:2 reaches up from workflow.search to workflow.release: "
-        "workflow.release.transaction.publish",
+        "hexcursion.search.tuning.tune:7 reaches up from hexcursion.search to hexcursion.release: publish",
+        "hexcursion.search.tuning:2 reaches up from hexcursion.search to hexcursion.release: "
+        "hexcursion.release.transaction.publish",
     ]
 
 
 def test_rooms_on_one_floor_know_nothing_of_each_other() -> None:
     assert structure.Arrow("dpgp_core", "geo", "dpgp_core.priors:3", "geo.Domain").climbs
-    assert structure.Arrow("geo", "workflow", "geo.domains.domain:3", "workflow.words").climbs
-    assert not structure.Arrow("workflow", "geo", "workflow.words:3", "geo.Domain").climbs
+    assert structure.Arrow("geo", "hexcursion", "geo.domains.domain:3", "hexcursion.words").climbs
+    assert not structure.Arrow("hexcursion", "geo", "hexcursion.words:3", "geo.Domain").climbs
     assert not structure.Arrow("app", "pages", "app:3", "pages.shared").climbs
 
 
@@ -116,13 +120,13 @@ def test_a_value_is_held_by_heirs_and_by_those_who_have_them_in_a_field(tmp_path
     code = small(
         tmp_path,
         {
-            "workflow/settings/promise": SETTINGS,
-            "workflow/settings/model": """
-from workflow.settings.promise import Settings
+            "hexcursion/settings/promise": SETTINGS,
+            "hexcursion/settings/model": """
+from hexcursion.settings.promise import Settings
 class All(Settings): ...
 """,
-            "workflow/project/load": """
-from workflow.settings.model import All
+            "hexcursion/project/load": """
+from hexcursion.settings.model import All
 class Project:
     settings: dict[str, All]
 class Other:
@@ -131,7 +135,8 @@ class Other:
         },
     )
     assert structure.carriers(code, "epsilon") == {
-        "workflow.settings.promise.Settings", "workflow.settings.model.All", "workflow.project.load.Project",
+        "hexcursion.settings.promise.Settings", "hexcursion.settings.model.All",
+        "hexcursion.project.load.Project",
         structure.CHARGE,
     }  # fmt: skip
 
@@ -140,9 +145,9 @@ def test_the_paper_s_experiments_are_reached_from_their_own_page_only(tmp_path: 
     arrow = structure.Arrow("pages", "studies", "pages.studies.page:3", "studies.registry")
     assert not arrow.climbs
     assert structure.Arrow("pages", "studies", "pages.start.page:3", "studies.registry").climbs
-    assert structure.Arrow("workflow", "studies", "workflow.words:3", "studies.registry").climbs
+    assert structure.Arrow("hexcursion", "studies", "hexcursion.words:3", "studies.registry").climbs
     assert structure.Arrow("studies", "pages", "studies.london:3", "pages.shared.computing.jobs").climbs
-    assert not structure.Arrow("studies", "workflow", "studies.london:3", "workflow.words").climbs
+    assert not structure.Arrow("studies", "hexcursion", "studies.london:3", "hexcursion.words").climbs
 
 
 def test_calls_are_followed_through_packages_fields_properties_and_overriding_methods(tmp_path: Path) -> None:
@@ -158,7 +163,7 @@ class Other(Way):
         helper()
 def helper() -> None: ...
 """,
-            "workflow/plan": """
+            "hexcursion/plan": """
 from dpgp_core import Way
 class Plan:
     way: Way | None
@@ -172,16 +177,16 @@ def publish(plan: Plan) -> None:
 """,
         },
     )
-    body = Body(code, code.functions["workflow.plan.publish"])
+    body = Body(code, code.functions["hexcursion.plan.publish"])
     assert list(body.calls()) == [(11, "dpgp_core.base.Other.draw"), (11, "dpgp_core.base.Way.draw")]
-    assert list(reachable(code, "workflow.plan.publish")) == [
-        "workflow.plan.publish", "dpgp_core.base.Way.draw", "dpgp_core.base.Other.draw",
+    assert list(reachable(code, "hexcursion.plan.publish")) == [
+        "hexcursion.plan.publish", "dpgp_core.base.Way.draw", "dpgp_core.base.Other.draw",
         "dpgp_core.base.helper",
     ]  # fmt: skip
 
 
 def test_redrawing_leaves_the_rest_of_the_page_alone(tmp_path: Path) -> None:
-    code = small(tmp_path, {"workflow/cli/run": "def run_release(): ...\n"})
+    code = small(tmp_path, {"hexcursion/cli/run": "def run_release(): ...\n"})
     text = f"# Before\n{structure.BEGIN}\nold\n{structure.END}\nAfter.\n"
     new = structure.redrawn(text, code)
     assert new.startswith(f"# Before\n{structure.BEGIN}\n\n```mermaid\nflowchart TB\n```")

@@ -1,4 +1,4 @@
-"""Values are frozen: every dataclass of the core and of the workflow says so, but one that is being read.
+"""Values are frozen: every dataclass of the core and of the hexcursion says so, but one that is being read.
 
 And one that holds arrays is not compared field by field, as `==` of two arrays is no truth value: comparing
 works for the very same arrays and raises for equal ones. Such classes say `eq=False`.
@@ -17,7 +17,7 @@ from tests.architecture.test_rooms import name_of, sources
 
 MAY_CHANGE = {"_Running"}  # an account while the ledger's entries are read; it never leaves the book
 
-ROOMS = ("dpgp_core", "workflow", "geo", "data_loaders", "studies", "pages")
+ROOMS = ("dpgp_core", "hexcursion", "geo", "data_loaders", "studies", "pages")
 
 
 def thawed(tree: ast.AST) -> list[str]:
@@ -31,7 +31,7 @@ def thawed(tree: ast.AST) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("room", ["dpgp_core", "workflow"])
+@pytest.mark.parametrize("room", ["dpgp_core", "hexcursion"])
 def test_values_are_frozen(room: str) -> None:
     found = {name_of(path): thawed(tree_of(path)) for path in sources(room)}
     assert {name: kinds for name, kinds in found.items() if kinds} == {}

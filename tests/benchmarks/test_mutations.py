@@ -107,14 +107,14 @@ def test_the_tests_that_run_a_line_are_chosen_with_the_quickest_file_first() -> 
 
 
 def test_packages_and_their_tests(tmp_path: Path) -> None:
-    assert {"workflow/release", "workflow/search", "workflow/bundle", "workflow/ledger"} < set(TESTS)
+    assert {"hexcursion/release", "hexcursion/search", "hexcursion/bundle", "hexcursion/ledger"} < set(TESTS)
     assert {"dpgp_core/mechanisms", "dpgp_core/accounting"} < set(TESTS)
-    assert "workflow/ledger/accounts/account.py" in modules_of(ROOT, "workflow/ledger")
-    assert covering_tests(ROOT, "workflow/ledger") == (FROZEN, "tests/workflow/ledger")
-    (tmp_path / "workflow").mkdir()
-    (tmp_path / "workflow" / "release.py").touch()
-    assert modules_of(tmp_path, "workflow/release") == ("workflow/release.py",)
-    with pytest.raises(ValueError, match="no package 'workflow/none'"):
-        modules_of(ROOT, "workflow/none")
+    assert "hexcursion/ledger/accounts/account.py" in modules_of(ROOT, "hexcursion/ledger")
+    assert covering_tests(ROOT, "hexcursion/ledger") == (FROZEN, "tests/hexcursion/ledger")
+    (tmp_path / "hexcursion").mkdir()
+    (tmp_path / "hexcursion" / "release.py").touch()
+    assert modules_of(tmp_path, "hexcursion/release") == ("hexcursion/release.py",)
+    with pytest.raises(ValueError, match="no package 'hexcursion/none'"):
+        modules_of(ROOT, "hexcursion/none")
     with pytest.raises(ValueError, match="None of the tests"):
-        covering_tests(tmp_path, "workflow/release")
+        covering_tests(tmp_path, "hexcursion/release")

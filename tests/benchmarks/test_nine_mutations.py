@@ -1,4 +1,4 @@
-"""Nine faults that all tests of `workflow` once let through: each is put into a copy and must be noticed."""
+"""Nine faults that the tests of `hexcursion` once let through: each goes into a copy and must be noticed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.mutations.record import FOLDER
 from benchmarks.mutations.trial import copy_checkout
 
 ROOT = FOLDER.parent
-RELEASE, SEARCH = "tests/workflow/release/", "tests/workflow/search/"
+RELEASE, SEARCH = "tests/hexcursion/release/", "tests/hexcursion/search/"
 VOTES = SEARCH + "problem/test_net_votes.py::"
 
 
@@ -78,10 +78,10 @@ FAULTS = {
         VOTES + "test_a_cell_is_inside_when_enough_paths_say_so[above-0.3-inside1]",
     ),
     "the reader accepts half the epsilon that the curve proves": Fault(
-        "workflow/bundle/statement/recomputed.py",
+        "hexcursion/bundle/statement/recomputed.py",
         'guarantee["epsilon"] >= proved * (1.0 - SLACK) - SLACK',
         'guarantee["epsilon"] >= 0.5 * proved',
-        "tests/workflow/bundle/statement/test_net_epsilon.py::test_less_than_the_curve_proves_is_refused[0.51]",
+        "tests/hexcursion/bundle/statement/test_net_epsilon.py::test_less_than_the_curve_proves_is_refused[0.51]",
     ),
     "the share of prior noise is forgotten beside a pilot": Fault(
         "dpgp_core/mechanisms/posterior_sampling.py",
@@ -90,22 +90,22 @@ FAULTS = {
         SEARCH + "looks/test_net_pilot.py::test_the_prior_noise_keeps_its_share_beside_a_pilot[0.75-0.36]",
     ),
     "a budget is kept to 5 % only": Fault(
-        "workflow/ledger/accounts/account.py",
+        "hexcursion/ledger/accounts/account.py",
         "epsilon <= self.epsilon * (1 + ROUNDING)",
         "epsilon <= self.epsilon * 1.05",
-        "tests/workflow/ledger/accounts/test_net_tolerance.py::test_what_is_over_the_budget_is_refused[0.01]",
+        "tests/hexcursion/ledger/accounts/test_net_tolerance.py::test_what_is_over_the_budget_is_refused[0.01]",
     ),
     "nine tenths of the records may stand in the reference data": Fault(
-        "workflow/project/overlap.py",
+        "hexcursion/project/overlap.py",
         "WARNED, REFUSED = 0.01, 0.2",
         "WARNED, REFUSED = 0.01, 0.9",
-        "tests/workflow/project/test_net_project.py::test_three_in_ten_are_refused[3]",
+        "tests/hexcursion/project/test_net_project.py::test_three_in_ten_are_refused[3]",
     ),
     "a domain is not padded": Fault(
-        "workflow/project/load.py",
+        "hexcursion/project/load.py",
         "PADDING_RINGS = 4",
         "PADDING_RINGS = 0",
-        "tests/workflow/project/test_net_project.py::test_a_domain_is_padded_by_four_rings",
+        "tests/hexcursion/project/test_net_project.py::test_a_domain_is_padded_by_four_rings",
     ),
 }
 

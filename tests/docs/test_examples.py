@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-ROOMS = ("dpgp_core", "geo", "data_loaders", "workflow")
+ROOMS = ("dpgp_core", "geo", "data_loaders", "hexcursion")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.architecture.code import tree_of
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("dpgp_core", "geo", "data_loaders", "workflow", "studies", "pages")
+ROOMS = ("dpgp_core", "geo", "data_loaders", "hexcursion", "studies", "pages")
 FILES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("[!_]*.py"))]
 FOREIGN = {"CRSError"}  # a library's own, raised where it is caught
 SECTION = re.compile(r"^Raises\n-{3,}\n(.*?)(?=^\w+\n-{3,}$|\Z)", re.M | re.S)

@@ -26,15 +26,15 @@ from dpgp_core import (
     draw_release,
 )
 from dpgp_core.mechanisms.base import Mechanism
+from hexcursion.bundle import BundleError
+from hexcursion.bundle.exports.registry import EXPORTS
+from hexcursion.bundle.files.layout import sums_text
+from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.writing.write import bundle_contents
 from pages.shared.session import workspace
 from tests.dpgp_core.hexmap import disk
 from tests.dpgp_core.mechanisms import test_mechanisms as laws
-from tests.workflow.bundle.bundle_samples import make_release, small_domain
-from workflow.bundle import BundleError
-from workflow.bundle.exports.registry import EXPORTS
-from workflow.bundle.files.layout import sums_text
-from workflow.bundle.reading.read import bundle_from_contents
-from workflow.bundle.writing.write import bundle_contents
+from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "contributing"
 WORKED = ("mechanism", "prior", "loader", "page", "format")
@@ -122,7 +122,7 @@ def test_the_mechanism_of_the_page_keeps_the_laws_over_the_registry(
 @pytest.mark.parametrize("page", ["mechanism", "prior", "loader"])
 def test_a_page_names_the_command_that_writes_the_settings_page(page: str) -> None:
     """Its names stand in docs/settings.md, and a test compares that page."""
-    assert "`python -m workflow.settings`" in (PAGES / f"{page}.md").read_text(encoding="utf-8")
+    assert "`python -m hexcursion.settings`" in (PAGES / f"{page}.md").read_text(encoding="utf-8")
 
 
 def test_the_prior_of_the_page_keeps_the_laws_of_priors() -> None:

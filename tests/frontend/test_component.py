@@ -50,7 +50,7 @@ def test_the_wheel_tells_streamlit_where_the_component_lies(root: Path) -> None:
     manifest = tomllib.loads((root / "frontend" / "wheel" / "pyproject.toml").read_text())
     assert manifest["project"]["name"] == "hexcursion"
     (component,) = manifest["tool"]["streamlit"]["component"]["components"]
-    assert component == {"name": "linked", "asset_dir": "hexcursion_maps/assets"}
+    assert component == {"name": "linked", "asset_dir": "app/hexcursion_maps/assets"}
 
 
 def test_nothing_built_is_kept_under_version_control(root: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from data_loaders import LOADERS
 from dpgp_core import MECHANISMS, PRIORS
+from hexcursion.bundle.exports.registry import EXPORTS
 from tests.guest.guests import LINES, PLATEAU, TRIPLES, Stripes
 from tests.town import Town
-from workflow.bundle.exports.registry import EXPORTS
 
 
 @pytest.fixture

@@ -17,18 +17,18 @@ from dpgp_core.audit.neighbours import among
 from dpgp_core.errors import NumericalFailure, PriorError
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.ridge_family import RidgeFamily
+from hexcursion.bundle import BundleError, read_bundle
+from hexcursion.bundle.exports.registry import EXPORTS
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.statement.bounds import proved_bounds
+from hexcursion.cli import main
+from hexcursion.errors import WorkflowError
+from hexcursion.lint import LEAK, lint_bundle
+from hexcursion.settings import field, settings_from_toml, settings_to_toml
+from hexcursion.settings.describe import reference_page
 from tests.dpgp_core.hexmap import disk
 from tests.guest.guests import SHARED, Stripes, StripesDesign
 from tests.town import BOX, THRESHOLD
-from workflow.bundle import BundleError, read_bundle
-from workflow.bundle.exports.registry import EXPORTS
-from workflow.bundle.published.view import Viewer
-from workflow.bundle.statement.bounds import proved_bounds
-from workflow.cli import main
-from workflow.errors import WorkflowError
-from workflow.lint import LEAK, lint_bundle
-from workflow.settings import field, settings_from_toml, settings_to_toml
-from workflow.settings.describe import reference_page
 
 pytestmark = pytest.mark.usefixtures("guests")
 

@@ -9,6 +9,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.ledger.storage.places import home
+from hexcursion.project.example import example_settings, is_example
+from hexcursion.project.model import Project
+from hexcursion.search.decision.tuning import Tuned, tune
+from hexcursion.settings import ReleaseSettings
 from pages.privacy.designs import designs
 from pages.privacy.looks import pilot_panel, piloting
 from pages.privacy.search import search_panel, solve_panel
@@ -16,11 +21,6 @@ from pages.privacy.trials import coverage_panel, own_design, trials, vary_panel
 from pages.shared.released import area_answers
 from pages.studies import jobs
 from tests.patience import HANG
-from workflow.ledger.storage.places import home
-from workflow.project.example import example_settings, is_example
-from workflow.project.model import Project
-from workflow.search.decision.tuning import Tuned, tune
-from workflow.settings import ReleaseSettings
 
 OpenApp = Callable[..., AppTest]
 ROOT = Path(__file__).resolve().parents[2]

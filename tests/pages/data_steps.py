@@ -6,10 +6,10 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.settings import ReleaseSettings
 from pages.shared.session import workspace
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import OpenApp, press, texts
-from workflow.settings import ReleaseSettings
 
 TABLE = "lon,lat,no2 (ug/m3)\n" + "".join(f"{2.1 + 0.02 * i},{54.7 + 0.01 * i},{20 + i}\n" for i in range(12))
 

@@ -6,12 +6,12 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.ledger import open_ledger
 from pages.shared.session.areas import domain_of
 from pages.shared.steps import DATA, PRIVACY
 from tests.pages.conftest import OpenApp, press
 from tests.pages.data_steps import kind, upload, work_of
 from tests.pages.test_path import at_hexagons
-from workflow.ledger import open_ledger
 
 
 def key_of(app: AppTest, name: str) -> str:

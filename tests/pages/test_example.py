@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.bundle.published.shelf import shelf
 from pages.shared.shipped import shelved
 from pages.shared.steps import LEDGER, PRIVACY, PUBLISH, RELEASE, VIEWER
 from tests.pages.conftest import OpenApp, press, texts
-from workflow.bundle.published.shelf import shelf
 
 
 @pytest.fixture

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.bundle.published.shelf import find_bundle
+from hexcursion.ledger import open_ledger
 from pages.release import confirm
 from pages.shared.glossary import TERMS, label, tip
 from pages.shared.released.exploring import threshold_stops
@@ -21,8 +23,6 @@ from pages.shared.steps import (
     VIEWER,
 )
 from tests.pages.conftest import OpenApp, press, texts
-from workflow.bundle.published.shelf import find_bundle
-from workflow.ledger import open_ledger
 
 
 def address_of(app: AppTest) -> str:

@@ -9,13 +9,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
 
+from hexcursion.bundle import read_bundle, write_bundle
+from hexcursion.bundle.published.office_key import new_key
+from hexcursion.bundle.signing.signature import fingerprint
+from hexcursion.ledger.storage.places import bundles_folder
 from pages.shared.steps import PUBLISH
+from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.pages.conftest import OpenApp, press, texts
-from tests.workflow.bundle.bundle_samples import make_release, small_domain
-from workflow.bundle import read_bundle, write_bundle
-from workflow.bundle.published.office_key import new_key
-from workflow.bundle.signing.signature import fingerprint
-from workflow.ledger.storage.places import bundles_folder
 
 PASSWORD, RELEASE = "correct horse battery staple", "0123456789abcdef"
 

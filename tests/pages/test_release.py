@@ -12,6 +12,12 @@ from streamlit.testing.v1 import AppTest
 
 from dpgp_core.accounting.composition import Cost
 from geo import to_lonlat
+from hexcursion.bundle import read_bundle
+from hexcursion.bundle.published.shelf import shelf
+from hexcursion.ledger import Charge, open_ledger
+from hexcursion.ledger.unreleased import Unreleased
+from hexcursion.project.model import Project
+from hexcursion.search.decision.tuning import Tuned
 from pages.release import confirm
 from pages.release.releasing import budget_state, plan, release
 from pages.release.stop_panel import remedies
@@ -23,12 +29,6 @@ from tests.pages.data_steps import errors, work_of
 from tests.pages.test_path import at_release, release_now
 from tests.patience import HANG
 from tests.town import Town
-from workflow.bundle import read_bundle
-from workflow.bundle.published.shelf import shelf
-from workflow.ledger import Charge, open_ledger
-from workflow.ledger.unreleased import Unreleased
-from workflow.project.model import Project
-from workflow.search.decision.tuning import Tuned
 
 
 class Seen:

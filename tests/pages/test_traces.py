@@ -15,21 +15,21 @@ from streamlit.testing.v1 import AppTest
 
 from data_loaders import DataError
 from data_loaders.traces import load_traces
+from hexcursion.cli.trace import window
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger import open_ledger
+from hexcursion.ledger.storage.places import trips_folder
+from hexcursion.traces.release import PublishedTrace, release_trace
+from hexcursion.traces.settings import TraceSettings
+from hexcursion.traces.shelf import trips
 from pages.shared.steps import TRACES
 from pages.traces.maps import recorded_deck, released_deck
 from pages.traces.picking import picked_records, picked_stretch, span_of_records, span_of_stretch
 from pages.traces.view import comparison_rows, curve_points, moment, next_record, trip_of, window_of
 from pages.traces.work import TraceWork
+from tests.hexcursion.traces.trips import write_trip
 from tests.pages.conftest import press, texts
 from tests.patience import HANG
-from tests.workflow.traces.trips import write_trip
-from workflow.cli.trace import window
-from workflow.errors import WorkflowError
-from workflow.ledger import open_ledger
-from workflow.ledger.storage.places import trips_folder
-from workflow.traces.release import PublishedTrace, release_trace
-from workflow.traces.settings import TraceSettings
-from workflow.traces.shelf import trips
 
 STOP = "2026-05-01T12:25/2026-05-01T12:34:30"
 

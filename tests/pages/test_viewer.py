@@ -12,19 +12,19 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.bundle import write_bundle
+from hexcursion.bundle.published.offers import media_of, offers, slug
+from hexcursion.bundle.published.office_key import public_line, sign_bundle
+from hexcursion.bundle.published.shelf import open_bundle, shelf
+from hexcursion.bundle.reading.read import read_bundle
+from hexcursion.record import Expected
 from pages.shared.released import area_answers
 from pages.shared.released.exploring import threshold_stops
 from pages.shared.steps import VIEWER
 from pages.viewer.reading import belief_html
+from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.pages.conftest import press, texts
 from tests.patience import HANG
-from tests.workflow.bundle.bundle_samples import make_release, small_domain
-from workflow.bundle import write_bundle
-from workflow.bundle.published.offers import media_of, offers, slug
-from workflow.bundle.published.office_key import public_line, sign_bundle
-from workflow.bundle.published.shelf import open_bundle, shelf
-from workflow.bundle.reading.read import read_bundle
-from workflow.record import Expected
 
 
 @pytest.fixture(scope="module")

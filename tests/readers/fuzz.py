@@ -17,7 +17,7 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["data_loaders", "geo", "workflow", "pmtiles", "fitdecode"]):
+with atheris.instrument_imports(include=["data_loaders", "geo", "hexcursion", "pmtiles", "fitdecode"]):
     from tests.readers.registry import READERS, outcome
 
 CORPUS = Path(__file__).parent / "corpus"

@@ -20,14 +20,14 @@ from geo.context.own_reading import label_columns, own_layer
 from geo.domains.areas import named_areas
 from geo.regions.outlines import chosen_parts, part_columns, part_names
 from geo.regions.region import region_from_geojson
-from workflow.bundle import read_bundle
-from workflow.bundle.exports.registry import EXPORTS
-from workflow.bundle.files.paths import read_paths
-from workflow.bundle.reading.read import _statement
-from workflow.bundle.untrusted.strict import strict_json
-from workflow.settings import settings_from_toml
-from workflow.settings.toml import read_toml
-from workflow.traces.readings import read_readings
+from hexcursion.bundle import read_bundle
+from hexcursion.bundle.exports.registry import EXPORTS
+from hexcursion.bundle.files.paths import read_paths
+from hexcursion.bundle.reading.read import _statement
+from hexcursion.bundle.untrusted.strict import strict_json
+from hexcursion.settings import settings_from_toml
+from hexcursion.settings.toml import read_toml
+from hexcursion.traces.readings import read_readings
 
 OURS = (HexcursionError, DataError, GeoError)
 """What a reader may raise: one sentence for a person."""

@@ -19,11 +19,11 @@ from packaging.utils import canonicalize_name
 
 from hatch_build import FILES, requirements
 from hatch_build import LIBRARY as LIBRARY_LIST
+from hexcursion.version import VERSION
 from tests.architecture.test_rooms import imported
-from workflow.version import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = ("dpgp_core", "geo", "data_loaders", "workflow")
+LIBRARY = ("dpgp_core", "geo", "data_loaders", "hexcursion")
 LOCKS = ("requirements.txt", "requirements-test.txt")
 TOOLS = {"pytest", "hypothesis", "mypy", "ruff", "playwright", "mkdocs", "hatchling", "coverage"}
 PAPERS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "benchmarks/README.md")
@@ -56,10 +56,10 @@ def pins(lock: str) -> dict[str, set[str]]:
 def test_the_version_is_written_in_one_place() -> None:
     assert "version" not in project()["project"]
     assert "version" in project()["project"]["dynamic"]
-    assert project()["tool"]["hatch"]["version"]["path"] == "workflow/version.py"
+    assert project()["tool"]["hatch"]["version"]["path"] == "hexcursion/version.py"
     assert re.fullmatch(r"\d+\.\d+\.\d+", VERSION)
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert citation["version"] == VERSION, "CITATION.cff tells another version than workflow/version.py"
+    assert citation["version"] == VERSION, "CITATION.cff tells another version than hexcursion/version.py"
     assert citation["license"] == project()["project"]["license"] == "Apache-2.0"
     assert f"\n## [{VERSION}] - " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert (ROOT / "LICENSE").read_text(encoding="utf-8").split()[:2] == ["Apache", "License"]
@@ -182,7 +182,7 @@ def foreign(folder: str) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("folder", [*LIBRARY, "pages", "studies", "app.py", "frontend/build.py"])
 def test_what_is_imported_is_declared(folder: str) -> None:
     """The library and the command line run without any extra; what one brings is imported where used."""
-    extras = {"geo": {"pydeck"}, "workflow": declared("cluster"), "frontend/build.py": declared("maps")}
+    extras = {"geo": {"pydeck"}, "hexcursion": declared("cluster"), "frontend/build.py": declared("maps")}
     allowed = declared("app") if folder in ("pages", "studies", "app.py") else declared()
     allowed |= extras.get(folder, set())
     assert {item for item in foreign(folder) if item[1] not in allowed} == set()

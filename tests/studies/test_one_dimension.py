@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dpgp_core.noise.entropy import SimulationEntropy
+from hexcursion.errors import WorkflowError
 from studies.peers import one_dimension
 from studies.peers.one_dimension import Heights, OneDimensionSettings, binned, cloaked, coverage, selected
 from tests.studies.heights import made_up
-from workflow.errors import WorkflowError
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import pytest
 
+from hexcursion.errors import Cancelled
 from studies.attacks import design_audit, membership
 from studies.attacks.design_audit import AuditSettings
 from studies.attacks.membership import MembershipSettings
@@ -25,7 +26,6 @@ from studies.peers.one_dimension import OneDimensionSettings
 from studies.registry import STUDIES
 from studies.reporting.figures import FIGURES, points
 from studies.reporting.tables import StudyResult
-from workflow.errors import Cancelled
 
 ATTACK = MembershipSettings(
     sets=2500, repeats=2, ridges=(0.1, 1.0, 4.0), scales=(0.5, math.inf), paths=(1, 10, 100, 0), preset="test"

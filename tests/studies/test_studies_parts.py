@@ -11,6 +11,8 @@ import pytest
 from scipy.stats import norm
 
 from dpgp_core.noise.entropy import SimulationEntropy
+from hexcursion.errors import WorkflowError
+from hexcursion.project.load import load_project
 from studies.attacks.published_draws import published_draws
 from studies.excursions import plane_excursions
 from studies.excursions.fields import Spectrum, best_cutoff, ious_at, losses, weighted_ious
@@ -23,8 +25,6 @@ from studies.registry import RESULTS, STUDIES
 from studies.reporting.figures import FIGURES, Figure, Point, points, svg
 from studies.reporting.tables import StudyResult, StudyTable, load_result
 from tests.town import write_town
-from workflow.errors import WorkflowError
-from workflow.project.load import load_project
 
 
 def test_a_spectrum_gives_the_textbook_posterior() -> None:

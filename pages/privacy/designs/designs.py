@@ -11,18 +11,18 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import significant, upper
 from dpgp_core.priors.registry import PRIORS
+from hexcursion.estimates.words import refuse_what_cannot_fit
+from hexcursion.progress import Report
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.search.decision.tuning import Tuned, tune
+from hexcursion.search.executors import make_executor
+from hexcursion.search.problem.task import Scored
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.words import ExecutorName
+from hexcursion.words import design_words, error_words, ratio_words
 from pages.shared.computing.apart import apart, workers
 from pages.shared.computing.jobs import Job
-from workflow.estimates.words import refuse_what_cannot_fit
-from workflow.progress import Report
-from workflow.project.load import load_project
-from workflow.project.model import Project
-from workflow.search.decision.tuning import Tuned, tune
-from workflow.search.executors import make_executor
-from workflow.search.problem.task import Scored
-from workflow.settings.model import ReleaseSettings
-from workflow.settings.words import ExecutorName
-from workflow.words import design_words, error_words, ratio_words
 
 BUDGETS = (0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0)  # of the slider
 MANY_TIMES = 10  # beyond it an increase is not worth a number

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from hexcursion.project.model import Project
+from hexcursion.search.decision.choice import Choice
+from hexcursion.search.decision.settle import settle_on, settle_on_typed
+from hexcursion.search.problem.task import FrontierPoint, Scored
 from pages.shared.session.workspace import Found, Workspace
-from workflow.project.model import Project
-from workflow.search.decision.choice import Choice
-from workflow.search.decision.settle import settle_on, settle_on_typed
-from workflow.search.problem.task import FrontierPoint, Scored
 
 
 def on_point(work: Workspace, found: Found, point: FrontierPoint) -> None:

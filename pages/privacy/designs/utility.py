@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from workflow.words import error_words, ratio_words, right_words
+from hexcursion.words import error_words, ratio_words, right_words
 
 
 def expected_words(agreement: float | None, area_error: float | None, right: float | None) -> str:

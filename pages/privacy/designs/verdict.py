@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hexcursion.words import agreement_words, range_words
 from pages.shared.session.workspace import Found
-from workflow.words import agreement_words, range_words
 
 GOOD = 0.8  # agreement from which a map shows the region; below, its outline is rough
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpgp_core.accounting.power import largest_power, surest_guess
-from workflow import words
+from hexcursion import words
 
 ALARMS = (0.01, 0.1)
 STEPS = 60

@@ -8,9 +8,9 @@ import altair as alt
 import streamlit as st
 
 from dpgp_core.numbers import upper
+from hexcursion import words
 from pages.privacy.guarantee.odds import attack_odds
 from pages.shared.plain_text import plain
-from workflow import words
 
 HELP = (
     "An attacker knows every other record and wants to tell whether the remaining one is a certain record or "

@@ -6,14 +6,14 @@ from typing import Any
 
 import streamlit as st
 
+from hexcursion.project.model import Project
+from hexcursion.search.optimisation.unsearched import fixed_of
+from hexcursion.settings.defaults import DEFAULT_MECHANISMS
+from hexcursion.settings.model import ReleaseSettings
 from pages.privacy.looks.piloting import pilot_job, pilot_serves, pilot_words
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Workspace
-from workflow.project.model import Project
-from workflow.search.optimisation.unsearched import fixed_of
-from workflow.settings.defaults import DEFAULT_MECHANISMS
-from workflow.settings.model import ReleaseSettings
 
 NAME: aside.AsideName = "pilot"
 KEEP: Any = {"persist_state": "session"}

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dpgp_core.numbers import upper
+from hexcursion.errors import WorkflowError
+from hexcursion.estimates.words import refuse_what_cannot_fit
+from hexcursion.ledger import open_ledger
+from hexcursion.progress import Report
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.search.looks import look_warning, paid_look
+from hexcursion.search.looks.pilot import fingerprint
+from hexcursion.settings.model import ReleaseSettings
 from pages.shared.computing.apart import Lost, apart, workers
 from pages.shared.computing.jobs import Job
-from workflow.errors import WorkflowError
-from workflow.estimates.words import refuse_what_cannot_fit
-from workflow.ledger import open_ledger
-from workflow.progress import Report
-from workflow.project.load import load_project
-from workflow.project.model import Project
-from workflow.search.looks import look_warning, paid_look
-from workflow.search.looks.pilot import fingerprint
-from workflow.settings.model import ReleaseSettings
 
 # What may change after a pilot: everything that only reads what it showed.
 AFTERWARDS = ("threshold", "direction", "paths", "priors", "mechanisms", "objective", "bound", "quick",

@@ -9,6 +9,8 @@ import streamlit as st
 from data_loaders import owner_word_of
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.registry import PRIORS
+from hexcursion import words
+from hexcursion.settings.defaults import DEFAULT_MECHANISMS, USUAL_DELTA
 from pages.privacy.designs.designs import BUDGETS
 from pages.privacy.guarantee import odds_panel
 from pages.privacy.looks import pilot_panel
@@ -17,8 +19,6 @@ from pages.shared.glossary import label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session.aside import planning
 from pages.shared.session.workspace import Workspace
-from workflow import words
-from workflow.settings.defaults import DEFAULT_MECHANISMS, USUAL_DELTA
 
 KEEP: Any = {"persist_state": "session"}
 USUAL = "usual"  # a list that keeps its choice would show a kept None as if nothing were chosen

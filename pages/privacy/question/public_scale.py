@@ -6,12 +6,12 @@ from typing import Any
 
 import streamlit as st
 
+from hexcursion.errors import WorkflowError
 from pages.privacy.question.relative import relative_unit
 from pages.privacy.question.scales import stated_scale, stated_values, uses_factors
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.session.workspace import Workspace
-from workflow.errors import WorkflowError
 
 KEEP: Any = {"persist_state": "session"}
 

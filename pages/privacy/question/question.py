@@ -9,6 +9,9 @@ import streamlit as st
 
 from geo import GeoError
 from geo.domains.zones import public_values
+from hexcursion.errors import WorkflowError
+from hexcursion.settings.words import Direction
+from hexcursion.words import side_words
 from pages.privacy.question import reference_panel
 from pages.privacy.question.relative import Against, against_of, relative_unit, relative_words
 from pages.privacy.question.scales import uses_factors
@@ -17,9 +20,6 @@ from pages.shared.plain_text import plain
 from pages.shared.server import access
 from pages.shared.session.uploading import remembered
 from pages.shared.session.workspace import Workspace
-from workflow.errors import WorkflowError
-from workflow.settings.words import Direction
-from workflow.words import side_words
 
 KEEP: Any = {"persist_state": "session"}
 WORDS: dict[Against, str] = {

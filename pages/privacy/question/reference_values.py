@@ -8,8 +8,8 @@ import numpy as np
 
 from dpgp_core.numbers import significant
 from geo.measures import format_value
+from hexcursion.words import quantity
 from pages.shared.session.previews import Preview
-from workflow.words import quantity
 
 BARS = 32
 TAIL = 0.005  # of the values on each side that the bars leave out

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from hexcursion.words import side_words
 from pages.privacy.question.scales import uses_factors
 from pages.shared.session.workspace import Workspace
-from workflow.words import side_words
 
 Against = Literal["value", "limits", "change"]
 

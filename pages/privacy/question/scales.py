@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from workflow.errors import WorkflowError
+from hexcursion.errors import WorkflowError
 
 
 def uses_factors(choices: Mapping[str, Any]) -> bool:

@@ -7,11 +7,11 @@ import math
 import altair as alt
 import streamlit as st
 
+from hexcursion.search.problem.task import FrontierPoint
 from pages.privacy.designs import settling
 from pages.privacy.designs.designs import dots
 from pages.shared.glossary import tip
 from pages.shared.session.workspace import Found
-from workflow.search.problem.task import FrontierPoint
 
 PICK = "picked"
 

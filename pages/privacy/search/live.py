@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hexcursion.errors import WorkflowError
+from hexcursion.search.decision.settle import at_budget, moved_to
 from pages.shared.session.workspace import Found, Workspace
-from workflow.errors import WorkflowError
-from workflow.search.decision.settle import at_budget, moved_to
 
 
 def follow(work: Workspace, found: Found) -> bool:

@@ -4,6 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
+from hexcursion.errors import WorkflowError
+from hexcursion.estimates.asked import planned
+from hexcursion.estimates.words import expected_of_search
+from hexcursion.project.model import Project
+from hexcursion.search.decision.tuning import Tuned
+from hexcursion.search.optimisation.unsearched import takes_fixed
+from hexcursion.search.problem.task import FrontierPoint, Scored
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.words import TRIED_ON
 from pages.privacy.designs import settling
 from pages.privacy.designs.designs import cutoff_rows, report_rows, search_job
 from pages.privacy.designs.verdict import verdict
@@ -19,15 +28,6 @@ from pages.shared.glossary import TERMS, tip
 from pages.shared.plain_text import plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Found, Workspace
-from workflow.errors import WorkflowError
-from workflow.estimates.asked import planned
-from workflow.estimates.words import expected_of_search
-from workflow.project.model import Project
-from workflow.search.decision.tuning import Tuned
-from workflow.search.optimisation.unsearched import takes_fixed
-from workflow.search.problem.task import FrontierPoint, Scored
-from workflow.settings.model import ReleaseSettings
-from workflow.settings.words import TRIED_ON
 
 
 def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:

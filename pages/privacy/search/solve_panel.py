@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
+from hexcursion import words
+from hexcursion.search.problem.facts import private_n
+from hexcursion.search.problem.task import FrontierPoint
 from pages.privacy.designs import settling
 from pages.privacy.trials.trials import achieved_words, best_reached, cost, most_epsilon, solve_job
 from pages.shared.plain_text import plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Found, Workspace
-from workflow import words
-from workflow.search.problem.facts import private_n
-from workflow.search.problem.task import FrontierPoint
 
 NAME: aside.AsideName = "solve"
 

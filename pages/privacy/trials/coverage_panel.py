@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from hexcursion.search.problem.task import Scored
 from pages.privacy.trials.trials import coverage_job, coverage_sentences, covers
 from pages.shared.plain_text import plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Found, Workspace
-from workflow.search.problem.task import Scored
 
 
 def show(work: Workspace, found: Found, scored: Scored) -> None:

@@ -8,6 +8,9 @@ import streamlit as st
 
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.design import Design
+from hexcursion import words
+from hexcursion.search.problem.facts import private_n
+from hexcursion.search.problem.task import Scored, family_of
 from pages.privacy.designs import settling
 from pages.privacy.trials import simulated_panel
 from pages.privacy.trials.trials import (
@@ -25,9 +28,6 @@ from pages.shared.glossary import label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Found, Workspace
-from workflow import words
-from workflow.search.problem.facts import private_n
-from workflow.search.problem.task import Scored, family_of
 
 NAME: aside.AsideName = "typed"
 

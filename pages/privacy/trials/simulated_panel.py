@@ -6,15 +6,15 @@ import streamlit as st
 
 from geo.maps.linked import Pane
 from geo.maps.painting import legend, paint_set
+from hexcursion.search.exploration.simulated import SimulatedRelease, simulated_release
+from hexcursion.search.problem.task import Scored
+from hexcursion.words import agreement_words, design_words
 from pages.privacy.designs.designs import family
 from pages.privacy.question.ask import threshold_words
 from pages.shared import linked_maps, maps
 from pages.shared.plain_text import plain
 from pages.shared.session.aside import planning, same
 from pages.shared.session.workspace import Found, Workspace
-from workflow.search.exploration.simulated import SimulatedRelease, simulated_release
-from workflow.search.problem.task import Scored
-from workflow.words import agreement_words, design_words
 
 KEPT = 4
 

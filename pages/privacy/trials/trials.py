@@ -11,22 +11,22 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Ask
 from dpgp_core.numbers import significant, upper
+from hexcursion.errors import WorkflowError
+from hexcursion.progress import Report
+from hexcursion.project.model import Project
+from hexcursion.project.response import ResponseScale
+from hexcursion.search.decision.settle import as_searched
+from hexcursion.search.decision.tuning import Tuned
+from hexcursion.search.exploration.coverage import SimulatedCoverage, coverage_of, supported_confidence
+from hexcursion.search.exploration.epsilon_solver import STEPS, smallest_epsilon
+from hexcursion.search.exploration.scorer import Bench
+from hexcursion.search.exploration.sweep import Variation, sweep
+from hexcursion.search.problem.task import FrontierPoint, Scored, family_of
+from hexcursion.words import plural, ratio_words
 from pages.privacy.designs.designs import family
 from pages.privacy.designs.utility import expected_words
 from pages.shared.computing.apart import apart
 from pages.shared.computing.jobs import Job
-from workflow.errors import WorkflowError
-from workflow.progress import Report
-from workflow.project.model import Project
-from workflow.project.response import ResponseScale
-from workflow.search.decision.settle import as_searched
-from workflow.search.decision.tuning import Tuned
-from workflow.search.exploration.coverage import SimulatedCoverage, coverage_of, supported_confidence
-from workflow.search.exploration.epsilon_solver import STEPS, smallest_epsilon
-from workflow.search.exploration.scorer import Bench
-from workflow.search.exploration.sweep import Variation, sweep
-from workflow.search.problem.task import FrontierPoint, Scored, family_of
-from workflow.words import plural, ratio_words
 
 NO_BOUND = "no finite bound"
 

@@ -8,12 +8,12 @@ from typing import Any
 import altair as alt
 import streamlit as st
 
+from hexcursion.search.problem.task import Scored
 from pages.privacy.trials.trials import VariationView, cost_scale, sweep_job
 from pages.shared.glossary import TERMS, label, tip
 from pages.shared.plain_text import plain
 from pages.shared.session import aside
 from pages.shared.session.workspace import Found, Workspace
-from workflow.search.problem.task import Scored
 
 GROUND = "#7b8a90"
 

@@ -22,13 +22,13 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Any, TypeVar
 
+from hexcursion.errors import WorkflowError
+from hexcursion.estimates.machine import most_memory
+from hexcursion.progress import Report
+from hexcursion.search.executors import NICER, VARIABLES
 from pages.shared.computing.jobs import whose
 from pages.shared.computing.turns import Turns, at_once
 from pages.shared.uploads import PrivateFolder
-from workflow.errors import WorkflowError
-from workflow.estimates.machine import most_memory
-from workflow.progress import Report
-from workflow.search.executors import NICER, VARIABLES
 
 Result = TypeVar("Result")
 HEARS = 0.1  # seconds between two looks at whether the person has cancelled

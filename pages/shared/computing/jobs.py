@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from workflow.errors import Cancelled
+from hexcursion.errors import Cancelled
 
 Result = TypeVar("Result")
 Report = Callable[[float, str], None]

@@ -8,8 +8,8 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from workflow.errors import WorkflowError
-from workflow.words import plural
+from hexcursion.errors import WorkflowError
+from hexcursion.words import plural
 
 VARIABLE = "HEXCURSION_AT_ONCE"
 """Environment variable: how many computations run at once; as many as the cores can do without it."""

@@ -7,17 +7,17 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from geo.domains.areas import Areas
 from geo.regions.region import MAX_BYTES
+from hexcursion import words
+from hexcursion.bundle.page.boroughs import BoroughTable, borough_table
+from hexcursion.bundle.products.area_shares import AreaAnswer
+from hexcursion.bundle.published.areas import answers_from, area_answers, question_words
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.cli.areas import table_csv
+from hexcursion.progress import Report
 from pages.shared.computing.apart import apart
 from pages.shared.computing.jobs import Job
 from pages.shared.plain_text import plain
 from pages.shared.session import aside, workspace
-from workflow import words
-from workflow.bundle.page.boroughs import BoroughTable, borough_table
-from workflow.bundle.products.area_shares import AreaAnswer
-from workflow.bundle.published.areas import answers_from, area_answers, question_words
-from workflow.bundle.published.view import Viewer
-from workflow.cli.areas import table_csv
-from workflow.progress import Report
 
 NAME: aside.AsideName = "areas"
 TABLED = "areas-of-the-map"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import streamlit as st
 
+from hexcursion.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.errors import WorkflowError
 from pages.shared.session import workspace
 from pages.shared.shipped import is_shipped, shelved
-from workflow.bundle.published.shelf import ShelvedBundle, open_bundle, shelf
-from workflow.bundle.published.view import Viewer
-from workflow.errors import WorkflowError
 
 LARGEST_MB = 95  # a little less than a viewer takes of one session
 KEY = "opened-bundle"

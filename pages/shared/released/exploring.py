@@ -15,10 +15,10 @@ from geo.maps.painting import (
     paint_votes,
 )
 from geo.maps.shares import paint_shares
-from workflow.bundle import Products
-from workflow.bundle.products.at_threshold import Bools
-from workflow.bundle.published.view import Viewer
-from workflow.words import quantity, side_words
+from hexcursion.bundle import Products
+from hexcursion.bundle.products.at_threshold import Bools
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.words import quantity, side_words
 
 STOPS = 96
 ShownProduct = Literal[

@@ -9,14 +9,14 @@ import streamlit as st
 
 from geo.maps.linked import STREETS_HOST, Pane
 from geo.maps.painting import LegendEntry, Painting, legend
+from hexcursion.bundle import Products
+from hexcursion.bundle.published.view import MAX_ROUNDS, Viewer
+from hexcursion.words import plural, quantity
 from pages.shared import linked_maps, maps
 from pages.shared.generated import generated_badge
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.released.exploring import ShownProduct, paint, products_of, threshold_stops
-from workflow.bundle import Products
-from workflow.bundle.published.view import MAX_ROUNDS, Viewer
-from workflow.words import plural, quantity
 
 
 def controls(

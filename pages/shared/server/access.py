@@ -11,10 +11,10 @@ from typing import Any
 import streamlit as st
 from streamlit.errors import StreamlitSecretNotFoundError
 
+from hexcursion.release.reach import Reach, reach
 from pages.shared.plain_text import plain
 from pages.shared.server.access_rules import Access, Locked, Secrets, decide, unloosened, verified_email
 from pages.shared.uploads import PrivateFolder
-from workflow.release.reach import Reach, reach
 
 _LOG = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from publicsuffixlist import PublicSuffixList
 
-from workflow.errors import WorkflowError
+from hexcursion.errors import WorkflowError
 
 Mode = Literal["curator", "viewer"]
 MODE, HOSTS, IDLE = "HEXCURSION_MODE", "HEXCURSION_HOSTS", "HEXCURSION_IDLE_MINUTES"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from workflow.heap import ARENA_MAX, MMAP_THRESHOLD, trim_heap, tune_heap
+from hexcursion.heap import ARENA_MAX, MMAP_THRESHOLD, trim_heap, tune_heap
 
 ARENAS = 2
 LARGE = 1 << 20  # bytes from which a block has pages of its own and gives them back at once

@@ -23,10 +23,10 @@ from streamlit.proto.Common_pb2 import FileURLs, FileURLsRequest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 
+from hexcursion.bundle.files.layout import MEGABYTE
+from hexcursion.estimates.machine import memory_limit
 from pages.shared.server.access_rules import Locked, Mode
 from pages.shared.server.gate import Application, Message, Receive, Scope, Send
-from workflow.bundle.files.layout import MEGABYTE
-from workflow.estimates.machine import memory_limit
 
 VARIABLE = "HEXCURSION_UPLOADS_MB"
 """Environment variable: megabytes of uploads that a server holds, of all its sessions together."""

@@ -19,6 +19,8 @@ from streamlit.starlette import App
 from streamlit.web import bootstrap, cli
 
 from geo import GeoError
+from hexcursion.bundle.signing.signature import SIGNERS_VARIABLE, operators_signers
+from hexcursion.errors import WorkflowError
 from pages.shared.server import access, basemap_files
 from pages.shared.server.access_rules import VIEWER_ARGUMENT, Access, Locked
 from pages.shared.server.gate import Gate
@@ -30,8 +32,6 @@ from pages.shared.server.places import Places, bounds_of
 from pages.shared.server.unsaid import Unsaid
 from pages.shared.server.watch import Connections, Watch
 from pages.shared.uploads import sweep_uploads
-from workflow.bundle.signing.signature import SIGNERS_VARIABLE, operators_signers
-from workflow.errors import WorkflowError
 
 MEBIBYTE = 1 << 20
 FRONT_PAGE = Path(streamlit.__file__).parent / "static" / "index.html"

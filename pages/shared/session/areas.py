@@ -11,9 +11,9 @@ import numpy as np
 from data_loaders import DataError
 from geo import Domain, DomainError, GeoError, domain_from_bbox, looks_swapped, outside_reason
 from geo.context.own_layers import OwnLayer
+from hexcursion.errors import WorkflowError
+from hexcursion.project.area import fill_region, load_layers
 from pages.shared.session.previews import Preview
-from workflow.errors import WorkflowError
-from workflow.project.area import fill_region, load_layers
 
 Box = tuple[float, float, float, float]
 LONLAT = "EPSG:4326"

@@ -9,14 +9,14 @@ from typing import Any, Literal
 import streamlit as st
 
 from dpgp_core.mechanisms.design import Design
+from hexcursion.errors import WorkflowError
+from hexcursion.project.model import Project
+from hexcursion.search.exploration.simulated import SimulatedRelease
+from hexcursion.settings.model import ReleaseSettings
 from pages.shared.computing.jobs import Job
 from pages.shared.computing.progress import show_progress
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.workspace import Workspace
-from workflow.errors import WorkflowError
-from workflow.project.model import Project
-from workflow.search.exploration.simulated import SimulatedRelease
-from workflow.settings.model import ReleaseSettings
 
 KEY = "planning"
 CANCELLED = "Cancelled."

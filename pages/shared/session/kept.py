@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from hexcursion.errors import WorkflowError
+from hexcursion.settings import field
+from hexcursion.words import quantity
 from pages.shared.session.workspace import Workspace
-from workflow.errors import WorkflowError
-from workflow.settings import field
-from workflow.words import quantity
 
 # What a reader of a release would be told anyway; no file, no column, nothing computed from private data.
 OF_THE_VALUES = ("threshold", "direction", "centre", "clip")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from hexcursion.errors import WorkflowError
+from hexcursion.settings import ReleaseSettings, SourceSettings, settings_from_toml, settings_to_toml
 from pages.shared.uploads import PrivateFolder
-from workflow.errors import WorkflowError
-from workflow.settings import ReleaseSettings, SourceSettings, settings_from_toml, settings_to_toml
 
 
 def portable_settings(settings: ReleaseSettings, folder: PrivateFolder) -> str:

@@ -9,9 +9,9 @@ import numpy as np
 from data_loaders import ColumnGuess, DataError, Observations, guess_columns
 from data_loaders.observations import Kind
 from geo import GeoError, to_lonlat
-from workflow.errors import WorkflowError
-from workflow.project.load import load_source
-from workflow.settings.source import SourceSettings
+from hexcursion.errors import WorkflowError
+from hexcursion.project.load import load_source
+from hexcursion.settings.source import SourceSettings
 
 ROWS_SHOWN = 6
 QUANTILES = 1_000  # of reference values: shares are known to a tenth of a per cent

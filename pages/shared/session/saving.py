@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from hexcursion.errors import WorkflowError
+from hexcursion.settings.model import ReleaseSettings
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.session.portable import portable_settings
 from pages.shared.session.workspace import Workspace
-from workflow.errors import WorkflowError
-from workflow.settings.model import ReleaseSettings
 
 
 def offer(work: Workspace, settings: ReleaseSettings, label: Markdown) -> None:

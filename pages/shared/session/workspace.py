@@ -14,24 +14,24 @@ from data_loaders import owner_word_of
 from dpgp_core.noise.entropy import random_name
 from geo import Domain
 from geo.context.own_layers import OwnLayer
+from hexcursion import words
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.errors import WorkflowError
+from hexcursion.project.baseline import Baseline
+from hexcursion.project.example import is_example
+from hexcursion.project.model import Project
+from hexcursion.release.worth import objections
+from hexcursion.search.decision.choice import Choice
+from hexcursion.search.decision.tuning import Tuned
+from hexcursion.search.problem.task import Scored
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
 from pages.shared.computing.jobs import Job
 from pages.shared.session.areas import Box, Stray, stray
 from pages.shared.session.previews import Preview
 from pages.shared.shipped import is_shipped
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY, PUBLISH, RELEASE, Screen
 from pages.shared.uploads import PrivateFolder
-from workflow import words
-from workflow.bundle.published.view import Viewer
-from workflow.errors import WorkflowError
-from workflow.project.baseline import Baseline
-from workflow.project.example import is_example
-from workflow.project.model import Project
-from workflow.release.worth import objections
-from workflow.search.decision.choice import Choice
-from workflow.search.decision.tuning import Tuned
-from workflow.search.problem.task import Scored
-from workflow.settings.model import ReleaseSettings
-from workflow.settings.source import SourceSettings
 
 KEY = "workspace"
 DataKind = Literal["example", "sales", "sensors", ""]

@@ -17,6 +17,7 @@ from playwright.sync_api import Page
 from playwright.sync_api import WebSocket as Socket
 
 from benchmarks.scale import uploads
+from hexcursion.bundle import write_bundle
 from pages.shared.steps import SCREENS
 from tests.browser.harness import (
     HANDSHAKE,
@@ -29,8 +30,7 @@ from tests.browser.harness import (
     server_memory,
     settle,
 )
-from tests.workflow.bundle.bundle_samples import make_release, small_domain
-from workflow.bundle import write_bundle
+from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 
 AUTH = """
 [auth]

@@ -10,6 +10,8 @@ import pytest
 from playwright.sync_api import Dialog, Page, Route, expect
 
 from geo.colours import rgb
+from hexcursion.project.example import example_settings
+from hexcursion.settings import ReleaseSettings, settings_from_toml
 from tests.browser.harness import (
     LINKED,
     PATIENCE,
@@ -25,8 +27,6 @@ from tests.browser.harness import (
     take_settings,
     wait_for_colour,
 )
-from workflow.project.example import example_settings
-from workflow.settings import ReleaseSettings, settings_from_toml
 
 TABLE = "lon,lat,no2 (ug/m3)\n" + "".join(f"{2.1 + 0.02 * i},{54.7 + 0.01 * i},{20 + i}\n" for i in range(12))
 SLOW = PATIENCE * 1000

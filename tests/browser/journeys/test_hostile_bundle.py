@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Frame, Page
 
+from hexcursion.bundle import BundleError, read_bundle, write_bundle
 from pages.shared.plain_text import JOINER
 from tests.browser.harness import PATIENCE, RunningApp, open_screen, running_app, settle
-from tests.workflow.bundle.bundle_samples import make_release, small_domain
-from tests.workflow.bundle.reading.test_bundle_read import resealed
-from workflow.bundle import BundleError, read_bundle, write_bundle
+from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
+from tests.hexcursion.bundle.reading.test_bundle_read import resealed
 
 NAME = "0123456789abcdef"
 # What Streamlit's Markdown would make something of; {host} listens.

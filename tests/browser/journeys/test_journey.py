@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from geo import rfc7946_findings
 from geo.colours import rgb
+from hexcursion.ledger import open_ledger
 from tests.browser.harness import (
     LINKED,
     MAP,
@@ -35,7 +36,6 @@ from tests.browser.harness import (
     visit,
     wait_for_colour,
 )
-from workflow.ledger import open_ledger
 
 INSIDE, INSIDE_DARK = tuple(rgb("inside", "light")), tuple(rgb("inside", "dark"))
 MANY = 800  # pixels: about one hexagon of the coarse test map

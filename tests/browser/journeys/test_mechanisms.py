@@ -12,6 +12,9 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from dpgp_core.mechanisms.registry import MECHANISMS
+from hexcursion.ledger import open_ledger
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.toml import settings_to_toml
 from tests.browser.harness import (
     MAP,
     RunningApp,
@@ -26,9 +29,6 @@ from tests.browser.harness import (
 )
 from tests.browser.journeys.test_journey import heading
 from tests.town import Town
-from workflow.ledger import open_ledger
-from workflow.settings.model import ReleaseSettings
-from workflow.settings.toml import settings_to_toml
 
 VALUES_ONLY = {name for name, one in MECHANISMS.items() if one.protection.what == "values"}
 """What hides values only, and needs places that anybody may know."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from hexcursion.ledger import open_ledger
 from tests.browser.harness import (
     PATIENCE,
     RunningApp,
@@ -31,7 +32,6 @@ from tests.browser.journeys.test_journey import (
 )
 from tests.browser.traffic import listen
 from tests.patience import HANG
-from workflow.ledger import open_ledger
 
 CLICKS = int(os.environ.get("HEXCURSION_CLICKS", "3"))
 """Clicks with a reload: each needs a search of its own, a minute; HEXCURSION_CLICKS=20 asks for more."""

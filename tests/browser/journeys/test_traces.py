@@ -8,9 +8,9 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 
 from data_loaders.traces import load_traces
+from hexcursion.ledger import open_ledger
 from tests.browser.harness import PATIENCE, RunningApp, appear, download, open_screen, press, settle
-from tests.workflow.traces.trips import write_trip
-from workflow.ledger import open_ledger
+from tests.hexcursion.traces.trips import write_trip
 
 
 def test_from_gpx_to_gpx(page: Page, app: RunningApp, tmp_path: Path) -> None:

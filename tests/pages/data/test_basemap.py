@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from geo import GeoError
+from hexcursion.project.example import example_settings
 from pages.shared import basemap_panel, basemaps
 from pages.shared.server import basemap_files
 from pages.shared.session import workspace
@@ -15,7 +16,6 @@ from pages.shared.steps import DATA, HEXAGONS
 from tests.archives import archive, vector_tile
 from tests.pages.conftest import press, texts
 from tests.pages.data_steps import OpenApp, errors, work_of
-from workflow.project.example import example_settings
 
 BOX = (1.5, 54.3, 2.9, 55.1)  # around the generated example
 

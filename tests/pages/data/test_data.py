@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hexcursion.settings import ReleaseSettings
 from pages.shared.session.workspace import UNREAD
 from pages.shared.steps import COMPARE, DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import press, texts
@@ -26,7 +27,6 @@ from tests.pages.data_steps import (
     with_area,
     work_of,
 )
-from workflow.settings import ReleaseSettings
 
 
 def test_price_paid_files_are_uploaded_and_read(open_app: OpenApp, example: ReleaseSettings) -> None:

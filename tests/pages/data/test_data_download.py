@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.errors import WorkflowError
+from hexcursion.release.reach import public_folder
+from hexcursion.settings import ReleaseSettings
 from pages.data import public_data
 from pages.shared.computing.jobs import Job
 from pages.shared.session.workspace import Fetched
@@ -17,9 +20,6 @@ from tests.pages.conftest import press, texts
 from tests.pages.data_steps import OpenApp, errors, kind, work_of
 from tests.pages.views.public_server import Server, place_files_at
 from tests.patience import HANG
-from workflow.errors import WorkflowError
-from workflow.release.reach import public_folder
-from workflow.settings import ReleaseSettings
 
 
 class TestDownload:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.settings import ReleaseSettings, settings_to_toml
 from pages.shared.server import access
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import press, texts
@@ -20,7 +21,6 @@ from tests.pages.data_steps import (
     uploaded_sensors,
     work_of,
 )
-from workflow.settings import ReleaseSettings, settings_to_toml
 
 
 class TestLimitedPaths:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.settings import ReleaseSettings, SourceSettings, settings_from_toml, settings_to_toml
 from pages.shared.session.portable import portable_settings, settings_with_files
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import press, texts
@@ -20,7 +21,6 @@ from tests.pages.data_steps import (
     with_area,
     work_of,
 )
-from workflow.settings import ReleaseSettings, SourceSettings, settings_from_toml, settings_to_toml
 
 
 def saved(app: AppTest) -> str:

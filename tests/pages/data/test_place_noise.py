@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.errors import WorkflowError
+from hexcursion.release.reach import Reach, files_of
+from hexcursion.settings.source import SourceSettings
 from tests.pages.conftest import press
 from tests.pages.data.test_owners import of, with_table, work_of
-from workflow.errors import WorkflowError
-from workflow.release.reach import Reach, files_of
-from workflow.settings.source import SourceSettings
 
 TRIP = {"format": "hexcursion-trace", "release_id": "0" * 16, "mu": 1.2, "radius_m": 200.0, "secrets": 1}
 ROWS = [["lon", "lat", "sd_m", "no2"], *([10 + k / 100, 50.02, 60, 20.5 + k] for k in range(12))]

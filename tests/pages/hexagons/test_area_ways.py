@@ -13,9 +13,9 @@ from geo.context.surroundings import Place
 from pages.hexagons import own_layers, ways
 from pages.hexagons.ways import outline_file, place_words, take_outline
 from pages.shared.steps import DATA, HEXAGONS
+from tests.hexcursion.bundle.exports.test_areas import square
 from tests.pages.conftest import OpenApp, press, texts
 from tests.pages.data_steps import work_of
-from tests.workflow.bundle.exports.test_areas import square
 
 
 def at_hexagons(open_app: OpenApp) -> AppTest:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.settings import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
 from pages.hexagons.places import columns_of, facts_of
 from pages.shared.session.areas import domain_of, stray
 from pages.shared.session.previews import look_at
@@ -12,8 +14,6 @@ from pages.shared.shipped import CITY
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import OpenApp, press
 from tests.pages.data_steps import work_of
-from workflow.settings import ReleaseSettings
-from workflow.settings.source import SourceSettings
 
 BOX, TURNED = (2.0, 54.6, 2.4, 55.0), (54.6, 2.0, 55.0, 2.4)
 ROWS = [(2.0 + 0.01 * (i % 40), 54.6 + 0.01 * (i // 40), 20 + i % 40) for i in range(1600)]

@@ -9,6 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from hexcursion.project.load import load_project
+from hexcursion.settings import ReleaseSettings
+from hexcursion.words import ratio_words
 from pages.privacy.designs.designs import search_job
 from pages.privacy.question import ask
 from pages.privacy.search import search_panel
@@ -17,9 +20,6 @@ from pages.shared.session import workspace
 from tests.pages.conftest import finished, press, texts
 from tests.pages.data_steps import work_of
 from tests.pages.privacy_steps import OpenApp, at_privacy, key_of
-from workflow.project.load import load_project
-from workflow.settings import ReleaseSettings
-from workflow.words import ratio_words
 
 SPECTRAL = {"mechanisms": ("spectral-statistics",), "prior_mean": False, "delta": 1e-5}
 

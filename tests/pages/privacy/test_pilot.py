@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.ledger import open_ledger
 from pages.privacy.looks.pilot_panel import WAYS
 from pages.shared.steps import RELEASE
 from tests.pages.conftest import press, texts
 from tests.pages.data_steps import work_of
 from tests.pages.privacy_steps import OpenApp, charges, key_of, without_reference
 from tests.pages.test_path import release_now
-from workflow.ledger import open_ledger
 
 pytestmark = pytest.mark.usefixtures("jobs_at_once")
 

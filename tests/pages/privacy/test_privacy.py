@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.ledger import open_ledger
+from hexcursion.search.decision.tuning import Tuned
 from pages.privacy.guarantee.odds import attack_odds
 from pages.privacy.search import search_panel, solve_panel
 from pages.shared.computing.jobs import Job
@@ -18,8 +20,6 @@ from tests.pages.data_steps import work_of
 from tests.pages.privacy_steps import OpenApp, at_privacy, key_of, searched
 from tests.pages.test_path import release_now
 from tests.patience import HANG
-from workflow.ledger import open_ledger
-from workflow.search.decision.tuning import Tuned
 
 pytestmark = pytest.mark.usefixtures("jobs_at_once")
 

@@ -17,6 +17,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from hexcursion.errors import Cancelled, WorkflowError
+from hexcursion.ledger import open_ledger
+from hexcursion.project.load import load_project
+from hexcursion.search.executors import ProcessExecutor
 from pages.privacy.designs.designs import load_and_tune
 from pages.privacy.looks.piloting import pilot_job
 from pages.release.releasing import curators_baseline
@@ -27,10 +31,6 @@ from pages.shared.steps import DATA, HELP
 from tests.pages.conftest import texts
 from tests.patience import HANG
 from tests.town import Town
-from workflow.errors import Cancelled, WorkflowError
-from workflow.ledger import open_ledger
-from workflow.project.load import load_project
-from workflow.search.executors import ProcessExecutor
 
 Report = Callable[[float, str], None]
 

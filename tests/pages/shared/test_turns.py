@@ -8,11 +8,11 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
+from hexcursion.errors import Cancelled, WorkflowError
 from pages.shared.computing import apart as apart_module
 from pages.shared.computing.jobs import Job, whose
 from pages.shared.computing.turns import Turns, at_once
 from tests.patience import HANG
-from workflow.errors import Cancelled, WorkflowError
 
 
 class Line:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from hexcursion.bundle.published.shelf import open_bundle
+from hexcursion.bundle.published.view import Viewer
 from pages.viewer import beside
-from workflow.bundle.published.shelf import open_bundle
-from workflow.bundle.published.view import Viewer
 
 BUNDLES = Path(__file__).parents[2] / "fixtures" / "bundles"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from dpgp_core.accounting.composition import Cost
+from hexcursion.ledger import Charge, Ledger, LedgerError, open_ledger
 from pages.ledger.view import view_ledger, void_charge
-from workflow.ledger import Charge, Ledger, LedgerError, open_ledger
 
 DATASET = "ab" * 32
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from hexcursion.project.response import ResponseScale
+from hexcursion.record import Expected, Tuning, Yardsticks
+from hexcursion.search.decision.choice import Choice
 from pages.privacy.designs.verdict import verdict
 from pages.privacy.question.reference_values import bars, sentences, share_above
 from pages.shared.session.previews import QUANTILES, Preview
 from pages.shared.session.workspace import Found
-from workflow.project.response import ResponseScale
-from workflow.record import Expected, Tuning, Yardsticks
-from workflow.search.decision.choice import Choice
 
 DESIGN = PosteriorSamplingDesign("car", 2000.0, 1.5, 0.4)
 EVEN = tuple(float(value) for value in np.quantile(np.arange(1.0, 101.0), np.linspace(0, 1, QUANTILES + 1)))

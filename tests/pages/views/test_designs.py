@@ -9,14 +9,14 @@ import pytest
 
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.numbers import significant
+from hexcursion.ledger import open_ledger
+from hexcursion.project.example import example_settings
+from hexcursion.release.transaction import plan_release
+from hexcursion.search.decision.settle import settle_on
+from hexcursion.search.exploration.simulated import simulated_release
+from hexcursion.words import ratio_words
 from pages.privacy.designs.designs import dots, family, report_rows, search_job
 from tests.patience import HANG
-from workflow.ledger import open_ledger
-from workflow.project.example import example_settings
-from workflow.release.transaction import plan_release
-from workflow.search.decision.settle import settle_on
-from workflow.search.exploration.simulated import simulated_release
-from workflow.words import ratio_words
 
 
 @pytest.fixture(scope="module")

@@ -13,18 +13,18 @@ import pytest
 
 from data_loaders import DEMO_SEED, write_demo
 from dpgp_core.mechanisms.registry import mechanism_of
+from hexcursion.bundle.published.shelf import shelf
+from hexcursion.bundle.statement.designs import design_from
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger import LedgerError, open_ledger
+from hexcursion.ledger.storage.places import home
+from hexcursion.lint import LEAK, lint_bundle
+from hexcursion.search.decision.stored import text_of, tuned_from
+from hexcursion.search.decision.tuning import tune
+from hexcursion.search.problem.facts import public_facts
 from pages.privacy.designs.designs import BUDGETS
 from pages.shared.shipped import BUNDLE, CITY, FILES, is_shipped, shelved, viewer_of
 from pages.start.finished import SEARCH, Finished, finished_example
-from workflow.bundle.published.shelf import shelf
-from workflow.bundle.statement.designs import design_from
-from workflow.errors import WorkflowError
-from workflow.ledger import LedgerError, open_ledger
-from workflow.ledger.storage.places import home
-from workflow.lint import LEAK, lint_bundle
-from workflow.search.decision.stored import text_of, tuned_from
-from workflow.search.decision.tuning import tune
-from workflow.search.problem.facts import public_facts
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
+from hexcursion.settings.model import ReleaseSettings
 from pages.shared.session.kept import give_back, read, text_of, words_of
 from pages.shared.session.workspace import Workspace
 from tests.town import BOX, Town
-from workflow.settings.model import ReleaseSettings
 
 BEFORE = {
     "about": {"kind": "sensors", "value_name": "NO2", "value_unit": "ug/m3"},

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from hexcursion.errors import WorkflowError
+from hexcursion.project.example import example_settings
+from hexcursion.release.reach import Reach, public_folder, reach
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
 from pages.shared.uploads import PrivateFolder
-from workflow.errors import WorkflowError
-from workflow.project.example import example_settings
-from workflow.release.reach import Reach, public_folder, reach
-from workflow.settings.model import ReleaseSettings
-from workflow.settings.source import SourceSettings
 
 
 @pytest.fixture

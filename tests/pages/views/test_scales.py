@@ -6,9 +6,9 @@ import math
 
 import pytest
 
+from hexcursion.errors import WorkflowError
+from hexcursion.settings.source import SourceSettings
 from pages.privacy.question.scales import stated_scale, stated_values, uses_factors
-from workflow.errors import WorkflowError
-from workflow.settings.source import SourceSettings
 
 SALES = SourceSettings("sales.csv", "postcodes.csv")
 SENSORS = SourceSettings("sensors.csv", value="v", x="x", y="y", crs="EPSG:4326")

@@ -11,6 +11,12 @@ from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger import open_ledger
+from hexcursion.project.model import Project
+from hexcursion.release.transaction import plan_release
+from hexcursion.search.decision.settle import settle_on, settle_on_typed
+from hexcursion.search.decision.tuning import Tuned
 from pages.privacy.trials.trials import (
     best_reached,
     cost,
@@ -25,12 +31,6 @@ from pages.privacy.trials.trials import (
     typed_job,
 )
 from tests.patience import HANG
-from workflow.errors import WorkflowError
-from workflow.ledger import open_ledger
-from workflow.project.model import Project
-from workflow.release.transaction import plan_release
-from workflow.search.decision.settle import settle_on, settle_on_typed
-from workflow.search.decision.tuning import Tuned
 
 
 def done(job):

@@ -8,8 +8,8 @@ import weakref
 import pytest
 
 from data_loaders import LOADERS, PostcodeTable
+from hexcursion.settings import SourceSettings
 from pages.shared.uploads import PrivateFolder
-from workflow.settings import SourceSettings
 
 LOOKUP = b"pcds,lat,long\nE1 6AN,51.52,-0.07\n"
 SALE = b'"{A}","250000","2018-03-01 00:00","E1 6AN","F","N","L","1","","","","","","","A","A"\n'

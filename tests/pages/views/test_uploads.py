@@ -13,14 +13,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from hexcursion.bundle.published.shelf import find_bundle, open_bundle, shelf
+from hexcursion.errors import WorkflowError
+from hexcursion.project.example import example_settings
+from hexcursion.settings.source import SourceSettings
 from pages.hexagons.places import facts_of
 from pages.shared.session.areas import domain_of
 from pages.shared.session.previews import look_at, propose_columns
 from pages.shared.uploads import PrivateFolder
-from workflow.bundle.published.shelf import find_bundle, open_bundle, shelf
-from workflow.errors import WorkflowError
-from workflow.project.example import example_settings
-from workflow.settings.source import SourceSettings
 
 
 @pytest.fixture(scope="module")

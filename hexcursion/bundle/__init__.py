@@ -1,0 +1,22 @@
+"""The bundle: the files of a release that leave the building, written whole and read without trust."""
+
+from __future__ import annotations
+
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.products.at_threshold import CONFIDENCE, Products, products_at, supports
+from hexcursion.bundle.reading.read import Bundle, read_bundle
+from hexcursion.bundle.untrusted.text import neutral_cell
+from hexcursion.bundle.writing.write import BundlePaths, write_bundle
+
+__all__ = [
+    "CONFIDENCE",
+    "Bundle",
+    "BundleError",
+    "BundlePaths",
+    "Products",
+    "neutral_cell",
+    "products_at",
+    "read_bundle",
+    "supports",
+    "write_bundle",
+]

@@ -1,0 +1,207 @@
+"""The label: one A4 page that says what a release is, what it costs and whom it protects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from dpgp_core.numbers import upper
+from geo.context.own_layers import OwnLayer
+from hexcursion import words
+from hexcursion.bundle.documents.picture import picture_svg
+from hexcursion.bundle.files.policy import source_of
+from hexcursion.bundle.products.at_threshold import Products
+from hexcursion.bundle.statement.designs import design_line
+from hexcursion.bundle.statement.expected import how_right
+from hexcursion.bundle.statement.receipt_check import publishers_notes, publishers_own
+
+# Characters of receipt, attribution and notes that fit one page in the usual and in the smaller type.
+ROOMY, FULL = 1_500, 2_600
+MAX_CREDITS = 900
+STYLE_PATH = Path(__file__).parents[1] / "resources" / "label.css"
+# The receipt's own lines that the label says elsewhere, larger.
+SHOWN_ELSEWHERE = frozenset(
+    {"Unit of protection", "This release", "In words", "Group", "Records", "Mechanism", "Data", "Randomness"}
+)
+
+
+def label_html(
+    statement: Mapping[str, Any],
+    cells: Sequence[str],
+    region: Mapping[str, Any],
+    products: Products,
+    picture: str | None = None,
+    layers: Sequence[OwnLayer] = (),
+) -> str:
+    """A self-contained HTML page: no script, no outside request; every text of the release is escaped.
+
+    Made from the statement and the released paths alone, so a viewer can make it anew from any bundle.
+
+    Parameters
+    ----------
+    statement
+        the checked privacy statement
+    cells
+        H3 indices of the domain, length N
+    region
+        the public region as a GeoJSON geometry, WGS 84
+    products
+        the products at the published threshold
+    picture
+        its SVG where that was drawn already
+    layers
+        the curator's own, which are drawn where there is no `picture`
+    """
+    style = _style()
+    title = statement["release"]["title"] or "Private excursion map"
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '{source_of(style)}'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Privacy facts: {escape(title)}</title>
+<style>{style}</style>
+</head>
+<body>
+<main class="sheet{_density(statement)}">
+<h1>Privacy facts</h1>
+<p class="title">{escape(title)}</p>
+<p class="small own">Title, name of the value, and what is marked *: {words.PUBLISHERS}.</p>
+<p class="question">{escape(words.question(statement["subject"]))}</p>
+{_flags(statement)}
+<div class="bar"></div>
+<div class="top">
+<section class="map">
+{picture or picture_svg(cells, region, products, layers)}
+</section>
+<section>
+<h2>Protects</h2>
+<p class="protects">{escape(statement["guarantee"]["protected"])}</p>
+{_amounts(statement)}
+<p class="words">{escape(statement["guarantee"]["in_words"])}</p>
+<h2 class="next">How right</h2>
+{"".join(f'<p class="words">{escape(text)}</p>' for text in how_right(statement))}
+</section>
+</div>
+<div class="bar"></div>
+<section>
+<table>
+{_rows(statement)}
+</table>
+</section>
+<div class="rule"></div>
+<div class="two small">
+<section>
+<h2>Does not protect</h2>
+{_list(statement["guarantee"]["not_protected"])}
+</section>
+<section>
+<h2>Several records of one person</h2>
+{_list([line["in_words"] for line in statement["guarantee"]["groups"]] or ["No group guarantee is stated."])}
+</section>
+</div>
+<footer class="foot">
+{_foot(statement)}
+</footer>
+</main>
+</body>
+</html>
+"""
+
+
+@cache
+def _style() -> str:
+    return STYLE_PATH.read_text(encoding="utf-8")
+
+
+def _density(statement: Mapping[str, Any]) -> str:
+    """A smaller type where much is to be said: the label stays one page."""
+    said = [text for _, text, _ in _lines(statement)]
+    said += [line["in_words"] for line in statement["guarantee"]["groups"]]
+    length = sum(len(text) + 40 for text in said) + sum(map(len, _credits(statement)))
+    return "" if length < ROOMY else " dense" if length < FULL else " dense tiny"
+
+
+def _flags(statement: Mapping[str, Any]) -> str:
+    flags = []
+    if statement["release"]["simulation"]:
+        flags.append(("hard", "Simulation with a fixed seed: this is not a private release."))
+    if statement["release"]["generated"]:
+        flags.append(("", "Generated demo data: no real person is described."))
+    if not statement["tuning"]["accounted"]:
+        flags.append(("hard", "Tuning not accounted: the true privacy loss is larger than stated."))
+    return "\n".join(f'<p class="flag {kind}">{escape(text)}</p>' for kind, text in flags)
+
+
+def _amounts(statement: Mapping[str, Any]) -> str:
+    guarantee = statement["guarantee"]
+    epsilon, delta = upper(guarantee["epsilon"]), upper(guarantee["delta"], 3)
+    times = escape(words.times(guarantee["epsilon"]))
+    proof = f"{escape(guarantee['bound'])}, proved"
+    return f"""<div class="amount"><span>epsilon</span><b>{epsilon}</b></div>
+<div class="amount small"><span>delta ({escape(words.one_in(guarantee["delta"]))})</span><b>{delta}</b></div>
+<div class="amount small"><span>odds up to (but for delta)</span><b>{times}</b></div>
+<p class="small">Bound: {proof} ({escape(guarantee["bound_source"])}).</p>"""
+
+
+def _rows(statement: Mapping[str, Any]) -> str:
+    rows = []
+    for topic, text, warning in _lines(statement):
+        mark = ' class="warning"' if warning else ""
+        rows.append(f"<tr{mark}><th>{escape(topic)}</th><td>{escape(text)}</td></tr>")
+    return "\n".join(rows)
+
+
+def _lines(statement: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
+    """(topic, text, warning) of the table: the receipt without what is said elsewhere, and the design."""
+    lines = [
+        (
+            line["topic"],
+            f"{line['text']} *" if publishers_own(line, statement) else line["text"],
+            line["warning"],
+        )
+        for line in statement["receipt"]
+        if line["topic"] not in SHOWN_ELSEWHERE
+    ]
+    domain, tuning = statement["subject"]["domain"], statement["tuning"]
+    topics = {topic for topic, _, _ in lines}
+    if "Domain" not in topics:
+        lines.insert(
+            0, ("Domain", f"{domain['cells']:,} H3 cells of resolution {domain['resolution']}.", False)
+        )
+    if "Tuning" not in topics:
+        lines.append(("Tuning", f"{tuning['kind']}: {tuning['detail']}", not tuning["accounted"]))
+    lines.append(
+        ("Design", f"{statement['design']['mechanism']}: {design_line(statement['design'])}.", False)
+    )
+    return lines
+
+
+def _list(items: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(item)}</li>" for item in items) + "</ul>"
+
+
+def _foot(statement: Mapping[str, Any]) -> str:
+    release, software = statement["release"], statement["software"]
+    entry = statement["ledger"]["entry"] or "none"
+    lines = [
+        f"Release <code>{escape(release['id'])}</code>, {escape(release['created'])}. "
+        f"Ledger entry <code>{escape(entry)}</code>. "
+        f"Made with {escape(software['name'])} {escape(software['version'])}.",
+        "The released paths may be thresholded, smoothed and redrawn freely: that costs no more privacy.",
+        *(escape(text) for text in _credits(statement)),
+    ]
+    return "\n".join(f"<p>{line}</p>" for line in lines)
+
+
+def _credits(statement: Mapping[str, Any]) -> list[str]:
+    """Attribution and notes; where they are too long for the page, the file that holds them in full."""
+    given = [*statement["attribution"], *publishers_notes(statement)]
+    trip = [statement["trip"]["in_words"]] if "trip" in statement else []
+    if sum(map(len, given)) <= MAX_CREDITS:
+        return [*trip, *(f"{text} *" for text in given)]
+    return [*trip, "Credits and licences of the data: ATTRIBUTION.txt. Notes: statement.json."]

@@ -1,0 +1,104 @@
+"""README.txt and ATTRIBUTION.txt of a bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from textwrap import fill
+from typing import Any
+
+from dpgp_core.numbers import upper
+from hexcursion import words
+from hexcursion.bundle.exports.registry import EXPORTS
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.statement.designs import design_line
+from hexcursion.bundle.statement.evaluation import STATED
+from hexcursion.bundle.statement.expected import how_right
+
+CONTENTS = {
+    layout.CELLS: "every hexagon of the domain: share of the paths (vote_fraction), in or out (in_set)",
+    layout.REGIONS: "dissolved regions: one per path, and one per summary of all paths",
+    layout.BOUNDARY: "the public region the hexagons were taken from",
+    layout.PATHS: "the released paths themselves, response units (formula in statement.json)",
+    layout.DRAWS: "joint draws of the field given the paths, where the paths are none; response units",
+    layout.PUBLIC_FIELD: "the public value of every hexagon, where the question is relative to such values",
+    layout.LAYERS: "public layers that the curator added: boroughs, roads, stations",
+    layout.STATEMENT: "the privacy statement",
+    layout.SCHEMAS[2]: "its JSON Schema, version 2",
+    layout.LABEL: "the same on one page, to read or print (A4)",
+    layout.MAP: "the same as a picture",
+    layout.PAGE: "the map as one page that works from disk: threshold, legend, largest regions",
+    layout.REDRAW: "draws all regions anew from the paths and checks them; needs geopandas and h3",
+    layout.REGISTRY: "draft entry for OpenDP's Deployments Registry; a person completes it",
+    layout.ATTRIBUTION: "credits and licences of the data",
+    layout.SUMS: "checksums: run `sha256sum -c SHA256SUMS`",
+}
+
+
+def contents_lines() -> dict[str, str]:
+    """What each file is, the exports before the papers."""
+    exports = {name: export.says for name, export in EXPORTS.items()}
+    return {layout.CELLS: CONTENTS[layout.CELLS], **exports, **CONTENTS}
+
+
+def readme_text(statement: Mapping[str, Any]) -> str:
+    """What the bundle is, what its files are, what may be done with it."""
+    release, guarantee = statement["release"], statement["guarantee"]
+    title = release["title"] or "Private excursion map"
+    flags = []
+    if release["simulation"]:
+        flags.append("SIMULATION with a fixed seed: this is not a private release.")
+    if release["generated"]:
+        flags.append("GENERATED demo data: no real person is described.")
+    if not statement["tuning"]["accounted"]:
+        flags.append("TUNING NOT ACCOUNTED: the true privacy loss is larger than stated.")
+    summary = (
+        f"A private map. {words.question(statement['subject'])} "
+        f"Cost: epsilon {upper(guarantee['epsilon'])} at delta {upper(guarantee['delta'], 3)}."
+    )
+    files = [
+        fill(f"{name:<24}{text}", 90, subsequent_indent=" " * 24) for name, text in contents_lines().items()
+    ]
+    products = [
+        fill(f"{name:<10}{text}", 90, subsequent_indent=" " * 10)
+        for name, text in statement["products"]["meanings"].items()
+    ]
+    paragraphs = [
+        f"{title}\n{'=' * min(len(title), 90)}",
+        f"Release {release['id']}, {release['created']}",
+        *(fill(flag, 90) for flag in flags),
+        fill(
+            "The title, the name of the value, notes, credits and what the curator states below are "
+            f"{words.PUBLISHERS}.",
+            90,
+        ),
+        fill(summary, 90),
+        fill(guarantee["in_words"], 90),
+        *(fill(text, 90) for text in how_right(statement)),
+        "What is protected\n" + fill(guarantee["protected"], 90),
+        "What is not protected\n"
+        + "\n".join(fill(f"- {text}", 90, subsequent_indent="  ") for text in guarantee["not_protected"]),
+        "Files\n" + "\n".join(files),
+        "Products in regions.geojson\n" + "\n".join(products),
+        *(fill(text, 90) for text in statement["products"]["left_out"]),
+        "What you may do\n"
+        + fill(
+            "Thresholding, smoothing, dissolving or averaging the released paths costs no further privacy: "
+            "everything in this bundle is computed from them and from public facts.",
+            90,
+        ),
+        "What the curator states\n"
+        + "\n".join(
+            fill(f"{name.replace('_', ' ')}: {statement['evaluation'][name]}", 90, subsequent_indent="  ")
+            for name in STATED
+        ),
+        "Design\n" + fill(f"{statement['design']['mechanism']}: {design_line(statement['design'])}.", 90),
+    ]
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def attribution_text(statement: Mapping[str, Any]) -> str:
+    """Credits of the data, as their licences ask, and of the software."""
+    lines = list(statement["attribution"]) or ["No attribution was stated for the data."]
+    software = statement["software"]
+    lines.append(f"Made with {software['name']} {software['version']}. Hexagons: H3, Apache License 2.0.")
+    return "\n\n".join(fill(line, 90) for line in lines) + "\n"

@@ -1,0 +1,130 @@
+"""release.gpkg: cells, regions and boundary as one GeoPackage, for geographic information systems."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+from data_loaders.files.geopackage import check_amount
+from geo import MAX_CELLS
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.exports.base import DECLARED, Export, Exported
+from hexcursion.bundle.exports.own_tables import SHAPES, Geometry, own_tables
+from hexcursion.bundle.exports.qgis import ShareColumn, add_styles, own_qml
+
+NAME = "release.gpkg"
+_START = b"SQLite format 3\x00"
+
+
+def write(exported: Exported) -> bytes:
+    """Three layers in WGS 84 with their styles; the facts of the release stand at the boundary.
+
+    Then the curator's own layers, each a table that says so in its description.
+    """
+    import geopandas
+
+    regions = exported.regions
+    layers = {
+        "cells": geopandas.GeoDataFrame(dict(exported.columns), geometry=exported.outlines, crs="EPSG:4326"),
+        "regions": geopandas.GeoDataFrame(
+            [properties for _, properties in regions],
+            geometry=[None if outline.is_empty else outline for outline, _ in regions],
+            crs="EPSG:4326",
+        ),
+        "boundary": geopandas.GeoDataFrame(
+            [dict(exported.facts)], geometry=[exported.domain.region], crs="EPSG:4326"
+        ),
+    }
+    own = own_tables(exported.layers)
+    made = [_layer(name, frame) for name, frame in layers.items()]
+    made += [_layer(one.table, one.frame(), SHAPES[one.kind]) for one in own]
+    created = str(exported.statement["release"]["created"])
+    with closing(sqlite3.connect(":memory:")) as database, closing(sqlite3.connect(":memory:")) as other:
+        database.deserialize(made[0])
+        for name, content in zip([*layers, *(one.table for one in own)][1:], made[1:], strict=True):
+            other.deserialize(content)
+            _take_over(database, other, name)
+        share: ShareColumn = "probability" if "probability" in exported.columns else "vote_fraction"
+        add_styles(database, share, created, {one.table: own_qml(one.layer, one.kind) for one in own})
+        for one in own:
+            database.execute(
+                "UPDATE gpkg_contents SET identifier = ?, description = ? WHERE table_name = ?",
+                (one.says, DECLARED, one.table),
+            )
+        database.execute("UPDATE gpkg_contents SET last_change = ?", (created,))  # a release has its own date
+        database.commit()
+        made_of = bytearray(database.serialize())
+    made_of[24:28] = made_of[92:96] = b"\0\0\0\1"  # the count of changes, which GDAL does not repeat
+    return bytes(made_of)
+
+
+def _layer(name: str, frame: Any, shape: Geometry = "MultiPolygon") -> bytes:
+    """A GeoPackage of one layer, made in memory: a trial's contents must not reach any disk."""
+    stream = io.BytesIO()
+    frame.to_file(
+        stream, layer=name, driver="GPKG", engine="pyogrio", geometry_type=shape,
+        promote_to_multi=True, SPATIAL_INDEX="NO",
+    )  # fmt: skip
+    return stream.getvalue()
+
+
+def _take_over(database: sqlite3.Connection, other: sqlite3.Connection, layer: str) -> None:
+    """Copy a layer, and what a GeoPackage says of it, from another database."""
+    [(made,)] = other.execute("SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?", (layer,))
+    database.execute(made)
+    for table in (layer, "gpkg_contents", "gpkg_geometry_columns", "gpkg_ogr_contents"):
+        rows = other.execute(f'SELECT * FROM "{table}"').fetchall()
+        marks = ", ".join("?" * len(rows[0])) if rows else ""
+        database.executemany(f'INSERT INTO "{table}" VALUES ({marks})', rows)
+
+
+def read(content: bytes) -> Mapping[str, Sequence[Any]]:
+    """The columns of the layer `cells`, read as data: no view, trigger or function of the file is run.
+
+    Raises
+    ------
+    BundleError
+        If it is no GeoPackage, is damaged, or has no layer of cells.
+    """
+    if not content.startswith(_START):
+        raise BundleError(f"{NAME} is no GeoPackage.")
+    try:
+        with closing(sqlite3.connect(":memory:")) as database:
+            database.deserialize(content)
+            return _cells(database, len(content))
+    except (sqlite3.Error, ValueError, OverflowError, MemoryError) as error:  # ValueError: no UTF-8
+        if isinstance(error, BundleError):
+            raise
+        raise BundleError(f"{NAME} is damaged: it cannot be read as a GeoPackage.") from error
+
+
+def _cells(database: sqlite3.Connection, size: int) -> dict[str, list[Any]]:
+    database.execute("PRAGMA trusted_schema = OFF")
+    database.execute("PRAGMA cell_size_check = ON")
+    kinds = database.execute("SELECT type FROM sqlite_master WHERE name = 'cells'").fetchall()
+    if kinds != [("table",)]:
+        raise BundleError(f"{NAME} has no layer of cells.")
+    described = database.execute("SELECT name, type FROM pragma_table_info('cells')").fetchall()
+    names = {name: str(kind).upper() for name, kind in described if name not in ("fid", "geom")}
+    if "h3" not in names or any('"' in name for name in names):
+        raise BundleError(f"{NAME} has no layer of cells.")
+    check_amount(database, "cells", size)
+    wanted = ", ".join(f'"{name}"' for name in names)
+    rows = database.execute(f"SELECT {wanted} FROM cells ORDER BY h3").fetchmany(MAX_CELLS + 1)
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)) if rows else {}
+    return {
+        name: [bool(value) for value in column] if names[name] == "BOOLEAN" else column
+        for name, column in columns.items()
+    }
+
+
+GEOPACKAGE = Export(
+    NAME,
+    "cells, regions, boundary and own layers as one GeoPackage, styled for QGIS",
+    300_000_000,
+    write,
+    read,
+)

@@ -1,0 +1,84 @@
+"""The files of a bundle that are shown or run as they are: the picture, and the script that redraws it."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from functools import cache
+from pathlib import Path
+
+from hexcursion.bundle.errors import BundleError
+
+REDRAW_PATH = Path(__file__).parents[1] / "resources" / "redraw.py"
+# SHA-256 of the scripts that went into bundles of format 1.
+_SCRIPTS_OF_FORMAT_1 = frozenset({
+    "b8fa7af55b6c7eed36678b6f82a3c2891eab4b2721d36c333320239420cebab1",
+})  # fmt: skip
+# Of scripts that an earlier version put into bundles of format 2.
+_EARLIER_SCRIPTS = frozenset({
+    "8108d7ef0acfd9a0945c87f24d8be6883b275c07aa382652e74eb5df178d9f2b",
+})  # fmt: skip
+PNG_START = b"\x89PNG\r\n\x1a\n"
+_CHUNKS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND", b"pHYs", b"tEXt", b"gAMA", b"sRGB", b"cHRM", b"sBIT")
+MOST_PIXELS = 100_000_000
+
+
+@cache
+def script_bytes() -> bytes:
+    """The script as it goes into a bundle of the newest format."""
+    return REDRAW_PATH.read_bytes()
+
+
+def check_script(content: bytes, version: int) -> None:
+    """Refuse a script that this program never shipped: people run it.
+
+    Parameters
+    ----------
+    content
+        of `redraw.py`
+    version
+        of the bundle's format
+
+    Raises
+    ------
+    BundleError
+        Unless the program put this very script into bundles of this format.
+    """
+    earlier = _EARLIER_SCRIPTS if version == 2 else _SCRIPTS_OF_FORMAT_1
+    known = _digest(content) in earlier or (version == 2 and content == script_bytes())
+    if not known:
+        raise BundleError("redraw.py is not the script that this program puts into bundles: do not run it.")
+
+
+def check_picture(content: bytes) -> None:
+    """Refuse anything but one PNG picture of a sensible size with nothing besides it.
+
+    Raises
+    ------
+    BundleError
+        For other formats, damaged or unknown parts, more than `MOST_PIXELS`, and bytes after the picture.
+    """
+    if not content.startswith(PNG_START):
+        raise BundleError("map.png is not a PNG picture.")
+    place, kinds = len(PNG_START), list[bytes]()
+    while place + 12 <= len(content):
+        length = int.from_bytes(content[place : place + 4], "big")
+        kind, end = content[place + 4 : place + 8], place + 12 + length
+        if end > len(content) or kind not in _CHUNKS:
+            raise BundleError("map.png holds something that belongs to no picture.")
+        if zlib.crc32(content[place + 4 : end - 4]) != int.from_bytes(content[end - 4 : end], "big"):
+            raise BundleError("map.png is damaged.")
+        if not kinds and kind == b"IHDR" and length == 13:
+            width, height = (int.from_bytes(content[place + 8 + k : place + 12 + k], "big") for k in (0, 4))
+            if not 0 < width * height <= MOST_PIXELS:
+                raise BundleError("map.png is too large a picture.")
+        kinds.append(kind)
+        place = end
+        if kind == b"IEND":
+            break
+    if place != len(content) or kinds[:1] != [b"IHDR"] or kinds[-1] != b"IEND":
+        raise BundleError("map.png does not end where its picture ends.")
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

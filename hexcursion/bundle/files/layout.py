@@ -1,0 +1,133 @@
+"""What lies in a bundle: names of its files, how large each may be, and their checksums."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Collection, Mapping
+
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.exports.registry import EXPORTS
+
+CELLS = "cells.geojson"
+REGIONS = "regions.geojson"
+BOUNDARY = "boundary.geojson"
+PATHS = "paths.parquet"
+DRAWS = "draws.parquet"
+LAYERS = "layers.geojson"
+PUBLIC_FIELD = "public_field.csv"
+STATEMENT = "statement.json"
+SCHEMAS = {1: "statement-1.schema.json", 2: "statement-2.schema.json"}
+REGISTRY = "registry.yaml"
+LABEL = "label.html"
+MAP = "map.png"
+PAGE = "map.html"
+REDRAW = "redraw.py"
+README = "README.txt"
+ATTRIBUTION = "ATTRIBUTION.txt"
+SUMS = "SHA256SUMS"
+SIGNATURE = "SHA256SUMS.sig"
+_AGAIN = "get the bundle again from where it was published"
+
+MEGABYTE = 1_000_000
+# Largest accepted size of each file, bytes: generous for 200,000 cells, small enough to be read into memory.
+MAX_BYTES: dict[str, int] = {
+    CELLS: 300 * MEGABYTE,
+    REGIONS: 300 * MEGABYTE,
+    BOUNDARY: 50 * MEGABYTE,
+    PATHS: 400 * MEGABYTE,
+    DRAWS: 200 * MEGABYTE,
+    PUBLIC_FIELD: 20 * MEGABYTE,
+    LAYERS: 3 * MEGABYTE,
+    STATEMENT: 2 * MEGABYTE,
+    SCHEMAS[1]: MEGABYTE,
+    SCHEMAS[2]: MEGABYTE,
+    REGISTRY: MEGABYTE,
+    LABEL: 10 * MEGABYTE,
+    MAP: 30 * MEGABYTE,
+    PAGE: 3 * MEGABYTE,
+    REDRAW: MEGABYTE,
+    README: MEGABYTE,
+    ATTRIBUTION: MEGABYTE,
+    SUMS: MEGABYTE,
+    SIGNATURE: 1_000,
+}
+COMMON = frozenset(MAX_BYTES) - {*SCHEMAS.values(), DRAWS, PUBLIC_FIELD, LAYERS, PAGE, SIGNATURE}
+# The files of each format; a file that is neither required nor optional is refused.
+REQUIRED: dict[int, frozenset[str]] = {
+    version: COMMON | {schema} for version, schema in SCHEMAS.items()
+}  # fmt: skip
+
+
+def optional_files(version: int) -> frozenset[str]:
+    """The files that a bundle of a format may have besides."""
+    signed = frozenset({SIGNATURE})
+    return signed | {DRAWS, PUBLIC_FIELD, LAYERS, PAGE, *EXPORTS} if version == 2 else signed
+
+
+def most_bytes(name: str) -> int | None:
+    """Largest accepted size of a file, bytes; None for a file that no format has."""
+    return EXPORTS[name].most_bytes if name in EXPORTS else MAX_BYTES.get(name)
+
+
+def most_files() -> int:
+    """More files than this no bundle has."""
+    return len(MAX_BYTES) + len(EXPORTS)
+
+
+MAX_TOTAL_BYTES = 600 * MEGABYTE
+
+_SUM_LINE = re.compile(r"([0-9a-f]{64})  ([A-Za-z0-9][A-Za-z0-9._-]{0,63})")
+
+
+def sums_text(contents: Mapping[str, bytes]) -> str:
+    """`SHA256SUMS` for `sha256sum -c`: one line a file, sorted by name, itself left out."""
+    lines = [f"{hashlib.sha256(contents[name]).hexdigest()}  {name}\n" for name in sorted(contents)]
+    return "".join(lines)
+
+
+def format_of(names: Collection[str]) -> int:
+    """The format of a bundle with these files, told by its schema.
+
+    Raises
+    ------
+    BundleError
+        If a file is missing, or one is there that the format does not have.
+    """
+    found = [version for version, schema in SCHEMAS.items() if schema in names]
+    version = found[0] if len(found) == 1 else max(SCHEMAS)
+    if missing := sorted(REQUIRED[version] - set(names)):
+        raise BundleError(f"This is not a complete bundle: it has no {missing[0]}.")
+    if strange := sorted(set(names) - REQUIRED[version] - optional_files(version)):
+        raise BundleError(f"A bundle of format {version} has no file named {strange[0]!r}.")
+    return version
+
+
+def check_sums(contents: Mapping[str, bytes]) -> None:
+    """Compare every file with `SHA256SUMS`, but for the signature of that file itself.
+
+    Raises
+    ------
+    BundleError
+        Naming the first file that differs, is missing, or is not listed.
+    """
+    stated: dict[str, str] = {}
+    for line in contents[SUMS].decode("utf-8", "replace").splitlines():
+        match = _SUM_LINE.fullmatch(line)
+        if match is None or match[2] in stated:
+            raise BundleError(
+                f"{SUMS} is damaged: one of its lines is not a checksum and a file name; {_AGAIN}."
+            )
+        stated[match[2]] = match[1]
+    present = set(contents) - {SUMS, SIGNATURE}
+    if missing := sorted(set(stated) - present):
+        raise BundleError(
+            f"The bundle is incomplete: {missing[0]} is listed in {SUMS} but not there; {_AGAIN}."
+        )
+    if extra := sorted(present - set(stated)):
+        raise BundleError(f"The bundle has a file that {SUMS} does not list: {extra[0]}; {_AGAIN}.")
+    for name in sorted(stated):
+        if hashlib.sha256(contents[name]).hexdigest() != stated[name]:
+            raise BundleError(
+                f"{name} was changed after the bundle was made, as its checksum differs: {_AGAIN}."
+            )

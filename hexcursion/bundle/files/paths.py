@@ -1,0 +1,167 @@
+"""The released paths as a Parquet file: rounded to a public grid, read back without trust."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from dpgp_core.release.released import to_grid, up_to_grid
+from geo import MAX_CELLS
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.untrusted.parquet_bounds import checked_parquet, table_of
+
+Floats = NDArray[np.float64]
+
+FIELD = ("mean", "sd")
+Kind = Literal["path", "draw"]
+MAX_PATHS = 10_000
+MAX_VALUES = 50_000_000
+# Beyond this many grid steps a double no longer holds every multiple of the grid exactly.
+MAX_MAGNITUDE = 2.0**30
+
+
+def rounded(paths: Floats) -> Floats:
+    """Paths rounded to multiples of `GRID`.
+
+    Parameters
+    ----------
+    paths
+        (L, N) response units; any other shape is rounded alike
+
+    Returns
+    -------
+    array
+        the shape of `paths`
+
+    Raises
+    ------
+    BundleError
+        If a value is not finite, or beyond `MAX_MAGNITUDE`.
+    """
+    values = np.asarray(paths, dtype=np.float64)
+    if not np.all(np.isfinite(values)) or np.abs(values).max(initial=0.0) > MAX_MAGNITUDE:
+        raise BundleError("The released paths hold values too large to publish: the design is useless.")
+    return np.asarray(to_grid(values) + 0.0)  # + 0.0 turns -0.0 into 0.0
+
+
+def rounded_field(mean: Floats, sd: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation on the grid, the deviation rounded upwards.
+
+    Parameters
+    ----------
+    mean, sd
+        (N,) response units
+
+    Returns
+    -------
+    mean, sd
+        (N,) multiples of `GRID`, response units
+
+    Raises
+    ------
+    BundleError
+        As `rounded`.
+    """
+    steps = rounded(np.stack([mean, sd]))
+    return steps[0], up_to_grid(sd) + 0.0
+
+
+def paths_bytes(
+    cells: Sequence[str], paths: Floats, field: tuple[Floats, Floats] | None = None, kind: Kind = "path"
+) -> bytes:
+    """Parquet with the columns `h3`, `mean` and `sd` where there are, `path_1` ... `path_L`, a row a cell.
+
+    Parameters
+    ----------
+    cells
+        H3 indices, length N
+    paths
+        (L, N) paths on the grid, response units; or the draws, whose columns are `draw_1`, ...
+    field
+        (N,) mean and standard deviation on the grid
+    kind
+        what the columns are named after
+    """
+    columns = {"h3": pa.array(list(cells), type=pa.string())}
+    if field is not None:
+        columns |= {
+            name: pa.array(column, type=pa.float64()) for name, column in zip(FIELD, field, strict=True)
+        }
+    columns |= {f"{kind}_{k + 1}": pa.array(path, type=pa.float64()) for k, path in enumerate(paths)}
+    sink = io.BytesIO()
+    pq.write_table(pa.table(columns), sink, compression="zstd", store_schema=False)
+    return sink.getvalue()
+
+
+@dataclass(frozen=True, eq=False)
+class StoredPaths:
+    """What the file holds.
+
+    Parameters
+    ----------
+    cells
+        H3 indices, length N
+    paths
+        (L, N) paths or draws, response units
+    field
+        (N,) mean and standard deviation, where the file has them
+    """
+
+    cells: tuple[str, ...]
+    paths: Floats
+    field: tuple[Floats, Floats] | None
+
+
+def read_paths(content: bytes, *, field: bool = False, kind: Kind = "path") -> StoredPaths:
+    """The file's values, checked; `field` says whether mean and deviation must be there.
+
+    Raises
+    ------
+    BundleError
+        If it is damaged, or has other columns, types or sizes, or values that are not on the grid.
+    """
+    try:
+        table, count = _checked_table(content, FIELD if field else (), kind)
+        cells = tuple(table.column("h3").to_pylist())
+        columns = [table.column(name).to_numpy() for name in table.column_names[1:]]
+        values = np.array(columns, dtype=np.float64)
+    except (pa.ArrowException, OSError, ValueError, UnicodeError, MemoryError) as error:
+        if isinstance(error, BundleError):
+            raise
+        raise BundleError(f"{kind}s.parquet is damaged: it cannot be read as Parquet.") from error
+    if values.shape != (count, len(cells)) or not all(isinstance(cell, str) for cell in cells):
+        raise BundleError(f"{kind}s.parquet lacks values.")
+    if not np.all(np.isfinite(values)) or np.abs(values).max() > MAX_MAGNITUDE:
+        raise BundleError(f"{kind}s.parquet holds values that are not finite numbers of a sensible size.")
+    if not np.array_equal(values, to_grid(values)):
+        raise BundleError(f"{kind}s.parquet holds values that are not on the published grid.")
+    if not field:
+        return StoredPaths(cells, values, None)
+    if np.any(values[1] < 0.0):
+        raise BundleError(f"{kind}s.parquet holds a negative standard deviation.")
+    return StoredPaths(cells, values[2:], (values[0], values[1]))
+
+
+def _checked_table(content: bytes, extra: tuple[str, ...], kind: Kind) -> tuple[pa.Table, int]:
+    """The table and its number of value columns, after its names, types and size were found right."""
+    file = checked_parquet(content, f"{kind}s.parquet", 1 + len(extra) + MAX_PATHS)
+    rows, names = file.metadata.num_rows, file.schema_arrow.names
+    types = [str(getattr(column.type, "value_type", column.type)) for column in file.schema_arrow]
+    paths = len(names) - 1 - len(extra)
+    if paths < 1 or names != ["h3", *extra, *(f"{kind}_{k + 1}" for k in range(paths))]:
+        said = ", ".join(("h3", *extra, f"{kind}_1", f"{kind}_2"))
+        raise BundleError(f"{kind}s.parquet must have the columns {said}, ... and no others.")
+    if types != ["string"] + ["double"] * (len(names) - 1):
+        raise BundleError(f"{kind}s.parquet must hold text in h3 and numbers in its {kind}s.")
+    if rows < 1 or rows > MAX_CELLS or paths > MAX_PATHS or rows * paths > MAX_VALUES:
+        raise BundleError(
+            f"{kind}s.parquet holds {rows:,} cells and {paths:,} paths: outside what is accepted."
+        )
+    return table_of(file, f"{kind}s.parquet", names), len(names) - 1

@@ -1,0 +1,77 @@
+"""The public field to which a question is relative: its part of the statement, and its file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.untrusted.text import clean
+from hexcursion.record import Release
+
+Floats = NDArray[np.float64]
+HEADER = ["h3", "value"]
+
+
+def relative_block(release: Release) -> dict[str, Any]:
+    """The member `relative` of the statement's subject, nothing where values are the data's own."""
+    relative = release.relative
+    if relative is None:
+        return {}
+    return {
+        "relative": {
+            "file": layout.PUBLIC_FIELD,
+            "kind": relative.kind,
+            "ratio": relative.ratio,
+            "origin": clean(relative.origin, 1000, "The origin of the public field"),
+        }
+    }
+
+
+def field_bytes(cells: Sequence[str], field: Floats) -> bytes:
+    """The table `h3`, `value`, a row a cell; the values as they are.
+
+    Parameters
+    ----------
+    cells
+        H3 indices, length N
+    field
+        (N,) in the data's own unit
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows([cell, repr(float(value))] for cell, value in zip(cells, field, strict=True))
+    return text.getvalue().encode()
+
+
+def field_of(
+    contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: Sequence[str]
+) -> Floats | None:
+    """(N,) public values of a bundle, the data's own unit; None where the statement names none.
+
+    Raises
+    ------
+    BundleError
+        Unless they are there exactly where the statement names them, a usable one for each cell.
+    """
+    stated = statement["subject"].get("relative")
+    if (stated is None) != (layout.PUBLIC_FIELD not in contents):
+        raise BundleError(f"The privacy statement and the bundle disagree about {layout.PUBLIC_FIELD}.")
+    if stated is None:
+        return None
+    try:
+        rows = list(csv.reader(io.StringIO(contents[layout.PUBLIC_FIELD].decode("utf-8"))))
+        values = np.array([float(row[1]) for row in rows[1:]])
+        fits = rows[0] == HEADER and [row[0] for row in rows[1:]] == list(cells)
+    except (ValueError, IndexError, csv.Error) as error:
+        raise BundleError(f"{layout.PUBLIC_FIELD} is damaged: it is not a table of hexagons.") from error
+    if not fits or not np.all(np.isfinite(values)) or (stated["ratio"] and not np.all(values > 0)):
+        raise BundleError(f"{layout.PUBLIC_FIELD} does not hold one public value for each hexagon.")
+    return values

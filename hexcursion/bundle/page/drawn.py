@@ -1,0 +1,262 @@
+"""What map.html draws: the hexagons in whole numbers, and what each says at a row of thresholds."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from dpgp_core.excursion.scores import exceedance_probability
+from dpgp_core.excursion.sets import agreed, vote_fraction
+from dpgp_core.excursion.smoothing import smooth
+from geo import Domain
+from geo.colours import colour, steps
+from geo.context.surroundings import Place, Surroundings
+from geo.coordinates.projection import project
+from geo.domains.hexagons import boundary, parents
+from geo.domains.polygons import rings
+from geo.maps.detail import FEWEST
+from hexcursion import words
+from hexcursion.bundle.products.at_threshold import Floats
+from hexcursion.project.response import ResponseScale
+
+# Bytes before base64 that the hexagons and their shares may take: the whole page stays below 3 MB.
+MOST_BYTES = 2_000_000
+STOPS = 41
+OWN_CORNERS = 40_000  # above so many hexagons neighbours share one outline: a page holds no more
+RUN = 64  # hexagons that share one, one after the other
+SPAN = 60_000  # whole numbers along the longer side of the map
+CORNERS = 6
+NAMES = 120  # places, the largest near the region first
+OWN_NAMES = 200  # besides: of the curator's own layers
+OWN_LINE_CORNERS = 8_000  # of these layers, together
+INSIDE = 128  # the bit that says: inside the set; the other seven hold the share in per cent
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """What of a release the page draws.
+
+    Parameters
+    ----------
+    statement
+        the checked statement
+    domain
+        the hexagons and the public region
+    paths
+        (L, N) released paths, response units, before smoothing
+    field
+        (N,) mean and standard deviation, response units, where the mechanism has them
+    voted
+        whether the set is cut from the paths although there are probabilities
+    around
+        coast, borders, named places and the curator's own layers, drawn under and over the hexagons
+    draws
+        (J, N) joint draws of the field, response units, where the paths are none themselves
+    """
+
+    statement: Mapping[str, Any]
+    domain: Domain
+    paths: Floats
+    field: tuple[Floats, Floats] | None
+    voted: bool = False
+    around: Surroundings = dataclasses.field(default_factory=Surroundings)
+    draws: Floats | None = None
+
+
+def drawing(released: Released) -> dict[str, Any]:
+    """Everything the page's script needs, as JSON values; texts in it are not yet escaped."""
+    stops, start = thresholds(released)
+    subject = released.statement["subject"]
+    graded = released.field is not None or released.paths.shape[0] > 1
+    return {
+        **_shape(released.domain, released.around),
+        "stops": [words.quantity(stop, subject["unit"]) for stop in stops],
+        "start": start,
+        "side": subject["direction"],
+        "share": "probability" if released.field is not None else "share of the released maps",
+        "graded": graded,
+        "cube": _text(cube(released, stops)),
+        "colours": {
+            theme: {
+                "set": [colour("outside", theme), colour("inside", theme)],
+                "shares": [colour(role, theme) for role in steps("votes", 6)],
+                "line": colour("line", theme),
+                "ground": colour("ground", theme),
+            }
+            for theme in ("light", "dark")
+        },
+    }
+
+
+def thresholds(released: Released) -> tuple[list[float], int]:
+    """Increasing thresholds in the data's unit, the published one among them, and where that stands.
+
+    They lie where the released values do, evenly in response units, rounded to three digits. Fewer where
+    there are very many hexagons.
+    """
+    published = float(released.statement["subject"]["threshold"])
+    count = released.domain.size
+    room = (MOST_BYTES - _bytes_of_shape(count, len(_families(released.domain)))) // count
+    stated = released.statement["response"]
+    scale = ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
+    values = released.paths if released.field is None else released.field[0]
+    low, high = np.clip(np.quantile(values, (0.02, 0.98)), -1.5, 1.5)
+    many = max(1, min(STOPS, room)) - 1
+    with np.errstate(over="ignore"):
+        given = scale.value(np.linspace(low, high, many)).tolist() if many else []
+    usable = {float(f"{value:.3g}") for value in given if math.isfinite(value)} - {published}
+    if scale.transform == "log":
+        usable = {value for value in usable if value > 0}
+    stops = sorted({*usable, published})
+    return stops, stops.index(published)
+
+
+def cube(released: Released, stops: Sequence[float]) -> NDArray[np.uint8]:
+    """(K, N) what each hexagon says at each threshold: its share in per cent, and whether it is in the set.
+
+    A share that is neither none nor all is at least 1 and at most 99.
+    """
+    products, subject = released.statement["products"], released.statement["subject"]
+    stated = released.statement["response"]
+    scale = ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
+    voted = released.voted or released.field is None
+    smoothed = smooth(released.domain.adjacency, released.paths, products["smoothing"]) if voted else None
+    made = np.empty((len(stops), released.domain.size), dtype=np.uint8)
+    for row, stop in enumerate(stops):
+        published = stop == float(subject["threshold"])
+        level = subject["threshold_response"] if published else float(scale.forward(stop))
+        votes = None if smoothed is None else vote_fraction(smoothed, level, subject["direction"])
+        share = votes
+        if released.field is not None:
+            share = exceedance_probability(*released.field, level, subject["direction"])
+        assert share is not None
+        inside = agreed(share if votes is None else votes, products["cutoff"])
+        between = (share > 0) & (share < 1)
+        cent = np.where(between, np.clip(np.rint(100 * share), 1, 99), 100 * share).astype(np.uint8)
+        made[row] = cent + np.where(inside, INSIDE, 0).astype(np.uint8)
+    return made
+
+
+def _shape(domain: Domain, near: Surroundings) -> dict[str, Any]:
+    """Centres, corners, the public outline and what lies around it in whole numbers, y downwards."""
+    outlines = [_six(boundary(cell)[:-1]) for cell in domain.cells]
+    corners = project(np.vstack(outlines), domain.crs).reshape(-1, CORNERS, 2)
+    outline = [project(ring, domain.crs) for ring in rings(domain.drawn_outline)]
+    everything = np.vstack([corners.reshape(-1, 2), *outline])
+    low, high = everything.min(axis=0), everything.max(axis=0)
+    scale = SPAN / float((high - low).max())
+
+    def placed(points: Floats) -> Floats:
+        return np.column_stack([(points[:, 0] - low[0]) * scale, (high[1] - points[:, 1]) * scale])
+
+    centres = np.rint(placed(corners.mean(axis=1)))
+    around = placed(corners.reshape(-1, 2)).reshape(-1, CORNERS, 2) - centres[:, None, :]
+    run = _run(domain.size)
+    if run > 1:
+        around = _shared(around, run)
+    step = max(1.0, float(np.abs(around).max()) / 127.0)
+    return {
+        "size": domain.size,
+        "width": int(np.ceil((high[0] - low[0]) * scale)),
+        "height": int(np.ceil((high[1] - low[1]) * scale)),
+        "metre": scale,
+        "centres": _text(centres.astype("<u2")),
+        "corners": _text(np.rint(around / step).astype(np.int8)),
+        "step": step,
+        "run": run,
+        "families": _text(_families(domain)),
+        "outline": [_whole(placed(ring)) for ring in outline],
+        "own": [
+            {
+                "lines": [_whole(placed(project(line, domain.crs))) for line in lines],
+                "points": _whole(placed(project(layer.points, domain.crs))) if layer.points.size else [],
+                "colour": layer.colour,
+                "width": layer.stroke,
+                "dot": layer.dot,
+            }
+            for layer, lines in zip(near.own, own_lines(near), strict=True)
+        ],
+        "around": [_whole(placed(project(line, domain.crs))) for line in (*near.coast, *near.borders)],
+        "names": [
+            [one.name, *_whole(placed(project([(one.longitude, one.latitude)], domain.crs)))]
+            for one in _names(near)
+        ],
+        "ownNames": len(near.own_names[:OWN_NAMES]),
+    }
+
+
+def _names(near: Surroundings) -> tuple[Place, ...]:
+    return (*near.own_names[:OWN_NAMES], *near.other_names[:NAMES])
+
+
+def own_lines(near: Surroundings) -> list[list[Floats]]:
+    """The (k, 2) outlines and lines of each own layer, degrees, simplified.
+
+    All of them together have at most `OWN_LINE_CORNERS` corners, unless a tolerance of a degree leaves more.
+    """
+    exact = 1e-5
+    made = [[*layer.lines] for layer in near.own]
+    while sum(len(line) for lines in made for line in lines) > OWN_LINE_CORNERS and exact < 1.0:
+        made = [[_simpler(line, exact) for line in layer.lines] for layer in near.own]
+        exact *= 1.6
+    return made
+
+
+def _simpler(line: Floats, exact: float) -> Floats:
+    return np.asarray(shapely.get_coordinates(shapely.simplify(shapely.LineString(line), exact)))
+
+
+def _six(ring: Floats) -> Floats:
+    """A hexagon's own six corners: further ones lie on an edge of it, and a pentagon's last is repeated."""
+    if len(ring) > CORNERS:
+        turns = np.abs(_turns(ring))
+        keep = np.sort(np.argsort(-turns, kind="stable")[:CORNERS])
+        return ring[keep]
+    return np.vstack([ring, np.repeat(ring[-1:], CORNERS - len(ring), axis=0)])
+
+
+def _turns(ring: Floats) -> Floats:
+    before, after = ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring
+    return before[:, 0] * after[:, 1] - before[:, 1] * after[:, 0]
+
+
+def _whole(points: Floats) -> list[int]:
+    return [int(number) for number in np.rint(points).ravel()]
+
+
+def _run(count: int) -> int:
+    return 1 if count <= OWN_CORNERS else RUN
+
+
+def _shared(outlines: Floats, run: int) -> Floats:
+    """The mean of each `run` outlines, (N, 6, 2), begun at the corner that is nearest to the first one's."""
+    first = np.repeat(outlines[::run], run, axis=0)[: len(outlines)]
+    turned = np.stack([np.roll(outlines, turns, axis=1) for turns in range(CORNERS)])
+    best = ((turned - first) ** 2).sum(axis=(2, 3)).argmin(axis=0)
+    alike = turned[best, np.arange(len(outlines))]
+    starts = np.arange(0, len(outlines), run)
+    counts = np.diff([*starts, len(outlines)])
+    return np.asarray(np.add.reduceat(alike, starts, axis=0) / counts[:, None, None])
+
+
+def _families(domain: Domain) -> NDArray[np.uint8]:
+    """How many hexagons each next coarser one has, in order; none where there is but one way to draw."""
+    if domain.size < FEWEST or domain.resolution == 0:
+        return np.empty(0, dtype=np.uint8)
+    return np.unique(parents(domain.cells), return_counts=True)[1].astype(np.uint8)
+
+
+def _bytes_of_shape(count: int, families: int) -> int:
+    return 4 * count + 2 * CORNERS * math.ceil(count / _run(count)) + families
+
+
+def _text(numbers: NDArray[Any]) -> str:
+    return base64.b64encode(np.ascontiguousarray(numbers).tobytes()).decode("ascii")

@@ -1,0 +1,203 @@
+"""What a reader must know of a release, in plain words: what is asked, where, how sure, who is protected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from dpgp_core.accounting.power import surest_guess
+from dpgp_core.numbers import lower, significant
+from geo import Domain
+from geo.context.surroundings import Place
+from hexcursion import words
+from hexcursion.bundle.products.at_threshold import Products
+from hexcursion.bundle.statement.expected import BASES, contradiction, told_words
+from hexcursion.record import LOW_AGREEMENT
+
+# A hexagon whose share lies between these is a close call.
+CLOSE = (0.2, 0.8)
+NAMED = 3  # places that stand for the whole map
+
+
+About = Literal["How sure", "Who is protected", "What it is not"]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One fact of a release.
+
+    Parameters
+    ----------
+    about
+        the heading: what is answered
+    lead
+        the answer in a few words
+    text
+        the answer in sentences
+    warning
+        whether a reader should not miss it
+    """
+
+    about: About
+    lead: str
+    text: str
+    warning: bool = False
+
+
+def title_of(statement: Mapping[str, Any]) -> str:
+    """The release's title, or what stands for one."""
+    return str(statement["release"]["title"] or "Private excursion map")
+
+
+def answer(products: Products) -> str:
+    """How much of the map is inside, in one sentence."""
+    total, inside = products.vote_set.size, int(products.vote_set.sum())
+    return f"This map answers: in {inside:,} of {total:,} hexagons ({_part(inside, total)})."
+
+
+def place(domain: Domain, places: Sequence[Place] = ()) -> str:
+    """Where the map lies and how finely it looks, in one sentence; by its largest places, given in order."""
+    (lon, lat), each = domain.middle, hexagon_area(domain)
+    inside = domain.locate([one.longitude for one in places], [one.latitude for one in places]) >= 0
+    names = [one.name for one, there in zip(places, inside, strict=True) if there][:NAMED]
+    where = f"{', '.join(names)}: " if names else ""
+    many = words.plural(domain.size, "hexagon")
+    return (
+        f"{where}{many} of about {area(each)} each, {area(each * domain.size)} in all, around "
+        f"{coordinates(lon, lat)}."
+    )
+
+
+def hexagon_area(domain: Domain) -> float:
+    """The area of a hexagon of the domain, square kilometres: a regular one of its spacing.
+
+    H3's average over the Earth is a tenth off in some countries.
+    """
+    return math.sqrt(0.75) * domain.spacing**2 / 1e6
+
+
+def coordinates(lon: float, lat: float) -> str:
+    """A place as "51.50° N, 0.12° W"."""
+    return f"{abs(lat):.2f}° {'N' if lat >= 0 else 'S'}, {abs(lon):.2f}° {'E' if lon >= 0 else 'W'}"
+
+
+def area(square_kilometres: float) -> str:
+    """An area with three significant digits: "0.737 km²", "1,750 km²"."""
+    if square_kilometres < 0.01:
+        return f"{significant(square_kilometres * 1e6, 3)} m²"
+    return f"{significant(square_kilometres, 3)} km²"
+
+
+def belief_of(statement: Mapping[str, Any]) -> float | None:
+    """Chance with which anybody's guess between two claims of even odds is right, 0.5 to 1; an upper bound.
+
+    None where n delta is at least 1: then whole records may be published, and luck decides.
+    """
+    guarantee = statement["guarantee"]
+    if guarantee["n"] * guarantee["delta"] >= 1.0:
+        return None
+    return surest_guess(guarantee["epsilon"], guarantee["delta"])
+
+
+def three_facts(statement: Mapping[str, Any], products: Products) -> tuple[Fact, Fact, Fact]:
+    """How sure the map is, who is protected and how much, and what the map is not."""
+    return _how_sure(statement, products), _protected(statement), _what_not(statement)
+
+
+def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
+    """Told by the release where it says how right it is; the rehearsal's figure stands beside it."""
+    expected, told = statement["expected"], statement.get("told")
+    if told is not None and told["field"]["right"] is not None:
+        right = (told["map"] or told["field"])["right"]
+        lead = f"About {_part(right, 1.0)} of the region right"
+        text = " ".join(filter(None, [told_words(told), _beforehand(expected)]))
+    else:
+        lead, text = _expected(expected)
+    share = products.votes if products.probability is None else products.probability
+    if products.paths.shape[0] > 1 or products.probability is not None:
+        close = int(((share > CLOSE[0]) & (share < CLOSE[1])).sum())
+        text += f" {_part(close, share.size)} of the hexagons are close calls."
+    poor = [line["text"] for line in statement["receipt"] if line["topic"] == LOW_AGREEMENT]
+    warned = " ".join(filter(None, [contradiction(expected, told), *poor]))
+    return Fact("How sure", lead, f"{warned} {text}".strip(), bool(warned))
+
+
+def _beforehand(expected: Mapping[str, Any] | None) -> str:
+    if expected is None or expected["agreement"] is None:
+        return ""
+    basis = BASES.get(expected["basis"], expected["basis"])
+    said = f"Expected beforehand, from {basis}: an agreement of {lower(expected['agreement'], 2)}"
+    return f"{said}{_range(expected)}."
+
+
+def _range(expected: Mapping[str, Any]) -> str:
+    """The range of the expected agreement as the end of a sentence; "" where there is none."""
+    if "low" not in expected:
+        return ""
+    return f", {words.range_words(expected['low'], expected['high'], little=expected['little'])}"
+
+
+def _expected(expected: Mapping[str, Any] | None) -> tuple[str, str]:
+    """Lead and text where only the rehearsal says how right the map is."""
+    if expected is None:
+        return "Not estimated", "How right this map is was not estimated before it was drawn."
+    basis = BASES.get(expected["basis"], expected["basis"])
+    right, agreement = expected["right"], expected["agreement"]
+    if right is not None:
+        text = f"So many of its hexagons are expected in the one without privacy too, tried on {basis}."
+        if agreement is not None:
+            text += (
+                f" The two regions overlap to {lower(agreement, 2)} (1 would be the same){_range(expected)}."
+            )
+        return f"{lower(100.0 * right, 2)} % of the region right", text
+    if agreement is not None:
+        text = f"With the map that would be drawn without privacy, tried on {basis}{_range(expected)}."
+        return f"Agreement {lower(agreement, 2)} of 1", text
+    return "Not estimated", f"Tried on {basis}, the map is empty: how right it is cannot be said."
+
+
+def _protected(statement: Mapping[str, Any]) -> Fact:
+    guarantee = statement["guarantee"]
+    one, surest = guarantee["unit_word"], belief_of(statement)
+    what = guarantee["protected"]
+    if surest is None:
+        return Fact("Who is protected", f"Not every {one}", f"{what} {guarantee['in_words']}", True)
+    lead = f"Guessed right: {words.belief(guarantee['epsilon'], guarantee['delta'])} at most"
+    text = (
+        f"{what} Who finds a claim about one {one} as likely as not (50 %) guesses right with no larger "
+        "chance than that after seeing anything published here."
+    )
+    useless = guarantee["epsilon"] > words.USELESS_EPSILON
+    return Fact("Who is protected", lead, f"{text} {words.PROTECTS_NOBODY}" if useless else text, useless)
+
+
+def _what_not(statement: Mapping[str, Any]) -> Fact:
+    release, one = statement["release"], statement["guarantee"]["unit_word"]
+    noise = (
+        f"Noise was added on purpose: single hexagons can be wrong, and edges are approximate. It says "
+        f"nothing certain about any single {one}."
+    )
+    more = statement["guarantee"]["not_protected"][0].removesuffix(": see the group lines.").rstrip(".")
+    warnings = []
+    if release["generated"]:
+        warnings.append("The data are generated: no real place or person is described.")
+    if release["simulation"]:
+        warnings.append("This is a simulation with a fixed seed: it protects nobody.")
+    if not statement["tuning"]["accounted"]:
+        warnings.append("Its tuning is not accounted for: the true loss of privacy is larger than stated.")
+    lead = "Not real data" if release["generated"] else f"Not a map of single {words.plural(2, one)[2:]}"
+    return Fact("What it is not", lead, " ".join([*warnings, noise, f"{more}."]), bool(warnings))
+
+
+def _part(count: float, total: float) -> str:
+    """A share of hexagons: "13 %", and "under 1 %" rather than 0."""
+    share = 100.0 * count / total
+    if 0 < share < 1:
+        return "under 1 %"
+    if 99 < share < 100:
+        return "over 99 %"
+    return f"{np.rint(share):.0f} %"

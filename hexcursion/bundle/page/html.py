@@ -1,0 +1,267 @@
+"""map.html: a release as one page that works from disk, asks nobody for anything, and can be read aloud."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from dpgp_core.numbers import upper
+from geo import geometry_dict
+from hexcursion import words
+from hexcursion.bundle.documents.picture import picture_svg
+from hexcursion.bundle.files.policy import source_of
+from hexcursion.bundle.page.boroughs import borough_table
+from hexcursion.bundle.page.drawn import Released, drawing
+from hexcursion.bundle.page.facts import Fact, answer, belief_of, place, three_facts, title_of
+from hexcursion.bundle.page.largest import LargeRegion, largest_regions
+from hexcursion.bundle.products.at_threshold import Products
+from hexcursion.bundle.statement.designs import design_line
+from hexcursion.bundle.statement.receipt_check import publishers_notes
+
+RESOURCES = Path(__file__).parents[1] / "resources"
+PICTURE = "map.png"  # beside the page, for who makes a card of its address
+
+
+def map_html(
+    released: Released, products: Products, *, address: str = "", picture: str | None = None, signed: str = ""
+) -> bytes:
+    """The page's bytes: the same release always gives the same page.
+
+    Every text of the release is escaped; the page's own policy lets its one script and its one style run
+    and nothing else, and lets nothing be loaded.
+
+    Parameters
+    ----------
+    products
+        the published products
+    address
+        where the page will stand ("https://example.org/maps/x/map.html"), for cards that need whole addresses
+    picture
+        the SVG that stands there until the script draws, where it was made already
+    signed
+        who signed the bundle, where whoever makes the page has a list of signers
+    """
+    statement, domain = released.statement, released.domain
+    title, question = (
+        title_of(statement),
+        words.asked(statement["subject"], statement["guarantee"]["unit_word"]),
+    )
+    facts = three_facts(statement, products)
+    region = geometry_dict(domain.region)
+    still = picture or picture_svg(domain.cells, region, products, released.around.own)
+    body = f"""<header>
+<h1>{escape(title)}</h1>
+<p class="question">{escape(question)}</p>
+<p class="answer">{escape(answer(products))}</p>
+<p class="place">{escape(place(domain, released.around.places))}</p>
+{_flags(statement)}{_signed(signed)}
+</header>
+<main>
+<div class="first">
+<div>
+<div class="board" id="board" role="group" aria-label="Map of the release" tabindex="0">
+<div class="still">{still}</div>
+<div class="tools" hidden><button id="in" type="button" aria-label="Zoom in">+</button>\
+<button id="out" type="button" aria-label="Zoom out">−</button>\
+<button id="home" type="button" aria-label="Whole map">⌂</button></div>
+<div class="scale" hidden aria-hidden="true"><i id="ruler"></i><span id="length"></span></div>
+</div>
+<div id="live" hidden>
+<p class="detail" id="detail"></p>
+<ul class="legend" id="legend"></ul>
+<div class="controls">
+<fieldset id="modes"><legend>Show</legend>\
+<label><input type="radio" name="mode" value="set" checked> in or out</label>\
+<label><input type="radio" name="mode" value="share"> how sure</label></fieldset>
+<div id="moving"><label>Threshold <input type="range" id="threshold" min="0" step="1"></label> \
+<output id="stop" for="threshold"></output> <button id="published" type="button">As published</button></div>
+</div>
+<p class="said" id="said"></p>
+</div>
+</div>
+<div class="facts">
+{"".join(_fact(fact, belief_of(statement) if index == 1 else None) for index, fact in enumerate(facts))}
+</div>
+</div>
+<section>
+<h2>Largest regions {escape(_side(statement))}</h2>
+{_table(largest_regions(domain, products.vote_set, places=released.around.places))}
+</section>
+{_boroughs(released, products)}
+<details>
+<summary>More about this release</summary>
+{_more(statement)}
+</details>
+</main>
+<footer>
+{_foot(statement, released.around.source)}
+</footer>
+<script type="application/json" id="data">{_json(drawing(released))}</script>
+<script>{_script()}</script>"""
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; base-uri 'none'; form-action 'none'; \
+style-src '{source_of(_style())}'; script-src '{source_of(_script())}'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>{escape(title)}</title>
+<meta name="description" content="{escape(f"{question} {answer(products)}")}">
+{_card(title, f"{question} {facts[1].about}: {facts[1].lead}.", address)}
+<style>{_style()}</style>
+</head>
+<body>
+{body}
+</body>
+</html>
+""".encode()
+
+
+def belief_svg(surest: float) -> str:
+    """A bar from impossible to certain: a guess at even odds before, and the best one after this release."""
+    before, after = 150.0, 3.0 * 100.0 * min(1.0, surest)
+    return (
+        f'<svg viewBox="0 0 300 32" role="img" aria-label="50 % before, at most {words.share(surest)} after">'
+        f'<rect class="before" x="0" y="0" width="{before:.1f}" height="14"/>'
+        f'<rect class="after" x="{before:.1f}" y="0" width="{after - before:.1f}" height="14"/>'
+        '<rect class="track" x="0.5" y="0.5" width="299" height="13"/>'
+        f'<text x="{before:.0f}" y="27" text-anchor="end">before: 50 %</text>'
+        f'<text x="{min(after, 208.0):.0f}" y="27">at most {words.share(surest)}</text></svg>'
+    )
+
+
+def _fact(fact: Fact, surest: float | None) -> str:
+    picture = "" if surest is None else belief_svg(surest)
+    return (
+        f'<div class="fact{" warning" if fact.warning else ""}"><h2>{escape(fact.about)}</h2>'
+        f'<p class="lead">{escape(fact.lead)}</p>{picture}<p class="text">{escape(fact.text)}</p></div>\n'
+    )
+
+
+def _flags(statement: Mapping[str, Any]) -> str:
+    said = []
+    if statement["release"]["simulation"]:
+        said.append("Simulation: not a private release")
+    if statement["release"]["generated"]:
+        said.append("Generated data")
+    return "\n".join(f'<p class="flag">{escape(text)}</p>' for text in said)
+
+
+def _signed(said: str) -> str:
+    return f'\n<p class="place signed">{escape(said)}</p>' if said else ""
+
+
+def _side(statement: Mapping[str, Any]) -> str:
+    subject = statement["subject"]
+    return f"{words.side_words(subject['direction'])} {words.quantity(subject['threshold'], subject['unit'])}"
+
+
+def _table(regions: Sequence[LargeRegion]) -> str:
+    if not regions:
+        return "<p>The published set is empty.</p>"
+    rows = "".join(
+        f'<tr><td class="number">{rank}</td><td>{escape(region.where)}</td>'
+        f'<td class="number">{region.cells:,}</td><td class="number">{escape(region.size)}</td></tr>\n'
+        for rank, region in enumerate(regions, 1)
+    )
+    return (
+        '<table><thead><tr><th scope="col">Rank</th><th scope="col">Where on the map</th>'
+        '<th scope="col">Hexagons</th><th scope="col">Area</th></tr></thead>'
+        f"<tbody>\n{rows}</tbody></table>"
+    )
+
+
+def _boroughs(released: Released, products: Products) -> str:
+    """The section with the table of the map's own areas, where it has any."""
+    statement = released.statement
+    table = borough_table(
+        released.domain,
+        released.around.own,
+        products,
+        released.field,
+        released.paths if released.draws is None else released.draws,
+        statement["subject"]["threshold_response"],
+    )
+    if table is None:
+        return ""
+    heads = ("Area", "Share", "Interval", "Covered by hexagons")
+    head = "".join(f'<th scope="col">{name}</th>' for name in heads)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th>'
+        + "".join(f'<td class="number">{escape(text)}</td>' for text in texts)
+        + "</tr>\n"
+        for name, *texts in table.rows
+    )
+    return (
+        f"<section>\n<h2>Areas: share {escape(_side(statement))}</h2>\n<p>{escape(table.note)}</p>\n"
+        f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table>\n</section>"
+    )
+
+
+def _more(statement: Mapping[str, Any]) -> str:
+    guarantee, design = statement["guarantee"], statement["design"]
+    groups = " ".join(line["in_words"] for line in guarantee["groups"]) or "Nothing stated."
+    rows = [
+        ("Protected", guarantee["protected"]),
+        ("Not protected", " ".join(guarantee["not_protected"])),
+        ("Promise", guarantee["in_words"]),
+        ("Several records", groups),
+        ("Epsilon", f"{upper(guarantee['epsilon'])} at delta {upper(guarantee['delta'], 3)}"),
+        ("Bound", f"{guarantee['bound']}, proved ({guarantee['bound_source']})"),
+        ("Drawn by", f"{design['mechanism']}: {design_line(design)}"),
+        ("Free to use", "Moving the threshold costs no privacy: all is read off the same released numbers."),
+    ]
+    lines = "\n".join(
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(str(text))}</td></tr>' for name, text in rows
+    )
+    return f"<table><tbody>\n{lines}\n</tbody></table>"
+
+
+def _foot(statement: Mapping[str, Any], source: str) -> str:
+    release, software = statement["release"], statement["software"]
+    lines = [
+        f"Release {release['id']}, {release['created']}. Made with {software['name']} {software['version']}.",
+        *([statement["trip"]["in_words"]] if "trip" in statement else []),
+        *([source] if source else []),
+        f"The title, the name of the value and what follows here are {words.PUBLISHERS}:",
+    ]
+    own = [*statement["attribution"], *publishers_notes(statement)] or ["No notes."]
+    said = "\n".join(f"<blockquote>{escape(line)}</blockquote>" for line in own)
+    return "\n".join(f"<p>{escape(line)}</p>" for line in lines) + f"\n{said}"
+
+
+def _card(title: str, description: str, address: str) -> str:
+    """Open Graph tags: what a message or a post shows of a link to this page."""
+    picture = address.rpartition("/")[0] + f"/{PICTURE}" if address else PICTURE
+    named = {
+        "og:type": "website",
+        "og:title": title,
+        "og:description": description,
+        "og:image": picture,
+        "og:image:type": "image/png",
+        "og:image:alt": f"Map: {title}",
+        **({"og:url": address} if address else {}),
+    }
+    tags = [f'<meta property="{name}" content="{escape(text)}">' for name, text in named.items()]
+    return "\n".join([*tags, '<meta name="twitter:card" content="summary_large_image">'])
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    """JSON that cannot end the element it stands in, whatever its texts hold."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+@cache
+def _style() -> str:
+    return (RESOURCES / "map.css").read_text(encoding="utf-8")
+
+
+@cache
+def _script() -> str:
+    return "".join((RESOURCES / name).read_text(encoding="utf-8") for name in ("regions.js", "map.js"))

@@ -1,0 +1,76 @@
+"""The bundle's picture: the released map on paper, with legend, scale and attribution."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dpgp_core.numbers import upper
+from geo import Domain
+from geo.context.own_layers import OwnLayer
+from geo.context.surroundings import around
+from geo.maps.painting import Painting, paint_three_way, paint_votes
+from hexcursion import words
+from hexcursion.bundle.page.facts import three_facts
+from hexcursion.bundle.products.at_threshold import Products
+
+
+def map_png(
+    statement: Mapping[str, Any], domain: Domain, products: Products, layers: Sequence[OwnLayer] = ()
+) -> bytes:
+    """PNG of the published map: above / below / cannot tell where supported, otherwise vote fractions."""
+    from geo.maps.static_map import (
+        draw_map,  # with matplotlib, which a search in a process of its own never needs
+    )
+
+    return draw_map(
+        domain,
+        painted(statement, products),
+        subtitle=_subtitle(statement),
+        attribution=statement["attribution"],
+        around=around(domain, layers),
+    )
+
+
+def map_pdf(
+    statement: Mapping[str, Any], domain: Domain, products: Products, layers: Sequence[OwnLayer] = ()
+) -> bytes:
+    """One page to print: the same map as shapes, with the three facts of the release above it."""
+    from geo.maps.static_map import draw_map
+
+    facts = [f"{fact.about}: {fact.lead}. {fact.text}" for fact in three_facts(statement, products)]
+    return draw_map(
+        domain,
+        painted(statement, products),
+        subtitle="\n".join([_subtitle(statement), *facts]),
+        attribution=statement["attribution"],
+        around=around(domain, layers),
+        kind="pdf",
+    )
+
+
+def painted(statement: Mapping[str, Any], products: Products) -> Painting:
+    """The painting of the published products under the release's title."""
+    subject = statement["subject"]
+    threshold = words.quantity(subject["threshold"], subject["unit"])
+    title = statement["release"]["title"] or "Private excursion map"
+    if products.three_way is not None:
+        return paint_three_way(products.three_way, threshold=threshold, title=title)
+    what = f"{words.side_words(subject['direction'])} {threshold}"
+    return paint_votes(products.votes, products.paths.shape[0], what=what, title=title)
+
+
+def _subtitle(statement: Mapping[str, Any]) -> str:
+    guarantee, release = statement["guarantee"], statement["release"]
+    lines = [
+        words.question(statement["subject"]),
+        f"Protects one {guarantee['unit_word']}: epsilon {upper(guarantee['epsilon'])} at delta "
+        f"{upper(guarantee['delta'], 3)} ({guarantee['bound']}, proved). Release {release['id']}.",
+    ]
+    if release["simulation"]:
+        lines.append("SIMULATION with a fixed seed: not a private release.")
+    if release["generated"]:
+        lines.append("GENERATED demo data: no real person is described.")
+    if not statement["tuning"]["accounted"]:
+        lines.append("TUNING NOT ACCOUNTED: the true privacy loss is larger than stated.")
+    return "\n".join(lines)

@@ -1,0 +1,180 @@
+"""Excursion products of released paths at one threshold: all post-processing, so all free of charge."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.excursion.scores import exceedance_probability
+from dpgp_core.excursion.sets import (
+    ROUNDING,
+    Direction,
+    agreed,
+    excursion,
+    inner_set,
+    outer_set,
+    three_way,
+    told,
+    vorobev_set,
+    vote_fraction,
+)
+from hexcursion.bundle.products.certainty import certainty
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+CONFIDENCE = 0.9
+ProductName = Literal["path", "vote-set", "vorobev", "inner", "outer"]
+
+MEANINGS: dict[ProductName, str] = {
+    "path": "The excursion set of one released path.",
+    "vote-set": "The published set: cells whose probability, or share of paths, reaches the stated cutoff.",
+    "vorobev": "Vorob'ev set: the vote-fraction set whose area is the paths' mean area.",
+    "inner": "Cells that lie in the excursion set all at once, in at least the stated share of the paths.",
+    "outer": "Cells outside of which, in at least the stated share of the paths, nothing lies in the set.",
+}
+SURE = (
+    "Of every cell, the largest confidence at which it belongs to the inner set: the share of the paths that "
+    "hold it and every surer cell."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """What L paths say about one threshold, over the N cells of the domain.
+
+    Parameters
+    ----------
+    level
+        the threshold, response units; (N,) where it varies
+    direction
+        the side of it that is the set
+    cutoff
+        share or probability from which a cell is in `vote_set`
+    confidence
+        of `inner`, `outer` and `three_way`
+    votes
+        (N,) share of the paths in whose excursion set a cell lies, in steps of 1/L
+    probability
+        (N,) exceedance probability given the release, where its mechanism has one
+    paths
+        (L, N) excursion set of each path
+    vote_set
+        (N,) the published set: cells with probability >= cutoff, or votes >= cutoff where there is none
+    vorobev
+        (N,) Vorob'ev set
+    inner, outer, three_way
+        (N,) inner and outer set at `confidence` and +1 above / -1 below / 0 cannot tell; None when L paths
+        cannot support that confidence (see `supports`)
+    surely
+        (N,) excursion function: of each cell the largest confidence at which it is in the inner set; None
+        where the draws cannot support a confidence, where there is no probability, and in earlier bundles
+    draws
+        number of joint draws of the field that the sets rest on
+    """
+
+    level: Floats | float
+    direction: Direction
+    cutoff: float
+    confidence: float
+    votes: Floats
+    probability: Floats | None
+    paths: Bools
+    vote_set: Bools
+    vorobev: Bools
+    inner: Bools | None
+    outer: Bools | None
+    three_way: NDArray[np.int8] | None
+    surely: Floats | None = None
+    draws: int = 1
+
+    def sets(self) -> dict[ProductName, Bools]:
+        """The (N,) sets that summarise all paths, by product, without those that are not supported."""
+        named: dict[ProductName, Bools | None] = {
+            "vote-set": self.vote_set,
+            "vorobev": self.vorobev,
+            "inner": self.inner,
+            "outer": self.outer,
+        }
+        return {name: cells for name, cells in named.items() if cells is not None}
+
+
+def least_paths(confidence: float) -> int:
+    """How many paths it takes to speak of `confidence`: it must leave out at least one of them.
+
+    With fewer, "in 90 % of the paths" would only say "in all of these few".
+    """
+    return math.ceil(1.0 / (1.0 - confidence) - ROUNDING)
+
+
+def supports(count: int, confidence: float) -> bool:
+    """Whether `count` paths can speak of `confidence`."""
+    return count >= least_paths(confidence)
+
+
+def products_at(
+    paths: Floats,
+    level: Floats | float,
+    direction: Direction,
+    *,
+    cutoff: float,
+    confidence: float = CONFIDENCE,
+    field: tuple[Floats, Floats] | None = None,
+    draws: Floats | None = None,
+    by_probability: bool = True,
+) -> Products:
+    """All products of (already smoothed) paths (L, N) at a level in response units.
+
+    Parameters
+    ----------
+    level
+        the threshold, response units; one number, or (N,)
+    cutoff
+        share of the paths, or probability, from which a cell is in the published set
+    confidence
+        of the inner and outer sets, in (0, 1)
+    field
+        (N,) mean and standard deviation given the release, response units, where the mechanism has them
+    draws
+        (J, N) joint draws of the field where the paths are none: then the published set is cut from the paths
+    by_probability
+        whether inner and outer sets follow the order of the probabilities, where there are any; not so in
+        earlier bundles
+    """
+    probability = None if field is None else exceedance_probability(*field, level, direction)
+    voted = probability is None or draws is not None
+    share = vote_fraction(paths, level, direction) if probability is None or voted else probability
+    joint = paths if draws is None else draws
+    supported, function = supports(joint.shape[0], confidence), None
+    inner, outer, ways = None, None, None
+    if supported and by_probability and field is not None:
+        other: Direction = "below" if direction == "above" else "above"
+        function = certainty(joint, level, direction, field)
+        inner = agreed(function, confidence)
+        outside = agreed(certainty(joint, level, other, field), confidence)
+        outer = ~outside
+        ways = told(inner, outside) if direction == "above" else told(outside, inner)
+    elif supported:
+        inner = inner_set(joint, level, confidence, direction)
+        outer = outer_set(joint, level, confidence, direction)
+        ways = three_way(joint, level, confidence)
+    return Products(
+        level=level,
+        direction=direction,
+        cutoff=cutoff,
+        confidence=confidence,
+        votes=vote_fraction(paths, level, direction),
+        probability=probability,
+        paths=excursion(paths, level, direction),
+        vote_set=agreed(share, cutoff),
+        vorobev=vorobev_set(paths, level, direction),
+        inner=inner,
+        outer=outer,
+        three_way=ways,
+        surely=function,
+        draws=joint.shape[0],
+    )

@@ -1,0 +1,35 @@
+"""Which regions a bundle draws: single paths first, then the sets that summarise all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from shapely.geometry import MultiPolygon
+
+from geo import dissolve
+from hexcursion.bundle.products.at_threshold import Bools, ProductName, Products
+
+# A dissolved region is written for this many paths; all paths are in the Parquet file.
+MAX_PATH_REGIONS = 50
+
+Drawn = list[tuple[MultiPolygon, dict[str, Any]]]
+
+
+def region_list(products: Products) -> list[tuple[dict[str, Any], Bools]]:
+    """(properties, members (N,)) of every region, in the order of the file."""
+    named: list[tuple[ProductName, int | None, Bools]] = [
+        ("path", k + 1, members) for k, members in enumerate(products.paths[:MAX_PATH_REGIONS])
+    ]
+    named += [(name, None, members) for name, members in products.sets().items()]
+    return [
+        ({"product": name, "path": path, "cells": int(members.sum())}, members)
+        for name, path, members in named
+    ]
+
+
+def drawn_regions(cells: Sequence[str], products: Products) -> Drawn:
+    """(outline, properties) of every region: half of the work of the files that hold them."""
+    named = np.array(cells)
+    return [(dissolve(named[members].tolist()), properties) for properties, members in region_list(products)]

@@ -1,0 +1,203 @@
+"""The shelf: bundles that this installation has published and committed, newest first, and their files."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+from zipfile import BadZipFile, ZipFile
+
+from hexcursion.bundle import Bundle, read_bundle
+from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
+from hexcursion.bundle.files.layout import CELLS, MAP, PAGE, REGIONS, STATEMENT
+from hexcursion.bundle.published.offers import page_of
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.writing.recovery import recover
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger import LedgerError, open_ledger
+from hexcursion.ledger.storage.places import bundles_folder
+
+LONGEST = 4_000_000  # bytes of a statement that are read for its title
+_ID = re.compile(r"[0-9a-f]{16}")
+_OFFERED = (
+    (CELLS, "Hexagons as GeoJSON", "application/geo+json"),
+    (REGIONS, "Regions as GeoJSON", "application/geo+json"),
+    (PAGE, "Map as a page (HTML)", "text/html"),
+    (MAP, "Map as a picture", "image/png"),
+    (STATEMENT, "Privacy statement (JSON)", "application/json"),
+)
+
+
+@dataclass(frozen=True)
+class ShelvedBundle:
+    """A published bundle on disk: the release id, its title with its date, and its zip or its folder."""
+
+    name: str
+    title: str
+    path: Path
+
+    @property
+    def made_here(self) -> bool:
+        """Whether it has the name and the zip that a release of this installation has."""
+        return _ID.fullmatch(self.name) is not None and self.path.is_file()
+
+    def zipped(self) -> bytes:
+        """The whole bundle as one zip."""
+        if self.path.is_file():
+            return self.path.read_bytes()
+        stream = io.BytesIO()
+        zip_bytes_to(stream, self.name, contents_of(self.path))
+        return stream.getvalue()
+
+
+@dataclass(frozen=True)
+class OfferedFile:
+    """A file to download: what it is, its name, its type, its size in words."""
+
+    title: str
+    name: str
+    mime: str
+    path: Path
+    size: str
+
+
+def settle() -> frozenset[Path]:
+    """Finish or delete what dead processes left on the shelf; what lies there without a commit.
+
+    Whatever this version puts in place was committed first. A bundle that an earlier version left there on an
+    open charge is recognised by the ledger, if there is one on this machine that can be read.
+    """
+    with suppress(LedgerError):
+        ledger = open_ledger(create=False)
+        recover(bundles_folder(), ledger.identity, ledger.committed)
+        return frozenset(path.with_suffix("") for path in ledger.uncommitted())
+    return frozenset()
+
+
+def shelf() -> tuple[ShelvedBundle, ...]:
+    """Every committed bundle on the shelf, newest first; only their titles are read, and no two are alike.
+
+    A folder without its zip counts as well: somebody unpacked a bundle there. So does a zip without its
+    folder, which somebody put there.
+    """
+    folder = bundles_folder()
+    if not folder.is_dir():
+        return ()
+    hidden = settle()
+    archives = [path for path in folder.glob("*.zip") if path.with_suffix("").absolute() not in hidden]
+    unpacked = [
+        path
+        for path in folder.iterdir()
+        if not path.name.startswith(".")
+        and (path / STATEMENT).is_file()
+        and not os.path.lexists(path.with_name(f"{path.name}.zip"))
+        and path.absolute() not in hidden
+    ]
+    found = [*archives, *unpacked]
+    found.sort(key=lambda path: (-path.stat().st_mtime_ns, path.name))
+    bundles = [_shelved(path) for path in found]
+    titles = Counter(bundle.title for bundle in bundles)
+    return tuple(
+        replace(bundle, title=f"{bundle.title}, {bundle.name}") if titles[bundle.title] > 1 else bundle
+        for bundle in bundles
+    )
+
+
+def _shelved(path: Path) -> ShelvedBundle:
+    name = path.name.removesuffix(".zip")
+    folder = path.with_name(name)
+    return ShelvedBundle(name, _title(name, folder / STATEMENT if folder.is_dir() else path), path)
+
+
+def find_bundle(name: str) -> Viewer:
+    """The bundle of a release id from the shelf.
+
+    Raises
+    ------
+    WorkflowError
+        If there is none, or it was not committed; `BundleError` if it is not to be trusted.
+    """
+    archive = bundles_folder() / f"{name}.zip"
+    hidden = settle()
+    if not _ID.fullmatch(name) or not archive.is_file() or archive.with_suffix("").absolute() in hidden:
+        raise WorkflowError(
+            "There is no release of this address on this machine: open its bundle file instead."
+        )
+    return open_bundle(archive)
+
+
+def open_bundle(source: str | Path | bytes | BinaryIO) -> Viewer:
+    """A checked bundle, ready to be looked at.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for what cannot be read; `BundleError` for what is not to be trusted.
+    """
+    try:
+        return Viewer(read_bundle(source))
+    except OSError as error:
+        raise WorkflowError(f"The bundle cannot be read: {error.strerror}.") from error
+
+
+def bundle_files(name: str, archive: Path | None = None) -> tuple[OfferedFile, ...]:
+    """The zip of a release and the files most readers ask for, where they lie beside it; the zip comes first.
+
+    Parameters
+    ----------
+    name
+        Of the bundle.
+    archive
+        The zip, where it is not one of the shelf.
+
+    Raises
+    ------
+    WorkflowError
+        If the bundle would not open.
+    """
+    # Nothing is offered that would not open.
+    bundle = (find_bundle(name) if archive is None else open_bundle(archive)).bundle
+    archive = archive or bundles_folder() / f"{name}.zip"
+    folder = archive.with_suffix("")
+    rest = tuple(
+        _offered(title, folder / file, f"{name}-{file}", mime)
+        for file, title, mime in _OFFERED
+        if (_is_ours(folder / file, bundle) if file == PAGE else (folder / file).is_file())
+    )
+    return (_offered("The bundle", archive, f"hexcursion-{name}.zip", "application/zip"), *rest)
+
+
+def _is_ours(page: Path, bundle: Bundle) -> bool:
+    """Whether a page that a browser would run is there and is the one that follows from the bundle."""
+    return page.is_file() and page.read_bytes() in (page_of(bundle), page_of(bundle, named=False))
+
+
+def _offered(title: str, path: Path, name: str, mime: str) -> OfferedFile:
+    size = path.stat().st_size
+    words = f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{max(1, round(size / 1e3))} kB"
+    return OfferedFile(title, name, mime, path, words)
+
+
+def _title(name: str, source: Path) -> str:
+    """Title and date from a bundle's statement, in a file or a zip; its name where that cannot be read."""
+    try:
+        release = json.loads(_statement(source))["release"]
+        return f"{release['title'] or name} ({str(release['created'])[:16].replace('T', ' ')} UTC)"
+    except (OSError, ValueError, KeyError, TypeError, BadZipFile):
+        return name
+
+
+def _statement(source: Path) -> bytes:
+    """The text of a statement, no longer than a statement may be; `KeyError` where a zip has none."""
+    if source.name == STATEMENT:
+        return source.read_bytes()
+    with ZipFile(source) as archive:
+        inside = (entry for entry in archive.namelist() if entry.rpartition("/")[2] == STATEMENT)
+        with archive.open(next(inside, "")) as stream:
+            return stream.read(LONGEST)

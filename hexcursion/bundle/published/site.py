@@ -1,0 +1,255 @@
+"""A site of published maps: an index, a page for each release and its files, for any web server."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from pathlib import Path
+
+from geo import GeoError
+from geo.context.surroundings import around
+from hexcursion import words
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
+from hexcursion.bundle.files.policy import source_of
+from hexcursion.bundle.page.facts import answer, place, three_facts, title_of
+from hexcursion.bundle.page.html import RESOURCES
+from hexcursion.bundle.published.offers import offers, page_of, slug
+from hexcursion.bundle.reading.read import Bundle, bundle_from_contents
+from hexcursion.bundle.signing.signature import Signers
+from hexcursion.errors import WorkflowError
+from hexcursion.new_place import made_whole, new_place
+
+INDEX = "index.html"
+NOBODY = Signers()
+_ADDRESS = re.compile(
+    r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """One release of a site: its folder, its bundle, titles and sizes of its files by name, who signed it."""
+
+    folder: str
+    bundle: Bundle
+    files: Mapping[str, tuple[str, int]]
+    signed: str
+
+
+def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
+    """Bundles among the given files and folders, and in folders of bundles; a zip beside its folder once.
+
+    Raises
+    ------
+    BundleError
+        If a folder holds none.
+    """
+    found: list[Path] = []
+    for source in sources:
+        if not os.path.isdir(source) or (source / layout.STATEMENT).is_file():
+            found.append(source)
+            continue
+        try:
+            inside = sorted(path for path in source.iterdir() if not path.name.startswith("."))
+        except OSError as error:
+            raise BundleError(
+                f"{source} cannot be read ({error.strerror}): name a bundle or a folder of bundles."
+            ) from error
+        folders = [path for path in inside if (path / layout.STATEMENT).is_file()]
+        unpacked = {path.name for path in folders}
+        zips = [path for path in inside if path.suffix == ".zip" and path.stem not in unpacked]
+        if not folders and not zips:
+            raise BundleError(f"There is no bundle in {source}: name a bundle or a folder of bundles.")
+        found += [*folders, *zips]
+    return tuple(found)
+
+
+def write_site(
+    sources: Sequence[Path],
+    out: Path,
+    address: str = "",
+    signers: Signers = NOBODY,
+    left_out: Callable[[str], None] | None = None,
+) -> tuple[str, ...]:
+    """Write the site into a new folder, whole or not at all; the folders of its releases.
+
+    Every page, layer and table is made anew from what was checked, and so is what people open of the bundle
+    itself. Nothing in the site asks another machine for anything.
+
+    Parameters
+    ----------
+    sources
+        bundles, and folders of bundles
+    out
+        a folder that does not exist yet
+    address
+        where the site will stand, for the cards that are shown of links to it; "" where that is not known
+    signers
+        whose keys the pages call by name
+    left_out
+        told of each bundle that cannot be read, in one sentence, as long as another one can; without it the
+        first such bundle ends the writing
+
+    Raises
+    ------
+    BundleError
+        For an address that is none, bundles that cannot be read, and a folder that cannot be written.
+    WorkflowError
+        If `out` exists already.
+    """
+    if address and not _ADDRESS.fullmatch(address):
+        raise BundleError("Give the site's address as https://host/folder, without a query.")
+    new_place(out)
+    bundles = find_bundles(sources)
+    listed: list[Listed] = []
+    refused: list[BundleError] = []
+    try:
+        with made_whole(out) as work:
+            work.mkdir()
+            for path in bundles:
+                try:
+                    listed.append(
+                        _write_release(path, work, {one.folder for one in listed}, address, signers)
+                    )
+                except (WorkflowError, GeoError) as error:  # of several bundles the sentence says which
+                    said = str(error) if path.name in str(error) else f"{path.name}: {error}"
+                    refused.append(BundleError(said))
+                    if left_out is None or len(refused) == len(bundles):
+                        raise refused[0] from error
+            listed.sort(
+                key=lambda one: (str(one.bundle.statement["release"]["created"]), one.folder), reverse=True
+            )
+            (work / INDEX).write_bytes(index_html(listed))
+    except OSError as error:
+        raise BundleError(
+            f"The site could not be written to {out} ({error.strerror}): name another folder."
+        ) from error
+    for each in refused:
+        assert left_out is not None  # without it the first one was raised
+        left_out(str(each))
+    return tuple(one.folder for one in listed)
+
+
+def _write_release(path: Path, work: Path, taken: set[str], address: str, signers: Signers) -> Listed:
+    contents = contents_of(path)
+    bundle = bundle_from_contents(contents)
+    name = _free(slug(bundle), taken)
+    where = f"{address.rstrip('/')}/{name}/{layout.PAGE}" if address else ""
+    signed = signers.says(bundle.signature)
+    made = {offer.file: (offer.title, offer.make()) for offer in offers(bundle)}
+    made[layout.PAGE] = (made[layout.PAGE][0], page_of(bundle, where, signed=signed))
+    made[layout.LABEL] = ("Label (HTML)", bundle.label_html.encode())
+    made[f"{name}.zip"] = ("Whole bundle (ZIP)", zip_anew(name, contents, bundle, signers))
+    (work / name).mkdir()
+    for file, (_, content) in made.items():
+        (work / name / file).write_bytes(content)
+    sizes = {file: (title, len(content)) for file, (title, content) in made.items()}
+    return Listed(name, bundle, sizes, signed)
+
+
+def zip_anew(name: str, contents: Mapping[str, bytes], bundle: Bundle, signers: Signers = NOBODY) -> bytes:
+    """The bundle, its pages made anew: what a stranger's bundle would run in a browser is not passed on.
+
+    A bundle that a known key signed, and one whose pages are the same anew, goes on as it is, with its
+    signature. Any other loses the signature, which would no longer fit.
+    """
+    stream = io.BytesIO()
+    if signers.knows(bundle.signature) or _pages_follow(contents, bundle):
+        zip_bytes_to(stream, name, contents)
+        return stream.getvalue()
+    pages = {layout.LABEL: bundle.label_html.encode()}
+    if layout.PAGE in contents:
+        pages[layout.PAGE] = page_of(bundle)
+    made_here = (layout.SUMS, layout.SIGNATURE)
+    rest = {file: content for file, content in {**contents, **pages}.items() if file not in made_here}
+    zip_bytes_to(stream, name, {**rest, layout.SUMS: layout.sums_text(rest).encode()})
+    return stream.getvalue()
+
+
+def _pages_follow(contents: Mapping[str, bytes], bundle: Bundle) -> bool:
+    """Whether what a browser would run is, byte for byte, what follows from the checked bundle."""
+    page = contents.get(layout.PAGE)
+    return contents[layout.LABEL] == bundle.label_html.encode() and (
+        page is None or page in (page_of(bundle), page_of(bundle, named=False))
+    )
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name}-{number}"
+    return free
+
+
+def index_html(listed: Sequence[Listed]) -> bytes:
+    """The list of all releases, newest first: picture, question, answer, facts, files. It has no script."""
+    policy = (
+        f"default-src 'none'; img-src 'self'; style-src '{source_of(_style())}'; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Published maps</title>
+<style>{_style()}</style>
+</head>
+<body>
+<header>
+<h1>Published maps</h1>
+<p class="soft">{words.plural(len(listed), "map")}, each with noise that protects single records.</p>
+</header>
+<main>
+{"".join(_article(one) for one in listed)}</main>
+</body>
+</html>
+""".encode()
+
+
+def _article(one: Listed) -> str:
+    statement, products = one.bundle.statement, one.bundle.published
+    where = place(one.bundle.domain, around(one.bundle.domain).places)
+    title, day = escape(title_of(statement)), statement["release"]["created"][:10]
+    facts = "".join(
+        f"<dt>{escape(fact.about)}</dt><dd>{escape(fact.lead)}</dd>"
+        for fact in three_facts(statement, products)
+    )
+    files = "".join(
+        f'<li><a href="{one.folder}/{file}">{escape(name)}</a> '
+        f'<span class="soft">{file_size(size)}</span></li>'
+        for file, (name, size) in one.files.items()
+        if file != layout.PAGE
+    )
+    return f"""<article>
+<div><img src="{one.folder}/{layout.MAP}" alt="Map: {title}" loading="lazy"></div>
+<div>
+<h2><a href="{one.folder}/{layout.PAGE}">{title}</a></h2>
+<p class="question">{escape(words.asked(statement["subject"], statement["guarantee"]["unit_word"]))}</p>
+<p>{escape(answer(products))}</p>
+<p class="soft">{escape(where)} Released {escape(day)}.</p>
+<p class="soft signed">{escape(one.signed)}</p>
+<dl>{facts}</dl>
+<ul>{files}</ul>
+</div>
+</article>
+"""
+
+
+def file_size(size: int) -> str:
+    """The size of a file in kB or MB of 1,000 bytes, at least 1 kB."""
+    return f"{size / 1e6:.1f} MB" if size >= 1e5 else f"{max(1, round(size / 1e3))} kB"
+
+
+@cache
+def _style() -> str:
+    return (RESOURCES / "site.css").read_text(encoding="utf-8")

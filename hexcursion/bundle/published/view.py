@@ -1,0 +1,199 @@
+"""The viewer: everything a bundle says at any threshold, from its released paths and nothing else."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.excursion.sets import Direction, agreed
+from dpgp_core.excursion.smoothing import smooth
+from geo import Domain, never_negative
+from hexcursion import words
+from hexcursion.bundle import Bundle, Products, products_at, supports
+from hexcursion.bundle.products.at_threshold import CONFIDENCE, least_paths
+from hexcursion.bundle.statement.expected import how_right
+from hexcursion.errors import WorkflowError
+
+MAX_ROUNDS = 20
+
+
+class Viewer:
+    """Products of one bundle at free settings. All post-processing: no call costs any privacy."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.bundle = bundle
+        self._smoothed: dict[int, NDArray[np.float64]] = {0: bundle.paths}
+
+    @property
+    def domain(self) -> Domain:
+        """The cells and the public region."""
+        return self.bundle.domain
+
+    @property
+    def count(self) -> int:
+        """Number L of released paths; they support statements in steps of 1/L."""
+        return int(self.bundle.paths.shape[0])
+
+    @property
+    def draws(self) -> int:
+        """Number of joint draws of the field that joint statements rest on: the paths, or draws beside."""
+        return self.count if self.bundle.draws is None else int(self.bundle.draws.shape[0])
+
+    @property
+    def unit(self) -> str:
+        """Unit of the threshold."""
+        return str(self.bundle.statement["subject"]["unit"])
+
+    @property
+    def direction(self) -> Direction:
+        """The published side of the threshold."""
+        return "below" if self.bundle.statement["subject"]["direction"] == "below" else "above"
+
+    @cached_property
+    def thresholds(self) -> tuple[float, float]:
+        """Sensible ends of a threshold slider, data's unit: where nearly all or nearly no path value exceeds.
+
+        From the released paths, widened to hold the published threshold.
+        """
+        low, high = np.quantile(self.bundle.paths, (0.005, 0.995))
+        with np.errstate(over="ignore"):
+            ends = self.bundle.response.value(np.array([low, high]))
+        # A path far outside the clip bound can leave the numbers altogether: then the clip bound is the end.
+        bounds = self.bundle.response.value(np.array([-1.0, 1.0]))
+        start, end = (
+            a if math.isfinite(a) else b for a, b in zip(ends.tolist(), bounds.tolist(), strict=True)
+        )
+        floor = 0.0 if never_negative(self.unit) else -math.inf  # noise reaches below what can be
+        return min(max(start, floor), self.bundle.threshold), max(end, self.bundle.threshold)
+
+    @property
+    def confidences(self) -> tuple[float, ...]:
+        """Confidences that this number of paths supports, of the usual ones; empty for a few paths."""
+        return tuple(c for c in (0.5, 0.7, 0.8, 0.9, 0.95, 0.99) if supports(self.draws, c))
+
+    def at(
+        self,
+        threshold: float | None = None,
+        *,
+        direction: Direction | None = None,
+        smoothing: int | None = None,
+        cutoff: float | None = None,
+        confidence: float | None = None,
+    ) -> Products:
+        """All products at a threshold in the data's unit; what is not given is as published.
+
+        Raises
+        ------
+        WorkflowError
+            One sentence, for settings that make no sense.
+        """
+        published = self.bundle.statement["products"]
+        rounds = published["smoothing"] if smoothing is None else smoothing
+        share = published["cutoff"] if cutoff is None else cutoff
+        sure = (published["confidence"] or CONFIDENCE) if confidence is None else confidence
+        if not 0 < share <= 1:
+            raise WorkflowError("The vote cutoff must be above 0 and at most 1.")
+        if not 0 < sure < 1:
+            raise WorkflowError("The confidence must lie strictly between 0 and 1.")
+        return products_at(
+            self.smoothed(rounds),
+            self.level(threshold),
+            direction or self.direction,
+            cutoff=share,
+            confidence=sure,
+            field=self.bundle.field,
+            draws=self.bundle.draws,
+            by_probability=published.get("excursion_function", False),
+        )
+
+    def level(self, threshold: float | None) -> float:
+        """A threshold in the data's own unit as response units; None for the published one.
+
+        Raises
+        ------
+        WorkflowError
+            For a threshold that is not finite, or not positive on a log scale.
+        """
+        if threshold is None:
+            return float(self.bundle.statement["subject"]["threshold_response"])
+        if not math.isfinite(threshold):
+            raise WorkflowError("The threshold must be a finite number.")
+        if self.bundle.response.transform == "log" and not threshold > 0:
+            raise WorkflowError("The threshold must be positive: the release is on a logarithmic scale.")
+        return float(self.bundle.response.forward(threshold))
+
+    def smoothed(self, rounds: int) -> NDArray[np.float64]:
+        """(L, N) paths after so many rounds of neighbour averaging; each round is computed once.
+
+        Raises
+        ------
+        WorkflowError
+            For anything but 0 to `MAX_ROUNDS` rounds.
+        """
+        if isinstance(rounds, bool) or rounds != int(rounds) or not 0 <= rounds <= MAX_ROUNDS:
+            raise WorkflowError(f"Smoothing takes 0 to {MAX_ROUNDS} rounds.")
+        rounds = int(rounds)
+        if rounds not in self._smoothed:
+            nearest = max(done for done in self._smoothed if done < rounds)
+            self._smoothed[rounds] = smooth(self.domain.adjacency, self._smoothed[nearest], rounds - nearest)
+        return self._smoothed[rounds]
+
+    def sentences(self, products: Products) -> tuple[str, ...]:
+        """What the products say, in words, with the limits of so few paths, and how right it is."""
+        relative = self.bundle.statement["subject"].get("relative")
+        about = () if relative is None else (f"Relative to a public field: {relative['origin']}.",)
+        return (
+            *self._said(products),
+            *about,
+            f"As published: {' '.join(how_right(self.bundle.statement))}",
+        )
+
+    def _said(self, products: Products) -> tuple[str, ...]:
+        total, inside = self.domain.size, int(products.vote_set.sum())
+        side = words.side_words(products.direction)
+        if inside in (0, total):
+            return (*self._of_one_colour(inside > 0, side), *self._told(products, total, inside))
+        return self._told(products, total, inside)
+
+    def _of_one_colour(self, inside: bool, side: words.Side) -> tuple[str, ...]:
+        what = f"every hexagon is {side}" if inside else f"no hexagon is {side}"
+        return (f"The whole map is one colour: {what} the threshold. Another threshold tells more.",)
+
+    def _told(self, products: Products, total: int, inside: int) -> tuple[str, ...]:
+        side, paths = words.side_words(products.direction), words.plural(self.count, "path")
+        voted = products.probability is None or self.bundle.draws is not None
+        if self.count == 1 and self.draws == 1 and voted:
+            return (
+                f"{inside:,} of {total:,} cells are {side} the threshold on the released path.",
+                "One path says in or out; how sure that is, only several paths can say.",
+            )
+        where = (
+            "on the released path."
+            if self.count == 1 and voted
+            else f"in at least {products.cutoff * 100:.0f} % of the {paths}."
+            if voted
+            else f"with a probability of at least {products.cutoff * 100:.0f} %, given the release."
+        )
+        said = [f"{inside:,} of {total:,} cells are {side} the threshold {where}"]
+        if voted and products.probability is not None:
+            likely = int(agreed(products.probability, 0.5).sum())
+            said.append(
+                f"Given the release, {likely:,} cells are {side} it with a probability of at least 50 %."
+            )
+        sure = f"{products.confidence * 100:.0f} %"
+        if products.three_way is None:
+            needed = least_paths(products.confidence)
+            held = paths if self.bundle.draws is None else words.plural(self.draws, "draw")
+            said.append(f"{held} cannot support statements at {sure} confidence: that takes {needed}.")
+        else:
+            above, below = int((products.three_way > 0).sum()), int((products.three_way < 0).sum())
+            unsure = total - above - below
+            said.append(
+                f"At {sure}: {words.plural(above, 'cell')} surely above the threshold, {below:,} surely at "
+                f"most that, {unsure:,} cannot be told at this privacy."
+            )
+        said.append(f"Frequencies come in steps of 1/{self.draws}; nothing finer is supported.")
+        return tuple(said)

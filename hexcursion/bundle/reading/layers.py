@@ -1,0 +1,171 @@
+"""Whether the layers and exports of a bundle say what follows from its released paths, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from geo import Domain
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.exports.registry import EXPORTS
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.files.maps import (
+    SHARE_DECIMALS,
+    cell_columns,
+    cell_properties,
+    cell_properties_of_format1,
+)
+from hexcursion.bundle.products.at_threshold import Products
+from hexcursion.bundle.products.regions import region_list
+from hexcursion.bundle.statement.build import facts
+from hexcursion.bundle.statement.format1 import facts_of_format1
+from hexcursion.bundle.untrusted.strict import strict_json
+
+# A share that another machine rounded the other way.
+STEP = 1.01 * 10.0**-SHARE_DECIMALS
+
+
+class Drawn(Protocol):
+    """What is asked of a bundle here."""
+
+    @property
+    def statement(self) -> Mapping[str, Any]:
+        """The checked privacy statement."""
+
+    @property
+    def domain(self) -> Domain:
+        """The cells and the public region."""
+
+    @property
+    def field(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """(N,) mean and standard deviation given the release, where the mechanism has them."""
+
+    @property
+    def version(self) -> int:
+        """The format of its files."""
+
+    @property
+    def published(self) -> Products:
+        """The products at the published threshold."""
+
+
+def check_layers(contents: Mapping[str, bytes], bundle: Drawn) -> None:
+    """Refuse layers and exports that say anything else than the paths.
+
+    Raises
+    ------
+    BundleError
+        Naming the first file and property that differs.
+    """
+    check_cells(strict_json(contents[layout.CELLS], layout.CELLS), bundle)
+    check_regions(strict_json(contents[layout.REGIONS], layout.REGIONS), bundle)
+    boundary = strict_json(contents[layout.BOUNDARY], layout.BOUNDARY)
+    _check_facts(boundary, features_of(boundary, layout.BOUNDARY), bundle, layout.BOUNDARY)
+    expected = cell_columns(bundle.domain, bundle.published, bundle.field)
+    for name, export in EXPORTS.items():
+        if name in contents:
+            _check_columns(export.read(contents[name]), expected, name)
+
+
+def facts_of(bundle: Drawn) -> dict[str, Any]:
+    """The facts of the release that stand in the bundle's GeoJSON files."""
+    known = dict(bundle.statement)
+    return facts_of_format1(known) if bundle.version == 1 else facts(known)
+
+
+def properties_of(bundle: Drawn) -> dict[str, list[Any]]:
+    """What `cells.geojson` says of each cell besides its index."""
+    made = cell_properties_of_format1 if bundle.version == 1 else cell_properties
+    return made(bundle.published)
+
+
+def check_cells(collection: Any, bundle: Drawn) -> None:
+    """Refuse a layer of cells that does not follow from the paths.
+
+    Raises
+    ------
+    BundleError
+        Naming the property that differs.
+    """
+    features = features_of(collection, layout.CELLS)
+    if [_property(feature, "h3") for feature in features] != list(bundle.domain.cells):
+        raise BundleError(f"{layout.CELLS} does not hold the cells of the paths.")
+    for name, values in properties_of(bundle).items():
+        if not _same([_property(feature, name) for feature in features], values):
+            raise BundleError(f"{layout.CELLS} does not follow from the paths: {name} differs.")
+    _check_facts(collection, features, bundle, layout.CELLS)
+
+
+def check_regions(collection: Any, bundle: Drawn) -> None:
+    """Refuse a layer of regions that does not follow from the paths.
+
+    Raises
+    ------
+    BundleError
+        If its products, numbers or facts differ.
+    """
+    features = features_of(collection, layout.REGIONS)
+    expected = [properties for properties, _ in region_list(bundle.published)]
+    found = [
+        {name: _property(feature, name) for name in ("product", "path", "cells")} for feature in features
+    ]
+    if found != expected:
+        raise BundleError(f"{layout.REGIONS} does not follow from the paths.")
+    _check_facts(collection, features, bundle, layout.REGIONS)
+
+
+def _check_facts(collection: Any, features: list[dict[str, Any]], bundle: Drawn, name: str) -> None:
+    """Once at the collection; in format 1 on every feature."""
+    stated = facts_of(bundle)
+    if bundle.version == 1:
+        same = all(
+            _property(feature, fact) == value for feature in features for fact, value in stated.items()
+        )
+    else:
+        same = collection.get("release") == stated
+    if not same:
+        raise BundleError(f"{name} and the privacy statement disagree about the release.")
+
+
+def _check_columns(
+    found: Mapping[str, Sequence[Any]], expected: Mapping[str, Sequence[Any]], name: str
+) -> None:
+    if strange := sorted(set(found) ^ set(expected)):
+        raise BundleError(f"{name} does not have the columns of this release: {strange[0][:60]!r}.")
+    for column, values in expected.items():
+        if not _same(found[column], values):
+            raise BundleError(f"{name} does not follow from the paths: {column} differs.")
+
+
+def _same(found: Sequence[Any], values: Sequence[Any]) -> bool:
+    """Equal; shares may differ by the last digit that is written."""
+    if len(found) != len(values):
+        return False
+    if not all(type(value) is float for value in values):
+        return list(found) == list(values) and {type(value) for value in found} == {
+            type(value) for value in values
+        }
+    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in found)
+    return numbers and bool(np.all(np.abs(np.array(found, dtype=float) - np.array(values)) <= STEP))
+
+
+def features_of(collection: Any, name: str) -> list[dict[str, Any]]:
+    """The features of a GeoJSON collection.
+
+    Raises
+    ------
+    BundleError
+        If it is none; the sentence calls it `name`.
+    """
+    features = collection.get("features") if isinstance(collection, dict) else None
+    if not isinstance(features, list) or not all(isinstance(feature, dict) for feature in features):
+        raise BundleError(f"{name} is not a GeoJSON feature collection.")
+    return features
+
+
+def _property(feature: dict[str, Any], name: str) -> Any:
+    properties = feature.get("properties")
+    return properties.get(name) if isinstance(properties, dict) else None

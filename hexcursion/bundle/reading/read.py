@@ -1,0 +1,229 @@
+"""Reading a bundle that anyone may have made: nothing executed, nothing unpickled, everything checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.excursion.smoothing import smooth
+from geo import Domain, GeoError, domain_from_cells, geometry_dict
+from geo.context.own_layers import OwnLayer
+from hexcursion.bundle.documents.label import label_html
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.files.archive import contents_of
+from hexcursion.bundle.files.attached import check_picture, check_script
+from hexcursion.bundle.files.own_layers import read_layers
+from hexcursion.bundle.files.paths import read_paths
+from hexcursion.bundle.files.public_field import field_of
+from hexcursion.bundle.products.at_threshold import CONFIDENCE, Products, products_at
+from hexcursion.bundle.reading.layers import check_layers, features_of
+from hexcursion.bundle.signing.signature import Signature, signature_of
+from hexcursion.bundle.statement.expected import check_told
+from hexcursion.bundle.statement.format1 import upgraded
+from hexcursion.bundle.statement.schema_check import check_statement
+from hexcursion.bundle.statement.schemas import VERSIONS, earlier_schema, schema_bytes, without_designs
+from hexcursion.bundle.untrusted.strict import strict_json
+from hexcursion.project.response import ResponseScale
+
+
+@dataclass(frozen=True, eq=False)
+class Bundle:
+    """A checked bundle: its statement, its domain and its released paths. Nothing else is believed.
+
+    Parameters
+    ----------
+    statement
+        the privacy statement, valid by schema and in itself
+    domain
+        the cells and the public region
+    paths
+        (L, N) released paths in response units, before smoothing
+    map_png
+        the shipped picture, bytes of a PNG
+    field
+        (N,) mean and standard deviation of the field given the release, where its mechanism has them
+    draws
+        (J, N) joint draws of the field given the release, where the paths are none themselves
+    layers
+        public layers that the curator added: not computed from the paths
+    signature
+        of its checksums, checked; None where nobody signed it. Whose it is, `Signers` say
+    version
+        the format of the files; the statement is always said in the words of the newest
+    """
+
+    statement: Mapping[str, Any]
+    domain: Domain
+    paths: NDArray[np.float64]
+    map_png: bytes
+    field: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    version: int = 2
+    draws: NDArray[np.float64] | None = None
+    layers: tuple[OwnLayer, ...] = ()
+    signature: Signature | None = None
+
+    @property
+    def threshold(self) -> float:
+        """The published threshold in the data's own unit."""
+        return float(self.statement["subject"]["threshold"])
+
+    @property
+    def response(self) -> ResponseScale:
+        """The public map between the data's own unit and response units."""
+        stated = self.statement["response"]
+        return ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
+
+    @cached_property
+    def published(self) -> Products:
+        """The products at the published threshold, smoothing and cutoff."""
+        return published_products(self.statement, self.domain, self.paths, self.field, self.draws)
+
+    @property
+    def label_html(self) -> str:
+        """The label, made anew: a shipped page could hold anything, this one holds only checked text."""
+        region = geometry_dict(self.domain.region)
+        return label_html(self.statement, self.domain.cells, region, self.published, layers=self.layers)
+
+
+def read_bundle(source: str | Path | bytes | BinaryIO) -> Bundle:
+    """Open a bundle's folder or zip: a path, bytes or a binary stream.
+
+    Checked: names, sizes, checksums, a signature where there is one, JSON and statement against the schema
+    and against itself, the paths' columns and values, the cells, and that both GeoJSON files say what follows
+    from the paths.
+
+    Raises
+    ------
+    BundleError
+        One sentence, for the first check that fails.
+    """
+    return bundle_from_contents(contents_of(source))
+
+
+def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
+    """The checks of `read_bundle` on files already in memory.
+
+    Raises
+    ------
+    BundleError
+        As `read_bundle`.
+    """
+    version = layout.format_of(contents)
+    layout.check_sums(contents)
+    signature = signature_of(contents)
+    statement = _statement(strict_json(contents[layout.STATEMENT], layout.STATEMENT))
+    _check_schema_file(contents, version, statement["design"]["mechanism"])
+    stored = read_paths(contents[layout.PATHS], field=statement["paths"]["field"])
+    cells, paths = stored.cells, stored.paths
+    subject = statement["subject"]["domain"]
+    if len(cells) != subject["cells"] or paths.shape[0] != statement["paths"]["count"]:
+        raise BundleError("The privacy statement and paths.parquet disagree about cells or paths.")
+    if any(a >= b for a, b in pairwise(cells)):
+        raise BundleError("The cells in paths.parquet are not sorted, or some stand there twice.")
+    try:
+        domain = domain_from_cells(cells, region_of(contents[layout.BOUNDARY]))
+    except GeoError as error:
+        raise BundleError(f"The bundle's cells or boundary are not valid: {error}") from error
+    if domain.resolution != subject["resolution"]:
+        raise BundleError("The privacy statement and paths.parquet disagree about the resolution.")
+    check_picture(contents[layout.MAP])
+    check_script(contents[layout.REDRAW], version)
+    draws = _draws(contents, statement, cells)
+    field_of(contents, statement, cells)
+    layers = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
+    picture = contents[layout.MAP]
+    bundle = Bundle(statement, domain, paths, picture, stored.field, version, draws, layers, signature)
+    check_layers(contents, bundle)
+    check_told(statement.get("told"), bundle.published)
+    return bundle
+
+
+def published_products(
+    statement: Mapping[str, Any],
+    domain: Domain,
+    paths: NDArray[np.float64],
+    field: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+    draws: NDArray[np.float64] | None = None,
+) -> Products:
+    """Products at the statement's own threshold, smoothing, cutoff and confidence.
+
+    Parameters
+    ----------
+    paths
+        (L, N) released paths, response units, before smoothing
+    field
+        (N,) mean and standard deviation given the release, response units, where there are
+    draws
+        (J, N) joint draws of the field, response units, where the paths are none
+    """
+    published = statement["products"]
+    return products_at(
+        smooth(domain.adjacency, paths, published["smoothing"]),
+        statement["subject"]["threshold_response"],
+        statement["subject"]["direction"],
+        cutoff=published["cutoff"],
+        confidence=published["confidence"] or CONFIDENCE,
+        field=field,
+        draws=draws,
+        by_probability=published.get("excursion_function", False),
+    )
+
+
+def _draws(
+    contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: tuple[str, ...]
+) -> NDArray[np.float64] | None:
+    """The joint draws that the statement names; BundleError unless they are there exactly then."""
+    stated = statement["paths"].get("draws")
+    if (stated is None) != (layout.DRAWS not in contents):
+        raise BundleError(f"The privacy statement and the bundle disagree about {layout.DRAWS}.")
+    if stated is None:
+        return None
+    found = read_paths(contents[layout.DRAWS], kind="draw")
+    if found.cells != cells or found.paths.shape[0] != stated["count"]:
+        raise BundleError(f"The privacy statement and {layout.DRAWS} disagree about cells or draws.")
+    return found.paths
+
+
+def _statement(raw: Any) -> dict[str, Any]:
+    """The checked statement, whatever its version, in the words of the newest one."""
+    version = VERSIONS.get(str(raw.get("schema"))) if isinstance(raw, dict) else None
+    if version is None:
+        raise BundleError(
+            "The privacy statement is not valid at schema: this program knows its versions 1 and 2 only."
+        )
+    return upgraded(raw) if version == 1 else check_statement(raw)
+
+
+def _check_schema_file(contents: Mapping[str, bytes], version: int, mechanism: str) -> None:
+    shipped = contents[layout.SCHEMAS[version]]
+    if version == 1:
+        same = shipped == schema_bytes(1)
+    else:
+        ours = json.loads(schema_bytes(2, mechanism))
+        rest = without_designs(strict_json(shipped, layout.SCHEMAS[2]))
+        same = rest == without_designs(ours) or earlier_schema(rest)
+    if not same:
+        raise BundleError(f"{layout.SCHEMAS[version]} is not the schema of version {version}.")
+
+
+def region_of(content: bytes) -> Any:
+    """The one geometry of a bundle's boundary file, WGS 84, as GeoJSON.
+
+    Raises
+    ------
+    BundleError
+        If the file does not hold just one.
+    """
+    features = features_of(strict_json(content, layout.BOUNDARY), layout.BOUNDARY)
+    if len(features) != 1 or not isinstance(features[0].get("geometry"), dict):
+        raise BundleError(f"{layout.BOUNDARY} must hold one region.")
+    return features[0]["geometry"]

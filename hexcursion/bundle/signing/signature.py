@@ -1,0 +1,194 @@
+"""The signature of a bundle: Ed25519 over its checksums, and what is said of whoever made it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.untrusted.strict import strict_json
+from hexcursion.bundle.untrusted.text import clean
+from hexcursion.errors import WorkflowError
+from hexcursion.settings.toml import read_toml
+
+FORMAT = "hexcursion-signature-1"
+PREFIX = b"hexcursion-signature-1\n"
+"""Stands before the checksums in what is signed: a signature made for anything else never fits a bundle."""
+SIGNERS_VARIABLE = "HEXCURSION_SIGNERS"
+LONGEST_NAME = 80
+_KEY_BYTES, _SIGNATURE_BYTES = 32, 64
+_P = 2**255 - 19  # the field of Ed25519, and d of its curve -x^2 + y^2 = 1 + d x^2 y^2 (RFC 8032, 5.1)
+_D = -121665 * pow(121666, -1, _P) % _P
+_WRONG = (
+    f"The bundle's signature ({layout.SIGNATURE}) does not fit its files: they were changed after they were "
+    "signed, or it was taken from another bundle. Get the bundle again from where it was published."
+)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A signature that was checked: whoever holds the private half of `key` signed these very checksums.
+
+    It holds no name. A name beside a key would be a claim that anybody can write: whose key it is, the
+    operator of a viewer says in a list of his own.
+
+    Parameters
+    ----------
+    key
+        Ed25519 public key, 32 bytes
+    """
+
+    key: bytes
+
+    @property
+    def fingerprint(self) -> str:
+        """128 bits of the key's SHA-256, to compare by eye: groups of four hex digits."""
+        return fingerprint(self.key)
+
+
+@dataclass(frozen=True)
+class Signers:
+    """Whose keys the operator knows: his names for them by public key."""
+
+    names: Mapping[bytes, str] = field(default_factory=dict)
+
+    def knows(self, signature: Signature | None) -> bool:
+        """Whether a bundle is signed with one of these keys."""
+        return signature is not None and signature.key in self.names
+
+    def says(self, signature: Signature | None) -> str:
+        """One sentence on who signed a bundle; `None` is a bundle without a signature."""
+        if signature is None:
+            return "Not signed: nothing shows who published this bundle."
+        if (name := self.names.get(signature.key)) is not None:
+            return f"Signed by {name} (fingerprint {signature.fingerprint})."
+        return (
+            f"Signed with a key that this viewer does not know (fingerprint {signature.fingerprint}): that "
+            "does not say by whom."
+        )
+
+
+def fingerprint(key: bytes) -> str:
+    """128 bits of a public key's SHA-256, groups of four hex digits."""
+    digits = hashlib.sha256(key).hexdigest()[:32]
+    return " ".join(digits[start : start + 4] for start in range(0, 32, 4))
+
+
+def signature_bytes(sums: bytes, key: Ed25519PrivateKey) -> bytes:
+    """The file `SHA256SUMS.sig`: public key and signature of these checksums, as JSON."""
+    made = {
+        "format": FORMAT,
+        "public_key": base64.b64encode(key.public_key().public_bytes_raw()).decode(),
+        "signature": base64.b64encode(key.sign(PREFIX + sums)).decode(),
+    }
+    return (json.dumps(made, indent=1) + "\n").encode()
+
+
+def signature_of(contents: Mapping[str, bytes]) -> Signature | None:
+    """The signature of a bundle's files, checked; None where there is none.
+
+    Whether the files have the checksums that are signed is checked by `layout.check_sums`.
+
+    Raises
+    ------
+    BundleError
+        For a file that is no signature, and for one that does not fit the checksums.
+    """
+    if layout.SIGNATURE not in contents:
+        return None
+    stated = strict_json(contents[layout.SIGNATURE], layout.SIGNATURE)
+    if (
+        not isinstance(stated, dict)
+        or set(stated) != {"format", "public_key", "signature"}
+        or stated["format"] != FORMAT
+    ):
+        raise BundleError(f"{layout.SIGNATURE} is not a signature of this program's.")
+    key = _decoded(stated["public_key"], _KEY_BYTES)
+    signature = _decoded(stated["signature"], _SIGNATURE_BYTES)
+    if key is None or signature is None or not is_safe_key(key):
+        raise BundleError(f"{layout.SIGNATURE} is not a signature of this program's.")
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, PREFIX + contents[layout.SUMS])
+    except (InvalidSignature, ValueError) as error:
+        raise BundleError(_WRONG) from error
+    return Signature(key)
+
+
+def read_signers(path: str | Path) -> Signers:
+    """The operator's list: a TOML file with a line `"Name" = "public key in base64"` for each key.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for a file that cannot be read, and for a name or a key that is none.
+    """
+    names: dict[bytes, str] = {}
+    for name, text in read_toml(path, "list of signers").items():
+        key, said = _decoded(text, _KEY_BYTES), clean(name, LONGEST_NAME, "A signer's name")
+        if not said:
+            raise WorkflowError("The list of signers has a key without a name: give it one.")
+        if key is None:
+            raise WorkflowError(
+                f"The list of signers gives no public key for {said!r}: write the one that `key public` "
+                "prints."
+            )
+        if not is_safe_key(key):
+            raise WorkflowError(
+                f"The list of signers gives for {said!r} a key that is no point of the curve, or one under "
+                "which anybody can sign: write the one that `key public` prints."
+            )
+        if key in names:
+            raise WorkflowError(f"The list of signers has one key twice: {names[key]!r} and {said!r}.")
+        names[key] = said
+    return Signers(names)
+
+
+def is_safe_key(key: bytes) -> bool:
+    """Whether 32 bytes are the one encoding of a point of the curve whose order is no divisor of 8.
+
+    `cryptography` takes any 32 bytes for a public key, and of a point of order 1, 2, 4 or 8 signatures are
+    found without a private key. Twice a point has y = 0 exactly if x^2 + y^2 = 0, so of the points of order 8
+    d y^4 + 2 y^2 = 1.
+    """
+    number = int.from_bytes(key, "little")
+    y, odd = number & (2**255 - 1), number >> 255
+    if y >= _P:
+        return False
+    square = y * y % _P
+    x_square = (square - 1) * pow(_D * square + 1, -1, _P) % _P
+    if pow(x_square, (_P - 1) // 2, _P) == _P - 1 or (x_square == 0 and odd):
+        return False
+    return square not in (0, 1) and (_D * square * square + 2 * square - 1) % _P != 0
+
+
+def operators_signers() -> Signers:
+    """The list that `HEXCURSION_SIGNERS` names; an empty one without it.
+
+    Raises
+    ------
+    WorkflowError
+        As `read_signers`.
+    """
+    named = os.environ.get(SIGNERS_VARIABLE)
+    return read_signers(named) if named else Signers()
+
+
+def _decoded(text: object, size: int) -> bytes | None:
+    """Base64 of exactly so many bytes; None for anything else."""
+    if not isinstance(text, str):
+        return None
+    try:
+        made = base64.b64decode(text.encode("ascii"), validate=True)
+    except (binascii.Error, UnicodeEncodeError):
+        return None
+    return made if len(made) == size else None

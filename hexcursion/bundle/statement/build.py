@@ -1,0 +1,137 @@
+"""The privacy statement: everything a reader must know about a release, as plain JSON values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpgp_core.release.released import GRID
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.files.public_field import relative_block
+from hexcursion.bundle.statement.designs import design_line, plain_design
+from hexcursion.bundle.statement.evaluation import evaluation_block
+from hexcursion.bundle.statement.expected import expected_block, expected_words
+from hexcursion.bundle.statement.guarantee import guarantee_block
+from hexcursion.bundle.statement.products_block import products_block
+from hexcursion.bundle.untrusted.text import clean, neutral_cell
+from hexcursion.record import Release
+from hexcursion.version import NAME, VERSION
+
+VERSION_ID = "hexcursion-statement-2"
+
+FORMULA = {
+    "log": "value = exp(centre + clip * response)",
+    "identity": "value = centre + clip * response",
+}
+ROUNDING_NOTE = (
+    "Each value is rounded to a multiple of 2^-20 response units, deviations upwards. Paths are as drawn, "
+    "before smoothing."
+)
+
+
+DRAWS_NOTE = (
+    "Joint draws of the field given the released paths and public facts, rounded to multiples of 2^-10 "
+    "response units: further noise on what was released, at no cost."
+)
+
+
+def build_statement(release: Release) -> dict[str, Any]:
+    """The statement of a release. It holds public facts only, because a `Release` holds nothing else.
+
+    Text is cleaned of control and direction characters.
+
+    Raises
+    ------
+    BundleError
+        For text that is too long, and a guarantee that is not proved.
+    """
+    count = None if release.draws is None else int(release.draws.shape[0])
+    statement = {
+        "schema": VERSION_ID,
+        "release": {
+            "id": clean(release.release_id, 100, "The release id"),
+            "created": clean(release.created, 40, "The date of creation"),
+            "title": clean(release.title, 200, "The title"),
+            "generated": bool(release.generated),
+            "simulation": bool(release.simulation),
+            "notes": [clean(note, 1000, "A note") for note in release.notes],
+        },
+        "software": {"name": NAME, "version": VERSION},
+        "subject": {
+            "value": clean(release.value_name, 100, "The name of the value"),
+            "unit": clean(release.value_unit, 60, "The unit of the value"),
+            "threshold": float(release.threshold),
+            "direction": release.direction,
+            "threshold_response": release.level,
+            "domain": {
+                "cells": len(release.cells),
+                "resolution": int(release.resolution),
+                "origin": clean(release.domain_origin, 1000, "The origin of the domain"),
+            },
+        }
+        | relative_block(release),
+        "guarantee": guarantee_block(release),
+        "design": plain_design(release.design),
+        "response": {
+            "transform": release.response.transform,
+            "centre": float(release.response.centre),
+            "clip": float(release.response.clip),
+            "origin": clean(release.response.origin, 1000, "The origin of centre and clip bound"),
+            "formula": FORMULA[release.response.transform],
+        },
+        "prior_mean_used": release.prior_mean is not None,
+        "tuning": {
+            "kind": clean(release.tuning.kind, 60, "The kind of tuning"),
+            "detail": clean(release.tuning.detail, 2000, "The description of the tuning"),
+            "accounted": release.tuning.accounted,
+        },
+        "expected": expected_block(release.expected),
+        "evaluation": {},
+        "products": products_block(release.design, count, ranked=release.mean is not None),
+        "paths": {
+            "file": layout.PATHS,
+            "field": release.mean is not None,
+            "count": int(release.design.paths),
+            "unit": "response units",
+            "grid": GRID,
+            "note": ROUNDING_NOTE,
+        }
+        | ({} if count is None else {"draws": {"file": layout.DRAWS, "count": count, "note": DRAWS_NOTE}}),
+        "ledger": {"entry": clean(release.ledger_entry, 200, "The ledger entry")},
+        "receipt": [
+            {
+                "topic": clean(line.topic, 100, "A topic of the receipt"),
+                "text": clean(line.text, 2000, "A line of the receipt"),
+                "warning": bool(line.warning),
+            }
+            for line in release.receipt
+        ],
+        "attribution": [clean(text, 4000, "An attribution") for text in release.attribution],
+    } | ({} if release.trip is None else {"trip": release.trip.block()})
+    return {**statement, "evaluation": evaluation_block(statement, release.stated)}
+
+
+def facts(statement: dict[str, Any]) -> dict[str, Any]:
+    """The key facts that stand once at every GeoJSON collection, flat.
+
+    Text is neutralised for spreadsheets: attribute tables end in them.
+    """
+    guarantee, subject, design = statement["guarantee"], statement["subject"], statement["design"]
+    named = {
+        "release_id": statement["release"]["id"],
+        "title": statement["release"]["title"],
+        "value": subject["value"],
+        "threshold": subject["threshold"],
+        "threshold_unit": subject["unit"],
+        "direction": subject["direction"],
+        "epsilon": guarantee["epsilon"],
+        "delta": guarantee["delta"],
+        "unit_of_protection": f"one {guarantee['unit_word']} ({guarantee['unit']} record)",
+        "mechanism": design["mechanism"],
+        "design": design_line(design),
+        "bound": f"{guarantee['bound']} (proved)",
+        "tuning": statement["tuning"]["kind"],
+        "expected": expected_words(statement["expected"]),
+        "generated": statement["release"]["generated"],
+        "simulation": statement["release"]["simulation"],
+    }
+    return {name: neutral_cell(value) if isinstance(value, str) else value for name, value in named.items()}

@@ -1,0 +1,179 @@
+"""How right a published map is: as expected beforehand, and as its own release tells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.excursion.scores import StatedScores, exceedance_probability, stated_scores
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.products.at_threshold import Products
+from hexcursion.bundle.untrusted.text import clean
+from hexcursion.record import Expected
+from hexcursion.words import error_words, range_words, ratio_words, right_words
+
+Floats = NDArray[np.float64]
+SCORES = ("agreement", "right", "found")
+
+DIFFERS = 0.15
+"""Gap between the told and the expected agreement from which a reader is warned: wider than the error of a
+release about itself on real data, so that the rehearsal is what failed."""
+
+SLACK = 1e-6  # of a told number that a reader recomputes
+
+NOT_KNOWN = "How right this map is was not estimated before it was drawn."
+BASES = {
+    "simulated": "simulated data",
+    "reference data": "reference data that were set aside",
+    "public reference data": "public reference data",
+    "private selection": "the private records, at a cost that is inside epsilon",
+}
+
+
+def expected_block(expected: Expected | None) -> dict[str, Any] | None:
+    """The block as it stands in a statement; None where nobody looked."""
+    if expected is None:
+        return None
+    numbers: dict[str, Any] = {
+        name: _known(getattr(expected, name)) for name in ("agreement", "area_error", "right")
+    }
+    if expected.low is not None and expected.high is not None:
+        numbers |= {"low": expected.low, "high": expected.high, "little": expected.little}
+    stated = {**numbers, "basis": clean(expected.basis, 60, "What the expected agreement rests on")}
+    return {**stated, "in_words": expected_words(stated)}
+
+
+def expected_words(stated: Mapping[str, Any] | None) -> str:
+    """One sentence or two: agreement, area, share of right hexagons, and what they rest on."""
+    if stated is None:
+        return NOT_KNOWN
+    basis = BASES.get(stated["basis"], stated["basis"])
+    said = []
+    if stated["agreement"] is not None:
+        said.append(
+            f"agreement (intersection over union) {ratio_words(stated['agreement'])} with the map without "
+            "privacy"
+        )
+    if "low" in stated:
+        said.append(range_words(stated["low"], stated["high"], little=stated["little"]))
+    if stated["area_error"] is not None:
+        said.append(f"area wrong by {error_words(stated['area_error'])}")
+    if stated["right"] is not None:
+        said.append(f"{right_words(stated['right'])} of the shown hexagons right")
+    if not said:
+        return f"Expected agreement: undefined, because the map of {basis} has one side only."
+    return f"Expected, from {basis}: {', '.join(said)}."
+
+
+def told_block(
+    products: Products, field: tuple[Floats, Floats] | None, shown_map: tuple[Floats, Floats] | None
+) -> dict[str, Any] | None:
+    """What the release says about its own map; None where its mechanism gives no probabilities.
+
+    Parameters
+    ----------
+    products
+        those at the published threshold
+    field
+        (N,) mean and deviation given the release, response units
+    shown_map
+        (N,) mean and deviation of the map without privacy given the release, response units; None where not
+        known
+    """
+    if products.probability is None or field is None:
+        return None
+    of_map = None
+    if shown_map is not None:
+        shown = exceedance_probability(*shown_map, products.level, products.direction)
+        of_map = _numbers(stated_scores(shown, products.vote_set))
+    told = {"map": of_map, "field": _numbers(stated_scores(products.probability, products.vote_set))}
+    return {**told, "in_words": told_words(told)}
+
+
+def told_words(told: Mapping[str, Any] | None) -> str:
+    """Two sentences: how right the map is for the true values, and against the map without privacy."""
+    if told is None:
+        return "The release itself does not say how right its map is."
+    field, of_map = told["field"], told["map"]
+    if field["right"] is None:
+        return "The release shows no hexagon on the asked side of the threshold."
+    said = (
+        f"Computed from the release: of the hexagons that the map shows, about {_per_cent(field['right'])} "
+        "are on the asked side of the threshold; of all hexagons that are, it shows about "
+        f"{_per_cent(field['found'])}."
+    )
+    if of_map is None:
+        return said
+    return (
+        f"{said} It agrees to about {of_map['agreement']:.2f} (intersection over union) with the map that "
+        f"the same records give without privacy, where about {_per_cent(of_map['right'])} of the shown "
+        "hexagons are shown too."
+    )
+
+
+def how_right(statement: Mapping[str, Any]) -> tuple[str, ...]:
+    """The sentences of label and README: told by the release, expected beforehand, and where these differ."""
+    told = statement.get("told")
+    said = (told_words(told),) if told is not None else ()
+    both = (*said, expected_words(statement["expected"]), contradiction(statement["expected"], told))
+    return tuple(filter(None, both))
+
+
+def contradiction(expected: Mapping[str, Any] | None, told: Mapping[str, Any] | None) -> str:
+    """A sentence where the release tells much more, or much less, than was expected; "" where it does not."""
+    if expected is None or told is None or told["map"] is None:
+        return ""
+    before, after = expected["agreement"], told["map"]["agreement"]
+    if before is None or after is None or abs(after - before) < DIFFERS:
+        return ""
+    if expected.get("low", 1.0) <= after <= expected.get("high", 0.0):  # the guess allowed for it
+        return ""
+    basis = BASES.get(expected["basis"], expected["basis"])
+    which = "less" if after < before else "more"
+    return (
+        f"The release tells {which} than was expected from {basis}: an agreement of about {after:.2f} "
+        f"instead of {before:.2f}. The private values differ from these by more than the noise explains."
+    )
+
+
+def check_told(told: Mapping[str, Any] | None, products: Products) -> None:
+    """Refuse what a statement tells about its map where it does not follow from the release.
+
+    Raises
+    ------
+    BundleError
+        If numbers against the true values differ from those recomputed, or words from the numbers.
+    """
+    if told is None:
+        return
+    probability = products.probability
+    follows = None if probability is None else _numbers(stated_scores(probability, products.vote_set))
+    if follows is None or any(not _same(told["field"][name], follows[name]) for name in SCORES):
+        raise BundleError("What the privacy statement tells about its map does not follow from the release.")
+    if told["in_words"] != told_words(told):
+        raise BundleError("The privacy statement's words about its map do not follow from its numbers.")
+
+
+def _numbers(scores: StatedScores) -> dict[str, float | None]:
+    return {name: _known(round(value, 6)) for name, value in asdict(scores).items()}
+
+
+def _same(stated: float | None, follows: float | None) -> bool:
+    if stated is None or follows is None:
+        return stated is follows
+    return abs(stated - follows) <= SLACK
+
+
+def _per_cent(share: float) -> str:
+    return (
+        f"{100.0 * share:.0f} %" if 0.005 <= share <= 0.995 else "under 1 %" if share < 0.5 else "over 99 %"
+    )
+
+
+def _known(value: float | None) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None

@@ -1,0 +1,226 @@
+"""The receipt: every public fact of a planned or finished release, one line each, warnings marked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpgp_core.accounting.composition import Neighbours
+from dpgp_core.accounting.composition import epsilon as composed_epsilon
+from dpgp_core.accounting.conversion import epsilon_from_rdp
+from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.terms import Protects
+from dpgp_core.numbers import significant, upper
+from dpgp_core.release.facts import Relation
+from hexcursion import words
+from hexcursion.ledger.accounts.account import ROUNDING
+from hexcursion.project.response import ResponseScale
+from hexcursion.record import Guarded, ReceiptLine, Tuning
+
+# From here on the odds line is marked: any result may become over 100 times more likely. Small epsilons
+# never carry a warning.
+LARGE_EPSILON = math.log(100.0)
+# n delta: the expected number of records that a mechanism of this delta might publish whole. Above this the
+# receipt also says what a smaller delta would cost.
+SMALL_EXPOSURE = 0.01
+ON_INTEGERS = (
+    "The guarantee holds for the numbers as the computer drew them: sums of whole numbers, and noise that is "
+    "normal and rounded exactly, from bits of the operating system."
+)
+ON_REALS = (
+    "The proof is about real numbers. The noise was computed in floating point, from bits of the operating "
+    "system, and what is published is rounded to a public grid; no proof covers that rounding."
+)
+
+AT_EDGE = "The best Renyi order lies at the edge of the public grid: epsilon is valid, but may be loose."
+
+
+@dataclass(frozen=True)
+class BudgetLine:
+    """The dataset's budget around one release: epsilons at the release's delta, composed by the ledger.
+
+    Parameters
+    ----------
+    before, after
+        upper bounds, without this release and with it
+    budget
+        None where none was set for the dataset
+    hidden
+        what all of these releases hide, where that is less than this one promises; else None
+    """
+
+    before: float
+    after: float
+    budget: float | None = None
+    hidden: Neighbours | None = None
+
+    @property
+    def left(self) -> float | None:
+        """What remains after the release, never negative; None without a budget."""
+        return None if self.budget is None else max(0.0, self.budget - self.after)
+
+
+def build_receipt(
+    privacy: Guarded,
+    design: Design,
+    response: ResponseScale,
+    tuning: Tuning,
+    *,
+    cells: int,
+    resolution: int,
+    domain_origin: str,
+    value_unit: str = "",
+    ledger: BudgetLine | None = None,
+    prior_mean_origin: str | None = None,
+    generated: bool = False,
+    simulation: bool = False,
+    relation: Relation = "replace-one",
+    protects: Protects = "values and places",
+) -> tuple[ReceiptLine, ...]:
+    """Receipt lines from public facts only: the unit first, then what was fixed before, then the cost."""
+    lines = [
+        ReceiptLine("Unit of protection", _protected(privacy, protects, relation)),
+        _records_line(privacy, relation),
+        *_places_lines(protects),
+        ReceiptLine("Domain", _domain(cells, resolution, domain_origin), not domain_origin),
+        ReceiptLine("Centre", f"{_centre(response, value_unit)}; {_origin(response)}.", not response.origin),
+        ReceiptLine(
+            "Clip bound", f"{_clip(response, value_unit)}; {_origin(response)}.", not response.origin
+        ),
+    ]
+    if prior_mean_origin is not None:
+        lines.append(ReceiptLine("Prior mean", f"Public: {prior_mean_origin}."))
+    lines += [
+        ReceiptLine("Tuning", _tuning(tuning), not tuning.accounted),
+        *(ReceiptLine(topic, text) for topic, text in mechanism_of(design).receipt_lines(design)),
+        ReceiptLine(
+            "Bound",
+            f"{privacy.bound}: {privacy.bound_source}, {'proved' if privacy.proved else 'NOT proved'}.",
+            not privacy.proved,
+        ),
+        ReceiptLine("Computer", ON_INTEGERS if mechanism_of(design).exact_on_a_computer else ON_REALS),
+        ReceiptLine(
+            "This release",
+            f"epsilon {upper(privacy.epsilon)} at delta {words.slack(privacy.delta)}.",
+        ),
+        _delta_line(privacy),
+        *_ledger_lines(ledger),
+        ReceiptLine(
+            "In words",
+            words.epsilon_sentence(privacy.epsilon, privacy.delta, privacy.unit_word, relation, privacy.n),
+            privacy.epsilon > LARGE_EPSILON,
+        ),
+        *(
+            ReceiptLine("Group", words.group_sentence(q, epsilon, delta, privacy.unit_word))
+            for q, epsilon, delta in privacy.group
+        ),
+    ]
+    if generated:
+        lines.append(ReceiptLine("Data", "Generated demo data: no real person is described."))
+    if simulation:
+        lines.append(ReceiptLine("Randomness", "Simulation with a fixed seed: not a private release.", True))
+    return tuple(lines)
+
+
+def _protected(privacy: Guarded, protects: Protects, relation: Relation) -> str:
+    return words.protected_text(privacy.unit, privacy.unit_word, privacy.n, protects, relation)
+
+
+def _records_line(privacy: Guarded, relation: Relation) -> ReceiptLine:
+    noun = "non-empty cell" if privacy.unit == "cell" else privacy.unit_word
+    if relation == "add-or-remove":
+        return ReceiptLine(
+            "Records",
+            f"About {words.plural(privacy.n, noun)} by public knowledge; their true number is not published.",
+        )
+    return ReceiptLine("Records", f"{words.plural(privacy.n, noun)}; this number is treated as public.")
+
+
+def _places_lines(protects: Protects) -> tuple[ReceiptLine, ...]:
+    """That places are not protected, where they were declared public."""
+    if protects == "values and places":
+        return ()
+    text = "The places of the records are treated as public and are not protected: only their values are."
+    return (ReceiptLine("Places", text, True),)
+
+
+def _domain(cells: int, resolution: int, origin: str) -> str:
+    return (
+        f"{cells:,} H3 cells of resolution {resolution}: {origin or 'their origin is not stated'}".rstrip(".")
+        + "."
+    )
+
+
+def _origin(response: ResponseScale) -> str:
+    return response.origin or "its origin is not stated"
+
+
+def _centre(response: ResponseScale, unit: str) -> str:
+    if response.transform == "log":
+        value = words.quantity(math.exp(response.centre), unit, 6)
+        return f"{value} (log {significant(response.centre, 5)})"
+    return words.quantity(response.centre, unit)
+
+
+def _clip(response: ResponseScale, unit: str) -> str:
+    if response.transform == "log":
+        factor = significant(math.exp(response.clip), 3)
+        return f"a factor of {factor} either way (log {significant(response.clip, 4)})"
+    return f"{words.quantity(response.clip, unit)} either way"
+
+
+def _tuning(tuning: Tuning) -> str:
+    if not tuning.accounted:
+        return (
+            f"NOT ACCOUNTED: the design was chosen by looking at the private records. {tuning.detail}".strip()
+        )
+    text = f"{tuning.kind}: {tuning.detail}".rstrip(": ")
+    if tuning.kind == "reference data":  # set aside, not published
+        text += ". Records in the reference data are not protected by this statement."
+    return text
+
+
+def _delta_line(privacy: Guarded) -> ReceiptLine:
+    """delta against 1/n, and what the same release costs at a delta that is small against it."""
+    exposure = privacy.n * privacy.delta
+    text = (
+        f"delta {words.slack(privacy.delta)} is {words.one_in(privacy.delta)}; "
+        f"times n it is {upper(exposure, 2)}"
+    )
+    if exposure >= 1:
+        remedy = "at least 1, so publishing whole records would be allowed. Choose a smaller delta"
+        return ReceiptLine("Delta", f"{text}: {remedy}.", warning=True)
+    if exposure > SMALL_EXPOSURE and (privacy.cost is not None or privacy.rdp_orders):
+        smaller = 10.0 ** math.floor(math.log10(SMALL_EXPOSURE / privacy.n))
+        epsilon = _epsilon_at(privacy, smaller)
+        text += f". At delta {upper(smaller, 1)} the same release has epsilon {upper(epsilon)}"
+    return ReceiptLine("Delta", f"{text}.")
+
+
+def _epsilon_at(privacy: Guarded, delta: float) -> float:
+    if privacy.cost is not None:
+        return composed_epsilon(privacy.cost, delta).epsilon
+    return epsilon_from_rdp(np.array(privacy.rdp_orders), np.array(privacy.rdp_values), delta).epsilon
+
+
+def _ledger_lines(ledger: BudgetLine | None) -> tuple[ReceiptLine, ...]:
+    if ledger is None:
+        return ()
+    before, after = (upper(value) for value in (ledger.before, ledger.after))
+    only = "" if ledger.hidden is None else f" They hide {words.hidden_words(ledger.hidden)} and no more."
+    spent = ReceiptLine(
+        "Ledger",
+        f"All releases of these records: epsilon {before} before, {after} after this one.{only}",
+        bool(only),
+    )
+    if ledger.left is None or ledger.budget is None:
+        return (spent, ReceiptLine("Budget", "No budget is set for this dataset.", True))
+    over = ledger.after > ledger.budget * (1.0 + ROUNDING)
+    left = "over budget" if over else f"{words.remaining(ledger.left)} left"
+    return (
+        spent,
+        ReceiptLine("Budget", f"epsilon {significant(ledger.budget, 4)} in total, {left}.", over),
+    )

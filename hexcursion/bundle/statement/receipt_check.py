@@ -1,0 +1,337 @@
+"""The receipt of a statement that anybody may have written: a closed list of topics, each in its own words.
+
+Most lines follow from the rest of the statement and are made anew here, by the code that wrote them. The
+others repeat what the ledger or the curator knows: their sentences are known, their numbers are not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from dpgp_core.accounting.composition import HIDING, Cost, epsilon
+from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.registry import mechanism_of
+from hexcursion import words
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.statement.designs import design_from
+from hexcursion.bundle.statement.guarantee import promised_before
+from hexcursion.bundle.statement.receipt import AT_EDGE, build_receipt
+from hexcursion.bundle.statement.recomputed import SLACK, stated_cost
+from hexcursion.ledger.overlap.sentences import neighbours_text
+from hexcursion.project.response import ResponseScale
+from hexcursion.record import LEAST_AGREEMENT, LOW_AGREEMENT, Guarded, ReceiptLine, Tuning
+from hexcursion.settings.words import TuningKind
+
+Line = Mapping[str, Any]
+
+_N = r"(?:(?:above )?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?|inf)"
+_UNACCOUNTED = r"Not counted in this epsilon\."
+_POOR = "|".join((
+    r"no value can lie beyond its threshold, as values are cut to the usual ones \(centre and clip\): take a "
+    r"threshold inside of them, or a larger clip",
+    r"no agreement can be expected, as the map that it is tried on lies wholly on one side of the threshold: "
+    r"take a threshold nearer to usual values",
+    rf"(?:its|the upper end of its) expected agreement is {_N}, below {_N}",
+    r"(?:a map of one colour|the map of public data alone) would agree "
+    rf"(?:better \({_N} instead of {_N}\)|as well \({_N}\))",
+))  # fmt: skip
+_HIDDEN = f"(?:{'|'.join(words.hidden_words(each) for each in HIDING)})"
+_ALSO = rf"{_N} of them also hides? {_HIDDEN}, at epsilon {_N}, and the others do not"
+# What the program says of facts that stand nowhere else in a statement: text, and whether it is a warning.
+_SAID: dict[str, tuple[tuple[str, bool], ...]] = {
+    "Prior mean": ((r"Public: .+\.", False),),
+    "Ledger": (
+        (
+            rf"All releases of (?:these records|this dataset): epsilon {_N} before, {_N} after this one\.",
+            False,
+        ),
+        (
+            rf"All releases of these records: epsilon {_N} before, {_N} after this one\. They hide {_HIDDEN} "
+            r"and no more\.",
+            True,
+        ),
+    ),
+    "Budget": (
+        (rf"epsilon {_N} in total, {_N} left\.", False),
+        (rf"epsilon {_N} in total, over budget\.", True),
+        (r"No budget is set for this dataset\.", True),
+    ),
+    "Earlier releases": (
+        (
+            rf"Some (?:or all )?of these records were part of releases that cost epsilon {_N} before; "
+            rf"together {_N}\. How many they are is not published\.",
+            False,
+        ),
+        (
+            rf"Releases of these records promise different things\. All of them together hide {_HIDDEN}, at "
+            rf"epsilon {_N}; {_ALSO}(?:; {_ALSO})*\.(?: A release that hides whether a record is there "
+            r"counts for an exchanged record at its own price of an exchange, or at that of one record less "
+            r"and one more\.)?",
+            True,
+        ),
+        (
+            rf"The ledger holds {_N} releases? of these records from before it kept what a release hides: "
+            r"counted as hiding values only, at the price of one record less and one more unless the "
+            r"mechanism tells that an exchange was meant\.",
+            True,
+        ),
+        (  # as it was said until November 2026
+            rf"(?:All {_N} records were|The one record was|{_N} of these {_N} records? (?:was|were)|About "
+            rf"{_N} \(at most {_N}\) of these {_N} records? were) part of releases that cost epsilon {_N} "
+            rf"before; together {_N}\. These numbers of records are treated as public\.",
+            False,
+        ),
+    ),
+    "Other unit": (
+        (
+            rf"{_N} releases? of these data protected (?:the values of )?single observations, at epsilon "
+            rf"{_N} at delta {_N} together\. A hexagon's record is made of all its observations, so it is "
+            rf"protected by them only as a group of that many\. {_UNACCOUNTED}",
+            False,
+        ),
+        (
+            rf"{_N} releases? of these data protected whole hexagons, at epsilon {_N} at delta {_N} "
+            r"together\. Exchanging one observation can change the records of two hexagons, so for it they "
+            rf"cost (?:at most epsilon {_N} at the same delta|more than any useful guarantee), provided that "
+            rf"the number of non-empty hexagons stays the same\. {_UNACCOUNTED}",
+            False,
+        ),
+        (
+            rf"{_N} releases? of these data protected the values of whole hexagons, at epsilon {_N} at delta "
+            rf"{_N} together, and took as public which hexagons hold observations: where one observation is, "
+            rf"they do not hide\. {_UNACCOUNTED}",
+            False,
+        ),
+    ),
+    "Other numbers": (
+        (
+            rf"Earlier releases over other areas or filters stated {_N}(?:, {_N})*"
+            rf"(?: and {_N} more numbers? of)? records\. From two such numbers it can be computed exactly "
+            r"how many records lie in one area and not in the other, and no epsilon accounts for that\.",
+            True,
+        ),
+    ),
+    "Not compared": (
+        (
+            rf"The ledger holds releases of {_N} datasets? from before it kept hashes of records: whether "
+            r"they contained some of these is not known and not counted\.",
+            True,
+        ),
+    ),
+    "Kept apart": (
+        (
+            rf"By a person's decision \(ledger entry {_N}\) releases of another dataset that seemed to hold "
+            r"some of the same records are not counted: .+\.",
+            True,
+        ),
+    ),
+    "Owner": (
+        (
+            rf"Used of each [\w ]+: at most (?:one reading|{_N} readings)(?:, no two of them in one hexagon)?"
+            r", by a public rule that does not look at the values\. (?:So one record is one whole [\w ]+\.|"
+            r"A whole [\w ]+, all its readings together(?:: (?P<group>.+)|, which lie in different hexagons: "
+            rf"Someone with up to (?P<many>{_N}) \w+: (?:no useful guarantee\.|epsilon (?P<apart>{_N}) at "
+            r"delta .+)))",
+            False,
+        ),
+    ),
+    LOW_AGREEMENT: (
+        (
+            rf"Expected to be a poor map: (?:{_POOR})(?: and (?:{_POOR}))*\. The curator released it all the "
+            r"same\.",
+            True,
+        ),
+    ),
+    "Orders": ((re.escape(AT_EDGE), False),),
+    "Question": ((r"Every value is taken .+\.", False),),
+    "Neighbours": ((r".+", False),),
+}  # fmt: skip
+_SEVERAL = frozenset({"Other unit", "Kept apart", "Earlier releases"})
+# In every version of the program, whatever was released.
+_ALWAYS = ("Unit of protection", "Records", "Domain", "Centre", "Clip bound", "Tuning", "Mechanism", "Paths",
+           "Bound", "This release", "Delta", "In words")  # fmt: skip
+_OWN_WORDS = frozenset({"Domain", "Centre", "Clip bound", "Prior mean", "Tuning", "Question", "Kept apart"})
+"""Topics whose lines quote the publisher: where something comes from, or why."""
+_LAST_NUMBER = re.compile(rf"^(.* has epsilon )({_N})\.$")
+
+
+def checked_receipt(statement: Mapping[str, Any], *, strict: bool) -> list[dict[str, Any]]:
+    """The receipt, if it has every line that it must have and no topic that this program does not know.
+
+    Parameters
+    ----------
+    statement
+        otherwise checked, in the words of version 2
+    strict
+        Whether this version of the program wrote it: then each line must be word for word its own. Of
+        another version the lines that follow from the statement are said anew, and a sentence that this
+        version does not know is `publishers_own`.
+
+    Raises
+    ------
+    BundleError
+        Naming the first topic that is missing, unknown, there twice, or said otherwise.
+    """
+    lines: list[dict[str, Any]] = list(statement["receipt"])
+    _check_tuning(statement["tuning"])
+    following = receipt_following(statement)
+    told = {line.topic for line in following}
+    for line in lines:
+        if line["topic"] not in told and line["topic"] not in _SAID:
+            raise BundleError(
+                f"The receipt has a line {line['topic']!r}: this program knows no such topic, and whoever "
+                "published the bundle may have written it. Do not trust it."
+            )
+    present = {line["topic"] for line in lines}
+    needed = {*(told if strict else _ALWAYS), *(_needed(statement) if strict else ())}
+    if statement["guarantee"]["groups"]:
+        needed.add("Group")
+    if missing := sorted(needed - present):
+        raise BundleError(f"The receipt lacks the line {missing[0]!r}: the privacy statement is not whole.")
+    for topic in sorted(present - told):
+        count = sum(line["topic"] == topic for line in lines)
+        if count > 1 and topic not in _SEVERAL:
+            raise BundleError(f"The receipt says twice what it says of {topic!r}.")
+    if not strict:
+        rest = [line for line in lines if line["topic"] not in told]
+        return [{"topic": new.topic, "text": new.text, "warning": new.warning} for new in following] + rest
+    before = promised_before(statement["guarantee"])
+    for topic in dict.fromkeys(line["topic"] for line in lines):
+        said = [line for line in lines if line["topic"] == topic]
+        should = [line for line in following if line.topic == topic]
+        right = (
+            len(said) == len(should)
+            and all(_same(line, new, before) for line, new in zip(said, should, strict=True))
+            if should
+            else all(_fits(line, statement) for line in said)
+        )
+        if not right:
+            raise BundleError(f"The receipt's line {topic!r} does not follow from the privacy statement.")
+    return lines
+
+
+def publishers_own(line: Line, statement: Mapping[str, Any]) -> bool:
+    """Whether a line of a checked receipt holds words of the publisher's, which no program can check."""
+    topic = line["topic"]
+    return topic in _OWN_WORDS or (topic in _SAID and not _fits(line, statement))
+
+
+def publishers_notes(statement: Mapping[str, Any]) -> list[str]:
+    """The notes of a statement without the one about its trip, which follows from the trip's numbers."""
+    own = statement.get("trip", {}).get("in_words")
+    return [note for note in statement["release"]["notes"] if note != own]
+
+
+def receipt_following(statement: Mapping[str, Any]) -> Sequence[ReceiptLine]:
+    """The lines that follow from the rest of a statement, by the code that writes them."""
+    guarantee, subject, release = statement["guarantee"], statement["subject"], statement["release"]
+    cost, response, tuning = stated_cost(guarantee), statement["response"], statement["tuning"]
+    privacy = Guarded(
+        **{
+            name: guarantee[name] for name in ("epsilon", "delta", "order", "unit", "unit_word", "n", "bound")
+        },
+        bound_source=guarantee["bound_source"],
+        proved=guarantee["proved"],
+        rdp_orders=tuple(ORDERS.tolist()),
+        rdp_values=tuple(cost.curve.values.tolist()),
+        group=tuple(
+            (line["records"], math.inf if line["epsilon"] is None else line["epsilon"], line["delta"])
+            for line in guarantee["groups"]
+        ),
+        cost=cost,
+    )
+    return build_receipt(
+        privacy,
+        design_from(statement["design"]),
+        ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"]),
+        Tuning(tuning["kind"], tuning["detail"]),
+        cells=subject["domain"]["cells"],
+        resolution=subject["domain"]["resolution"],
+        domain_origin=subject["domain"]["origin"],
+        value_unit=subject["unit"],
+        generated=release["generated"],
+        simulation=release["simulation"],
+        relation=guarantee["relation"],
+        protects=guarantee["protects"],
+    )
+
+
+def _check_tuning(tuning: Mapping[str, Any]) -> None:
+    if tuning["kind"] not in get_args(TuningKind):  # a nested Literal is flat
+        raise BundleError("The privacy statement names a kind of tuning that this program does not know.")
+    if tuning["accounted"] != (tuning["kind"] != "not accounted"):
+        raise BundleError("The privacy statement contradicts itself about its tuning.")
+
+
+def _needed(statement: Mapping[str, Any]) -> set[str]:
+    """Topics beside those that follow, which other fields ask for."""
+    expected = statement["expected"]
+    reach = None if expected is None else expected.get("high", expected["agreement"])
+    poor = expected is not None and not (reach or 0.0) >= LEAST_AGREEMENT
+    asked = {
+        "Ledger": bool(statement["ledger"]["entry"]),
+        "Budget": bool(statement["ledger"]["entry"]),
+        "Prior mean": statement["prior_mean_used"],
+        "Question": "relative" in statement["subject"],
+        LOW_AGREEMENT: poor,
+    }
+    return {topic for topic, there in asked.items() if there}
+
+
+def _same(said: Line, should: ReceiptLine, before: str) -> bool:
+    """Equal but for dots and spaces at the end, and the last digit of the one number that is solved for."""
+    if said["warning"] != should.warning:
+        return False
+    if should.topic == "In words" and said["text"] == before:
+        return True
+    texts = [_tidy(text) for text in (said["text"], should.text)]
+    if should.topic == "Delta":
+        found = [_LAST_NUMBER.match(f"{text}.") for text in texts]
+        if found[0] is not None and found[1] is not None and found[0][1] == found[1][1]:
+            stated, solved = (float(one[2].replace(",", "")) for one in found if one is not None)
+            return abs(stated - solved) <= 1.1e-3 * solved
+    return texts[0] == texts[1]
+
+
+def _tidy(text: str) -> str:
+    return " ".join(text.split()).rstrip(" .")
+
+
+def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
+    """Whether a line is a sentence of the program's, whatever its numbers are."""
+    guarantee, topic = statement["guarantee"], line["topic"]
+    if topic == "Neighbours":
+        values_only, one = guarantee["protects"] == "values", guarantee["unit_word"]
+        told = neighbours_text(guarantee["unit"], one, guarantee["relation"], values_only)
+        return bool(line["text"] == told and not line["warning"])
+    if topic == "Question" and (relative := statement["subject"].get("relative")) is not None:
+        by = "divided by" if relative["ratio"] else "less"
+        asked = f"Every value is taken {by} a public field, which the bundle holds: {relative['origin']}"
+        return _tidy(line["text"]) == _tidy(asked) and not line["warning"]
+    for pattern, warning in _SAID[topic]:
+        found = re.fullmatch(pattern, line["text"])
+        if found is not None and line["warning"] is warning:
+            said = found.groupdict()
+            if (apart := said.get("apart")) is not None:
+                return _follows_apart(_number(said["many"]), _number(apart), statement)
+            group = said.get("group")
+            return group is None or group in [one["in_words"] for one in guarantee["groups"]]
+    return False
+
+
+def _follows_apart(many: float, stated: float, statement: Mapping[str, Any]) -> bool:
+    """Whether an owner whose q records lie in different hexagons is priced at sqrt(q) mu at least."""
+    guarantee, mechanism = statement["guarantee"], type(mechanism_of(design_from(statement["design"])))
+    parts = guarantee["cost"].get("parts", [guarantee["cost"]])
+    mu = math.hypot(*(part.get("gaussian_mu") or 0.0 for part in parts))  # of a look beside it at least this
+    if not mu or mechanism.apart_mu is Mechanism.apart_mu:
+        return False
+    return stated >= epsilon(Cost.gaussian(math.sqrt(many) * mu), guarantee["delta"]).epsilon * (1.0 - SLACK)
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "").removeprefix("above "))

@@ -1,0 +1,136 @@
+"""Whether a statement is valid: against its JSON Schema, and against itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.mechanisms.registry import mechanism_of
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.statement.bounds import proved_bounds
+from hexcursion.bundle.statement.build import FORMULA
+from hexcursion.bundle.statement.designs import design_from
+from hexcursion.bundle.statement.evaluation import following as evaluated
+from hexcursion.bundle.statement.expected import expected_words
+from hexcursion.bundle.statement.guarantee import with_words
+from hexcursion.bundle.statement.products_block import products_block
+from hexcursion.bundle.statement.receipt_check import checked_receipt
+from hexcursion.bundle.statement.recomputed import SLACK, check_guarantee, check_noise
+from hexcursion.bundle.statement.schemas import check_schema
+from hexcursion.project.response import ResponseScale
+from hexcursion.project.trip import TripProtection
+from hexcursion.version import VERSION
+
+
+def check_statement(statement: Any) -> dict[str, Any]:
+    """The statement of version 2, if it is valid, with its promise in today's words.
+
+    Beyond the schema: the design is valid, the threshold maps to the stated response, the cutoff and the
+    numbers of paths agree, and the guarantee promises nothing that does not follow from the cost it states.
+
+    Raises
+    ------
+    BundleError
+        Saying what is wrong first.
+    """
+    check_schema(statement, 2)
+    checked: dict[str, Any] = statement
+    check_design(checked)
+    check_threshold(checked)
+    check_guarantee(checked["guarantee"])
+    check_noise(checked["guarantee"], least_cost(checked["design"]))
+    _check_bound(checked)
+    _check_texts(checked)
+    _check_trip(checked)
+    expected = checked["expected"]
+    if expected is not None and expected["in_words"] != expected_words(expected):
+        raise BundleError("The privacy statement's words about its expected agreement do not follow from it.")
+    strict = checked["software"]["version"] == VERSION
+    receipt = checked_receipt(checked, strict=strict)
+    return _in_todays_words({**checked, "receipt": receipt})
+
+
+def _in_todays_words(statement: dict[str, Any]) -> dict[str, Any]:
+    """Statements until November 2026 said how sure one can become; today they say how often one is right."""
+    guarantee = statement["guarantee"]
+    before, now = guarantee["in_words"], with_words(guarantee)["in_words"]
+    receipt = [{**line, "text": now} if line["text"] == before else line for line in statement["receipt"]]
+    return {**statement, "guarantee": {**guarantee, "in_words": now}, "receipt": receipt}
+
+
+def check_design(statement: dict[str, Any]) -> None:
+    """Refuse a design that is impossible or disagrees with the products and the guarantee.
+
+    Raises
+    ------
+    BundleError
+        If it is impossible or contradicts them.
+    """
+    design = design_from(statement["design"])
+    if statement["paths"]["count"] != design.paths or statement["products"]["cutoff"] != design.cutoff:
+        raise BundleError("The privacy statement contradicts itself about its paths or its cutoff.")
+    if statement["products"]["smoothing"] != design.smoothing:
+        raise BundleError("The privacy statement contradicts itself about its smoothing.")
+    if getattr(design, "bound", statement["guarantee"]["bound"]) != statement["guarantee"]["bound"]:
+        raise BundleError("The privacy statement contradicts itself about its bound.")
+
+
+def least_cost(values: Mapping[str, Any]) -> Cost | None:
+    """Lower bound on what a release of a stated design costs, by its noise; None where none is known."""
+    design = design_from(values)
+    return mechanism_of(design).least_cost(design)
+
+
+def check_threshold(statement: dict[str, Any]) -> None:
+    """Refuse a threshold in the data's unit that is not the one in response units.
+
+    Raises
+    ------
+    BundleError
+        If they differ, or the scale cannot hold the threshold.
+    """
+    response, subject = statement["response"], statement["subject"]
+    try:
+        scale = ResponseScale(response["transform"], response["centre"], response["clip"], response["origin"])
+        level = float(scale.forward(subject["threshold"]))
+    except (ValueError, OverflowError) as error:
+        raise BundleError(f"The privacy statement's threshold makes no sense: {error}") from error
+    stated = subject["threshold_response"]
+    if not math.isfinite(level) or abs(level - stated) > SLACK * max(1.0, abs(level)):
+        raise BundleError("The privacy statement gives two different thresholds.")
+
+
+def _check_bound(statement: dict[str, Any]) -> None:
+    """The bound is one of the closed list, and pairs of Gaussians are as many as the paths."""
+    guarantee, design = statement["guarantee"], statement["design"]
+    if guarantee["bound"] not in proved_bounds(design["mechanism"]):
+        raise BundleError("The privacy statement rests on a bound that is not one of the proved ones.")
+    cost = guarantee["cost"]
+    pairs = [part["paths"] for part in (cost, *cost.get("parts", ())) if "paths" in part]
+    if any(paths != design["paths"] for paths in pairs):
+        raise BundleError("The privacy statement contradicts itself about the paths that its cost covers.")
+
+
+def _check_texts(statement: dict[str, Any]) -> None:
+    """Whatever follows from other fields is said as it follows: products, formula, evaluation."""
+    design = design_from(statement["design"])
+    draws = statement["paths"].get("draws", {}).get("count")
+    ranked = statement["paths"]["field"] and "excursion_function" in statement["products"]
+    if statement["products"] != products_block(design, draws, ranked=ranked):
+        raise BundleError("The privacy statement contradicts itself about its products.")
+    if statement["response"]["formula"] != FORMULA[statement["response"]["transform"]]:
+        raise BundleError("The privacy statement contradicts itself about its response.")
+    if any(statement["evaluation"][name] != text for name, text in evaluated(statement).items()):
+        raise BundleError("The privacy statement's evaluation does not follow from its other fields.")
+
+
+def _check_trip(statement: dict[str, Any]) -> None:
+    """The words about a sanitised trip follow from its numbers, and stand where a reader meets them."""
+    trip = statement.get("trip")
+    if trip is None:
+        return
+    said = TripProtection.of_block(trip).in_words
+    if trip["in_words"] != said or said not in statement["release"]["notes"]:
+        raise BundleError("The privacy statement contradicts itself about the trip that tells its places.")

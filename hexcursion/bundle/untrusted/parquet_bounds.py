@@ -1,0 +1,91 @@
+"""A stranger's Parquet file, opened only after what its footer says of its size was found acceptable."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from geo import MAX_CELLS
+from hexcursion.bundle.errors import BundleError
+
+LONGEST = 15  # letters of an H3 index
+MAX_UNPACKED = 700_000_000  # bytes of all columns together: 50 million numbers, texts and room
+
+
+def checked_parquet(content: bytes, name: str, columns: int) -> pq.ParquetFile:
+    """The file, none of whose values is unpacked yet.
+
+    Parameters
+    ----------
+    content : bytes
+        The file.
+    name : str
+        Its name, for messages.
+    columns : int
+        At most so many columns.
+
+    Raises
+    ------
+    BundleError
+        If rows, columns, nesting or unpacked bytes lie outside what is accepted; `pyarrow` errors pass.
+    """
+    if len(content) < 12 or int.from_bytes(content[-8:-4], "little") > len(content):
+        raise BundleError(f"{name} is damaged: it cannot be read as Parquet.")
+    # Texts as a dictionary: one of megabytes that every row repeats takes no room in the file, and hundreds
+    # of gigabytes as a column.
+    file = pq.ParquetFile(
+        io.BytesIO(content), thrift_string_size_limit=10**7, thrift_container_size_limit=10**6,
+        read_dictionary=["h3"],
+    )  # fmt: skip
+    facts = file.metadata
+    if facts.num_rows < 1 or facts.num_rows > MAX_CELLS or facts.num_columns > columns:
+        raise BundleError(
+            f"{name} holds {facts.num_rows:,} cells and {facts.num_columns:,} columns: outside what is "
+            "accepted."
+        )
+    groups = [facts.row_group(place) for place in range(facts.num_row_groups)]
+    rows = sum(group.num_rows for group in groups)
+    values = [group.column(k).num_values for group in groups for k in range(group.num_columns)]
+    if rows != facts.num_rows or any(count > MAX_CELLS for count in values):
+        raise BundleError(f"{name} contradicts itself about its rows.")
+    sizes = [group.column(k).total_uncompressed_size for group in groups for k in range(group.num_columns)]
+    if min(sizes, default=0) < 0 or sum(sizes) > MAX_UNPACKED:
+        raise BundleError(f"{name} would unpack to more than {MAX_UNPACKED // 10**6} MB: it is no bundle's.")
+    return file
+
+
+def table_of(file: pq.ParquetFile, name: str, columns: Sequence[str]) -> pa.Table:
+    """Columns of a file from `checked_parquet`, all their values found right.
+
+    Parameters
+    ----------
+    file
+        The file.
+    name
+        Its name, for messages.
+    columns
+        Which ones; `h3` comes back as texts.
+
+    Raises
+    ------
+    BundleError
+        For texts longer than an H3 index, and columns of anything but numbers; `pyarrow` errors pass.
+    """
+    for column in columns:
+        kind = file.schema_arrow.field(column).type
+        if column != "h3" and not pa.types.is_primitive(kind):
+            raise BundleError(f"{name} holds something else than a number for each cell: it is no bundle's.")
+    table = file.read(columns=list(columns), use_threads=False)
+    if "h3" in table.column_names:
+        cells = table.column("h3")
+        chunks = [chunk.dictionary for chunk in cells.chunks if isinstance(chunk, pa.DictionaryArray)]
+        if any((pc.max(pc.binary_length(texts)).as_py() or 0) > LONGEST for texts in chunks):
+            raise BundleError(f"{name} holds names of cells that are longer than any.")
+        if pa.types.is_dictionary(cells.type):
+            table = table.set_column(table.column_names.index("h3"), "h3", pc.cast(cells, pa.string()))
+    table.validate(full=True)
+    return table

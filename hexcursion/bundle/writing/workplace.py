@@ -1,0 +1,112 @@
+"""A hidden folder to work in beside a bundle's place, held by a living process and swept after a dead one."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from hexcursion.bundle.errors import BundleError
+
+LOCK = "lock"
+_NAME = re.compile(r"\..+\.work-[a-z0-9_]{8}")
+# As an earlier version named them, without a lock: swept when nobody can be at work there any more.
+_EARLIER_NAME = re.compile(r"\.[0-9a-f]{16}\.[a-z0-9_]{8}")
+_LONGEST_WORK = 86_400.0  # seconds
+
+
+class Workplace:
+    """A work folder of this process. Its lock ends with the process, however that ends.
+
+    Parameters
+    ----------
+    folder
+        where to work, on the file system of the bundle's place, so that a rename puts it there
+    lock
+        descriptor of the open file that holds the folder's lock
+    """
+
+    def __init__(self, folder: Path, lock: int) -> None:
+        self.folder = folder
+        self._lock = lock
+
+    @classmethod
+    def make(cls, target: Path) -> Workplace:
+        """A new work folder beside `target`.
+
+        Raises
+        ------
+        BundleError
+            If none can be made.
+        """
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            while True:
+                folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.work-", dir=target.parent))
+                place = cls._hold(folder)
+                if place is not None:  # else another process took the empty folder for a dead one's
+                    return place
+        except OSError as error:
+            raise BundleError(f"No bundle can be written in {target.parent}: {error.strerror}.") from error
+
+    @classmethod
+    def abandoned(cls, parent: Path) -> Iterator[Workplace]:
+        """The work folders in `parent` whose processes are dead, one after the other, each held meanwhile."""
+        try:
+            names = sorted(entry.name for entry in os.scandir(parent) if _is_left(entry))
+        except OSError:  # no such folder, so nobody works there
+            return
+        for name in names:
+            with contextlib.suppress(OSError):  # it is gone, or not ours to touch
+                place = cls._hold(parent / name)
+                if place is not None:
+                    with place:
+                        yield place
+
+    @classmethod
+    def _hold(cls, folder: Path) -> Workplace | None:
+        """Take the folder's lock; None if a living process has it, or if the folder is being deleted."""
+        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        with contextlib.suppress(OSError):  # held by another process, or deleted by the one that held it
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(lock).st_ino == os.stat(folder / LOCK).st_ino:
+                return cls(folder, lock)
+        os.close(lock)
+        return None
+
+    def empty(self) -> None:
+        """Delete everything in it but the lock."""
+        for entry in os.scandir(self.folder):
+            if entry.name != LOCK:
+                path = Path(entry.path)
+                shutil.rmtree(path) if entry.is_dir(follow_symlinks=False) else path.unlink()
+
+    def remove(self) -> None:
+        """Delete it; the lock is let go last."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self) -> Workplace:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        os.close(self._lock)
+
+
+def _is_left(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a folder is a work folder; of an earlier version's only after a day."""
+    if _NAME.fullmatch(entry.name):
+        return True
+    old = time.time() - entry.stat(follow_symlinks=False).st_mtime > _LONGEST_WORK
+    return old and bool(_EARLIER_NAME.fullmatch(entry.name))

@@ -1,0 +1,248 @@
+"""Writing a bundle: checked in memory, staged beside its place, then put there whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from geo import GeoError, domain_from_cells, geometry_dict
+from geo.context.surroundings import around
+from hexcursion.bundle.documents.label import label_html
+from hexcursion.bundle.documents.papers import attribution_text, readme_text
+from hexcursion.bundle.documents.picture import picture_svg
+from hexcursion.bundle.documents.registry import registry_yaml
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.exports.base import Exported
+from hexcursion.bundle.exports.registry import EXPORTS
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.files.archive import zip_bytes_to
+from hexcursion.bundle.files.attached import script_bytes
+from hexcursion.bundle.files.maps import boundary_geojson, cell_columns, cells_geojson, regions_geojson
+from hexcursion.bundle.files.own_layers import layers_bytes, read_layers
+from hexcursion.bundle.files.paths import MAX_VALUES, paths_bytes, rounded, rounded_field
+from hexcursion.bundle.files.public_field import field_bytes
+from hexcursion.bundle.page.drawn import Released
+from hexcursion.bundle.page.html import map_html
+from hexcursion.bundle.page.print_map import map_png
+from hexcursion.bundle.reading.read import bundle_from_contents, published_products, region_of
+from hexcursion.bundle.statement.build import build_statement, facts
+from hexcursion.bundle.statement.expected import told_block
+from hexcursion.bundle.statement.schema_check import check_statement
+from hexcursion.bundle.statement.schemas import schema_bytes
+from hexcursion.bundle.writing.workplace import Workplace
+from hexcursion.new_place import sync_folder
+from hexcursion.record import Release
+
+
+@dataclass(frozen=True)
+class BundlePaths:
+    """Where a bundle was written: the folder, and the same files as one zip beside it."""
+
+    directory: Path
+    zip: Path
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A whole bundle in a work folder, flushed to disk, one rename away from its place.
+
+    Parameters
+    ----------
+    target
+        where its folder will be; the zip goes beside it
+    work
+        the work folder that holds both under their final names
+    digest
+        SHA-256 of its SHA256SUMS, hex
+    """
+
+    target: Path
+    work: Path
+    digest: str
+
+    def place(self) -> BundlePaths:
+        """Put folder and zip in their place.
+
+        May be repeated after a crash: what is in place already stays.
+
+        Raises
+        ------
+        BundleError
+            If another bundle lies there by now, or the disk refuses.
+        """
+        made, made_zip = self.work / self.target.name, self.work / f"{self.target.name}.zip"
+        archive = self.target.with_name(made_zip.name)
+        try:
+            if not (archive.exists() and made_zip.exists() and os.path.samefile(archive, made_zip)):
+                os.link(made_zip, archive)  # fails, unlike a rename, where someone else was faster
+            if made.exists():
+                os.rename(made, self.target)
+            sync_folder(self.target.parent)
+        except OSError as error:
+            reason = "is taken by another one" if os.path.lexists(self.target) else f"({error.strerror})"
+            raise BundleError(
+                f"The bundle could not be put in its place: {self.target} {reason}. It waits in {self.work}."
+            ) from error
+        return BundlePaths(self.target, archive)
+
+
+def write_bundle(release: Release, directory: str | Path) -> BundlePaths:
+    """Write the bundle to a new folder and to `<folder>.zip`.
+
+    Everything is written beside its place first and renamed, so that nobody ever meets half a bundle.
+
+    Raises
+    ------
+    BundleError
+        If either exists or cannot be made, or the release cannot be written as a bundle.
+    """
+    folder, archive = targets(directory)
+    with Workplace.make(folder) as work:
+        try:
+            staged = stage_bundle(release, folder, work.folder)
+            try:
+                return staged.place()
+            except BaseException:  # nothing waits for this bundle: half of it must not stand
+                if archive.exists() and os.path.samefile(archive, work.folder / archive.name):
+                    archive.unlink()
+                raise
+        finally:
+            work.remove()
+
+
+def stage_bundle(release: Release, folder: Path, work: Path, *, rehearsed: bool = False) -> Staged:
+    """Write the whole bundle into a work folder and flush it to disk; its place stays empty.
+
+    `rehearsed` as for `bundle_contents`.
+
+    Raises
+    ------
+    BundleError
+        If it cannot be written.
+    """
+    contents = bundle_contents(release, rehearsed=rehearsed)
+    try:
+        _write_folder(work / folder.name, contents)
+        with (work / f"{folder.name}.zip").open("xb") as stream:
+            zip_bytes_to(stream, folder.name, contents)
+            stream.flush()
+            os.fsync(stream.fileno())
+        sync_folder(work)
+    except OSError as error:
+        raise BundleError(f"The bundle could not be written to {folder}: {error.strerror}.") from error
+    return Staged(folder, work, hashlib.sha256(contents[layout.SUMS]).hexdigest())
+
+
+def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, bytes]:
+    """All files of a release's bundle, already read back once with the reader's own eyes.
+
+    Parameters
+    ----------
+    rehearsed
+        Whether a bundle of the same domain was made before: what is public in its layers was checked then.
+
+    Raises
+    ------
+    BundleError
+        For too many values, and for whatever a reader would refuse.
+    """
+    many = max(release.paths.size, 0 if release.draws is None else release.draws.size)
+    if many > MAX_VALUES:
+        raise BundleError(
+            f"{many:,} path values are too many for a bundle: release fewer paths or a coarser resolution."
+        )
+    if release.paths.shape[0] != release.design.paths:
+        raise BundleError("The release does not hold as many paths as its design says.")
+    statement = check_statement(build_statement(release))
+    shared = facts(statement)
+    paths = rounded(release.paths)
+    field = None if release.mean is None or release.sd is None else rounded_field(release.mean, release.sd)
+    own = layers_bytes(release.layers) if release.layers else b""
+    layers = read_layers(own) if own else ()
+    try:
+        given = domain_from_cells(release.cells, release.region)
+        boundary = boundary_geojson(given, shared, rehearsed=rehearsed)
+        domain = domain_from_cells(release.cells, region_of(boundary))  # rounded, as every reader has it
+        draws = None if release.draws is None else rounded(release.draws)
+        products = published_products(statement, domain, paths, field, draws)
+        statement = {**statement, "told": told_block(products, field, release.shown_map)}
+        columns = cell_columns(domain, products, field)
+        exported = Exported(statement, shared, domain, products, columns, layers)
+        contents = {
+            layout.CELLS: cells_geojson(domain, products, shared, rehearsed=rehearsed),
+            layout.REGIONS: regions_geojson(domain, exported.regions, shared),
+            layout.BOUNDARY: boundary,
+        }
+    except GeoError as error:
+        raise BundleError(f"The released cells or region cannot be written as GeoJSON: {error}") from error
+    if own:
+        contents[layout.LAYERS] = own
+    contents |= {name: export.write(exported) for name, export in EXPORTS.items()}
+    region = geometry_dict(domain.region)
+    picture = picture_svg(domain.cells, region, products, layers)
+    contents |= {
+        layout.PATHS: paths_bytes(domain.cells, paths, field),
+        layout.STATEMENT: statement_text(statement).encode(),
+        layout.SCHEMAS[2]: schema_bytes(2, release.design.mechanism),
+        layout.REGISTRY: registry_yaml(statement).encode(),
+        layout.LABEL: label_html(statement, domain.cells, region, products, picture).encode(),
+        layout.MAP: map_png(statement, domain, products, layers),
+        layout.PAGE: map_html(
+            Released(statement, domain, paths, field, draws is not None, around(domain, layers), draws),
+            products,
+            picture=picture,
+        ),
+        layout.REDRAW: script_bytes(),
+        layout.README: readme_text(statement).encode(),
+        layout.ATTRIBUTION: attribution_text(statement).encode(),
+    }
+    if release.relative is not None:
+        contents[layout.PUBLIC_FIELD] = field_bytes(domain.cells, release.relative.field)
+    if draws is not None:
+        contents[layout.DRAWS] = paths_bytes(domain.cells, draws, kind="draw")
+    contents[layout.SUMS] = layout.sums_text(contents).encode()
+    for name, content in contents.items():
+        if len(content) > (layout.most_bytes(name) or 0):
+            raise BundleError(f"{name} would be too large to be read again: use a coarser resolution.")
+    bundle_from_contents(contents)
+    return contents
+
+
+def statement_text(statement: Mapping[str, Any]) -> str:
+    """A statement as its file holds it: JSON with a line for each entry, no number that is none."""
+    return json.dumps(statement, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def targets(directory: str | Path) -> tuple[Path, Path]:
+    """The folder and the zip of a new bundle, in a place where one can write.
+
+    Raises
+    ------
+    BundleError
+        If one of them exists, or nothing can be written there.
+    """
+    folder = Path(directory)
+    if folder.name in ("", ".."):
+        raise BundleError("Name a new folder for the bundle.")
+    archive = folder.with_name(f"{folder.name}.zip")
+    for target in (folder, archive):
+        if os.path.lexists(target):
+            raise BundleError(f"{target} exists already: name a new folder, bundles are never overwritten.")
+    with Workplace.make(folder) as work:
+        work.remove()
+    return folder, archive
+
+
+def _write_folder(folder: Path, contents: Mapping[str, bytes]) -> None:
+    folder.mkdir()  # with the usual permissions: the private 0700 of the workplace is not for a publication
+    for name, content in contents.items():
+        with (folder / name).open("xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+    sync_folder(folder)

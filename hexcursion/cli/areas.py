@@ -1,0 +1,99 @@
+"""The command `areas`: how much of each area lies beyond the threshold, from a bundle alone."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from geo import geometry_dict
+from geo.domains.areas import Areas
+from hexcursion.bundle import BundleError, read_bundle
+from hexcursion.bundle.products.area_shares import AreaAnswer
+from hexcursion.bundle.published.areas import answers_from, question_words
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.untrusted.text import neutral_cell
+from hexcursion.new_place import made_whole, new_place
+from hexcursion.settings import field
+
+
+def add_areas_command(commands: Any) -> None:
+    """The subcommand and its options."""
+    text = "say how much of each area lies beyond the threshold, with intervals, from a bundle alone"
+    parser = commands.add_parser("areas", help=text, description=text)
+    parser.add_argument("bundle", metavar="BUNDLE", help="folder or zip of a bundle")
+    parser.add_argument("--polygons", metavar="FILE", required=True, help="GeoJSON file with the areas")
+    parser.add_argument("--name", metavar="PROPERTY", default="", help="property that names an area")
+    parser.add_argument(
+        "--threshold", type=float, help="another threshold, in the data's own unit (costs nothing)"
+    )
+    parser.add_argument(
+        "--confidence", type=float, default=0.9, help="of the intervals, between 0 and 1 (default 0.9)"
+    )
+    parser.add_argument(
+        "--out", metavar="FILE", help="new file for the answers: .csv for a table, .geojson with the areas"
+    )
+    parser.set_defaults(run=run_areas)
+
+
+def run_areas(options: argparse.Namespace) -> int:
+    """Print one line an area, and write the answers where asked; opens nothing private.
+
+    Raises
+    ------
+    BundleError
+        For a bundle or areas that cannot be read, and answers that cannot be written.
+    """
+    out = None if options.out is None else new_place(options.out, "file")
+    if out is not None and out.suffix.lower() not in (".csv", ".geojson"):
+        raise BundleError(f"{out.name} is neither .csv nor .geojson: name the file for one of them.")
+    threshold = None if options.threshold is None else field("threshold").check(options.threshold)
+    viewer = Viewer(read_bundle(options.bundle))
+    areas, answers = answers_from(
+        viewer, options.polygons, threshold=threshold, confidence=options.confidence, name=options.name
+    )
+    print(question_words(viewer, answers, threshold))
+    for answer in answers:
+        print(f"  {line(answer)}")
+    if out is not None:
+        made = table_csv(answers) if out.suffix.lower() == ".csv" else areas_geojson(areas, answers)
+        try:
+            with made_whole(out) as file:
+                file.write_text(made, encoding="utf-8", newline="")
+        except OSError as error:
+            raise BundleError(f"{out} cannot be written ({error.strerror}): name another file.") from error
+    return 0
+
+
+def line(answer: AreaAnswer) -> str:
+    """One area in words."""
+    if answer.share is None or answer.low is None or answer.high is None:
+        return f"{answer.name}: no hexagon of the release lies in it"
+    said = f"{answer.name}: {_share(answer.share)} ({_share(answer.low)} to {_share(answer.high)})"
+    return said if answer.covered > 0.995 else f"{said}; hexagons cover {_share(answer.covered)} of it"
+
+
+def table_csv(answers: Sequence[AreaAnswer]) -> str:
+    """The answers as a table; names are harmless in a spreadsheet."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    rows = [answer.row() for answer in answers]
+    writer.writerow(rows[0])
+    writer.writerows([neutral_cell(v) if isinstance(v, str) else v for v in row.values()] for row in rows)
+    return text.getvalue()
+
+
+def areas_geojson(areas: Areas, answers: Sequence[AreaAnswer]) -> str:
+    """The areas with their answers as properties."""
+    features = [
+        {"type": "Feature", "properties": answer.row(), "geometry": geometry_dict(shape)}
+        for shape, answer in zip(areas.shapes, answers, strict=True)
+    ]
+    return json.dumps({"type": "FeatureCollection", "features": features}, ensure_ascii=False) + "\n"
+
+
+def _share(share: float) -> str:
+    return f"{share * 100:.0f} %"

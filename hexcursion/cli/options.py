@@ -1,0 +1,150 @@
+"""The options of `release`, made from the settings' own definitions, and how they become settings."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from geo.context.places import box_around, place_named
+from hexcursion.errors import WorkflowError
+from hexcursion.release.reach import reach_of_file
+from hexcursion.settings.catalogue import TABLES, catalogue, flags_of, group_of
+from hexcursion.settings.describe import default_words, help_words, value_words
+from hexcursion.settings.field import Field
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.toml import read_toml, refuse_addresses, settings_from_mapping
+from hexcursion.settings.words import GROUPS
+
+
+def add_release_options(parser: argparse.ArgumentParser) -> None:
+    """One option for each setting, under its heading; the parsed value keeps the setting's name."""
+    parser.add_argument(
+        "--config", metavar="FILE.toml", help="Settings file; options given here override it."
+    )
+    parser.add_argument(
+        "--trust-settings",
+        action="store_true",
+        default=None,
+        help="Let that file name a ledger, a Dask scheduler, and files outside of its own folder, the "
+        "current one and HEXCURSION_DATA.",
+    )
+    groups = {name: parser.add_argument_group(title) for name, title in GROUPS.items()}
+    for item in catalogue().values():
+        more: dict[str, Any] = {"metavar": item.setting.metavar or value_words(item)}
+        if item.kind == "switch":
+            more = {"action": argparse.BooleanOptionalAction}
+        elif item.many:
+            more["nargs"] = item.length or "+"
+        default = default_words(item)
+        text = help_words(item) + (f" Default: {default}." if default else "")
+        groups[group_of(item)].add_argument(
+            *flags_of(item), dest=item.name, default=None, help=text.replace("%", "%%"), **more
+        )
+    groups["geography"].add_argument(
+        "--place",
+        metavar="NAME",
+        help="A place that ships with the program, in place of --bbox; NAME@LONGITUDE,LATITUDE where several "
+        "bear the name.",
+    )
+    groups["geography"].add_argument(
+        "--reach", metavar="KM", type=float, help="How many kilometres the box reaches around --place."
+    )
+    groups["privacy"].add_argument(
+        "--same-records-as",
+        metavar="ENTRY",
+        type=int,
+        nargs="+",
+        default=[],
+        help="Charges of the ledger, by number, whose data hold the same records in other words: their "
+        "releases and this one are counted together from here on.",
+    )
+    groups["privacy"].add_argument(
+        "--wanted-iou",
+        metavar="IOU",
+        type=share,
+        help="Release at the smallest epsilon, at most --epsilon, that reaches this agreement on the "
+        "reference data.",
+    )
+
+
+def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
+    """Settings from the file named by --config, overridden by the options that were given.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for what is missing, impossible or does not fit together.
+    """
+    given = {name: value for name, value in vars(options).items() if value is not None}
+    values: dict[str, Any] = read_toml(given["config"]) if "config" in given else {}
+    if "config" in given and "trust_settings" not in given:
+        refuse_addresses(values, "give --trust-settings after reading them, or name it by its own option")
+        reach_of_file(given["config"]).check_settings(values)
+    if ("place" in given) != ("reach" in given):
+        raise WorkflowError("Give --place and --reach together: a name, and how many kilometres around it.")
+    if "place" in given:
+        if "region" in given or "bbox" in given:
+            raise WorkflowError("Name the public geography once: by --place, --region or --bbox.")
+        given["bbox"] = list(box_around(place_named(given["place"]), given["reach"]))
+        values["crosses_date_line"] = True if given["bbox"][0] > given["bbox"][2] else None
+    if "region" in given:
+        values.pop("bbox", None)
+    if "bbox" in given:
+        for name in ("region", "features", "feature_column"):
+            values.pop(name, None)
+    for name, item in catalogue().items():
+        if name in given:
+            _put(values, name, _read(item, given[name]))
+    for role in ("data", "reference"):
+        if isinstance(values.get(role), dict) and "path" not in values[role]:
+            raise WorkflowError(f"Name the file of the {role} with --{role}.")
+    if "data" not in values:
+        raise WorkflowError("Name the private data with --data FILE (or a settings file with --config).")
+    if "threshold" not in values:
+        raise WorkflowError("Give the threshold in the data's own unit with --threshold.")
+    return settings_from_mapping(values)
+
+
+def share(text: str) -> float:
+    """A number above 0 and at most 1, as an option's type.
+
+    Raises
+    ------
+    ArgumentTypeError
+        For anything else.
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number <= 1:
+        raise argparse.ArgumentTypeError(f"must be a number above 0 and at most 1, not {text!r}")
+    return number
+
+
+def _put(values: dict[str, Any], name: str, value: Any) -> None:
+    table, _, key = name.rpartition(".")
+    if table in TABLES:
+        kept = values.get(table)
+        values[table] = {**(kept if isinstance(kept, dict) else {}), key: value}
+    else:
+        values[name] = value
+
+
+def _read(item: Field, text: Any) -> Any:
+    """What was typed, as its setting's kind; what cannot be read stays a text, which the settings refuse."""
+    if isinstance(text, list):
+        return dict(map(_pair, text)) if item.kind == "pairs" else [_read(item, entry) for entry in text]
+    try:
+        if item.kind == "number":
+            return float(text)
+        return int(text) if item.kind == "whole number" else text
+    except ValueError:
+        return text
+
+
+def _pair(text: str) -> tuple[str, str]:
+    column, equals, value = text.partition("=")
+    if not (column and equals):
+        raise WorkflowError(f"Write row filters as COLUMN=VALUE, not {text!r}.")
+    return column, value

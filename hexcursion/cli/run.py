@@ -1,0 +1,266 @@
+"""What the commands do: the headless main job, the demo and the view of a bundle."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
+from dpgp_core.numbers import lower, upper
+from hexcursion.bundle import Bundle, BundleError, read_bundle
+from hexcursion.bundle.published.office_key import sign_bundle
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.signing.signature import fingerprint
+from hexcursion.bundle.statement.expected import how_right
+from hexcursion.cli.options import settings_from_options
+from hexcursion.cli.progress import end_progress, progress
+from hexcursion.cli.signing import office_key, signers_of
+from hexcursion.errors import WorkflowError
+from hexcursion.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit
+from hexcursion.ledger import begin, ledger_to_plan
+from hexcursion.ledger.overlap.sentences import alike_text, shared_text
+from hexcursion.ledger.overlap.standing import Alike
+from hexcursion.new_place import new_place
+from hexcursion.project.baseline import compare, fit_baseline, free_map
+from hexcursion.project.consent import refuse_large_delta
+from hexcursion.project.example import example_folder, example_settings
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.record import ReceiptLine
+from hexcursion.release.transaction import Plan, Published, named_budget, plan_release, publish
+from hexcursion.search.decision.choice import Choice, given_choice
+from hexcursion.search.decision.settle import settle_on
+from hexcursion.search.decision.tuning import Tuned, tune
+from hexcursion.search.executors import make_executor
+from hexcursion.search.exploration.epsilon_solver import smallest_epsilon
+from hexcursion.search.looks import paid_look
+from hexcursion.settings import ReleaseSettings, field
+from hexcursion.words import agreement_words
+
+CURATOR_ONLY = "Curator only, do not publish:"
+
+
+def run_release(options: argparse.Namespace) -> int:
+    """The main job: load, tune on reference data, draw, write, print the receipt.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for what stops the release; `DataError` and `GeoError` for what files hold.
+    """
+    settings = settings_from_options(options)
+    return _release(
+        settings,
+        Path(options.out),
+        settings.ledger,
+        options.dry_run,
+        options.show_baseline,
+        options.wanted_iou,
+        None if options.sign is None or options.dry_run else office_key(options.sign),
+        options.same_records_as,
+    )
+
+
+def run_demo(options: argparse.Namespace) -> int:
+    """The main job on generated data, in a folder of its own.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for a folder that cannot be written and for what stops a release.
+    """
+    out, epsilon = new_place(options.out), field("epsilon").check(options.epsilon)
+    if options.ledger:
+        ledger_to_plan(options.ledger)  # said before the data are made
+    try:
+        settings = example_settings(out).with_changes(epsilon=epsilon)
+    except OSError as error:
+        raise WorkflowError(f"The example cannot be written to {out}: {error.strerror}.") from error
+    try:
+        return _release(settings, out / "bundle", options.ledger or str(out / "ledger.sqlite"), False, True)
+    except BaseException:
+        made = example_folder(out)
+        if list(out.iterdir()) == [made]:  # no ledger was begun there and nothing drawn: the name stays free
+            shutil.rmtree(made, ignore_errors=True)
+            out.rmdir()
+        raise
+
+
+def _release(
+    settings: ReleaseSettings, out: Path, place: str | None, dry: bool, baseline: bool,
+    wanted: float | None = None, key: Ed25519PrivateKey | None = None, same_as: Sequence[int] = (),
+) -> int:  # fmt: skip
+    if not dry:
+        new_place(new_place(out).with_name(f"{out.name}.zip"))
+    if (reading := expected_reading(settings.data)) is not None:
+        print(reading, file=sys.stderr)
+    project = load_project(settings)
+    # Standard output holds nothing but what may be published; what was read is for the curator alone.
+    print(CURATOR_ONLY, *project.private.sentences(), sep="\n", file=sys.stderr)
+    for note in project.domain.notes:  # of the public area: that its outline crosses itself, for instance
+        print(note, file=sys.stderr)
+    refuse_large_delta(project)
+    if settings.lengthscale is None:
+        processes = (os.cpu_count() or 1) if settings.executor == "processes" else 1
+        refuse_what_cannot_fit(project, processes)
+        print(expected_of(project, processes, alone=wanted is None), file=sys.stderr)
+    elif (said := expected_release(project)) is not None:
+        print(said, file=sys.stderr)
+    ledger = ledger_to_plan(place)
+    project = replace(project, same_as=ledger.datasets_of(same_as))
+    if settings.pays_for_a_look:
+        if dry:
+            look = "A pilot" if settings.pilot is not None else "A private choice of the range"
+            flag = "--pilot" if settings.pilot is not None else "--range-choice"
+            raise WorkflowError(f"{look} spends budget, so it has no dry run: leave --dry-run or {flag} out.")
+        ledger = begin(ledger)
+        project = paid_look(project, ledger)
+    tuned = None
+    if settings.lengthscale is None:
+        with closing(make_executor(settings.executor, address=settings.dask)) as executor:
+            beside = () if wanted is None else FRONTIER_EPSILONS  # a frontier is where a solver begins
+            tuned = tune(project, progress, executor, beside=beside)
+        end_progress()
+        _print_search(tuned)
+    choice = given_choice(project) if tuned is None else tuned.choice
+    if wanted is not None:
+        project, choice = _at_wanted_iou(project, tuned, wanted)
+    plan = plan_release(project, choice, ledger)
+    print("\nReceipt")
+    _print_receipt(plan.receipt)
+    _print_shared(plan)
+    _print_alike(plan.preview.alike)
+    ledger.check_charge(plan.charge, named_budget(plan))  # before a ledger is begun for nothing
+    if dry:
+        print("\nDry run: nothing was drawn or charged. The ledger would accept it now.")
+        return 0
+    planned_with, ledger = ledger.identity, begin(ledger)
+    if ledger.identity != planned_with:  # another process has begun it in the meantime, with its own key
+        plan = plan_release(project, choice, ledger)
+    published = publish(plan, ledger, out)
+    if key is not None:
+        _sign(published, key)
+    print(
+        f"\nReleased as {published.release.release_id}; bundle in {published.folder} and {published.archive}."
+    )
+    if key is not None:
+        print(f"Signed with the key {fingerprint(key.public_key().public_bytes_raw())}.")
+    bundle = read_bundle(published.folder)
+    for line in how_right(bundle.statement):
+        print(f"  {line}")
+    if baseline and tuned is not None:
+        _print_baseline(project, tuned, bundle)
+    return 0
+
+
+def _sign(published: Published, key: Ed25519PrivateKey) -> None:
+    try:
+        sign_bundle(published.folder, key)
+    except BundleError as error:
+        raise WorkflowError(
+            f"The release {published.release.release_id} stands in {published.folder}, but it is not signed: "
+            f"{error} Sign it with `sign`."
+        ) from error
+
+
+def _at_wanted_iou(project: Project, tuned: Tuned | None, wanted: float) -> tuple[Project, Choice]:
+    """The release of the smallest epsilon that reaches the wanted IoU, if --epsilon allows for it."""
+    if tuned is None:
+        raise WorkflowError("A wanted IoU needs the search: leave --lengthscale and --ridge out.")
+    point, most = smallest_epsilon(project, tuned, wanted), project.settings.epsilon
+    if point is None:
+        raise WorkflowError(f"No design reaches IoU {wanted:g} on {project.tried_on}: accept less.")
+    needed = f"IoU {wanted:g} on {project.tried_on} needs epsilon {upper(point.epsilon, 6)}"
+    if point.epsilon > most:
+        raise WorkflowError(f"{needed}, more than {lower(most, 6)}: raise --epsilon, or accept less.")
+    print(f"  {needed}: releasing at that.")
+    return settle_on(project, tuned, point)
+
+
+def run_view(options: argparse.Namespace) -> int:
+    """Print what a bundle says at a threshold; opens the bundle and nothing else.
+
+    Raises
+    ------
+    BundleError
+        If it is no valid bundle; `WorkflowError` for an impossible threshold.
+    """
+    threshold = None if options.threshold is None else field("threshold").check(options.threshold)
+    viewer = Viewer(read_bundle(options.bundle))
+    print(viewer.bundle.statement["release"]["title"])
+    print(f"  {signers_of(options).says(viewer.bundle.signature)}")
+    for line in viewer.sentences(viewer.at(threshold)):
+        print(f"  {line}")
+    return 0
+
+
+def _print_receipt(lines: tuple[ReceiptLine, ...]) -> None:
+    width = max(len(line.topic) for line in lines)
+    for line in lines:
+        print(f"{'!' if line.warning else ' '} {line.topic:<{width}}  {line.text}")
+
+
+def _print_shared(plan: Plan) -> None:
+    """Curator only: the exact number stands in no file, since it tells who was in an earlier release."""
+    standing = plan.preview.standing
+    if standing is not None and standing.shared:
+        print(f"\n{CURATOR_ONLY}\n  {shared_text(standing)}", file=sys.stderr)
+
+
+def _print_alike(found: Sequence[Alike]) -> None:
+    """Curator only: likenesses come from private records and stand in no file."""
+    if found:
+        print(f"\n{CURATOR_ONLY}", file=sys.stderr)
+    for alike in found:
+        print(f"! {alike_text(alike)} --same-records-as {alike.entry} does that.", file=sys.stderr)
+
+
+def _print_search(tuned: Tuned) -> None:
+    free, chosen = tuned.result.unconstrained, tuned.result.chosen
+    if tuned.result.fixed:
+        print()
+        for remark in tuned.remarks():
+            print(remark)
+        return
+    print(f"\nTuned on {tuned.tried_on}, {tuned.result.evaluated:,} designs scored")
+    print(f"  {'':<34}{'no privacy':>14}{'this release':>14}")
+    rows = (
+        ("epsilon", free.epsilon, chosen.epsilon),
+        ("effective dimension", free.utility.effective_dimension, chosen.utility.effective_dimension),
+        ("held-out BCE", free.utility.bce, chosen.utility.bce),
+        ("held-out IoU", free.utility.holdout_iou, chosen.utility.holdout_iou),
+        ("IoU with their map without privacy", free.utility.agreement, chosen.utility.agreement),
+    )
+    for name, left, right in rows:
+        print(f"  {name:<34}{_figure(left):>14}{_figure(right):>14}")
+    for remark in tuned.remarks():
+        print(f"  {remark}")
+    gap = tuned.result.iou_gap
+    said = "undefined" if math.isnan(gap) else f"{100 * gap:.1f} %"
+    print(f"  BCE increase {100 * tuned.result.bce_increase:.1f} %, IoU gap {said}")
+
+
+def _figure(value: float) -> str:
+    return "undefined" if math.isnan(value) else f"{value:.4g}"
+
+
+def _print_baseline(project: Project, tuned: Tuned, bundle: Bundle) -> None:
+    """Curator only: the agreement is computed from private records and stands in no file."""
+    baseline = fit_baseline(project, tuned.result.model)
+    found = compare(bundle.published.vote_set, baseline.inside)
+    print(f"\n{CURATOR_ONLY}", file=sys.stderr)
+    said = agreement_words(found.iou)
+    print(f"  IoU of the released set with the non-private baseline  {said}", file=sys.stderr)
+    if tuned.free_agreement is not None:
+        free = compare(free_map(project, tuned.result.model), baseline.inside)
+        said = agreement_words(free.iou)
+        print(f"  IoU of the free map (reference data only)              {said}", file=sys.stderr)

@@ -1,0 +1,253 @@
+"""An account: budget, spent and left of one dataset under one unit of protection, and who may spend."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from dpgp_core.accounting.composition import Cost, Neighbours
+from dpgp_core.accounting.composition import epsilon as composed_epsilon
+from dpgp_core.accounting.groups import priced_for, together
+from dpgp_core.mechanisms.terms import Unit
+from hexcursion.ledger.errors import BudgetExceeded, LedgerError, NoBudget
+from hexcursion.ledger.overlap.standing import Alike, Standing
+
+ROUNDING = 1e-9
+"""A budget is a number to nine digits: a composed epsilon up to budget * (1 + 1e-9) fits, the next float does
+not. So spending exactly what is left is never refused for a last-bit difference, and what is promised is the
+budget up to one part in 10^9."""
+
+
+def epsilon(costs: Cost | Iterable[Cost], delta: float) -> float:
+    """Upper bound on epsilon at `delta` of all of these releases together, chosen adaptively; 0 for none.
+
+    This is the ledger's only rule of composition, that of `dpgp_core.accounting.composition`: Gaussian
+    releases exactly, by the square root of the sum of mu^2; accounts of mixed releases by the least of the
+    sum of their curves, the sum of pure epsilons and their privacy-loss distributions. Costs for different
+    neighbours are priced for the weakest promise among them first, the one that all releases keep.
+    """
+    return composed_epsilon(costs if isinstance(costs, Cost) else together(costs), delta).epsilon
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Total epsilon > 0 at delta in (0, 1) that all releases of a dataset may cost together.
+
+    Raises
+    ------
+    LedgerError
+        For numbers outside of these.
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.epsilon) and self.epsilon > 0):
+            raise LedgerError(f"A budget is a positive finite epsilon, not {self.epsilon!r}.")
+        if not 0 < self.delta < 1:
+            raise LedgerError(f"The delta of a budget lies strictly between 0 and 1, not at {self.delta!r}.")
+
+    def covers(self, epsilon: float) -> bool:
+        """Whether a composed epsilon fits; NaN never does."""
+        return epsilon <= self.epsilon * (1 + ROUNDING)
+
+    def raises(self, earlier: Budget) -> bool:
+        """Whether this promises less privacy than `earlier` in any respect."""
+        return self.epsilon > earlier.epsilon or self.delta > earlier.delta
+
+    def or_less(self, other: Budget) -> Budget:
+        """The budget that promises no less than either."""
+        return Budget(min(self.epsilon, other.epsilon), min(self.delta, other.delta))
+
+
+@dataclass(frozen=True)
+class Account:
+    """One dataset under one unit of protection.
+
+    Parameters
+    ----------
+    budget
+        None before the first one is set; that of the datasets in `shares` (the smallest epsilon and the
+        smallest delta of theirs) where this one has none of its own
+    cost
+        composed cost of every entry that is charged here or to a dataset in `shares`: an upper bound on what
+        all of them cost any record of this dataset (see `links`), for the neighbours that all of them hide
+    charged
+        numbers of its own reserve entries that count, in order
+    open
+        those among them that were neither committed nor given back: a crash, or a release under way
+    note
+        what this account does not say, or ""
+    shares
+        the datasets that hold some of the same records
+    others
+        numbers of their reserve entries that count here
+    inherited
+        whether `budget` is that of the others
+    """
+
+    dataset: str
+    unit: Unit
+    budget: Budget | None
+    cost: Cost
+    charged: tuple[int, ...]
+    open: tuple[int, ...]
+    note: str = ""
+    shares: tuple[str, ...] = ()
+    others: tuple[int, ...] = ()
+    inherited: bool = False
+
+    def epsilon(self, delta: float) -> float:
+        """Composed epsilon of all charged releases at any `delta`."""
+        return epsilon(self.cost, delta)
+
+    @property
+    def spent(self) -> float:
+        """Composed epsilon at the budget's delta; 0 without a budget, as nothing can be charged then."""
+        return 0.0 if self.budget is None else self.epsilon(self.budget.delta)
+
+    @property
+    def left(self) -> float:
+        """Budget minus spent, never negative. Composition is better than adding: often more will fit."""
+        return 0.0 if self.budget is None else max(0.0, self.budget.epsilon - self.spent)
+
+    def takes(self, budget: Budget) -> bool:
+        """Whether a budget is another one than the account has of its own."""
+        return self.inherited or self.budget != budget
+
+    def preview(self, cost: Cost, delta: float | None = None) -> Preview:
+        """What a release of this cost would do here; `delta` is used where no budget is set.
+
+        Raises
+        ------
+        NoBudget
+            Without a budget and without `delta`.
+        """
+        if self.budget is not None:
+            delta = self.budget.delta
+        if delta is None:
+            raise self._no_budget()
+        whole = together((self.cost, cost))
+        return Preview(
+            delta=delta,
+            asked=epsilon(cost, delta),
+            before=epsilon(priced_for(self.cost, whole.neighbours), delta),
+            after=epsilon(whole, delta),
+            neighbours=whole.neighbours,
+            budget=self.budget,
+            note=self.note,
+        )
+
+    def admit(self, cost: Cost, *, sharing: bool = False) -> Preview:
+        """The preview, if the release fits.
+
+        Parameters
+        ----------
+        sharing
+            the release is of another dataset, which holds some of this one's records.
+
+        Raises
+        ------
+        NoBudget
+            If none was ever set.
+        BudgetExceeded
+            If the release would pass the budget.
+        """
+        if self.budget is None:
+            raise self._no_budget()
+        preview = self.preview(cost)
+        if not self.budget.covers(preview.after):
+            raise BudgetExceeded(
+                unit=self.unit,
+                delta=preview.delta,
+                budget=self.budget.epsilon,
+                spent=preview.before,
+                asked=preview.asked,
+                after=preview.after,
+                sharing=self.dataset if sharing else "",
+                open=self.open,
+            )
+        return preview
+
+    def _no_budget(self) -> NoBudget:
+        return NoBudget(
+            f"No budget is set for this dataset and the unit {self.unit!r}: set one before the first release."
+        )
+
+
+@dataclass(frozen=True)
+class Preview:
+    """Epsilons at `delta` around one release; each an upper bound.
+
+    All are composed over every release that could have contained one of the same records.
+
+    Parameters
+    ----------
+    asked
+        of the release on its own, for its own neighbours
+    before, after
+        of all before it, and of all with it, for `neighbours`: those that all of these releases hide
+    budget
+        None where none is set
+    note
+        what the account does not say, or ""
+    refused
+        why the budget of another dataset, which shares records, or an earlier promise does not allow for it;
+        "" where all do
+    breaks
+        which earlier promise it breaks, whether or not somebody agreed to that; "" where it breaks none
+    standing
+        what there is to say about earlier releases, where the charge came with its records
+    alike
+        datasets that are alike but share no recognised record, so that they are not counted (curator only)
+    """
+
+    delta: float
+    asked: float
+    before: float
+    after: float
+    budget: Budget | None
+    note: str
+    refused: str = ""
+    standing: Standing | None = None
+    neighbours: Neighbours = "replace-one"
+    breaks: str = ""
+    alike: tuple[Alike, ...] = ()
+
+    @property
+    def left(self) -> float | None:
+        """What is left of the budget after the release, never negative; None without a budget."""
+        return None if self.budget is None else max(0.0, self.budget.epsilon - self.after)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the ledger would accept the release now."""
+        return self.budget is not None and self.budget.covers(self.after) and not self.refused
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """An earlier dataset that holds some of the records that were asked about.
+
+    Parameters
+    ----------
+    dataset
+        its fingerprint
+    shared
+        how many of the records it holds: counted if `exact`, otherwise estimated from a sample
+    most
+        upper bound on that number
+    accounts
+        its accounts with charges, one for each unit of protection
+    counted
+        False where a person decided that these are not the same records
+    """
+
+    dataset: str
+    shared: int
+    most: int
+    exact: bool
+    accounts: tuple[Account, ...]
+    counted: bool

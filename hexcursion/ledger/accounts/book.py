@@ -1,0 +1,314 @@
+"""The entries replayed: what may follow what, and which charges stand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.groups import together
+from dpgp_core.mechanisms.terms import Unit
+from hexcursion.ledger.accounts.account import Account, Budget
+from hexcursion.ledger.accounts.charge import (
+    UNITS,
+    Floats,
+    check_account,
+    decode,
+    names_neighbours,
+    on_current_grid,
+    read_cost,
+)
+from hexcursion.ledger.accounts.traces import TraceBook
+from hexcursion.ledger.errors import LedgerError, RequestTaken
+from hexcursion.ledger.overlap.links import Decision, Links
+from hexcursion.ledger.storage.entry import (
+    BUDGET,
+    COMMIT,
+    COSTS_SINCE,
+    DRAW,
+    GENESIS,
+    LINK,
+    NEIGHBOURS_SINCE,
+    ORDERS,
+    RECORDS,
+    RESERVE,
+    SCHEMA,
+    SCHEMA_VERSION,
+    TRACE,
+    UNUSED,
+    VOID,
+    Entry,
+    EntryKind,
+)
+
+Outcome = Literal["open", "released", "given back"]
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass
+class _Running:
+    """An account while the entries are read."""
+
+    budget: Budget | None = None
+    costs: dict[int, Cost] = field(default_factory=dict)
+
+
+class Book:
+    """Undamaged entries read in order. `accept` is the one place that says what may follow.
+
+    It does not ask whether a charge fits the budget: that is asked once, when the charge is made
+    (`Account.admit`), with the budget and the program of that day.
+    """
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        self.key_identity = ""
+        self.schema = 0
+        self.orders: Floats = np.empty(0)
+        self.links = Links()
+        self.traces = TraceBook()
+        self.releases: dict[str, int] = {}  # release id -> its reserve entry
+        self.digests: dict[str, str] = {}  # release id -> SHA-256 of what was stored
+        self.requests: dict[str, int] = {}  # request -> its reserve entry
+        self.places: dict[int, str] = {}  # reserve entry -> where its bundle was to be put
+        self._reserves: dict[int, Entry] = {}
+        self._last: dict[int, EntryKind] = {}  # reserve entry -> kind of the last entry about it
+        self._accounts: dict[tuple[str, str], _Running] = {}
+        for entry in entries:
+            self.accept(entry)
+
+    def accept(self, entry: Entry) -> None:
+        """Take one more entry in.
+
+        Raises
+        ------
+        LedgerError
+            For one that may not follow; nothing is changed then.
+        """
+        if (entry.kind == GENESIS) != (entry.number == 0):
+            raise LedgerError("A ledger begins with its genesis entry and has one of them.")
+        if entry.kind in (GENESIS, ORDERS):
+            self._grid(entry)
+        elif entry.kind == SCHEMA:
+            self._schema(entry.facts["schema"])
+        elif entry.kind == RECORDS:
+            check_account(entry.dataset, UNITS[0])
+            self.links.register(entry.dataset, entry.facts)
+        elif entry.kind == LINK:
+            self._link(entry)
+        elif entry.kind == BUDGET:
+            self._budget(entry)
+        elif entry.kind == RESERVE:
+            self._reserve(entry)
+        elif entry.kind == TRACE:
+            self.traces.accept(entry)
+        else:
+            self._follow(entry)
+
+    def account(self, dataset: str, unit: Unit, seen: Iterable[str] = ()) -> Account:
+        """The account as it stands; an empty one for a dataset or unit never seen.
+
+        Parameters
+        ----------
+        seen
+            datasets that share records with this one although it is not registered yet.
+        """
+        running = self._accounts.get((dataset, unit), _Running())
+        shares = self.links.neighbours(dataset, seen)
+        others = [self._accounts[other, unit] for other in shares if (other, unit) in self._accounts]
+        charged = tuple(running.costs)
+        budget = running.budget
+        if budget is None:
+            for other in others:
+                if other.budget is not None:
+                    budget = other.budget if budget is None else budget.or_less(other.budget)
+        return Account(
+            dataset=dataset,
+            unit=unit,
+            budget=budget,
+            cost=together(cost for each in (running, *others) for cost in each.costs.values()),
+            charged=charged,
+            open=tuple(number for number in charged if self._last[number] != COMMIT),
+            note=self._note(dataset, unit, shares),
+            shares=shares,
+            others=tuple(sorted(number for other in others for number in other.costs)),
+            inherited=running.budget is None and budget is not None,
+        )
+
+    def set_budget(self, dataset: str, unit: Unit, budget: Budget, *, signed: bool = False) -> None:
+        """Let a budget hold from here on.
+
+        Parameters
+        ----------
+        signed
+            whether a person gave a reason for it.
+
+        Raises
+        ------
+        LedgerError
+            For a larger one that is not signed.
+        """
+        running = self._accounts.setdefault((dataset, unit), _Running())
+        if running.budget is not None and budget.raises(running.budget) and not signed:
+            raise LedgerError(
+                "A budget is raised by a person with a reason: give both with `python -m hexcursion ledger "
+                f"budget {dataset[:12]} --unit {unit} --epsilon {budget.epsilon:g} --delta {budget.delta:g} "
+                "--reason WHY --person WHO`."
+            )
+        running.budget = budget
+
+    def accounts(self) -> tuple[Account, ...]:
+        """Every account that has a budget, in the order in which they appeared."""
+        return tuple(self.account(name, check_account(name, unit)) for name, unit in self._accounts)
+
+    def reserve_entry(self, number: int) -> Entry:
+        """The charge with this number.
+
+        Raises
+        ------
+        LedgerError
+            If it is none.
+        """
+        if number not in self._reserves:
+            raise LedgerError(f"Entry {number} is not a charge: `ledger show` lists the charges.")
+        return self._reserves[number]
+
+    def charged_datasets(self) -> tuple[str, ...]:
+        """Datasets with a charge that counts, under any unit, in the order in which they appeared."""
+        return tuple(dict.fromkeys(name for (name, _), running in self._accounts.items() if running.costs))
+
+    def is_charge(self, number: int, digest: str) -> bool:
+        """Whether the entry of this number is a charge and has this hash."""
+        return number in self._reserves and self._reserves[number].hash == digest
+
+    def cost_of(self, number: int) -> Cost:
+        """The cost of a charge that counts."""
+        entry = self.reserve_entry(number)
+        return self._accounts[entry.dataset, entry.unit].costs[number]
+
+    def state(self, number: int) -> str:
+        """What became of a charge, in words."""
+        outcome = self.outcome(number)
+        if outcome == "released":
+            return f"released as {next(name for name, at in self.releases.items() if at == number)}"
+        return "given back since" if outcome == "given back" else "under way, or broken off and still charged"
+
+    def outcome(self, number: int) -> Outcome:
+        """What became of a charge: open ones are under way, or were broken off and stay charged."""
+        last = self._last[self.reserve_entry(number).number]
+        return "released" if last == COMMIT else "given back" if last in (UNUSED, VOID) else "open"
+
+    def check_request(self, request: str) -> None:
+        """Raise RequestTaken if this request was charged before, whatever became of it."""
+        if request in self.requests:
+            number = self.requests[request]
+            raise RequestTaken(number, self.state(number))
+
+    def _grid(self, entry: Entry) -> None:
+        if entry.kind == GENESIS:
+            self.key_identity = entry.facts["key"]
+            self._schema(entry.facts["schema"])
+        self.orders = decode(entry.curve)
+
+    def _schema(self, version: int) -> None:
+        if version > SCHEMA_VERSION:
+            raise LedgerError("This ledger was written by a newer Hexcursion: open it with that version.")
+        if version <= self.schema:
+            raise LedgerError("The form of a ledger only goes forward.")
+        self.schema = version
+
+    def _link(self, entry: Entry) -> None:
+        facts = entry.facts
+        for dataset in (entry.dataset, facts["other"]):
+            check_account(dataset, UNITS[0])
+        decision = Decision(entry.number, facts["joined"], facts["reason"], facts["person"])
+        self.links.decide(entry.dataset, facts["other"], decision)
+
+    def _budget(self, entry: Entry) -> None:
+        facts = entry.facts
+        budget = Budget(facts["epsilon"], facts["delta"])
+        signed = bool(facts["reason"].strip() and facts["person"].strip())
+        self.set_budget(entry.dataset, check_account(entry.dataset, entry.unit), budget, signed=signed)
+
+    def _reserve(self, entry: Entry) -> None:
+        running = self._accounts.get((entry.dataset, entry.unit))
+        if running is None or running.budget is None:
+            raise LedgerError("A charge needs a budget first.")
+        if ("cost" in entry.facts, names_neighbours(entry.facts)) != (
+            self.schema >= COSTS_SINCE, self.schema >= NEIGHBOURS_SINCE,
+        ):  # fmt: skip
+            raise LedgerError("A charge is written in the form of its ledger's version.")
+        cost = read_cost(on_current_grid(self.orders, decode(entry.curve)), entry.facts)
+        request = entry.facts.get("request")
+        if request is not None:
+            self.check_request(request)
+            self.requests[request] = entry.number
+        running.costs[entry.number] = cost
+        self._reserves[entry.number] = entry
+        self._last[entry.number] = RESERVE
+
+    def _follow(self, entry: Entry) -> None:
+        charge = self.reserve_entry(-1 if entry.refers_to is None else entry.refers_to)
+        number, facts = charge.number, entry.facts
+        if (entry.dataset, entry.unit) != (charge.dataset, charge.unit):
+            raise LedgerError(f"Entry {number} belongs to another dataset or unit.")
+        last = self._last[number]
+        if last in (UNUSED, VOID):
+            raise LedgerError(
+                f"The charge of entry {number} was given back, so nothing may be drawn or published on it: "
+                "discard what was made and reserve anew."
+            )
+        if last == COMMIT:
+            raise LedgerError(
+                f"Entry {number} is committed: what was released stays charged, and is published only once."
+            )
+        if entry.kind == DRAW:
+            if last != RESERVE:
+                raise LedgerError(f"Entry {number} has drawn already: reserve anew for another draw.")
+        elif entry.kind == UNUSED:
+            if last != RESERVE:
+                raise LedgerError(f"Entry {number} may have drawn: only a person can void it, with a reason.")
+        elif entry.kind == COMMIT:
+            self._commit(number, last, facts["release_id"], facts["digest"])
+        elif entry.kind == VOID:
+            if not (facts["reason"].strip() and facts["person"].strip()):
+                raise LedgerError("A charge is voided by a person with a reason: give both.")
+        else:
+            raise LedgerError(f"The ledger knows no entries of the kind {entry.kind!r}.")
+        self._last[number] = entry.kind
+        if entry.kind == DRAW and "place" in facts:
+            self.places[number] = facts["place"]
+        if entry.kind in (UNUSED, VOID):
+            del self._accounts[entry.dataset, entry.unit].costs[number]
+
+    def _commit(self, number: int, last: EntryKind, release_id: str, digest: str) -> None:
+        if last != DRAW:
+            raise LedgerError(f"Entry {number} has drawn nothing: declare the draw before it is made.")
+        if not release_id.strip() or release_id in self.releases:
+            raise LedgerError(f"The release id {release_id!r} is empty or taken: every release has its own.")
+        if not _SHA256.fullmatch(digest):
+            raise LedgerError("The digest of a release is the SHA-256 of its files, 64 hex digits.")
+        self.releases[release_id] = number
+        self.digests[release_id] = digest
+
+    def _note(self, dataset: str, unit: Unit, shares: tuple[str, ...]) -> str:
+        counted: dict[str, int] = dict.fromkeys(UNITS, 0)
+        here, whose = 0, "these records" if shares else "this dataset"
+        for (known, name), running in self._accounts.items():
+            if known == dataset or known in shares:
+                counted[name] += len(running.costs)
+                here += len(running.costs) if known != dataset and name == unit else 0
+        notes = [
+            f"Not counted here: {count} release{'s' if count > 1 else ''} of {whose} with the unit "
+            f"{name!r}. What protects a {name} does not protect a {unit} equally, so the two epsilons "
+            "neither add up nor cover each other."
+            for name, count in counted.items()
+            if name != unit and count
+        ]
+        if here:
+            times = "1 release" if here == 1 else f"{here} releases"
+            notes.insert(0, f"Counted here too: {times} of datasets that hold some of the same records.")
+        return " ".join(notes)

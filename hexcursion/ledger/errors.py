@@ -1,0 +1,109 @@
+"""What the ledger says no with: each error is one sentence that names the remedy."""
+
+from __future__ import annotations
+
+from dpgp_core.accounting.composition import Neighbours
+from dpgp_core.mechanisms.terms import Unit
+from dpgp_core.numbers import lower, upper
+from hexcursion.errors import WorkflowError
+from hexcursion.words import remaining
+
+
+class LedgerError(WorkflowError):
+    """The ledger could not do what was asked; nothing was charged or given back."""
+
+
+class LedgerBusy(LedgerError):
+    """Another release held the ledger for too long."""
+
+
+class LedgerDamaged(LedgerError):
+    """The chain does not verify, so nothing may be charged to it."""
+
+
+class NoLedger(LedgerError):
+    """There is no ledger here yet, and none was to be begun."""
+
+
+class RequestTaken(LedgerError):
+    """The same request was charged before, as entry `entry`: a second click, or a second try."""
+
+    def __init__(self, entry: int, became: str) -> None:
+        self.entry = entry
+        super().__init__(
+            f"This very request was charged already, as entry {entry} ({became}): nothing was charged again; "
+            "make a new plan for another release."
+        )
+
+
+class NoBudget(LedgerError):
+    """No budget was ever set for this dataset and unit of protection."""
+
+
+class PromiseBroken(LedgerError):
+    """The release would publish what `earlier` releases of the same records promised to hide."""
+
+    def __init__(self, neighbours: Neighbours, earlier: int) -> None:
+        self.neighbours = neighbours
+        self.earlier = earlier
+        does = (
+            "takes the places of the records as public"
+            if neighbours == "values-only"
+            else "states the number of records"
+        )
+        promised = "1 earlier release" if earlier == 1 else f"{earlier} earlier releases"
+        super().__init__(
+            f"This release {does}, which {promised} of the same records promised to hide: choose the promise "
+            "that they made, or set `accept_weaker_promise` to release all the same and say so."
+        )
+
+
+def _unreleased(open: tuple[int, ...]) -> str:
+    """What to say of charges that stand without a release; "" where there are none."""
+    if not open:
+        return ""
+    entries = ", ".join(map(str, open[:5])) + (" and others" if len(open) > 5 else "")
+    stand = f"entry {entries} stands" if len(open) == 1 else f"entries {entries} stand"
+    return (
+        f" Of what is spent, {stand} without a release: if none is under way and nobody can "
+        "have seen what was drawn, `python -m hexcursion ledger void N` gives its epsilon back."
+    )
+
+
+class BudgetExceeded(LedgerError):
+    """The release would pass the budget.
+
+    All numbers are epsilons at the budget's delta: `budget`, `spent` before, `asked` (this release on its
+    own), `after` (all releases and this one composed), `left` (budget - spent, never negative). `sharing`
+    is the dataset whose budget is meant where it is another one that holds some of the same records. `open`
+    are its charges that were neither released nor given back.
+    """
+
+    def __init__(
+        self,
+        *,
+        unit: Unit,
+        delta: float,
+        budget: float,
+        spent: float,
+        asked: float,
+        after: float,
+        sharing: str = "",
+        open: tuple[int, ...] = (),
+    ) -> None:
+        self.unit = unit
+        self.delta = delta
+        self.budget = budget
+        self.spent = spent
+        self.asked = asked
+        self.after = after
+        self.left = max(0.0, budget - spent)
+        self.sharing = sharing
+        whose = f" of dataset {sharing[:12]}, which holds some of the same records" if sharing else ""
+        super().__init__(
+            f"This release does not fit the {unit} budget of epsilon {lower(budget, 8)} at delta {delta:g}"
+            f"{whose}: spent {upper(spent, 6)}, asked {upper(asked, 6)}, left {remaining(self.left)}, and "
+            f"together it would be {upper(after, 8)}; choose a design that costs less, or raise the budget "
+            f"and say why."
+            f"{_unreleased(open)}"
+        )

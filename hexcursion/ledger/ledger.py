@@ -1,0 +1,398 @@
+"""The ledger: reserve, draw, commit, void; every step an entry, every refusal a sentence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpgp_core.accounting.orders import ORDERS as GRID
+from dpgp_core.mechanisms.terms import Unit
+from hexcursion.ledger.accounts.account import Account, Budget, Overlap, Preview
+from hexcursion.ledger.accounts.assess import (
+    Meeting,
+    admit,
+    charged_account,
+    check,
+    meet,
+    overlaps,
+    preview,
+)
+from hexcursion.ledger.accounts.book import Book, Outcome
+from hexcursion.ledger.accounts.charge import Charge, check_account, encode, written_cost
+from hexcursion.ledger.chain import Finding, check_chain, check_tables, sign_head
+from hexcursion.ledger.drafts import inherited, joined, registration
+from hexcursion.ledger.errors import LedgerDamaged, LedgerError
+from hexcursion.ledger.overlap.records import RecordKeys, record_keys
+from hexcursion.ledger.signing.key import LedgerKey
+from hexcursion.ledger.signing.seals import Seen, parse_seal, seal_of
+from hexcursion.ledger.signing.witness import Witness, advance_witness, read_witness
+from hexcursion.ledger.storage.entry import (
+    BUDGET,
+    COMMIT,
+    DRAW,
+    LINK,
+    ORDERS,
+    RESERVE,
+    SCHEMA,
+    SCHEMA_VERSION,
+    TABLES_SINCE,
+    UNUSED,
+    VOID,
+    Draft,
+    Entry,
+    EntryKind,
+)
+from hexcursion.ledger.storage.store import Snapshot, Store, Writing
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A charge that stands in the ledger. The steps of its release, in order:
+
+    `begin_draw` before the first private random number; then draw and store; then `commit`, and only after
+    it show or hand out anything. `release_unused` gives the charge back, before `begin_draw` only.
+    """
+
+    ledger: Ledger
+    entry: Entry
+    preview: Preview
+
+    @property
+    def number(self) -> int:
+        """The number of the entry."""
+        return self.entry.number
+
+    @property
+    def seal(self) -> str:
+        """`number:hash:tag`, public: in a bundle, it lets `verify` tell whether the entry still stands."""
+        return self.ledger.seal(self.entry)
+
+    def begin_draw(self, place: str | Path = "") -> None:
+        """Declare that private randomness is about to be drawn: from here on the charge is not given back.
+
+        Parameters
+        ----------
+        place
+            where the release will be put; a person cannot void the charge once something lies there.
+        """
+        self.ledger.begin_draw(self.number, place)
+
+    def commit(self, release_id: str, digest: str) -> None:
+        """The release is stored under this id; `digest` is the SHA-256 of what was stored."""
+        self.ledger.commit(self.number, release_id, digest)
+
+    def release_unused(self) -> None:
+        """Give the charge back; refused once a draw was declared."""
+        self.ledger.release_unused(self.number)
+
+
+class Ledger:
+    """An open ledger; see `opening.open_ledger`. Safe to share between threads: nothing is kept in memory.
+
+    What reads accounts or writes raises `LedgerDamaged` where the chain does not verify; every method raises
+    `LedgerBusy` or `LedgerError` where the database, the witness or what is asked for does not allow it.
+    """
+
+    def __init__(self, store: Store, key: LedgerKey, beside: tuple[Seen, ...] = ()) -> None:
+        self._store = store
+        self._key = key
+        self._beside = beside
+
+    @property
+    def identity(self) -> str:
+        """The public name of the ledger's key: what its releases' work folders are recognised by."""
+        return self._key.identity
+
+    def fingerprint(self, *columns: ArrayLike) -> str:
+        """The name of a dataset in this ledger, from its columns, (n,) each; see `LedgerKey.fingerprint`."""
+        return self._key.fingerprint(*columns)
+
+    def record_keys(
+        self, longitude: ArrayLike, latitude: ArrayLike, value: ArrayLike, **named: Any
+    ) -> RecordKeys:
+        """Keyed hashes of a dataset's n records, from columns of shape (n,); see `records.record_keys`."""
+        return record_keys(self._key, longitude, latitude, value, **named)
+
+    def request(self, *parts: str) -> str:
+        """The name of a request, from everything that makes it one: the plan, and the session that asks.
+
+        The same parts always give the same name, so a second click can be told from a new plan.
+        """
+        return self._key.mac("request", "".join(f"{len(part)}:{part}" for part in parts).encode())
+
+    def seal(self, entry: Entry) -> str:
+        """The seal of a charge, for its bundle; see `seals`."""
+        return seal_of(entry, self._key)
+
+    # Reading
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Every row as it stands, verified or not."""
+        return self._store.read().entries
+
+    def account(self, dataset: str, unit: Unit) -> Account:
+        """Budget, spent and left of a dataset under one unit of protection."""
+        check_account(dataset, unit)
+        return self._book().account(dataset, unit)
+
+    def accounts(self) -> tuple[Account, ...]:
+        """Every account with a budget."""
+        return self._book().accounts()
+
+    def preview(self, charge: Charge, delta: float | None = None) -> Preview:
+        """What `charge` would do; writes nothing. `delta` is used where no budget is set yet."""
+        book = self._book()
+        return preview(book, charge, self._meet(book, charge.dataset, charge.records), delta)
+
+    def check_charge(self, charge: Charge, budget: Budget | None = None) -> None:
+        """Raise what `set_budget` (where a budget is given) and `reserve` would raise; writes nothing."""
+        book = self._book()
+        check(book, charge, self._meet(book, charge.dataset, charge.records), budget)
+
+    def overlaps(self, records: RecordKeys, dataset: str = "") -> tuple[Overlap, ...]:
+        """Every other dataset that holds some of these records, with its accounts; the largest share first.
+
+        Parameters
+        ----------
+        dataset
+            the fingerprint of the dataset the records make up: it is no overlap of itself, and a person's
+            decisions about it count.
+        """
+        book = self._book()
+        return overlaps(book, self._meet(book, dataset, records), dataset)
+
+    def committed(self) -> Mapping[str, str]:
+        """Release id -> SHA-256 of what was stored, for every release that was committed."""
+        return self._book().digests
+
+    def check_room(self) -> None:
+        """Raise LedgerError where the disk of a SQLite ledger has no room for the rows of a release."""
+        self._store.check_room()
+
+    def outcome(self, number: int) -> Outcome:
+        """What became of a charge so far."""
+        return self._book().outcome(number)
+
+    def uncommitted(self) -> frozenset[Path]:
+        """Bundles beside the ledger that quote one of its charges and were never committed: no releases."""
+        book = self._book()
+        committed = set(book.releases.values())
+        return frozenset(seen.where for seen in self._quoting(book) if seen.number not in committed)
+
+    def charge_of(self, release_id: str) -> Entry | None:
+        """The charge behind a committed release, or None."""
+        book = self._book()
+        number = book.releases.get(release_id)
+        return None if number is None else book.reserve_entry(number)
+
+    def verify(self, seen: Iterable[str] = ()) -> list[Finding]:
+        """Recompute everything; an empty list means that nothing was changed, as far as can be known.
+
+        Parameters
+        ----------
+        seen
+            seals (`number:hash`) from released bundles or from notes kept elsewhere
+        """
+        noted = dict(parse_seal(seal) for seal in seen)
+        triggers = [
+            Finding(None, f"The append-only trigger {name} is missing or switched off.")
+            for name in self._store.missing_triggers()
+        ]
+        try:
+            witness, damaged = read_witness(self._key), []
+        except LedgerDamaged as error:
+            witness, damaged = None, [Finding(None, str(error))]
+        snapshot = self._store.read()
+        findings = check_chain(snapshot, self._key, witness, noted, self._beside)
+        if not findings:
+            # Read after the rows: what a release at the same time adds is not missed, only not yet known.
+            findings = check_tables(Book(snapshot.entries), self._store.records(), self._store.requests())
+        return [*findings, *damaged, *triggers]
+
+    # Writing
+
+    def set_budget(
+        self, dataset: str, unit: Unit, epsilon: float, delta: float, *, reason: str = "", person: str = ""
+    ) -> Budget:
+        """Set or change the budget of a dataset; setting what is set already writes nothing.
+
+        The first budget and a smaller one need no reason; a larger epsilon or delta needs one, and a person.
+        """
+        check_account(dataset, unit)
+        budget = Budget(float(epsilon), float(delta))
+        account = self.account(dataset, unit)
+        if account.takes(budget):
+            facts = {"epsilon": budget.epsilon, "delta": budget.delta, "reason": reason, "person": person}
+            self._append(lambda book, _: [Draft(BUDGET, facts, dataset, unit)])
+        return budget
+
+    def decide(self, dataset: str, other: str, joined: bool, *, reason: str, person: str) -> None:
+        """A person's word on whether two datasets hold the same records; it outweighs what was counted.
+
+        Joined, every release of one counts for the other as well, from the first on. Kept apart, none does:
+        the person answers for it that no record is in both.
+        """
+        facts = {"other": other, "joined": bool(joined), "reason": reason, "person": person}
+        self._append(lambda book, _: [Draft(LINK, facts, dataset)])
+
+    def datasets_of(self, entries: Iterable[int]) -> tuple[str, ...]:
+        """The datasets of charges by their numbers; LedgerError for a number that is no charge."""
+        book = self._book()
+        return tuple(dict.fromkeys(book.reserve_entry(number).dataset for number in entries))
+
+    def reserve(self, charge: Charge, request: str = "") -> Reservation:
+        """Charge a release before anything is drawn.
+
+        Parameters
+        ----------
+        request
+            a name from `request`; the same one is charged once, whatever became of it.
+
+        Raises
+        ------
+        BudgetExceeded, NoBudget, RequestTaken
+            Nothing is written then.
+        """
+        previews: list[Preview] = []
+        facts: dict[str, Any] = {"facts": charge.facts, "cost": written_cost(charge.cost)}
+        if request:
+            facts["request"] = request
+        if charge.accepts_weaker:
+            facts["accepts_weaker"] = True
+
+        def admitted(book: Book, writing: Writing) -> list[Draft]:
+            if request:
+                book.check_request(request)
+            meeting = meet(book, charge.dataset, charge.records, writing.records() if charge.records else {})
+            previews.append(admit(book, charge, meeting))
+            drafts = joined(charge, book.links)
+            if charge.records is not None and not book.links.knows(charge.dataset):
+                drafts.append(registration(charge.dataset, charge.records, meeting, writing))
+            budget = previews[-1].budget
+            if budget is not None and charged_account(book, charge, meeting).inherited:
+                drafts.append(inherited(charge, budget))
+            drafts.append(
+                Draft(RESERVE, facts, charge.dataset, charge.unit, curve=encode(charge.cost.curve.values))
+            )
+            return drafts
+
+        return Reservation(self, self._append(admitted, request), previews[0])
+
+    @contextmanager
+    def charged(self, charge: Charge, request: str = "") -> Iterator[Reservation]:
+        """`with ledger.charged(charge) as reservation:` around one release; `request` as for `reserve`.
+
+        Whatever happens inside, the charge stands until `release_unused` or a person's void: an exception is
+        passed on and gives nothing back.
+
+        Raises
+        ------
+        LedgerError
+            On leaving without commit or `release_unused`; before that, what `reserve` raises.
+        """
+        reservation = self.reserve(charge, request)
+        yield reservation
+        if reservation.number in self.account(charge.dataset, charge.unit).open:
+            raise LedgerError(
+                f"The release of entry {reservation.number} ended without a commit: it stays charged until "
+                "it is voided with a reason."
+            )
+
+    def begin_draw(self, number: int, place: str | Path = "") -> None:
+        """Declare the draw of a charge; see Reservation."""
+        self._follow(number, DRAW, {"place": os.path.abspath(place)} if place else {})
+
+    def commit(self, number: int, release_id: str, digest: str) -> None:
+        """Record that a charge was released; see Reservation."""
+        self._follow(number, COMMIT, {"release_id": release_id, "digest": digest})
+
+    def release_unused(self, number: int) -> None:
+        """Give back a charge on which nothing was drawn; see Reservation."""
+        self._follow(number, UNUSED, {})
+
+    def void(self, number: int, reason: str, person: str) -> None:
+        """A person answers for giving back a charge that was never released; committed ones stay charged.
+
+        Raises
+        ------
+        LedgerError
+            If it is no open charge, or a bundle lies in the place that the draw named, or beside the ledger
+            with this charge's seal: what exists may have been seen.
+        """
+        book = self._book()
+        place = book.places.get(number, "")
+        bundles = [path for path in (place, f"{place}.zip") if place and os.path.lexists(path)]
+        bundles += [str(seen.where) for seen in self._quoting(book) if seen.number == number]
+        if bundles:
+            raise LedgerError(
+                f"Entry {number} has a bundle, in {bundles[0]}: what was released stays charged. If it is "
+                "not a release of this entry, move it away first."
+            )
+        self._follow(number, VOID, {"reason": reason, "person": person})
+
+    def upgrade(self) -> None:
+        """Bring a ledger of an earlier version to this one's form; nothing that stands there is changed."""
+        if self._book().schema < SCHEMA_VERSION:
+            self._append(lambda book, _: [])
+
+    # How a row is written
+
+    def _book(self) -> Book:
+        witness = read_witness(self._key)  # before the rows: it must not be ahead of them
+        return self._checked(self._store.read(), witness)
+
+    def _checked(self, snapshot: Snapshot, witness: Witness | None) -> Book:
+        findings = check_chain(snapshot, self._key, witness, beside=self._beside)
+        if findings:
+            raise LedgerDamaged(
+                f"The ledger does not verify ({findings[0]}) Nothing is charged to it until `ledger verify` "
+                "is clean: restore it from a backup."
+            )
+        return Book(snapshot.entries)
+
+    def _quoting(self, book: Book) -> Iterator[Seen]:
+        """The seals beside the ledger that quote one of its charges."""
+        return (seen for seen in self._beside if book.is_charge(seen.number, seen.hash))
+
+    def _meet(self, book: Book, dataset: str, records: RecordKeys | None) -> Meeting:
+        return meet(book, dataset, records, self._store.records() if records is not None else {})
+
+    def _follow(self, number: int, kind: EntryKind, facts: Mapping[str, Any]) -> None:
+        def draft(book: Book, _: Writing) -> list[Draft]:
+            charge = book.reserve_entry(number)
+            return [Draft(kind, facts, charge.dataset, charge.unit, refers_to=number)]
+
+        self._append(draft)
+
+    def _append(self, make: Callable[[Book, Writing], Sequence[Draft]], request: str = "") -> Entry:
+        """One transaction: lock, verify, ask the book whether the rows may follow, write them, sign the head.
+
+        The last row is the one that `request` names. A ledger of an earlier form, or one with another grid of
+        orders, is first brought to today's, in the same transaction.
+        """
+        with self._store.writing() as writing:
+            book = self._checked(writing.snapshot, read_witness(self._key))
+            last = writing.snapshot.entries[-1]
+            drafts = []
+            if book.schema < TABLES_SINCE:
+                writing.upgrade()
+            if book.schema < SCHEMA_VERSION:
+                drafts.append(Draft(SCHEMA, {"schema": SCHEMA_VERSION}))
+            made = make(book, writing)
+            if not np.array_equal(book.orders, GRID):
+                drafts.append(Draft(ORDERS, {}, curve=encode(GRID)))
+            for draft in (*drafts, *made):
+                last = draft.after(last)
+                book.accept(last)
+                writing.append(last, sign_head(self._key, last))
+            if request:
+                writing.keep_request(request, last.number)
+        advance_witness(self._key, Witness(last.number + 1, last.hash))
+        return last

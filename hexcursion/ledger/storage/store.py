@@ -1,0 +1,300 @@
+"""The only module that talks to the ledger's database: consistent reads, and appends one at a time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, create_engine, event, inspect, select, update
+from sqlalchemy.engine import URL, Engine
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from hexcursion.ledger.errors import LedgerBusy, LedgerError
+from hexcursion.ledger.storage.entry import COLUMNS, Entry
+from hexcursion.ledger.storage.schema import (
+    ENTRIES,
+    HEAD,
+    METADATA,
+    POSTGRES_DDL,
+    POSTGRES_DDL_2,
+    POSTGRES_TRIGGERS,
+    POSTGRES_TRIGGERS_2,
+    RECORDS,
+    REQUESTS,
+    SQLITE_DDL,
+    SQLITE_DDL_2,
+    TRIGGERS,
+    TRIGGERS_2,
+    VERSION_1,
+    VERSION_2,
+)
+
+WAIT_SECONDS = 60
+LEAST_ROOM = 10_000_000
+"""Free bytes that a charge asks for: its rows, a dataset's record hashes, and the database's own journal."""
+_CREATION_LOCK = 0x4865786C  # any number: who creates the tables in PostgreSQL holds this advisory lock
+_ROWS = select(*(ENTRIES.c[name] for name in COLUMNS)).order_by(ENTRIES.c.number)
+
+
+@dataclass(frozen=True)
+class Head:
+    """How many entries there are, the last one's hash, and the key's signature of both."""
+
+    entries: int
+    hash: str
+    signature: str
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """All rows at one moment, ordered by number; `head` is None where its row is missing."""
+
+    entries: tuple[Entry, ...]
+    head: Head | None
+
+
+@dataclass(frozen=True)
+class Writing:
+    """The ledger held alone: its rows, and what may be written in this one transaction."""
+
+    snapshot: Snapshot
+    _connection: Connection
+
+    def append(self, entry: Entry, head: Head) -> None:
+        """Add one row to the chain and sign it."""
+        self._connection.execute(ENTRIES.insert().values(**asdict(entry)))
+        self._connection.execute(update(HEAD).values(**asdict(head)))
+
+    def records(self) -> dict[str, bytes]:
+        """The kept record hashes of every dataset that has them."""
+        return _records(self._connection)
+
+    def keep_records(self, dataset: str, hashes: bytes) -> None:
+        """Keep a dataset's record hashes; once for each dataset."""
+        self._connection.execute(RECORDS.insert().values(dataset=dataset, hashes=hashes))
+
+    def keep_request(self, request: str, entry: int) -> None:
+        """Write down which entry charged a request; the database refuses the same request twice."""
+        self._connection.execute(REQUESTS.insert().values(request=request, entry=entry))
+
+    def upgrade(self) -> None:
+        """Make the tables of version 2 in a ledger of version 1.
+
+        Raises
+        ------
+        LedgerError
+            For a role that may not.
+        """
+        try:
+            _make_tables(self._connection, 2)
+        except DBAPIError as error:
+            raise LedgerError(
+                "This ledger has the form of an earlier version, and its new tables could not be made: open "
+                "it once with the role that owns its tables, and grant others what the ledger's README names."
+            ) from error
+
+
+class Store:
+    """A SQLite file or a PostgreSQL database. Every method is one transaction on its own connection.
+
+    Methods raise LedgerBusy after WAIT_SECONDS of waiting for another writer, and LedgerError for whatever
+    else the database refuses.
+
+    Parameters
+    ----------
+    url
+        of the database, from `places.ledger_url`
+    """
+
+    def __init__(self, url: URL) -> None:
+        self.url = url
+        self.sqlite = url.get_backend_name() == "sqlite"
+        wait = {"timeout": WAIT_SECONDS} if self.sqlite else {"connect_timeout": 10}
+        # A connection per transaction: nothing is shared between threads or across a fork.
+        self._engine: Engine = create_engine(url, poolclass=NullPool, connect_args=wait)
+        if self.sqlite:
+            event.listen(self._engine, "connect", _prepare_sqlite)
+
+    @property
+    def shown(self) -> str:
+        """The place as a person may read it: a file name, or a URL without its password."""
+        return self.url.database or "" if self.sqlite else self.url.render_as_string(hide_password=True)
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of a SQLite file; None for a server."""
+        return Path(self.url.database or "").parent if self.sqlite else None
+
+    def check_room(self) -> None:
+        """Raise LedgerError where the disk of a SQLite ledger has no room for the rows of a release."""
+        if self.folder is not None and shutil.disk_usage(self.folder).free < LEAST_ROOM:
+            raise LedgerError(
+                f"The disk of the ledger {self.shown} is nearly full: nothing was charged. Make room."
+            )
+
+    def is_new(self) -> bool:
+        """Whether no ledger was ever begun here."""
+        if self.sqlite and not Path(self.url.database or "").exists():
+            return True
+        with self._plain_errors(), self._engine.connect() as connection:
+            if not inspect(connection).has_table(ENTRIES.name):
+                return True
+            return connection.execute(select(HEAD.c.id).limit(1)).first() is None and (
+                connection.execute(select(ENTRIES.c.number).limit(1)).first() is None
+            )
+
+    def create(self, first: Callable[[], tuple[Entry, Head]]) -> bool:
+        """Make the tables and append the first entry, once; False where another process was faster.
+
+        `first` is called inside the lock, only if there is no entry yet; what it raises undoes everything.
+        """
+        if self.sqlite:
+            _private_file(Path(self.url.database or ""))
+        with self._plain_errors(), self._engine.connect() as connection:
+            if self.sqlite:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            else:
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_CREATION_LOCK})")
+            if not inspect(connection).has_table(ENTRIES.name):
+                _make_tables(connection, 1)
+                _make_tables(connection, 2)
+            if _read(connection).entries:
+                return False
+            entry, head = first()
+            connection.execute(ENTRIES.insert().values(**asdict(entry)))
+            connection.execute(HEAD.insert().values(id=1, **asdict(head)))
+            connection.commit()
+            return True
+
+    def first(self) -> Entry | None:
+        """The first row as it stands, or None."""
+        with self._plain_errors(), self._engine.connect() as connection:
+            row = connection.execute(_ROWS.limit(1)).first()
+            return None if row is None else Entry(*row)
+
+    def read(self) -> Snapshot:
+        """Every row as it stands, damaged ones too."""
+        with self._plain_errors(), self._engine.connect() as connection:
+            connection.exec_driver_sql(
+                "BEGIN" if self.sqlite else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+            )
+            return _read(connection)
+
+    def records(self) -> dict[str, bytes]:
+        """The kept record hashes of every dataset that has them; none in a ledger of version 1."""
+        with self._plain_errors(), self._engine.connect() as connection:
+            return _records(connection)
+
+    def requests(self) -> dict[str, int]:
+        """Which entry charged which request, as the database guards it; none in a ledger of version 1."""
+        with self._plain_errors(), self._engine.connect() as connection:
+            if not inspect(connection).has_table(REQUESTS.name):
+                return {}
+            rows = connection.execute(select(REQUESTS.c.request, REQUESTS.c.entry))
+            return {row[0]: row[1] for row in rows}
+
+    @contextmanager
+    def writing(self) -> Iterator[Writing]:
+        """Hold the ledger alone: yields the rows and what may be written; commits at the end.
+
+        SQLite: BEGIN IMMEDIATE takes the write lock before anything is read. PostgreSQL: the head's row is
+        locked first, so the rows read afterwards are the last ones. Any exception appends nothing.
+        """
+        with self._plain_errors(), self._engine.connect() as connection:
+            if self.sqlite:
+                connection.exec_driver_sql("BEGIN IMMEDIATE")
+            else:
+                # A stricter default of the server would turn waiting for the head into an error.
+                connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+                connection.exec_driver_sql(f"SET LOCAL lock_timeout = '{WAIT_SECONDS}s'")
+                connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+                connection.execute(select(HEAD.c.id).with_for_update())
+
+            yield Writing(_read(connection), connection)
+            connection.commit()
+
+    def missing_triggers(self) -> tuple[str, ...]:
+        """Names of the append-only triggers that are not there as they were made, or switched off."""
+        with self._plain_errors(), self._engine.connect() as connection:
+            later = inspect(connection).has_table(REQUESTS.name)
+            if self.sqlite:
+                rows = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE type = 'trigger'")
+                texts = {row[0] for row in rows}
+                pairs = list(zip(TRIGGERS, SQLITE_DDL, strict=True))
+                pairs += zip(TRIGGERS_2, SQLITE_DDL_2, strict=True) if later else ()
+                return tuple(name for name, text in pairs if text not in texts)
+            tables = ", ".join(f"to_regclass('{table.name}')" for table in (*VERSION_1, *VERSION_2))
+            rows = connection.exec_driver_sql(
+                f"SELECT tgname FROM pg_trigger WHERE tgenabled IN ('O', 'A') AND tgrelid IN ({tables})"
+            )
+            names = {row[0] for row in rows}
+            wanted = (*POSTGRES_TRIGGERS, *(POSTGRES_TRIGGERS_2 if later else ()))
+            return tuple(name for name in wanted if name not in names)
+
+    @contextmanager
+    def _plain_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            reason = (str(error.orig).strip().splitlines() or ["no reason given"])[0]
+            locked = getattr(error.orig, "sqlstate", "") == "55P03" or "database is locked" in reason
+            if locked:
+                raise LedgerBusy(
+                    f"Another release has held the ledger {self.shown} for {WAIT_SECONDS} seconds: try again "
+                    "when it has finished."
+                ) from error
+            if "not a database" in reason:
+                reason = (
+                    "the file is not a database; name the ledger's own file, or restore that from its backup "
+                    "if it was written over"
+                )
+            raise LedgerError(f"The ledger {self.shown} cannot be used: {reason}.") from error
+        except UnicodeDecodeError as error:  # sqlite3 quotes the damaged text in its own message
+            raise LedgerError(f"The ledger {self.shown} cannot be used: its tables are damaged.") from error
+
+
+def _read(connection: Connection) -> Snapshot:
+    entries = tuple(Entry(*row) for row in connection.execute(_ROWS))
+    head = connection.execute(select(HEAD.c.entries, HEAD.c.hash, HEAD.c.signature)).first()
+    return Snapshot(entries, None if head is None else Head(*head))
+
+
+def _records(connection: Connection) -> dict[str, bytes]:
+    if not inspect(connection).has_table(RECORDS.name):
+        return {}
+    rows = connection.execute(select(RECORDS.c.dataset, RECORDS.c.hashes))
+    return {row[0]: bytes(row[1]) if isinstance(row[1], bytes | memoryview) else b"" for row in rows}
+
+
+def _make_tables(connection: Connection, version: int) -> None:
+    """Tables and triggers that came with a version of the ledger's form."""
+    sqlite = connection.dialect.name == "sqlite"
+    first = version == 1
+    METADATA.create_all(connection, tables=VERSION_1 if first else VERSION_2)
+    statements = (
+        (SQLITE_DDL if first else SQLITE_DDL_2) if sqlite else (POSTGRES_DDL if first else POSTGRES_DDL_2)
+    )
+    for statement in statements:
+        connection.exec_driver_sql(statement)
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # transactions begin where this module says, not where sqlite3 guesses
+    # A damaged text must be read to be reported: undecodable bytes are kept, and fail the hash.
+    connection.text_factory = lambda data: data.decode("utf-8", "surrogateescape")
+    connection.execute("PRAGMA synchronous = EXTRA")  # a commit survives a power cut
+
+
+def _private_file(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise LedgerError(f"The ledger {path} cannot be created: {error.strerror or error}.") from None

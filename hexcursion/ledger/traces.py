@@ -1,0 +1,73 @@
+"""Charging a released location trace: its marks, the check beforehand, and the entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hexcursion.ledger.accounts.traces import MOST_MARKS, TraceMarks
+from hexcursion.ledger.errors import LedgerError
+from hexcursion.ledger.ledger import Ledger
+from hexcursion.ledger.storage.entry import TRACE, Draft, Entry, canonical_json
+
+_DIGITS = 12
+
+
+def trace_marks(ledger: Ledger, time: ArrayLike, longitude: ArrayLike, latitude: ArrayLike) -> TraceMarks:
+    """The marks of a trace as it was recorded, before it is thinned.
+
+    Parameters
+    ----------
+    time, longitude, latitude : (n,)
+        Seconds since 1970, degrees.
+
+    Raises
+    ------
+    LedgerError
+        For an empty trace.
+    """
+    table = np.column_stack([np.asarray(part, dtype=np.float64) for part in (time, longitude, latitude)])
+    if not table.size:
+        raise LedgerError("There are no records of a trace to mark: load one first.")
+    rows = (row.astype(">f8").tobytes() for row in table + 0.0)
+    return TraceMarks(tuple(sorted({ledger._key.mac("trace", row)[:_DIGITS] for row in rows})[:MOST_MARKS]))
+
+
+def check_trace(ledger: Ledger, marks: TraceMarks) -> None:
+    """Raise LedgerError where some of these records were released before; writes nothing."""
+    ledger._book().traces.check(marks, "")
+
+
+def charge_trace(ledger: Ledger, marks: TraceMarks, facts: Mapping[str, Any], request: str) -> Entry:
+    """Write a trace's release down before anything is drawn; it is never given back.
+
+    Parameters
+    ----------
+    marks
+        Of all its records.
+    facts
+        Plain JSON, public: what is protected from whom, and how well.
+    request
+        A name from `Ledger.request`; the same one is charged once.
+
+    Returns
+    -------
+    Entry
+        For `Ledger.seal`.
+
+    Raises
+    ------
+    LedgerError, RequestTaken
+        Where some of the records were released before; nothing is written then.
+    """
+    body: dict[str, Any] = {"facts": dict(facts), "marks": list(marks.marks), "request": request}
+    canonical_json(body)
+
+    def draft(book: Any, _: object) -> Sequence[Draft]:
+        book.traces.check(marks, request)
+        return [Draft(TRACE, body)]
+
+    return ledger._append(draft)

@@ -1,0 +1,183 @@
+"""The lint of a written bundle: what its statement admits, and what its files hold beyond it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from geo import GeoError, domain_from_geojson, geometry_dict, rfc7946_findings
+from hexcursion.bundle import Bundle
+from hexcursion.bundle.documents.papers import attribution_text, readme_text
+from hexcursion.bundle.documents.registry import registry_yaml
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.files.archive import contents_of
+from hexcursion.bundle.published.offers import page_of
+from hexcursion.bundle.reading.layers import facts_of, properties_of
+from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.untrusted.strict import strict_json
+from hexcursion.lint.checks import LEAK, NOTE, SEVERITIES, WARNING, Finding, lint
+from hexcursion.lint.plan import CHOICES, NOT_STATED, UNSEEN, Cells, Origin, PlannedRelease
+from hexcursion.version import NAME, VERSION
+
+READERS = "everyone who gets the files"
+TEXTS = (layout.STATEMENT, layout.REGISTRY, layout.LABEL, layout.README, layout.ATTRIBUTION)
+_SEED = re.compile(r"\bseed\b[\"'\s:=]{1,4}\d", re.IGNORECASE)
+_ACTIVE = re.compile(
+    r"<\s*(script|iframe|object|embed|link|img|form)\b|\bon\w+\s*=|javascript:|https?://", re.I
+)
+_DRAWING = re.compile(r"<svg .*?</svg>", re.DOTALL)
+# Cells whose centre lies on the rounded outline of the region may fall either way.
+EDGE_SHARE = 0.005
+
+
+def lint_bundle(source: str | Path | bytes | BinaryIO) -> list[Finding]:
+    """Findings about a bundle's folder or zip, the gravest first.
+
+    Raises
+    ------
+    BundleError
+        One sentence, if it is no valid bundle.
+    """
+    contents = contents_of(source)
+    bundle = bundle_from_contents(contents)
+    found = lint(plan_from_bundle(bundle))
+    for check in (_attributes, _texts, _papers, _active_content, _geojson):
+        found += check(contents, bundle)
+    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def plan_from_bundle(bundle: Bundle) -> PlannedRelease:
+    """What a bundle shows of how its release was made; what it cannot show is `UNSEEN`."""
+    statement, protection = bundle.statement, bundle.statement["guarantee"]
+    tuning = statement["tuning"]["kind"]
+    origin: Origin = "public" if statement["response"]["origin"] else NOT_STATED
+    return PlannedRelease(
+        name=statement["release"]["title"],
+        unit=protection["unit"],
+        epsilon=protection["epsilon"] or None,
+        delta=protection["delta"],
+        delta_rule=UNSEEN,
+        n=protection["n"],
+        n_handling="taken as public" if protection["n_is_public"] else "accounted",
+        domain=_domain_origin(bundle),
+        mask=UNSEEN,
+        scaling=UNSEEN,
+        selection=UNSEEN,
+        centre=origin,
+        clip=origin,
+        threshold=UNSEEN,
+        legend=UNSEEN,
+        prior_mean="public reference data" if statement["prior_mean_used"] else "none",
+        tuning=tuning if tuning in CHOICES["tuning"] else NOT_STATED,
+        seed="fixed" if statement["release"]["simulation"] else UNSEEN,
+        draws=UNSEEN,
+        bound="proved",
+        ledger="before the result is shown" if statement["ledger"]["entry"] else "none",
+        group_stated=bool(protection["groups"]),
+        records_per_person=2,  # nobody can tell, so that the group guarantee must stand there
+    )
+
+
+def _domain_origin(bundle: Bundle) -> Cells:
+    """Whether the cells fill the public region; a region with gaps looks like a mask of occupied cells."""
+    try:
+        filled = domain_from_geojson(geometry_dict(bundle.domain.region), bundle.domain.resolution).cells
+    except GeoError:
+        return NOT_STATED
+    missing = set(filled) - set(bundle.domain.cells)
+    return "occupied cells" if len(missing) > max(2, EDGE_SHARE * len(filled)) else "public"
+
+
+def _attributes(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
+    """Properties of features that no release writes: the place where counts and medians would hide."""
+    stated = set(facts_of(bundle)) if bundle.version == 1 else set()
+    expected = {
+        layout.CELLS: {"h3", *properties_of(bundle)} | stated,
+        layout.REGIONS: {"product", "path", "cells"} | stated,
+        layout.BOUNDARY: {"product"} | stated,
+    }
+    for name, known in expected.items():
+        collection: dict[str, Any] = strict_json(contents[name], name)
+        features = collection["features"]
+        extra = {key for feature in features for key in feature.get("properties") or {}} - known
+        extra |= {key for feature in features for key in feature} - {"type", "id", "properties", "geometry"}
+        extra |= set(collection) - {"type", "bbox", "features", "release"}
+        release = collection.get("release")
+        extra |= set(release) - set(facts_of(bundle)) if isinstance(release, dict) else set()
+        for key in sorted(extra):
+            yield Finding(
+                "attribute-not-released",
+                f"{key[:60]!r} in {name}: it is not computed from the released paths.",
+                READERS,
+                "Publish the bundle as it was written; never join other columns to it.",
+                LEAK,
+            )
+
+
+def _texts(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
+    for name in TEXTS:
+        if _SEED.search(contents[name].decode("utf-8", "replace")):
+            yield Finding(
+                "seed-in-text",
+                f"What looks like a random seed, in {name}.",
+                READERS,
+                "Remove it; if a release was drawn from it, treat that release as not private.",
+                LEAK,
+            )
+
+
+def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
+    """Papers that say otherwise than the statement; another version of this program may word them anew."""
+    statement = dict(bundle.statement)
+    if bundle.version == 1 or statement["software"] != {"name": NAME, "version": VERSION}:
+        return
+    made = {
+        layout.README: readme_text(statement),
+        layout.ATTRIBUTION: attribution_text(statement),
+        layout.REGISTRY: registry_yaml(statement),
+        layout.LABEL: bundle.label_html,
+    }
+    page = contents.get(layout.PAGE)
+    # Made by an installation with the places around a region, or without them.
+    if page is not None and page not in (page_of(bundle), page_of(bundle, named=False)):
+        made[layout.PAGE] = page_of(bundle).decode()
+    for name, text in made.items():
+        if _without_drawing(contents[name].decode("utf-8", "replace")) != _without_drawing(text):
+            yield Finding(
+                "paper-changed",
+                f"Unknown: {name} does not say what the checked statement says.",
+                "everyone who reads it instead of the statement",
+                "Read the statement or the viewer; ask the curator if a person completed the file.",
+                WARNING,
+            )
+
+
+def _without_drawing(text: str) -> str:
+    return _DRAWING.sub("", text)
+
+
+def _active_content(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
+    page = contents[layout.LABEL].decode("utf-8", "replace").replace("http://www.w3.org/2000/svg", "")
+    body = page.partition("</head>")[2]
+    if _ACTIVE.search(re.sub(r">[^<]*<", "><", body)):
+        yield Finding(
+            "label-not-still",
+            f"Who opens {layout.LABEL}, and when: the page holds a script or asks another machine.",
+            "whoever that machine belongs to",
+            "Make the label anew from the statement.",
+            LEAK,
+        )
+
+
+def _geojson(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
+    for name in (layout.CELLS, layout.REGIONS, layout.BOUNDARY):
+        for problem in rfc7946_findings(strict_json(contents[name], name))[:1]:
+            yield Finding(
+                "geojson-not-rfc7946",
+                f"Nothing; but {name} is not RFC 7946: {problem}",
+                "readers whose program refuses it",
+                "Write the bundle again.",
+                NOTE,
+            )

@@ -1,0 +1,76 @@
+"""`python -m hexcursion lint`: the leak lint on a plan, a bundle, or the paper's own recipe."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from hexcursion.lint.bundle import lint_bundle
+from hexcursion.lint.checks import LEAK, SEVERITIES, Finding, lint
+from hexcursion.lint.plan import CHOICES, plan_from_mapping
+from hexcursion.lint.recipes import PAPER_LONDON_RECIPE
+from hexcursion.settings.toml import read_toml
+
+
+def add_lint_command(subparsers: Any) -> None:
+    """Add `lint` to the command line; its `run` takes the parsed arguments and returns the exit code."""
+    parser = subparsers.add_parser(
+        "lint",
+        help="look for leaks in a planned release or a bundle",
+        description="Look for what leaks beside the mechanism: in a planned release (a TOML file that says "
+        "where each part comes from), in a bundle (folder or zip), or in the paper's London recipe. Ends "
+        "with exit code 1 when something leaks.",
+        epilog=_words(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "source", nargs="?", metavar="PLAN.toml|BUNDLE", help="plan, bundle folder or bundle zip"
+    )
+    what.add_argument("--paper", action="store_true", help="lint a description of the paper's London recipe")
+    parser.set_defaults(run=run_lint)
+
+
+def run_lint(options: argparse.Namespace) -> int:
+    """Print the findings; 1 if anything leaks, else 0.
+
+    Raises
+    ------
+    WorkflowError
+        For what cannot be read.
+    """
+    if options.paper:
+        title, findings = PAPER_LONDON_RECIPE.name, lint(PAPER_LONDON_RECIPE)
+    elif options.source.endswith(".toml"):
+        title, findings = options.source, lint(plan_from_mapping(read_toml(options.source, "plan")))
+    else:
+        title, findings = options.source, lint_bundle(options.source)
+    print(report(title, findings))
+    return 1 if any(finding.severity == LEAK for finding in findings) else 0
+
+
+def report(title: str, findings: Sequence[Finding]) -> str:
+    """Findings as text for a terminal: what leaks, to whom, and the remedy."""
+    if not findings:
+        return f"{title}: nothing found."
+    counts = [f"{sum(f.severity == kind for f in findings)} {kind}" for kind in SEVERITIES]
+    lines = [f"{title}: {', '.join(counts)}"]
+    for finding in findings:
+        lines.append(f"\n{finding.severity.upper():<8}{finding.code}")
+        for name, text in (
+            ("leaks", finding.leaks),
+            ("to whom", finding.to_whom),
+            ("remedy", finding.remedy),
+        ):
+            lines.append(textwrap.fill(text, 98, initial_indent=f"  {name:<9}", subsequent_indent=" " * 11))
+    return "\n".join(lines)
+
+
+def _words() -> str:
+    lines = [
+        textwrap.fill(", ".join(choices), 98, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14)
+        for name, choices in CHOICES.items()
+    ]
+    return "\n".join(["words a plan may use:", *lines])

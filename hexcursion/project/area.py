@@ -1,0 +1,139 @@
+"""The public area and the public layers of a release, from the files that its settings name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from data_loaders import Observations, is_geopackage, shapes_of
+from geo import Domain, chosen_parts, domain_from_bbox, domain_from_geojson, to_lonlat
+from geo.context.own_layers import OwnLayer
+from geo.context.own_reading import fitted, own_layer
+from geo.progress import Progress, silent
+from hexcursion.errors import WorkflowError
+from hexcursion.settings.model import ReleaseSettings
+
+REFUSED = 0.2
+"""Share of a layer's points that may lie where private records lie."""
+
+SAME_PLACE = 1e-5
+"""Degrees, about a metre: what is nearer than that is one place."""
+
+FEWEST = 3
+"""Fewer points than these that agree are chance: a station may stand where a sensor stands."""
+
+
+def document_of(path: str | Path) -> str | dict[str, Any]:
+    """What the readers of areas take: a GeoPackage as parsed GeoJSON, any other file as its path."""
+    return shapes_of(path) if is_geopackage(path) else str(path)
+
+
+def build_domain(settings: ReleaseSettings, progress: Progress = silent) -> Domain:
+    """Fill the settings' region with hexagons.
+
+    Parameters
+    ----------
+    settings : ReleaseSettings
+    progress : callable, optional
+        Told the share done; what it raises ends the work.
+    """
+    if settings.bbox is not None:
+        crosses = settings.crosses_date_line
+        return domain_from_bbox(*settings.bbox, settings.resolution, progress, crosses_date_line=crosses)
+    return fill_region(
+        str(settings.region), settings.resolution, settings.features, settings.feature_column, progress
+    )
+
+
+def fill_region(
+    path: str,
+    resolution: int,
+    features: tuple[str, ...] = (),
+    column: str | None = None,
+    progress: Progress = silent,
+) -> Domain:
+    """Fill a file's polygons, or those of its features that are named, with hexagons."""
+    source: Any = document_of(path)
+    if features:
+        source = chosen_parts(source, features, column or "")
+    return domain_from_geojson(source, resolution, progress)
+
+
+def load_layers(
+    paths: Sequence[str],
+    columns: Sequence[str],
+    domain: Domain,
+    colours: Sequence[str] = (),
+    widths: Sequence[float] = (),
+) -> tuple[OwnLayer, ...]:
+    """Read public layers, and keep what lies around the area.
+
+    Parameters
+    ----------
+    paths, columns, colours, widths
+        as the settings `layers`, `label_columns`, `layer_colours` and `layer_widths`
+    domain : Domain
+
+    Raises
+    ------
+    GeoError, DataError
+        With one sentence, for what cannot be drawn.
+    """
+    each = (_for_all(given, len(paths)) for given in (columns or (None,), colours or ("",), widths or (0.0,)))
+    read = [
+        replace(own_layer(document_of(path), domain, layer_name(path), column), colour=colour, width=width)
+        for path, column, colour, width in zip(paths, *each, strict=True)
+    ]
+    return fitted(read, domain) if read else ()
+
+
+def _for_all(given: Sequence[Any], many: int) -> Sequence[Any]:
+    """What is given for each, or once for all."""
+    return [*given] * many if len(given) == 1 else given
+
+
+def layer_name(path: str | Path) -> str:
+    """What a layer is called: its file's name without the suffix."""
+    return Path(path).stem.replace("_", " ").strip() or "layer"
+
+
+def refuse_private_layers(
+    layers: tuple[OwnLayer, ...], observations: Observations, *, places_public: bool
+) -> None:
+    """Refuse layers of points that are the places of the private records: layers are published as they are.
+
+    Parameters
+    ----------
+    layers : tuple of OwnLayer
+    observations : Observations
+        The private rows.
+    places_public : bool
+        Whether the places of the records were declared public, so that there is nothing to hide.
+
+    Raises
+    ------
+    WorkflowError
+        Where more than a fifth of a layer's points lie where records lie.
+    """
+    if places_public or not any(layer.points.size for layer in layers):
+        return
+    places = np.column_stack(to_lonlat(observations.x, observations.y, observations.crs))
+    places = places[np.isfinite(places).all(axis=1)]
+    if not places.size:
+        return
+    tree = cKDTree(places)
+    for layer in layers:
+        if not layer.points.size:
+            continue
+        far, _ = tree.query(layer.points, distance_upper_bound=SAME_PLACE)
+        shared = int(np.isfinite(far).sum())
+        if shared >= FEWEST and shared > REFUSED * len(layer.points):
+            raise WorkflowError(
+                f"The layer {layer.name!r} marks the places of private records, and layers are published as "
+                "they are: leave it out, or declare the places public with `places_public`."
+            )

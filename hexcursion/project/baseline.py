@@ -1,0 +1,111 @@
+"""The non-private baseline: for the curator's eyes, in no export."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.excursion.scores import exceedance_probability, iou
+from dpgp_core.excursion.sets import excursion
+from dpgp_core.posterior.fitting import fit
+from dpgp_core.priors.registry import make_prior
+from hexcursion.project.model import Project
+from hexcursion.project.records import PlacedObservations, bin_records
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class FieldModel(Protocol):
+    """A Gaussian process fitted without privacy: prior, lengthscale (metres), ridge and scale."""
+
+    @property
+    def prior(self) -> str:
+        """Name of the prior family."""
+
+    @property
+    def lengthscale(self) -> float:
+        """Metres."""
+
+    @property
+    def ridge(self) -> float:
+        """Noise-to-signal ratio."""
+
+    @property
+    def scale(self) -> float:
+        """Factor on the standard deviations of the posterior, whose prior has unit variance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Baseline:
+    """The non-private posterior on the private records; never exported.
+
+    Parameters
+    ----------
+    mean
+        (N,) posterior mean, response units
+    probability
+        (N,) posterior probability of lying on the asked side of the threshold
+    inside
+        (N,) cells whose probability exceeds one half
+    """
+
+    mean: Floats
+    probability: Floats
+    inside: Bools
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How a released set compares with the baseline set (curator only).
+
+    Parameters
+    ----------
+    iou
+        intersection over union; NaN where both are empty
+    agree_in, falsely_in, falsely_out
+        numbers of cells: in both, in the released set only, in the baseline only
+    """
+
+    iou: float
+    agree_in: int
+    falsely_in: int
+    falsely_out: int
+
+
+def fit_baseline(project: Project, model: FieldModel) -> Baseline:
+    """Fit the model of the unconstrained search to the private records, without a public prior mean."""
+    return _fit(project, model, project.private.placed)
+
+
+def free_map(project: Project, model: FieldModel) -> Bools:
+    """(N,) the set that public knowledge alone gives, at epsilon 0: the same fit on the reference data."""
+    return _fit(project, model, project.reference).inside
+
+
+def _fit(project: Project, model: FieldModel, placed: PlacedObservations) -> Baseline:
+    settings = project.settings
+    records = bin_records(placed, project.response, settings.unit).records
+    posterior = fit(make_prior(model.prior, project.lattice, model.lengthscale), records, model.ridge)
+    sd = model.scale * np.sqrt(posterior.variance)
+    probability = exceedance_probability(posterior.mean, sd, project.level, settings.direction)
+    return Baseline(posterior.mean, probability, excursion(posterior.mean, project.level, settings.direction))
+
+
+def compare(released: Bools, baseline: Bools) -> Agreement:
+    """IoU of two sets, and the cells falsely in and falsely out.
+
+    Parameters
+    ----------
+    released, baseline
+        (N,) each
+    """
+    return Agreement(
+        iou(released, baseline),
+        int((released & baseline).sum()),
+        int((released & ~baseline).sum()),
+        int((baseline & ~released).sum()),
+    )

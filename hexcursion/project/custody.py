@@ -1,0 +1,241 @@
+"""The curator's store of tables that took long to make: signed Parquet files that only this user can read.
+
+A name says nothing of what it stands for, and what was changed by another hand or damaged is not read: both
+by a key of the store's own, which lies beside it. The oldest tables make room for new ones.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from data_loaders.files.spool import STRIDE, Spool, strides
+from hexcursion.ledger.errors import LedgerError
+from hexcursion.ledger.signing.key import LedgerKey, create_key, private_directory, read_key
+from hexcursion.ledger.storage.places import home
+
+FOLDER = "read-before"
+KEY_NAME = "store.key"
+SWITCH = "HEXCURSION_READ_BEFORE"
+"""Environment variable: `off` keeps no tables and reads none."""
+
+MOST_BYTES = 20 << 30
+"""Bytes of all tables together; the complete Price Paid file takes about 1.5 GB."""
+
+Table: TypeAlias = "tuple[dict[str, NDArray[Any]], dict[str, Any]]"
+"""Columns and facts."""
+
+_FACTS = b"hexcursion-facts"
+_MAC_LETTERS = 64
+
+
+def is_on() -> bool:
+    """Whether tables are kept at all."""
+    return os.environ.get(SWITCH, "").strip().lower() != "off"
+
+
+def name_of(*facts: Any) -> str | None:
+    """The name of the table that belongs to these facts; None where there can be no store.
+
+    Parameters
+    ----------
+    *facts
+        What the table is a function of, as plain values (JSON).
+
+    Returns
+    -------
+    str or None
+        64 hexadecimal digits, which tell nothing of the facts without the store's key.
+    """
+    key = _key() if is_on() else None
+    return None if key is None else key.mac("name", json.dumps(facts, sort_keys=True, default=str).encode())
+
+
+def keep(name: str, columns: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
+    """Store a table; where that fails (a full disk) there is none.
+
+    Parameters
+    ----------
+    name
+        From `name_of`.
+    columns : mapping of str to (n,) array
+        Numbers, times or bytes.
+    facts
+        Plain values that belong to the table (JSON).
+    """
+    key = _key()
+    if key is None:
+        return
+    place = _folder() / f"{name}.parquet"
+    draft = place.with_suffix(f".{os.getpid()}.draft")
+    try:
+        with os.fdopen(os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b") as file:
+            _write(file, columns, facts)
+            file.flush()
+            mac = _mac(key, name, file)
+            file.seek(0, os.SEEK_END)
+            file.write(mac)
+        _make_room(draft.stat().st_size)
+        draft.replace(place)
+    except (OSError, pa.ArrowException):
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+
+
+def find(name: str) -> Table | None:
+    """Read a table back.
+
+    Parameters
+    ----------
+    name
+        From `name_of`.
+
+    Returns
+    -------
+    columns : dict of str to (n,) array
+        Read-only; long ones lie on disk.
+    facts : dict
+        Or None in place of both where there is no such table, or one that this store did not write as it is
+        now: that one is removed.
+    """
+    key = _key()
+    if key is None:
+        return None
+    place = _folder() / f"{name}.parquet"
+    try:
+        with place.open("rb") as file:
+            found = _read(key, name, file)
+        if found is not None:
+            os.utime(place)  # used last: the last to make room
+            return found
+        place.unlink()
+    except (OSError, pa.ArrowException, ValueError, KeyError):
+        with suppress(OSError):
+            place.unlink(missing_ok=True)
+    return None
+
+
+def _write(file: IO[bytes], columns: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]) -> None:
+    fields = [pa.field(name, _arrow_type(column.dtype)) for name, column in columns.items()]
+    schema = pa.schema(fields, metadata={_FACTS: json.dumps(dict(facts)).encode()})
+    size = len(next(iter(columns.values())))
+    # No dictionaries: few prices or identifiers repeat, and to find that out takes most of the time.
+    with pq.ParquetWriter(
+        file, schema, compression="zstd", compression_level=1, use_dictionary=False
+    ) as writer:
+        for rows in strides(size):
+            parts = [_to_arrow(column[rows]) for column in columns.values()]
+            writer.write_batch(pa.record_batch(parts, schema=schema))
+
+
+def _read(
+    key: LedgerKey, name: str, file: IO[bytes]
+) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
+    size = os.fstat(file.fileno()).st_size - _MAC_LETTERS
+    file.seek(max(size, 0))
+    written = file.read()
+    if size < 0 or not hmac.compare_digest(written, _mac(key, name, file, size)):
+        return None
+    with pa.PythonFile(file, mode="r") as whole, pq.ParquetFile(_Part(whole, size)) as table:
+        facts = json.loads(table.schema_arrow.metadata[_FACTS])
+        spool = Spool()
+        for batch in table.iter_batches(batch_size=STRIDE):
+            spool.add(**{each: _to_numpy(batch.column(each)) for each in batch.schema.names})
+        return {each: spool.array(each) for each in table.schema_arrow.names}, facts
+
+
+class _Part:
+    """The file without the signature at its end, as Arrow reads files."""
+
+    closed = False
+
+    def __init__(self, file: Any, size: int) -> None:
+        self._file, self._size = file, size
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return int(
+            self._file.seek(self._size + offset) if whence == os.SEEK_END else self._file.seek(offset, whence)
+        )
+
+    def tell(self) -> int:
+        return int(self._file.tell())
+
+    def read(self, size: int = -1) -> bytes:
+        left = self._size - self.tell()
+        return bytes(self._file.read(left if size < 0 else min(size, left)))
+
+    def close(self) -> None:
+        """The file belongs to whoever opened it."""
+
+
+def _arrow_type(kind: np.dtype[Any]) -> Any:
+    if kind.kind == "S":
+        return pa.binary(kind.itemsize)
+    return pa.timestamp("s") if kind.kind == "M" else pa.from_numpy_dtype(kind)
+
+
+def _to_arrow(block: NDArray[Any]) -> Any:
+    block = np.ascontiguousarray(block)
+    if block.dtype.kind == "S":
+        kind = pa.binary(block.dtype.itemsize)
+        return pa.Array.from_buffers(kind, block.size, [None, pa.py_buffer(block.view(np.uint8).data)])
+    return pa.array(block)
+
+
+def _to_numpy(column: Any) -> NDArray[Any]:
+    if pa.types.is_fixed_size_binary(column.type):
+        width = column.type.byte_width
+        data = np.frombuffer(column.buffers()[1], np.dtype(f"S{width}"))
+        return data[column.offset : column.offset + len(column)]
+    return np.asarray(column.to_numpy(zero_copy_only=False))
+
+
+def _mac(key: LedgerKey, name: str, file: IO[bytes], size: int | None = None) -> bytes:
+    """The signature of a table under its name; the file is read once, a piece at a time."""
+    digest, left = hashlib.sha256(), os.fstat(file.fileno()).st_size if size is None else size
+    for piece in _pieces(file, left):
+        digest.update(piece)
+    return key.mac(f"table {name}", digest.digest()).encode()
+
+
+def _pieces(file: IO[bytes], left: int) -> Iterator[bytes]:
+    file.seek(0)
+    while left > 0 and (piece := file.read(min(left, 1 << 20))):
+        left -= len(piece)
+        yield piece
+
+
+def _folder() -> Path:
+    return home() / FOLDER
+
+
+def _key() -> LedgerKey | None:
+    """The store's key, made at first; None where this user cannot have one."""
+    try:
+        private_directory(home())
+        create_key(_folder() / KEY_NAME)
+        return read_key(_folder() / KEY_NAME)
+    except (LedgerError, OSError):
+        return None
+
+
+def _make_room(wanted: int) -> None:
+    """Remove the tables that were used longest ago until so many bytes fit."""
+    tables = [(each.stat().st_mtime, each.stat().st_size, each) for each in _folder().glob("*.parquet")]
+    total = wanted + sum(size for _, size, _ in tables)
+    for _, size, each in sorted(tables):
+        if total <= MOST_BYTES:
+            return
+        each.unlink(missing_ok=True)
+        total -= size

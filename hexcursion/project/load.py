@@ -1,0 +1,219 @@
+"""Loading a project: the domain first, then the private and the reference data, placed in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from data_loaders import LoadReport, Observations, bound_contributions
+from data_loaders.files.guarded import reading
+from data_loaders.repeats import repeats_of
+from dpgp_core.priors.lattice import Lattice
+from geo import Domain, accuracy_note, crs_by_name
+from geo.basemap import read_basemap
+from hexcursion.errors import WorkflowError
+from hexcursion.project.area import build_domain, load_layers, refuse_private_layers
+from hexcursion.project.model import Loaded, Project
+from hexcursion.project.overlap import refuse_overlap
+from hexcursion.project.public_scale import change_response, choose_response
+from hexcursion.project.read_before import read_or_remembered
+from hexcursion.project.records import PlacedObservations, located, place, public_n
+from hexcursion.project.relative import relative_field
+from hexcursion.project.response import ResponseScale
+from hexcursion.project.simulated import simulate_reference
+from hexcursion.project.trip import trip_protection
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.words import ReferenceKind
+from hexcursion.words import plural
+
+PADDING_RINGS = 4
+Progress = Callable[[float, str], None]
+
+
+def load_source(
+    source: SourceSettings, unit: str = "", owner: str | None = None
+) -> tuple[Observations, LoadReport]:
+    """Read one source with its loader, of `LOADERS`.
+
+    Parameters
+    ----------
+    source : SourceSettings
+    unit : str
+        Unit of measure of a sensor table's value.
+    owner : str, optional
+        Column of a sensor table that names the sensor or the person of a row.
+
+    Returns
+    -------
+    Observations
+    LoadReport
+        It says where the conversion of coordinates loses more than half a metre.
+
+    Raises
+    ------
+    DataError, CrsError, WorkflowError
+        One sentence each.
+    """
+    named = replace(source, crs=crs_by_name(source.crs))
+    found, report = read_or_remembered(named, unit, owner, lambda: _read_records(named, unit, owner))
+    note = "" if named.is_sales else accuracy_note(named.crs)
+    return found, replace(report, notes=(*report.notes, note)) if note else report
+
+
+def _read_records(source: SourceSettings, unit: str, owner: str | None) -> tuple[Observations, LoadReport]:
+    """Read a source; a record that it lists several times counts once, whoever wrote the loader."""
+    found, report = source.read_by.read(source, unit, owner)
+    if source.read_by.once_each:
+        return found, report
+    repeats = repeats_of(found)
+    if repeats.kept.all():
+        return found, report
+    dropped = (*report.dropped, *(reason for reason in repeats.reasons if reason[1]))
+    found, notes = found.take(repeats.kept), (*report.notes, *repeats.notes)
+    return found, replace(report, kept=found.size, dropped=dropped, notes=notes)
+
+
+def place_private(
+    observations: Observations,
+    report: LoadReport,
+    domain: Domain,
+    most: int | None = None,
+    *,
+    once_per_hexagon: bool = False,
+) -> Loaded:
+    """Place the private rows, and bound what each owner contributes to them.
+
+    Parameters
+    ----------
+    observations : Observations
+    report : LoadReport
+    domain : Domain
+    most : int, optional
+        Rows inside the domain that each owner may keep; all without it.
+    once_per_hexagon : bool
+        Whether an owner keeps at most one row in each hexagon.
+
+    Returns
+    -------
+    Loaded
+        Its `observations` are all rows: the ledger must know those again that another release keeps.
+
+    Raises
+    ------
+    WorkflowError
+        Where no row lies inside the domain.
+    """
+    loaded = Loaded(report, place(observations, domain), observations)
+    if most is None:
+        return loaded
+    cell = located(observations, domain)[0]
+    inside = cell >= 0
+    bounded = bound_contributions(
+        observations.take(inside), most, cells=cell[inside] if once_per_hexagon else None
+    )
+    placed = place(bounded.observations, domain)
+    loaded = replace(loaded, placed=replace(placed, read=loaded.placed.read, outside=loaded.placed.outside))
+    for sentence in bounded.lines():
+        loaded = loaded.with_note(sentence)
+    return loaded
+
+
+def build_lattice(domain: Domain) -> Lattice:
+    """The domain as a prior sees it, with padding rings for graph priors."""
+    return Lattice(*domain.lattice_arrays(padding_rings=PADDING_RINGS))
+
+
+def load_project(settings: ReleaseSettings, progress: Progress | None = None) -> Project:
+    """Load the domain first, then the sources.
+
+    Parameters
+    ----------
+    progress
+        told (fraction, text); may raise to cancel
+
+    Raises
+    ------
+    WorkflowError, DataError, GeoError
+        One sentence, for whatever settings or files do not do.
+    """
+    report = progress or (lambda fraction, text: None)
+    trip = None if settings.data.trip is None else trip_protection(settings.data.trip)
+    report(0.0, "Filling the region with hexagons")
+    domain = build_domain(settings, lambda share, text: report(0.2 * share, text))
+    about = settings.records_about
+    if about is not None and settings.unit == "cell" and about > domain.size:
+        raise WorkflowError(
+            f"The area has {plural(domain.size, 'hexagon')}, of which not {about:,} can hold records: "
+            "state a smaller number with `records_about`, or take smaller hexagons."
+        )
+    layers = load_layers(
+        settings.layers, settings.label_columns, domain, settings.layer_colours, settings.layer_widths
+    )
+    if settings.basemap is not None:
+        read_basemap(settings.basemap).refuse_elsewhere(domain)
+    report(0.2, "Reading the private data")
+    with reading(_read_words(settings.data, lambda share, text: report(0.2 + 0.39 * share, text))):
+        observations, private_report = load_source(settings.data, settings.value_unit, settings.owner)
+    refuse_private_layers(layers, observations, places_public=settings.places_public)
+    private = place_private(
+        observations, private_report, domain, settings.records_per_owner,
+        once_per_hexagon=settings.owner_once_per_hexagon,
+    )  # fmt: skip
+    lattice = build_lattice(domain)
+    reference_report: LoadReport | None = None
+    if settings.reference is not None:
+        report(0.6, "Reading the reference data")
+        reference_observations, reference_report = load_source(settings.reference, settings.value_unit)
+        warning = refuse_overlap(observations, reference_observations)
+        if warning is not None:
+            private = private.with_note(warning)
+        reference = place(reference_observations, domain)
+        kind: ReferenceKind = "public reference data" if settings.reference_public else "reference data"
+        relative = relative_field(settings, domain, lattice, reference)
+        if relative is not None:
+            private = replace(private, placed=relative.of(private.placed))
+            reference = relative.of(reference)
+        if relative is None or relative.clip is None:
+            response = choose_response(settings, reference)
+        else:  # the reference cannot show change against itself: simulated change stands in
+            response = change_response(settings, relative.clip)
+            reference, kind = _stand_in(settings, lattice, response, private), "simulated"
+        attribution = observations.attribution + reference_observations.attribution
+        generated = observations.generated
+    else:
+        relative = relative_field(settings, domain, lattice, None)
+        if relative is not None:
+            private = replace(private, placed=relative.of(private.placed))
+        response = choose_response(settings, None)
+        reference = _stand_in(settings, lattice, response, private)
+        kind = "simulated"
+        attribution, generated = observations.attribution, observations.generated
+    report(1.0, "Loaded")
+    return Project(
+        settings, domain, lattice, response, private, reference, kind, reference_report,
+        tuple(dict.fromkeys(attribution)), generated, trip=trip, relative=relative, layers=layers,
+    )  # fmt: skip
+
+
+def _read_words(source: SourceSettings, report: Progress) -> Callable[[int], None]:
+    """Say how much of a source is read: of its file alone, not of its postcodes."""
+    path = Path(source.path)
+    whole = path.stat().st_size if os.path.isfile(path) else 0
+
+    def tell(done: int) -> None:
+        share = min(done / whole, 1.0) if whole else 0.0
+        report(share, f"Reading the private data, {done / 1e6:,.0f} MB of {whole / 1e6:,.0f} MB")
+
+    return tell
+
+
+def _stand_in(
+    settings: ReleaseSettings, lattice: Lattice, response: ResponseScale, private: Loaded
+) -> PlacedObservations:
+    """Simulate observations, as many as the public number of private records."""
+    n = settings.records_about or public_n(private.placed, settings.unit)
+    known = private.placed.index if settings.places_public else None
+    return simulate_reference(settings, lattice, response, n, known)

@@ -1,0 +1,187 @@
+"""A project: private observations, public domain and reference data of one release."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from data_loaders import LoadReport, Observations
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.labels.ranges import FieldModel
+from dpgp_core.numbers import significant
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.registry import can_make
+from geo import Domain
+from geo.context.own_layers import OwnLayer
+from hexcursion.project.records import PlacedObservations, public_n
+from hexcursion.project.relative import Relative
+from hexcursion.project.response import ResponseScale
+from hexcursion.project.trip import TripProtection
+from hexcursion.settings.defaults import default_priors, usual_delta
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.words import TRIED_ON, ReferenceKind, TriedOn
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """One source after loading and placing.
+
+    Parameters
+    ----------
+    report
+        what the loader kept and dropped
+    placed
+        the rows inside the domain
+    observations
+        all rows
+    """
+
+    report: LoadReport
+    placed: PlacedObservations
+    observations: Observations
+
+    def with_note(self, sentence: str) -> Loaded:
+        """The same with one more sentence for the curator."""
+        return replace(self, report=replace(self.report, notes=(*self.report.notes, sentence)))
+
+    def sentences(self) -> list[str]:
+        """What was read, kept and dropped, in words."""
+        lines = list(self.report.lines())
+        if self.placed.outside:
+            lines.append(f"{self.placed.outside:,} rows lie outside the domain and were dropped.")
+        lines.append(f"{self.placed.index.size:,} rows lie inside the domain.")
+        if self.placed.sure is not None:
+            lines.append(
+                "Places carry known noise: each row counts in its likeliest hexagon, which is right with "
+                f"probability {self.placed.sure:.0%} on average. Larger hexagons are surer."
+            )
+        return lines
+
+
+@dataclass(frozen=True)
+class Pilot:
+    """What an accounted look at the private records has cost, and what it chose.
+
+    Parameters
+    ----------
+    cost
+        everything that is proved about the look
+    epsilon
+        its epsilon on its own, an upper bound
+    entry
+        the seal of its ledger entry
+    model
+        Range and scatter that a private choice found; None for a pilot.
+    """
+
+    cost: Cost
+    epsilon: float
+    entry: str
+    model: FieldModel | None = None
+
+    @property
+    def words(self) -> str:
+        """What was paid for."""
+        if self.model is None:
+            return "a pilot"
+        model = f"range {significant(self.model.lengthscale, 4)} m and ridge {self.model.ridge:g}"
+        return f"a private choice of {model} among the values"
+
+
+@dataclass(frozen=True)
+class Project:
+    """All that the search and the release need. What `private` holds never leaves the curator.
+
+    Parameters
+    ----------
+    domain
+        the cells and the public region
+    lattice
+        the same as a prior sees it, padded
+    response
+        the public map between values and responses
+    private
+        the private rows, placed (curator only)
+    reference
+        what the design is tuned on
+    reference_kind
+        what `reference` is
+    reference_report
+        what its loader kept and dropped, where it was read from a file
+    attribution
+        credits of all data
+    generated
+        whether the data are generated, so that no real person is described
+    pilot
+        what an accounted look has cost, where one stands in for reference data
+    trip
+        how the places of the readings are protected, where a sanitised trip tells them
+    relative
+        the public field to which all values here are relative, where the question varies over the map
+    layers
+        public layers of the curator's own, which are published with the map
+    same_as
+        fingerprints of datasets in the ledger that hold the same records, by the curator's word
+    """
+
+    settings: ReleaseSettings
+    domain: Domain
+    lattice: Lattice
+    response: ResponseScale
+    private: Loaded
+    reference: PlacedObservations
+    reference_kind: ReferenceKind
+    reference_report: LoadReport | None
+    attribution: tuple[str, ...]
+    generated: bool
+    pilot: Pilot | None = None
+    trip: TripProtection | None = None
+    relative: Relative | None = None
+    layers: tuple[OwnLayer, ...] = ()
+    same_as: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """Unit of measure of the values that are asked about, relative ones in words."""
+        own = self.settings.value_unit or self.private.observations.unit
+        return own if self.relative is None else self.relative.unit(own)
+
+    @property
+    def public_n(self) -> int:
+        """The number of records that is public before any look at them.
+
+        Their own where one record is exchanged for another, a stated guess where one may be more or less.
+        """
+        about = self.settings.records_about
+        return public_n(self.private.placed, self.settings.unit) if about is None else about
+
+    @property
+    def delta(self) -> float:
+        """The delta of the release: that of the settings, or the usual one for its public number."""
+        given = self.settings.delta
+        return usual_delta(self.public_n) if given is None else given
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the reference data are simulated, with or without a range that was chosen privately."""
+        return self.reference_kind == "simulated" or (self.pilot is not None and self.pilot.model is not None)
+
+    @property
+    def tried_on(self) -> TriedOn:
+        """What designs are tried on, as a screen says it: no reference data where the fields are invented."""
+        if self.pilot is not None and self.pilot.model is not None:
+            return "simulated fields of the chosen range"
+        return TRIED_ON[self.reference_kind]
+
+    @property
+    def level(self) -> float:
+        """The threshold in response units."""
+        return float(self.response.forward(self.settings.threshold))
+
+    @property
+    def priors(self) -> tuple[str, ...]:
+        """The asked prior families that can be made on so many cells; all of them where none can.
+
+        Where none are asked for, those that are quick on so many cells.
+        """
+        asked = self.settings.priors or default_priors(self.lattice.size)
+        return tuple(name for name in asked if can_make(name, self.lattice.size)) or asked

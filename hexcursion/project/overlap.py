@@ -1,0 +1,109 @@
+"""Finds out how many private rows stand in the reference data too, whatever systems both are written in."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from data_loaders import Observations
+from geo import to_lonlat
+from geo.domains.hexagons import EARTH_RADIUS
+from hexcursion.errors import WorkflowError
+from hexcursion.words import plural
+
+WARNED, REFUSED = 0.01, 0.2
+"""Shares of the private rows: above the first a warning is due, above the second the data are refused."""
+
+SAME_PLACE = 10.0
+"""Metres: conversions between coordinate systems without their grid files differ by up to about 5 m."""
+
+SAME_VALUE = 1e-6
+"""Relative difference up to which two values are taken for one that was written with fewer digits."""
+
+
+def refuse_overlap(private: Observations, reference: Observations) -> str | None:
+    """Refuse reference data that hold the private records: tuning on them would be unaccounted.
+
+    Public reference data may even become the prior mean, which is published as it is.
+
+    Parameters
+    ----------
+    private, reference : Observations
+        In any coordinate systems.
+
+    Returns
+    -------
+    str or None
+        A warning for the curator's eyes where more than 1 % of the private rows are among the others.
+
+    Raises
+    ------
+    WorkflowError
+        Where more than 20 % are.
+    """
+    share = shared_rows(private, reference)
+    if share > REFUSED:
+        raise WorkflowError(
+            "The reference data hold the private records themselves, so tuning on them would not be private: "
+            "name another file, or other years."
+        )
+    if share <= WARNED:
+        return None
+    shared = round(share * private.size)
+    return (
+        f"{plural(shared, f'private {private.kind}')} of {private.size:,} agree with the reference data in "
+        "place and value: make sure that the two are not copies of one another."
+    )
+
+
+def shared_rows(private: Observations, reference: Observations) -> float:
+    """Find the share of the private rows whose place and value stand in the reference data.
+
+    Parameters
+    ----------
+    private : Observations
+        n rows.
+    reference : Observations
+        m rows.
+
+    Returns
+    -------
+    float
+        Between 0 and 1; a row counts if some row of the reference lies within `SAME_PLACE` and its value
+        differs by at most `SAME_VALUE` of its size. Rows without a place on Earth agree with none.
+
+    Notes
+    -----
+    Places are compared as points of a sphere, in metres. Values that are alike become one whole number, so
+    that one nearest neighbour answers for place and value at once.
+    """
+    level = _levels(private.value, reference.value)
+    # Two levels are further apart than a place can be away and still be the same.
+    rows = np.vstack([_on_sphere(each) / SAME_PLACE for each in (private, reference)])
+    rows = np.column_stack([rows, 10.0 * level])
+    known = np.asarray(np.isfinite(rows).all(axis=1))
+    mine, counts = np.unique(rows[: private.size][known[: private.size]], axis=0, return_counts=True)
+    others = np.unique(rows[private.size :][known[private.size :]], axis=0)
+    if not (mine.size and others.size):
+        return 0.0
+    distance, _ = cKDTree(others).query(mine, distance_upper_bound=1.0)
+    return float(counts[np.isfinite(distance)].sum() / private.size)
+
+
+def _on_sphere(observations: Observations) -> NDArray[np.float64]:
+    """(n, 3) metres from the middle of a spherical Earth; NaN for rows without a place."""
+    lon, lat = np.radians(to_lonlat(observations.x, observations.y, observations.crs))
+    unit = np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+    return np.asarray(EARTH_RADIUS * unit, dtype=np.float64)
+
+
+def _levels(*values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Whole numbers that are equal for values alike and differ otherwise, for all values in a row."""
+    every = np.concatenate(values)
+    order = np.argsort(every)
+    ordered = every[order]
+    apart = np.diff(ordered) > SAME_VALUE * np.maximum(np.abs(ordered[1:]), np.abs(ordered[:-1]))
+    level = np.empty(every.size)
+    level[order] = np.concatenate([[0], np.cumsum(apart)])
+    return level

@@ -1,0 +1,213 @@
+"""From observations to the records a mechanism protects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from data_loaders import Observations
+from data_loaders.files.spool import Column, chosen, strides
+from dpgp_core.mechanisms.terms import Unit
+from dpgp_core.posterior.records import CollapsedRecords
+from geo import Domain, outside_reason, to_lonlat
+from hexcursion.errors import WorkflowError
+from hexcursion.project.read_before import cells_or_remembered
+from hexcursion.project.response import ResponseScale
+
+Floats = NDArray[np.float64]
+KNOWN_PLACES = 4 << 20
+"""Different places whose cells are remembered while a column of rows is gone through."""
+GROUP = 4 << 20
+"""Rows whose medians are taken at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedObservations:
+    """Observations that lie inside the domain: their cell and value, private to the curator.
+
+    Parameters
+    ----------
+    index
+        (n,) positions in the domain's cell array
+    value
+        (n,) values in the data's own unit
+    read
+        rows the loader kept; `outside` of them lie outside the domain
+    year
+        (n,) calendar years, None where a row's time is not known
+    sure
+        mean probability that a row is in its hexagon, where places carry known noise; None for exact places
+    """
+
+    index: NDArray[np.int64]
+    value: Floats
+    read: int
+    outside: int
+    year: NDArray[np.int64] | None = None
+    sure: float | None = None
+
+    def part(self, kept: NDArray[np.bool_]) -> PlacedObservations:
+        """Some of the n observations.
+
+        Parameters
+        ----------
+        kept
+            (n,) a mask
+        """
+        year = None if self.year is None else self.year[kept]
+        return PlacedObservations(self.index[kept], self.value[kept], int(kept.sum()), 0, year, self.sure)
+
+
+@dataclass(frozen=True)
+class BinnedRecords:
+    """Records of one unit of protection; `clipped` of them lay beyond the clip bound (curator only)."""
+
+    records: CollapsedRecords
+    unit: Unit
+    clipped: int
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return self.records.n
+
+
+def located(observations: Observations, domain: Domain) -> tuple[NDArray[np.int64], Floats | None]:
+    """The cell of each observation; where noise is known the likeliest.
+
+    Returns
+    -------
+    index : (n,) int64
+        positions in the domain's cell array, -1 outside
+    probability : (n,) float64 or None
+        of the likeliest cell; None where places are exact
+    """
+    if observations.place_sd is None:
+        return cells_or_remembered(observations, domain, lambda: _cells(observations, domain)), None
+    longitude, latitude = to_lonlat(observations.x, observations.y, observations.crs)
+    return domain.locate_uncertain(longitude, latitude, observations.place_sd)
+
+
+def _cells(observations: Observations, domain: Domain) -> NDArray[np.int64]:
+    """(n,) the cell of each observation, -1 outside: each place is looked up once, or once a stride."""
+    index = Column()
+    if observations.spot is not None:
+        of_spot = _cells_of_spots(observations, observations.spot, domain)
+        for rows in strides(observations.size):
+            index.add(of_spot[observations.spot[rows]])
+        return index.array("i8")
+    known, cells = pd.Index(np.empty(0, np.complex128)), np.empty(0, np.int64)
+    for rows in strides(observations.size):
+        back, places = pd.factorize(observations.x[rows] + 1j * observations.y[rows])
+        at = known.get_indexer(places)  # many rows have one postcode or sensor
+        new = at < 0
+        found = np.empty(places.size, np.int64)
+        found[~new] = cells[at[~new]]
+        lonlat = to_lonlat(places[new].real, places[new].imag, observations.crs)
+        found[new] = domain.locate(*lonlat)
+        index.add(found[back])
+        if new.any() and known.size < KNOWN_PLACES:
+            known, cells = known.append(pd.Index(places[new])), np.append(cells, found[new])
+    return index.array("i8")
+
+
+def _cells_of_spots(observations: Observations, spot: NDArray[np.int32], domain: Domain) -> NDArray[np.int64]:
+    """The cell of each spot by its number, -1 outside and where no row has it."""
+    row = np.full(1 + max(int(spot[rows].max()) for rows in strides(spot.size)), -1)
+    for rows in strides(spot.size):
+        row[spot[rows]] = np.arange(rows.start, rows.stop)
+    met = row >= 0
+    lonlat = to_lonlat(observations.x[row[met]], observations.y[row[met]], observations.crs)
+    row[met] = domain.locate(*lonlat)
+    return row
+
+
+def place(observations: Observations, domain: Domain) -> PlacedObservations:
+    """Find each observation's cell; rows outside the domain are dropped and counted.
+
+    Where places carry known noise that is the likeliest hexagon of each: a function of the row alone.
+
+    Raises
+    ------
+    WorkflowError
+        If none is inside; it says whether swapped coordinates explain that.
+    """
+    index, sure = located(observations, domain)
+    inside = np.asarray(index >= 0)
+    if not inside.any():
+        reason = outside_reason(observations.x, observations.y, observations.crs, domain)
+        raise WorkflowError(f"All observations lie outside the domain. {reason}")
+    kept = chosen({"index": index, "value": observations.value}, inside)
+    return PlacedObservations(
+        kept["index"],
+        kept["value"],
+        int(index.size),
+        int((~inside).sum()),
+        _years(observations, inside),
+        None if sure is None else float(sure[inside].mean()),
+    )
+
+
+def _years(observations: Observations, inside: NDArray[np.bool_]) -> NDArray[np.int64] | None:
+    if observations.time is None:
+        return None
+    years = Column()
+    for rows in strides(inside.size):
+        time = observations.time[rows][inside[rows]]
+        if np.isnat(time).any():
+            return None
+        years.add(time.astype("datetime64[Y]").astype(np.int64) + 1970)
+    return years.array("i8")
+
+
+def bin_records(
+    placed: PlacedObservations, response: ResponseScale, unit: Unit, prior_mean: Floats | None = None
+) -> BinnedRecords:
+    """Collapse placed observations to records in response units.
+
+    Point record: each observation, moved to its cell centre, is a record. Cell record: the median value of
+    each non-empty cell is one record (paper, appendix D.2). `prior_mean` (N,), in response units, is public
+    and subtracted first; the clip bound applies to the residual.
+    """
+    value, index = placed.value, placed.index
+    if unit == "cell":
+        index, value = cell_medians(placed)
+    raw = response.forward(value)
+    if prior_mean is not None:
+        raw = raw - prior_mean[index]
+    clipped = int((np.abs(raw) > 1.0).sum())
+    return BinnedRecords(CollapsedRecords.from_records(index, np.clip(raw, -1.0, 1.0)), unit, clipped)
+
+
+def public_n(placed: PlacedObservations, unit: Unit) -> int:
+    """The number of records of a unit of protection; of private data it is public under "replace-one"."""
+    return int(np.unique(placed.index).size if unit == "cell" else placed.index.size)
+
+
+def cell_medians(placed: PlacedObservations) -> tuple[NDArray[np.int64], Floats]:
+    """Non-empty cells (k,), ascending, and the median value in each (k,), in the data's own unit.
+
+    Of so many whole cells at a time as have `GROUP` rows together: more only where one cell has.
+    """
+    size = 1 + int(max((placed.index[rows].max() for rows in strides(placed.index.size)), default=-1))
+    count = np.zeros(size, dtype=np.int64)
+    for rows in strides(placed.index.size):
+        count += np.bincount(placed.index[rows], minlength=size)
+    group = np.cumsum(count) // GROUP
+    medians = [np.empty(0)]
+    for number in np.unique(group[count > 0]):
+        first, end = np.searchsorted(group, [number, number + 1])
+        chosen = [
+            (placed.index[rows] >= first) & (placed.index[rows] < end) for rows in strides(placed.index.size)
+        ]
+        index, value = (
+            np.concatenate(
+                [column[rows][mine] for rows, mine in zip(strides(column.size), chosen, strict=True)]
+            )
+            for column in (placed.index, placed.value)
+        )
+        medians.append(pd.Series(value).groupby(index).median().to_numpy())
+    return np.flatnonzero(count), np.concatenate(medians)

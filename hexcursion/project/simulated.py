@@ -1,0 +1,127 @@
+"""Simulated stand-ins for reference data: fields and records that nobody's data have touched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.labels.ranges import FieldModel
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.registry import Prior, make_prior
+from dpgp_core.spectral.counts import UNEVEN
+from hexcursion.project.records import PlacedObservations
+from hexcursion.project.response import ResponseScale
+from hexcursion.settings.model import ReleaseSettings
+
+SIMULATION_SEED = 20260617
+WORLD_RANGES = (4.0, 8.0, 16.0)  # of simulated fields, in spacings of the hexagons
+WORLD_SHARES = (0.5, 0.25, 0.8)  # of the variance of the values that belongs to the field, not to one record
+WORLD_SPREADS = (0.4, 0.65)  # standard deviation of the values, in clip bounds
+WORLD_COMMON = 0.3  # of the field's variance that moves the whole map: nobody knows how far from the centre
+WORLDS = 9  # in which a design is judged where there are no reference data
+QUICK_WORLDS = 3
+SIMULATED_CROWDS = 5.0  # clusters of simulated records: so many of them fit across the area
+
+
+@dataclass(frozen=True)
+class WorldModel:
+    """The law behind one simulated world.
+
+    Parameters
+    ----------
+    lengthscale
+        Range of the field, metres.
+    spread
+        Standard deviation of the field, in clip bounds.
+    scatter
+        Standard deviation of a record around it, in clip bounds.
+    """
+
+    lengthscale: float
+    spread: float
+    scatter: float
+
+
+def world_model(spacing: float, number: int, chosen: FieldModel | None = None) -> WorldModel:
+    """The law of one of the simulated worlds, which have all ranges and shares in turn.
+
+    Parameters
+    ----------
+    spacing
+        Of the hexagons, metres.
+    number
+        From 0.
+    chosen
+        Gives range and scatter, where a private choice has found them.
+
+    Examples
+    --------
+    >>> world_model(100.0, 0)
+    WorldModel(lengthscale=400.0, spread=0.28284271247461906, scatter=0.28284271247461906)
+    """
+    total = WORLD_SPREADS[number % len(WORLD_SPREADS)]
+    if chosen is not None:
+        spread = total / math.hypot(1.0, chosen.ridge)
+        return WorldModel(chosen.lengthscale, spread, chosen.ridge * spread)
+    share = WORLD_SHARES[number // len(WORLD_RANGES) % len(WORLD_SHARES)]
+    lengthscale = WORLD_RANGES[number % len(WORLD_RANGES)] * spacing
+    return WorldModel(lengthscale, total * math.sqrt(share), total * math.sqrt(1.0 - share))
+
+
+def simulate_reference(
+    settings: ReleaseSettings,
+    lattice: Lattice,
+    response: ResponseScale,
+    n: int,
+    places: NDArray[np.int64] | None = None,
+    number: int = 0,
+    model: FieldModel | None = None,
+    prior_of: Callable[[str, float], Prior] | None = None,
+) -> PlacedObservations:
+    """Draw a simulated stand-in for reference data: a field with noise, `n` records in clusters.
+
+    Public by construction: only the domain, the response scale, the public number of records and public
+    places enter. For the unit "cell" each of the n records has a cell of its own. Each field has the range,
+    spread and scatter of `world_model`, and a mean that is not the centre. Places come in clusters, as
+    unevenly as the reading believes.
+
+    Parameters
+    ----------
+    n
+        public number of records
+    places
+        (m,) the cell of each observation, where places are public: the simulated ones lie there
+    number
+        from 0: tells fields apart
+    model
+        gives range and scatter, where a private choice has found them
+    prior_of
+        makes the lattice's priors by name and lengthscale (metres), or has kept them: fields and their crowds
+        share a few
+    """
+    prior_of = prior_of or cache(lambda name, lengthscale: make_prior(name, lattice, lengthscale))
+    entropy = SimulationEntropy(SIMULATION_SEED + number)
+    extent = float(np.ptp(lattice.domain_centres, axis=0).max())
+    law = world_model(lattice.spacing, number, model)
+    prior = prior_of("car", law.lengthscale)
+    field: NDArray[np.float64] = prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
+    field *= law.spread * math.sqrt(1.0 - WORLD_COMMON)
+    crowd = prior_of("car", max(extent / SIMULATED_CROWDS, 2.0 * lattice.spacing))
+    density = np.exp(np.sqrt(np.log1p(UNEVEN)) * crowd.colour(entropy.normal((crowd.white_size, 1)))[:, 0])
+    if places is not None:
+        index = np.unique(places) if settings.unit == "cell" else places
+    elif settings.unit == "cell":  # one record a cell, likelier where many are
+        wait = -np.log(np.maximum(entropy.uniform(lattice.size), 1e-300)) / density
+        index = np.argsort(wait, kind="stable")[:n].astype(np.int64)
+    else:
+        index = np.searchsorted(np.cumsum(density), entropy.uniform(n) * density.sum())
+        index = np.minimum(index, lattice.size - 1).astype(np.int64)
+    mean = law.spread * math.sqrt(WORLD_COMMON) * float(entropy.normal(1)[0])
+    drawn = mean + field[index] + law.scatter * entropy.normal(index.size)
+    return PlacedObservations(index, response.value(drawn), index.size, 0)

@@ -1,0 +1,100 @@
+"""Worth: whether a planned map is expected to say more than a map that needs no private record."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dpgp_core.linalg.numerics import Floats
+from hexcursion.errors import WorkflowError
+from hexcursion.record import LEAST_AGREEMENT, LOW_AGREEMENT, Expected, ReceiptLine, Yardsticks
+
+
+class LowAgreement(WorkflowError):
+    """A release is stopped because its map is expected to be poor; nothing was charged."""
+
+
+def objections(
+    expected: Expected | None, yardsticks: Yardsticks | None, level: Floats | float = 0.0
+) -> tuple[str, ...]:
+    """Why a map is not expected to be worth releasing, a clause each.
+
+    Compared are the numbers themselves, not the two digits that are said of them. Over simulated worlds the
+    mean is a guess that may be unlike the private data: the upper end of its range is judged. The public map
+    is judged in the same worlds, mean against mean.
+
+    Parameters
+    ----------
+    expected
+        how right the map is expected to be; None for a design given by hand, of which nothing is known
+    yardsticks
+        what maps without any private record would reach
+    level
+        the threshold in response units; with a public prior mean, (N,) the threshold minus that mean. Values
+        are cut at -1 and 1: where every entry lies beyond, the private values cannot move the map
+    """
+    if np.all(np.abs(level) >= 1.0):
+        return (
+            "no value can lie beyond its threshold, as values are cut to the usual ones (centre and clip): "
+            "take a threshold inside of them, or a larger clip",
+        )
+    if expected is None:
+        return ()
+    said, agreement, guessed = [], expected.at_best, expected.high is not None
+    if agreement is None:
+        return (
+            "no agreement can be expected, as the map that it is tried on lies wholly on one side of the "
+            "threshold: take a threshold nearer to usual values",
+        )
+    if not agreement >= LEAST_AGREEMENT:
+        which = "upper end of its expected agreement" if guessed else "expected agreement"
+        said.append(f"{'the' if guessed else 'its'} {which} is {_said(agreement)}, below {LEAST_AGREEMENT:g}")
+    if yardsticks is not None and agreement < yardsticks.one_colour:
+        said.append(f"a map of one colour {_instead(yardsticks.one_colour, agreement)}")
+    free, mean = None if yardsticks is None else yardsticks.free, expected.agreement
+    if free is not None and mean is not None and mean < free:
+        said.append(f"the map of public data alone {_instead(free, mean)}")
+    return tuple(said)
+
+
+def _said(agreement: float) -> str:
+    """In three decimals, rounded down: one that falls short is not said to reach the least."""
+    return f"{math.floor(1_000 * agreement) / 1_000:.3f}"
+
+
+def _instead(better: float, agreement: float) -> str:
+    """How much better, in as many digits as tell the two apart, three at least."""
+    for digits in range(3, 7):
+        if f"{better:.{digits}f}" != f"{agreement:.{digits}f}":
+            return f"would agree better ({better:.{digits}f} instead of {agreement:.{digits}f})"
+    return f"would agree as well ({better:.3f})"
+
+
+def stop_or_state(
+    expected: Expected | None, yardsticks: Yardsticks | None, accepted: bool, level: Floats | float = 0.0
+) -> tuple[ReceiptLine, ...]:
+    """The warning that a release of a poor map carries, or nothing for a good one.
+
+    Parameters
+    ----------
+    level
+        scalar or (N,), as in `objections`
+
+    Raises
+    ------
+    LowAgreement
+        For a poor map that nobody accepted.
+    """
+    found = objections(expected, yardsticks, level)
+    if not found:
+        return ()
+    said = " and ".join(found)
+    if not accepted:
+        raise LowAgreement(
+            f"This release is stopped, and nothing was charged: {said}. Take coarser hexagons, a larger "
+            "epsilon, another mechanism or the public map as prior mean, or release it all the same with "
+            "--accept-low-agreement."
+        )
+    text = f"Expected to be a poor map: {said}. The curator released it all the same."
+    return (ReceiptLine(LOW_AGREEMENT, text, True),)

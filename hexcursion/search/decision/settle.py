@@ -1,0 +1,58 @@
+"""Settling on a design: the project and choice that release a dot of the frontier, or a typed design."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hexcursion.project.model import Project
+from hexcursion.search.decision.choice import Choice, expected_of, typed_choice
+from hexcursion.search.decision.tuning import Tuned
+from hexcursion.search.problem.task import FrontierPoint, Scored
+
+
+def as_searched(project: Project, tuned: Tuned) -> Project:
+    """The project with the number of paths it was searched with; a typed design may have changed it since."""
+    paths = tuned.result.unconstrained.design.paths
+    return replace(project, settings=project.settings.with_changes(paths=paths))
+
+
+def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Project, Choice]:
+    """The project and choice that release the design of a dot, at that dot's epsilon."""
+    searched = as_searched(project, tuned)
+    settled = replace(searched, settings=searched.settings.with_changes(epsilon=point.epsilon))
+    return settled, Choice(
+        point.scored.design,
+        point.scored.response,
+        tuned.choice.tuning,
+        tuned.choice.public_map,  # all designs of a search that starts from it have one response scale
+        expected_of(project, point.scored),
+        tuned.choice.yardsticks,
+    )
+
+
+def at_budget(tuned: Tuned, epsilon: float) -> FrontierPoint | None:
+    """The best design that the search found at exactly this budget; None where it looked at none.
+
+    With `frontier` epsilons a search of a quick mechanism looks at all of them as closely as at its own.
+    """
+    result = tuned.result
+    points = [point for point in result.frontier if point.epsilon == epsilon]
+    return min(points, key=lambda point: result.loss_of(point.scored.utility), default=None)
+
+
+def moved_to(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Project, Tuned]:
+    """The project and the search's answer as if it had been asked for the budget of this point.
+
+    What was said of the design at the other budget alone is left out; its cutoffs are kept for a way back.
+    """
+    settled, choice = settle_on(project, tuned, point)
+    result = replace(tuned.result, chosen=point.scored, on_edge=())
+    yardsticks = tuned.choice.yardsticks
+    return settled, replace(tuned, result=result, choice=replace(choice, yardsticks=yardsticks), starts="")
+
+
+def settle_on_typed(project: Project, tuned: Tuned, scored: Scored) -> tuple[Project, Choice]:
+    """The project and choice that release a typed design within the settings' epsilon."""
+    choice = replace(typed_choice(project, tuned.result, scored), yardsticks=tuned.choice.yardsticks)
+    settings = project.settings.with_changes(paths=scored.design.paths)
+    return replace(project, settings=settings), choice

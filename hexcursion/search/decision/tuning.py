@@ -1,0 +1,367 @@
+"""Tuning: turns a project into a search on its reference data, and a search result into a choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.terms import Budget
+from dpgp_core.numbers import upper
+from dpgp_core.release.facts import PublicFacts
+from hexcursion.errors import WorkflowError
+from hexcursion.progress import Report
+from hexcursion.project.model import Pilot, Project
+from hexcursion.project.records import PlacedObservations
+from hexcursion.project.response import ResponseScale, tidy
+from hexcursion.record import Yardsticks
+from hexcursion.search.decision.choice import Choice, expected_of, tuning_of
+from hexcursion.search.decision.proposal import (
+    beside_words,
+    cutoff_words,
+    early_words,
+    edge_words,
+    fixed_words,
+    proposal_words,
+    start_words,
+)
+from hexcursion.search.executors import Executor, SerialExecutor
+from hexcursion.search.looks.beside_pilot import LOOSE, beside_pilot, left_for_release
+from hexcursion.search.optimisation.optimise import search
+from hexcursion.search.optimisation.unconstrained import baseline_set, unconstrained_design
+from hexcursion.search.optimisation.unsearched import fixed_model, fixed_of, simulated_scenes
+from hexcursion.search.problem.facts import ask_of, public_facts
+from hexcursion.search.problem.predicted import starting_point
+from hexcursion.search.problem.public_map import (
+    as_many,
+    free_map_agreement,
+    free_map_basis,
+    has_reference,
+    last_year,
+    public_map,
+)
+from hexcursion.search.problem.task import Scene, SearchResult, SearchTask, Unconstrained
+from hexcursion.search.problem.worlds import project_scene
+from hexcursion.settings.words import TriedOn, TuningKind
+from hexcursion.words import ratio_words
+
+Floats = NDArray[np.float64]
+CLIP_FACTORS = (1.0, 0.6, 0.36)
+FOCUSED_FACTORS = (0.8, 0.5, 0.3, 0.18, 0.11)  # of the clip bound of all thresholds, around one of them
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """A search result with the choice it leads to.
+
+    Parameters
+    ----------
+    result
+        what the search found
+    choice
+        what is released of it, unless a person chooses otherwise
+    free_agreement
+        IoU that public knowledge alone would reach, estimated from two parts of the reference data; None
+        where the reference is simulated
+    left_out
+        prior families that were asked for and cannot be made on so many cells
+    free_basis
+        how `free_agreement` was estimated
+    starts
+        what was found with and without the public map, "" where only one of them was tried
+    tried_on
+        what the designs were tried on; see `Project.tried_on`
+    """
+
+    result: SearchResult
+    choice: Choice
+    free_agreement: float | None
+    left_out: tuple[str, ...] = ()
+    free_basis: str = ""
+    starts: str = ""
+    tried_on: TriedOn = "the reference data"
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a curator should know before releasing, in words; all from what designs were tried on."""
+        if self.result.fixed:
+            return fixed_words(self.choice.expected, self.result)
+        said = []
+        inside, agreement = float(self.result.baseline.mean()), self.result.chosen.utility.known_agreement
+        if inside in (0.0, 1.0):
+            side = "inside" if inside else "outside"
+            said.append(
+                f"The whole reference map lies {side} the asked region, so the search had nothing to tell "
+                "designs apart: choose another threshold or better reference data."
+            )
+        said += [
+            proposal_words(self.result, self.tried_on),
+            *filter(None, [early_words(self.result), self.starts]),
+        ]
+        said += edge_words(self.result)
+        said += [beside_words(self.result), *filter(None, [cutoff_words(self.result)])]
+        if self.left_out:
+            said.append(
+                f"The search left out the prior {' and '.join(self.left_out)}: it needs a dense matrix, too "
+                "large for this many hexagons. A coarser resolution would include it."
+            )
+        if self.free_agreement is not None:
+            said.append(
+                "The map of public data alone reaches an agreement (IoU) of about "
+                f"{ratio_words(self.free_agreement)}{self.free_basis}."
+            )
+            if self.choice.public_map is None and agreement <= self.free_agreement:
+                said.append("This release is not expected to add to it; a public prior mean may.")
+            elif agreement <= self.free_agreement:
+                said.append("This release is not expected to add to it.")
+        return tuple(said)
+
+
+def tune(
+    project: Project,
+    report: Report | None = None,
+    executor: Executor | None = None,
+    *,
+    beside: tuple[float, ...] = FRONTIER_EPSILONS,
+    walked: tuple[float, ...] = (),
+) -> Tuned:
+    """Search on the reference data; of the private records only the public number is used.
+
+    Parameters
+    ----------
+    beside
+        Further epsilons for a frontier, where it is shown; the choice does not depend on them.
+    walked
+        Epsilons beyond these for mechanisms with quick simulations.
+
+    Raises
+    ------
+    WorkflowError
+        If lengthscale and ridge are given, no design meets the budget, or the reference data are too few.
+    """
+    settings = project.settings
+    if settings.lengthscale is not None and settings.ridge is not None:
+        raise WorkflowError(
+            "Lengthscale and ridge are given: use `given_choice`, there is nothing to search."
+        )
+    facts = public_facts(project)  # one for both starts: what is made of the domain is made once
+    if settings.weighs_drift:
+        project = replace(project, settings=settings.with_changes(prior_mean=True))
+    if settings.weighs_drift or not settings.tries_public_map:
+        return _tuned(project, report, executor, (beside, walked), facts)
+    tell = report or (lambda fraction, text: None)
+    with_map, without = (
+        replace(project, settings=settings.with_changes(prior_mean=used)) for used in (True, False)
+    )
+    plain = _tuned(without, lambda share, text: tell(0.5 * share, text), executor, (beside, walked), facts)
+    mapped = _tuned(
+        with_map, lambda share, text: tell(0.5 + 0.5 * share, text), executor,
+        (beside, walked), facts, plain.result.unconstrained,
+    )  # fmt: skip
+    return better_start(plain, mapped)
+
+
+def better_start(plain: Tuned, mapped: Tuned) -> Tuned:
+    """Of the searches without and with the public map as prior mean the better one, with a word on both.
+
+    Without the map where they are level: the map then says nothing that the records do not.
+    """
+    best = mapped if mapped.result.loss < plain.result.loss else plain
+    return replace(best, starts=start_words(plain.result, mapped.result))
+
+
+def _tuned(
+    project: Project,
+    report: Report | None,
+    executor: Executor | None,
+    budgets: tuple[tuple[float, ...], tuple[float, ...]],
+    facts: PublicFacts,
+    unconstrained: Unconstrained | None = None,
+) -> Tuned:
+    """One search, with or without the public map as the settings say."""
+    beside, walked = budgets
+    task = search_task(project, report, unconstrained, executor, facts)
+    task = replace(task, frontier=beside, walked=walked)
+    result = search(task, report, executor)
+    free_agreement = None
+    if has_reference(project):
+        worlds = task.scenes[0].worlds if task.public_mean and last_year(project.reference) is None else ()
+        predicted = [world.baseline for world in worlds if world.baseline is not None]
+        estimate = free_map_agreement(project, result.model, predicted)
+        free_agreement = estimate if np.isfinite(estimate) else None  # two empty halves agree on nothing
+    if project.pilot is not None:
+        result = replace(result, chosen=beside_pilot(project, result.chosen, project.pilot))
+    return concluded(project, result, free_agreement)
+
+
+def concluded(
+    project: Project, result: SearchResult, free_agreement: float | None, starts: str = ""
+) -> Tuned:
+    """A search result with the choice it leads to; the rest is as in `Tuned`."""
+    chosen = result.chosen
+    public = public_map(project, result.model, chosen.response)
+    kind: TuningKind = "fixed" if result.fixed and project.pilot is None else project.reference_kind
+    tuning = tuning_of(project, kind, _detail(project, result))
+    yardsticks = Yardsticks(result.one_colour, free_agreement)
+    choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
+    left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
+    predicted = result.public_mean and last_year(project.reference) is None
+    basis = free_map_basis(project, predicted=predicted) if has_reference(project) else ""
+    return Tuned(result, choice, free_agreement, left_out, basis, starts, project.tried_on)
+
+
+def search_task(
+    project: Project,
+    report: Report | None = None,
+    unconstrained: Unconstrained | None = None,
+    executor: Executor | None = None,
+    facts: PublicFacts | None = None,
+    *,
+    every_scale: bool = False,
+) -> SearchTask:
+    """What the search of a project is asked: scenes on its reference data, public facts, the budget.
+
+    The baseline's design comes from all reference data. Where they are more records than the private ones, as
+    many of them play these (`as_many`). With a public prior mean see `starting_point`.
+
+    Parameters
+    ----------
+    unconstrained
+        The baseline's design, where an earlier search of the same reference data has found it.
+    facts
+        The project's public facts with the work that earlier searches did on them; None makes them anew.
+    every_scale
+        Also for a fixed design, which is released with the stated clip bound, whatever others are tried.
+
+    Raises
+    ------
+    WorkflowError
+        If the reference data are too few to split.
+    """
+    facts = facts or public_facts(project)
+    if project.simulated:
+        return _simulated_task(project, facts, every_scale)
+    settings = project.settings
+    narrower = _focused(project) if settings.focus == "threshold" else _narrower(project)
+    scales = (project.response, *narrower)
+    played = as_many(project, project.reference)
+    searched = played is project.reference and not settings.prior_mean
+    scenes = _scenes(project, facts, project.reference, scales if searched else scales[:1])
+    task = _task(project, facts, scenes, unconstrained)
+    if searched:
+        return task
+    tell = report or (lambda fraction, text: None)
+    free = unconstrained or unconstrained_design(task, executor or SerialExecutor(), tell)
+    if not settings.prior_mean:
+        scenes = _scenes(project, facts, played, scales)
+        return replace(task, unconstrained=free, scenes=scenes, baseline_scene=scenes[0])
+    residual, shown = _starting_scenes(project, facts, free.design)
+    return replace(
+        task, public_mean=True, facts=residual.world.facts, unconstrained=free, scenes=(residual,),
+        baseline_scene=shown,
+    )  # fmt: skip
+
+
+def _task(
+    project: Project, facts: PublicFacts, scenes: tuple[Scene, ...], free: Unconstrained | None
+) -> SearchTask:
+    return SearchTask(
+        scenes=scenes,
+        baseline_scene=scenes[0],
+        facts=facts,
+        budget=_budget(project),
+        ask=ask_of(project),
+        mechanisms=project.settings.mechanisms,
+        objective=project.settings.objective,
+        unconstrained=free,
+        unsearched=project.simulated,
+    )
+
+
+def _budget(project: Project) -> Budget:
+    left = left_for_release(project.settings.epsilon, project.pilot)
+    return Budget(left, project.delta, project.settings.bound)
+
+
+def _simulated_task(project: Project, facts: PublicFacts, every_scale: bool) -> SearchTask:
+    """Without reference data: simulated worlds tell what a fixed design reaches, at the stated clip bound.
+
+    Mechanisms without a fixed design are searched in the same worlds.
+    """
+    settings, scales = project.settings, [project.response]
+    if every_scale or fixed_of(settings.mechanisms) is None:
+        scales += _focused(project) if settings.focus == "threshold" else _narrower(project)
+    free = fixed_model(facts, ask_of(project), _budget(project), project.response)
+    return _task(project, facts, simulated_scenes(project, facts, scales, free.design), free)
+
+
+def _scenes(
+    project: Project, facts: PublicFacts, placed: PlacedObservations, scales: Sequence[ResponseScale]
+) -> tuple[Scene, ...]:
+    """One scene for each response scale, all on the same reference data."""
+    return tuple(project_scene(project, facts, placed, scale) for scale in scales)
+
+
+def _narrower(project: Project) -> list[ResponseScale]:
+    """Tighter clip bounds around the same centre that still reach the threshold; none for a given clip."""
+    if project.settings.clip is not None:
+        return []
+    scale = project.response
+    reach = 1.25 * abs(project.level) * scale.clip
+    return [
+        replace(scale, clip=tidy(factor * scale.clip))
+        for factor in CLIP_FACTORS[1 : 2 if project.settings.quick else None]
+        if factor * scale.clip >= reach
+    ]
+
+
+def _focused(project: Project) -> list[ResponseScale]:
+    """Response scales centred at the threshold, with clip bounds so narrow that every value speaks of it."""
+    settings, scale = project.settings, project.response
+    middle = float(scale.centre + scale.clip * project.level)
+    clips = [tidy(factor * scale.clip) for factor in FOCUSED_FACTORS[: 3 if settings.quick else None]]
+    origin = "centred at the threshold, the clip bound by the search"
+    return [replace(scale, centre=tidy(middle, 6), clip=clip, origin=origin) for clip in clips]
+
+
+def _starting_scenes(
+    project: Project, facts: PublicFacts, free: PosteriorSamplingDesign
+) -> tuple[Scene, Scene]:
+    """The scene of residuals from the public field, with the map of each world's records, and a plain one.
+
+    The plain one holds the first world's records in the project's own response scale, for the baseline.
+    """
+    field, scale, played = starting_point(project, free)
+    facts, offset = replace(facts, field=field), field.at(project.lattice.domain_centres)
+    plain = [project_scene(project, facts, placed, project.response).world for placed in played]
+    shown = [baseline_set(world, free) for world in plain]
+    worlds = [
+        project_scene(project, facts, placed, scale, offset).world.aiming_at(own)
+        for placed, own in zip(played, shown, strict=True)
+    ]
+    return Scene(scale, worlds[0], tuple(worlds[1:])), Scene(project.response, plain[0].aiming_at(shown[0]))
+
+
+def _detail(project: Project, result: SearchResult) -> str:
+    if result.fixed:
+        what = "no reference data" if project.settings.reference is None else "no reference data show change"
+        text = f"{what}, so one design for all such data; nothing was searched"
+        return text if project.pilot is None else f"{text}; its range is from {_paid(project.pilot)}"
+    text = f"{result.evaluated:,} designs scored, objective {result.objective}"
+    if result.public_mean and result.further:
+        text += ", in worlds that drifted from the reference"
+    elif as_many(project, project.reference) is not project.reference:
+        stated = "" if project.settings.records_about is None else " by public knowledge"
+        text += f", on as many reference records as there are private ones{stated}"
+    return text if project.pilot is None else f"{text}, on {_paid(project.pilot)}"
+
+
+def _paid(pilot: Pilot) -> str:
+    loose = "" if pilot.model is None else f"; {LOOSE}"
+    return (
+        f"{pilot.words} that cost epsilon {upper(pilot.epsilon)} (ledger entry {pilot.entry.split(':')[0]}), "
+        f"which is part of the stated epsilon{loose}"
+    )

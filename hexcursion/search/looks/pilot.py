@@ -1,0 +1,193 @@
+"""The pilot: an accounted look at the private records, for tuning without reference data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.mechanisms.grids import CELL_SCALES, RECORD_RIDGES, coarse_grid
+from dpgp_core.mechanisms.noisy_cell_statistics import (
+    NoisyCellStatistics,
+    log_evidence,
+    noise_aware_posterior,
+    reference_records,
+)
+from dpgp_core.mechanisms.sums.cell_sums import (
+    NoisyStatistics,
+    release_statistics,
+    statistic_noise_for,
+    statistics_cost,
+)
+from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy, random_name
+from dpgp_core.numbers import significant
+from dpgp_core.priors.registry import Prior, make_prior
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger import Charge, Ledger
+from hexcursion.ledger.unreleased import charge_stands
+from hexcursion.project.accounts import area_facts, record_keys
+from hexcursion.project.consent import refuse_large_delta
+from hexcursion.project.model import Pilot, Project
+from hexcursion.project.records import PlacedObservations, bin_records
+from hexcursion.project.response import ResponseScale
+from hexcursion.project.simulated import SIMULATION_SEED
+from hexcursion.search.problem.facts import private_n, public_facts
+
+PATCHES, SWING = 25, 0.5  # see `pilot_strength`
+LEAST_STRENGTH = 0.5
+
+
+def fingerprint(project: Project, ledger: Ledger) -> str:
+    """The ledger's name of the private dataset: all located rows, before any choice of domain."""
+    observations = project.private.observations
+    return ledger.fingerprint(observations.x, observations.y, observations.value)
+
+
+def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bool = False) -> Project:
+    """Pay for noisy cell statistics once and put what they say in the place of reference data.
+
+    The share `settings.pilot` of epsilon is spent on one Gaussian release of all cells' sums and counts
+    (docs/mathematics.md, section 11), charged to the ledger before it is drawn. Everything after it, the
+    model choice by marginal likelihood and the whole search, is post-processing and free.
+
+    Parameters
+    ----------
+    session
+        as for `release.publish`: the same pilot is paid for once in a session.
+    insist
+        pay although `pilot_warning` says that it would show next to nothing.
+
+    Raises
+    ------
+    WorkflowError
+        With that warning, and for settings or records that do not allow for it; nothing was charged.
+    BudgetExceeded, RequestTaken
+        Before anything is charged.
+    Unreleased
+        If it broke off after the charge.
+    """
+    settings = project.settings
+    if settings.pilot is None or settings.reference is not None:
+        raise WorkflowError("A pilot stands in for reference data: set `pilot` and leave `reference` out.")
+    if project.pilot is not None:
+        raise WorkflowError("A pilot was paid for already, and stands in for reference data.")
+    refuse_large_delta(project)
+    if not insist and (warning := pilot_warning(project)):
+        raise WorkflowError(warning)
+    records = bin_records(project.private.placed, project.response, settings.unit).records
+    n, n_is_public = private_n(project), settings.relation == "replace-one"
+    noise = statistic_noise_for(settings.pilot * settings.epsilon, project.delta)
+    charge = Charge(
+        dataset=fingerprint(project, ledger),
+        unit=settings.unit,
+        cost=_pilot_cost(noise, project),
+        facts={"title": "Pilot for private tuning", "mechanism": NoisyCellStatistics.name,
+               "epsilon": settings.pilot * settings.epsilon, "delta": project.delta, "n": n,
+               **area_facts(project)},
+        records=record_keys(project, ledger),
+        accepts_weaker=settings.accept_weaker_promise,
+        same_as=project.same_as,
+    )  # fmt: skip
+    models = [
+        (make_prior("car", project.lattice, lengthscale), ridge, scale)
+        for lengthscale in coarse_grid(project.lattice, n, quick=True).lengthscales
+        for ridge in RECORD_RIDGES
+        for scale in CELL_SCALES
+    ]
+    try:  # whatever cannot be computed fails here, on invented records
+        _best(_simulated(project, noise), models)
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+        raise WorkflowError(f"A pilot could not be read ({error}): nothing was charged.") from error
+    if ledger.preview(charge, project.delta).budget is None:
+        budget = settings.budget or settings.epsilon
+        ledger.set_budget(charge.dataset, charge.unit, budget, project.delta)
+    facts = json.dumps(dict(charge.facts), sort_keys=True)
+    request = ledger.request("pilot", charge.dataset, charge.unit, facts, session or random_name())
+    with charge_stands(ledger, charge, request) as reservation:
+        reservation.begin_draw()
+        statistics = release_statistics(
+            records, project.domain.size, noise, SystemEntropy(), n_is_public=n_is_public
+        )
+        digest = hashlib.sha256(statistics.sums.tobytes() + statistics.counts.tobytes()).hexdigest()
+        reservation.commit(f"pilot-{random_name()}", digest)
+    try:
+        stand_in = stand_ins(statistics, *_best(statistics, models), project.response)
+    except ValueError as error:
+        raise WorkflowError(
+            f"The pilot (ledger entry {reservation.number}, paid for) is too noisy to show any record: raise "
+            "`pilot` or epsilon."
+        ) from error
+    pilot = Pilot(charge.cost, settings.pilot * settings.epsilon, reservation.seal)
+    return replace(project, reference=stand_in, reference_kind="private selection", pilot=pilot)
+
+
+def _pilot_cost(noise: float, project: Project) -> Cost:
+    """What the pilot costs for the neighbours of the project's release.
+
+    One record more or less moves a sum and a count by at most 1 each, an exchange twice that in square: the
+    cost of an exchange bounds both.
+    """
+    cost = statistics_cost(noise, project.domain.size)
+    neighbours = public_facts(project).neighbours
+    return cost.among(neighbours, cost.gaussian_mu if neighbours == "add-or-remove" else None)
+
+
+def pilot_strength(n: int, cells: int, noise: float) -> float:
+    """Signal over noise of a pilot in one of `PATCHES` parts of the area, from public numbers alone.
+
+    A part holds n / PATCHES records on average; a field half a clip bound high there moves the sum of their
+    responses by half as much, and the sum over its cells / PATCHES hexagons has noise of
+    noise * sqrt(cells / PATCHES). Measured on simulated fields of five ranges across, the means that a pilot
+    shows agree with the true ones by a correlation of .93 at strength 7, .64 at 2.4, .4 at 1.2, .16 at .5 and
+    next to nothing below.
+    """
+    return SWING * (n / PATCHES) / (noise * float(np.sqrt(cells / PATCHES)))
+
+
+def pilot_warning(project: Project) -> str:
+    """Why a pilot of this size would show next to nothing, or "": before it is paid."""
+    settings = project.settings
+    if settings.pilot is None:
+        return ""
+    noise = statistic_noise_for(settings.pilot * settings.epsilon, project.delta)
+    n, cells = private_n(project), project.domain.size
+    if pilot_strength(n, cells, noise) >= LEAST_STRENGTH:
+        return ""
+    return (
+        f"This pilot would show next to nothing: noise of {significant(noise, 2)} on each hexagon's count, "
+        f"where {significant(n / cells, 2)} records lie on average. Nothing was charged: raise `pilot` or "
+        "epsilon, take larger hexagons, or tune on a simulated field."
+    )
+
+
+def _simulated(project: Project, noise: float) -> NoisyStatistics:
+    """Statistics of the simulated reference data, which know no more of the private ones than n."""
+    placed = project.reference
+    records = bin_records(placed, project.response, project.settings.unit).records
+    return release_statistics(records, project.domain.size, noise, SimulationEntropy(SIMULATION_SEED))
+
+
+def _best(
+    statistics: NoisyStatistics, models: Sequence[tuple[Prior, float, float]]
+) -> tuple[Prior, float, float]:
+    """The model of the largest marginal likelihood."""
+    return max(models, key=lambda model: log_evidence(statistics, *model))
+
+
+def stand_ins(
+    statistics: NoisyStatistics, prior: Prior, ridge: float, scale: float, response: ResponseScale
+) -> PlacedObservations:
+    """Stand-ins for the records: one draw of the field given the pilot, every record with its own scatter.
+
+    Means in the place of draws would be smoother and surer than any real data: a search on them promises
+    agreements that no release reaches. Numbers of records are those that the pilot shows.
+    """
+    seen, entropy = reference_records(statistics, prior, ridge, scale), SimulationEntropy(SIMULATION_SEED + 1)
+    field = noise_aware_posterior(statistics, prior, ridge, scale).draw(scale, 1, entropy)[0]
+    cells = np.repeat(seen.index, seen.count)
+    value = response.value(field[cells] + ridge * scale * entropy.normal(cells.size))
+    return PlacedObservations(cells, np.asarray(value), int(cells.size), 0)

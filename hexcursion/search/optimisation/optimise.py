@@ -1,0 +1,344 @@
+"""The privacy-utility search: the best design under an epsilon constraint, judged on reference data only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import lru_cache
+from itertools import groupby
+
+from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
+from hexcursion.errors import WorkflowError
+from hexcursion.progress import Report
+from hexcursion.search.executors import Executor, SerialExecutor
+from hexcursion.search.optimisation.score import (
+    Batch,
+    score_batch,
+    utilities_of,
+    with_held_out,
+    with_held_out_iou,
+)
+from hexcursion.search.optimisation.sharpen import sharpened
+from hexcursion.search.optimisation.unconstrained import baseline_set, free_held_out_iou, unconstrained_design
+from hexcursion.search.optimisation.unsearched import fixed_of, unsearched
+from hexcursion.search.problem.task import (
+    Edge,
+    FrontierPoint,
+    LeftEarly,
+    Scored,
+    SearchResult,
+    SearchTask,
+    family_of,
+)
+from hexcursion.words import plural
+
+REFINED = 3  # designs of a mechanism refined around in its local stage, and compared in full
+IN_STAGES = 2  # at most so many in each of several local stages; the last has one
+FIRST_PASS = 2  # a mechanism that comes after others shows every so many designs of its grid first
+BEHIND = 0.06  # agreement (IoU) by which that pass may lie behind the best so far; see benchmarks/README.md
+BESIDE = 2  # designs that the next budget of a frontier takes over from the one before
+Found = list[tuple[float, Scored]]
+Place = Callable[[Design], Design]
+
+
+def search(task: SearchTask, report: Report | None = None, executor: Executor | None = None) -> SearchResult:
+    """The unconstrained search, then every mechanism's grid and its local stage, at all budgets.
+
+    Noise is solved for, never searched. `report(fraction, text)` may raise to cancel.
+
+    Raises
+    ------
+    WorkflowError
+        Naming the smallest feasible epsilon of the grid when no design fits the budget.
+    """
+    tell, where = report or (lambda fraction, text: None), executor or SerialExecutor()
+    if task.unsearched:
+        fixed = fixed_of(task.mechanisms, task.facts.lattice.spacing, task.ask.model)
+        if fixed is not None:
+            return unsearched(task, fixed, tell)
+    free = task.unconstrained or unconstrained_design(task, where, _part(tell, 0.0, 0.2))
+    model = free.design
+    shown = task.baseline_scene.world.baseline  # a simulated field comes with the map that its records show
+    baseline = baseline_set(task.baseline_scene.world, model) if shown is None else shown
+    task = task.aiming_at(baseline)
+    place: Place = lru_cache(None)(lambda design: mechanism_of(design).place_of(design))
+    found: Found = []
+    left_early: list[LeftEarly] = []
+    for number, name in enumerate(sorted(task.mechanisms, key=lambda name: not mechanism_named(name).quick)):
+        low, share = 0.2 + 0.75 * number / len(task.mechanisms), 0.75 / len(task.mechanisms)
+        mechanism = mechanism_named(name)
+        grid = _coarse(task, mechanism)
+        first, coarse = _first_pass(task, grid, found)
+        own = _run(task, where, first, _part(tell, low, 0.25 * share), len(found))
+        if _behind(task, own, found):
+            left_early.append(LeftEarly(name, len(own), max(item.utility.known_agreement for _, item in own)))
+            continue
+        own += _run(task, where, coarse, _part(tell, low + 0.25 * share, 0.5 * share), len(found) + len(own))
+        own = _in_order(task, own, grid, place) if first else own
+        for stage in range(mechanism.local_stages):
+            most = REFINED if mechanism.local_stages == 1 else max(1, min(IN_STAGES, REFINED - stage))
+            fine = _refinement(task, mechanism, own, task.epsilon, place, most)
+            part = _stage_part(_part(tell, low, share), stage, mechanism.local_stages)
+            own += _run(task, where, fine, part, len(found) + len(own))
+        if mechanism.quick:
+            own += _beside(task, mechanism, own, where, place, _part(tell, low + share, 0.0))
+        found += own
+    eligible = [item for budget, item in found if budget == task.epsilon]
+    if not eligible:
+        raise WorkflowError(_infeasible(task))
+    tell(0.95, "Looking closer at the designs that are shown")
+    chosen = min(_sharpened_bests(task, eligible), key=lambda item: task.loss(item.utility))
+    scene = task.scene_of(chosen.response)
+    holdout = free_held_out_iou(task.baseline_scene.world, model)
+    result = SearchResult(
+        unconstrained=replace(free, utility=replace(free.utility, holdout_iou=holdout)),
+        chosen=with_held_out_iou(scene, with_held_out(scene, chosen)),
+        frontier=_frontier(task, found, chosen),
+        baseline=baseline,
+        evaluated=len(found) + sum(each.designs for each in left_early),
+        objective=task.objective,
+        on_edge=_on_edge(chosen, eligible, place),
+        public_mean=task.public_mean,
+        cutoffs=_cutoffs(task, chosen),
+        left_early=tuple(left_early),
+        further=tuple(float(each.baseline.mean()) for each in scene.others if each.baseline is not None),
+    )
+    tell(1.0, "Search finished")
+    return result
+
+
+def _part(tell: Report, low: float, share: float) -> Report:
+    return lambda fraction, text: tell(low + share * fraction, text)
+
+
+def _stage_part(tell: Report, stage: int, stages: int) -> Report:
+    """The last quarter of a mechanism's work, shared out among its local stages."""
+    return _part(tell, 0.75 + 0.25 * stage / stages, 0.25 / stages)
+
+
+def _coarse(task: SearchTask, mechanism: Mechanism) -> list[Batch]:
+    """The mechanism's grid: all of it at the budget that is asked for, a part of it beside it.
+
+    Budgets beside it wait where a mechanism is quick: they start from the best at the asked one (`_beside`).
+    """
+    scenes = tuple(range(len(task.scenes)))
+    beside = () if mechanism.quick else _others(task, task.frontier)
+    plain = set(mechanism.grid(task.facts, replace(task.ask, thorough=False)))
+    budgets = {
+        design: tuple(sorted({task.epsilon, *(beside if design in plain else ())}))
+        for design in mechanism.grid(task.facts, replace(task.ask, thorough=True))
+    }
+    return [
+        Batch(mechanism.name, tuple(group), scenes)
+        for _, group in groupby(budgets.items(), key=lambda item: mechanism.group_of(item[0]))
+    ]
+
+
+def _first_pass(task: SearchTask, coarse: list[Batch], found: Found) -> tuple[list[Batch], list[Batch]]:
+    """A mechanism's grid in two parts: every few designs in the scene of the best so far, and the rest.
+
+    The first is empty where every mechanism is searched to its end: for the first one, for a frontier, which
+    shows them all, and for an objective without a scale of its own.
+    """
+    if not found or task.frontier or task.walked or task.objective != "iou":
+        return [], coarse
+    reached = [scored for budget, scored in found if budget == task.epsilon]
+    if not reached:
+        return [], coarse
+    best = min(reached, key=lambda scored: task.loss(scored.utility)).response
+    here = tuple(number for number, scene in enumerate(task.scenes) if scene.response == best)
+    there = tuple(number for number in range(len(task.scenes)) if number not in here)
+    first, rest = [], []
+    for batch in coarse:
+        shown = batch.designs[1::FIRST_PASS]
+        others = tuple(item for item in batch.designs if item not in shown)
+        first.append(replace(batch, designs=shown, scenes=here))
+        rest += [replace(batch, designs=others), replace(batch, designs=shown, scenes=there)]
+    return first, rest
+
+
+def _behind(task: SearchTask, own: Found, found: Found) -> bool:
+    """Whether a first pass found designs, all of them far behind the best so far in full."""
+    ours, others = ([item for budget, item in each if budget == task.epsilon] for each in (own, found))
+    if not (ours and others):
+        return False
+    best = min(task.loss(item.utility) for item in _sharpened_bests(task, others))
+    return min(task.loss(item.utility) for item in ours) - best > BEHIND
+
+
+def _in_order(task: SearchTask, own: Found, grid: list[Batch], place: Place) -> Found:
+    """As a search in one part finds them: of designs that are level the first is taken."""
+    places = {
+        place(design): (number, step)
+        for number, batch in enumerate(grid) for step, (design, _) in enumerate(batch.designs)
+    }  # fmt: skip
+    scenes = {scene.response: number for number, scene in enumerate(task.scenes)}
+
+    def position(item: tuple[float, Scored]) -> tuple[int, int, int]:
+        batch, step = places.get(place(item[1].design), (len(grid), 0))
+        return batch, scenes[item[1].response], step
+
+    return sorted(own, key=position)
+
+
+def _others(task: SearchTask, budgets: tuple[float, ...]) -> tuple[float, ...]:
+    """Budgets other than the asked one, each once, increasing."""
+    return tuple(epsilon for epsilon in sorted(set(budgets)) if epsilon != task.epsilon)
+
+
+def _bests(
+    task: SearchTask, found: Found, epsilon: float, place: Place, most: int
+) -> list[tuple[int, Design]]:
+    """The best few distinct designs at one budget, each with the number of its scene."""
+    ranked = sorted(
+        (item for budget, item in found if budget == epsilon), key=lambda item: task.loss(item.utility)
+    )
+    numbers = {scene.response: number for number, scene in enumerate(task.scenes)}
+    best = dict.fromkeys((numbers[item.response], place(item.design)) for item in ranked)
+    return list(best)[:most]
+
+
+def _refinement(
+    task: SearchTask, mechanism: Mechanism, found: Found, epsilon: float, place: Place, most: int = REFINED
+) -> list[Batch]:
+    """Around the best few distinct designs at one budget, each in its own scene."""
+    numbers = {scene.response: number for number, scene in enumerate(task.scenes)}
+    seen = {
+        (numbers[item.response], place(item.design)) for budget, item in found
+        if budget == epsilon and (mechanism.local_stages > 1 or mechanism.quick)
+    }  # fmt: skip
+    batches = []
+    for number, design in _bests(task, found, epsilon, place, most):
+        near = [
+            each
+            for each in mechanism.refinement((design,), task.facts, task.ask)
+            if (number, each) not in seen
+        ]
+        seen |= {(number, each) for each in near}
+        for _, group in groupby(near, key=mechanism.group_of):
+            batches.append(Batch(mechanism.name, tuple((each, (epsilon,)) for each in group), (number,)))
+    return batches
+
+
+def _beside(
+    task: SearchTask, mechanism: Mechanism, found: Found, where: Executor, place: Place, tell: Report
+) -> Found:
+    """A frontier as good as a search at each of its budgets: outward from the asked one, step by step.
+
+    Each budget takes over the best designs of the one before, with its own noise, and looks around the best:
+    but for several simulated fields, which take several times as long.
+    """
+    others, made = _others(task, (*task.frontier, *task.walked)), Found()
+    for side in (
+        sorted((each for each in others if each < task.epsilon), reverse=True),
+        sorted(each for each in others if each > task.epsilon),
+    ):
+        last, known = task.epsilon, list(found)
+        for epsilon in side:
+            over = _bests(task, known, last, place, BESIDE)
+            taken = [Batch(mechanism.name, ((design, (epsilon,)),), (number,)) for number, design in over]
+            known += _run(task, where, taken, tell, len(known))
+            single = not task.scenes[0].others
+            near = _refinement(task, mechanism, known, epsilon, place, 1) if single else []
+            known += _run(task, where, near, tell, len(known))
+            last = epsilon
+        made += known[len(found) :]
+    return made
+
+
+def _run(task: SearchTask, where: Executor, batches: list[Batch], tell: Report, before: int) -> Found:
+    found: Found = []
+    for step, part in enumerate(where.map(score_batch, task, batches)):
+        found += part
+        tell((step + 1) / len(batches), f"{len(found) + before:,} designs scored")
+    return found
+
+
+def _frontier(
+    task: SearchTask, found: Iterable[tuple[float, Scored]], chosen: Scored
+) -> tuple[FrontierPoint, ...]:
+    """The best of each family at each budget; at the asked one the chosen design stands for its family."""
+    best: dict[tuple[float, str, str], Scored] = {}
+    for budget, item in found:
+        key = (budget, *family_of(item.design))
+        if key not in best or task.loss(item.utility) < task.loss(best[key].utility):
+            best[key] = item
+    shown = {key: sharpened(task, item) for key, item in best.items()}
+    shown[(task.epsilon, *family_of(chosen.design))] = chosen
+    return tuple(
+        FrontierPoint(key[0], with_held_out(task.scene_of(shown[key].response), shown[key]))
+        for key in sorted(shown)
+    )
+
+
+def _cutoffs(task: SearchTask, chosen: Scored) -> tuple[Scored, ...]:
+    """The chosen design with every cutoff that its mechanism offers: free, on the same simulated releases."""
+    mechanism, scene = mechanism_of(chosen.design), task.scene_of(chosen.response)
+    variants = mechanism.variants(chosen.design, task.ask)
+    if variants == (chosen.design,):
+        return ()
+    offered = sorted({each.cutoff for each in variants} | {chosen.design.cutoff}, reverse=True)
+    given = [chosen.design.with_cutoff(cutoff) for cutoff in offered]
+    designs = given if chosen.design in given else [chosen.design, *given]
+    if len(designs) == 1 or task.objective == "bce":
+        return ()
+    found = zip(designs, utilities_of(scene, designs), strict=True)
+    return tuple(replace(chosen, design=design, utility=utility) for design, utility in found)
+
+
+def _sharpened_bests(task: SearchTask, eligible: Iterable[Scored]) -> list[Scored]:
+    """The best few designs of each mechanism, at the price at which they would be released and in full.
+
+    So they are compared: what ranked them was a glance.
+    """
+    ranked = sorted(eligible, key=lambda item: task.loss(item.utility))
+    names = dict.fromkeys(item.design.mechanism for item in ranked)
+    return [
+        sharpened(task, item)
+        for name in names
+        for item in [each for each in ranked if each.design.mechanism == name][: _closer(name)]
+    ]
+
+
+def _closer(name: str) -> int:
+    """How many designs of a mechanism are compared in full: several where simulations are quick."""
+    return REFINED if mechanism_named(name).quick else 1
+
+
+def _on_edge(chosen: Scored, eligible: Iterable[Scored], place: Place) -> tuple[tuple[str, Edge], ...]:
+    """What of the chosen design is the least or the most that was tried by its mechanism at this budget."""
+    mechanism = mechanism_of(chosen.design)
+    rivals = [item for item in eligible if item.design.mechanism == chosen.design.mechanism]
+    tried = {"clip bound": sorted({item.response.clip for item in rivals})}
+    own = {"clip bound": chosen.response.clip}
+    places, here = {place(item.design) for item in rivals}, place(chosen.design)
+    for parameter in mechanism.parameters:
+        if parameter.kind != "count":
+            word = parameter.name.replace("_", " ")
+            tried[word] = sorted({float(getattr(each, parameter.name)) for each in places})
+            own[word] = float(getattr(here, parameter.name))
+    return tuple(
+        (word, "smallest" if own[word] == values[0] else "largest")
+        for word, values in tried.items()
+        if len(values) > 1 and own[word] in (values[0], values[-1])
+    )
+
+
+def _infeasible(task: SearchTask) -> str:
+    floors = [
+        mechanism.floor(design, task.facts, task.budget.delta)
+        for mechanism in map(mechanism_named, task.mechanisms)
+        for design in mechanism.grid(task.facts, task.ask)
+    ]
+    if not floors:
+        said = "no mechanism that was asked for takes this unit of protection."
+    elif min(floors) > task.epsilon:
+        said = f"the smallest feasible epsilon on the grid is {min(floors):.3g}."
+    else:
+        said = "choose a smaller epsilon."
+    return (
+        f"No design on the grid meets epsilon {task.epsilon:g} at delta {task.budget.delta:g} with "
+        f"{plural(task.ask.paths, 'path')} and n = {task.n:,}: {said}"
+    )

@@ -1,0 +1,198 @@
+"""The public map: what reference data alone say, as a prior mean and as the free map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.excursion.scores import iou
+from dpgp_core.excursion.sets import excursion
+from dpgp_core.features.nodes import Nodes
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.fitting import fit
+from dpgp_core.priors.registry import make_prior
+from dpgp_core.spectral.public_field import MapModel, PublicField
+from hexcursion.errors import WorkflowError
+from hexcursion.project.baseline import FieldModel
+from hexcursion.project.model import Project
+from hexcursion.project.records import PlacedObservations, bin_records, cell_medians, public_n
+from hexcursion.project.response import ResponseScale, tidy
+from hexcursion.search.problem.facts import private_n
+from hexcursion.search.problem.task import SearchResult
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+HALVING_SEED = 271828  # splits reference data only
+THINNING_SEED = 161803  # draws among reference data only
+LEAST_YEAR = 0.1
+MORE = 1.25  # times as many reference records as private ones are no more than these
+
+
+@dataclass(frozen=True, eq=False)
+class PublicMap:
+    """A public prior mean.
+
+    Parameters
+    ----------
+    mean
+        (N,) in units of the response scale under which it was asked for
+    origin
+        where it comes from, in words
+    field
+        the published reference's field behind it, in the same units; None for a map that says nothing of its
+        own uncertainty
+    """
+
+    mean: Floats
+    origin: str
+    field: PublicField | None = None
+
+
+def answered(project: Project, result: SearchResult) -> Project:
+    """The project as a search answered it: with or without the public map, where it tried both."""
+    if project.settings.prior_mean is not None or not project.settings.tries_public_map:
+        return project
+    return replace(project, settings=project.settings.with_changes(prior_mean=result.public_mean))
+
+
+def public_map(project: Project, model: FieldModel, scale: ResponseScale) -> PublicMap | None:
+    """The public prior mean under a response scale, where the settings ask for one."""
+    if not project.settings.prior_mean:
+        return None
+    field = in_scale(project, public_field(project, project.reference), scale, model)
+    return PublicMap(
+        field.at(project.lattice.domain_centres), "posterior mean of the public reference data", field
+    )
+
+
+def public_field(project: Project, placed: PlacedObservations) -> PublicField:
+    """What reference observations say of the field, in the units of the project's own response scale.
+
+    Raises
+    ------
+    WorkflowError
+        If they do not differ.
+    """
+    index, value = cell_medians(placed) if project.settings.unit == "cell" else (placed.index, placed.value)
+    try:
+        return PublicField.of(Nodes.of(project.lattice), index, project.response.forward(value))
+    except InvalidValue as error:
+        raise WorkflowError(f"Reference data: {error}") from error
+
+
+def scale_about(project: Project, field: PublicField) -> ResponseScale:
+    """The response scale of residuals from a public field, which says the clip bound unless one is given."""
+    scale = project.response
+    return replace(scale, clip=project.settings.clip or tidy(field.bound * scale.clip))
+
+
+def in_scale(project: Project, field: PublicField, scale: ResponseScale, model: FieldModel) -> PublicField:
+    """A public field in units of `scale`, with the model of the map without privacy."""
+    own = project.response
+    shown = MapModel(
+        model.prior, model.lengthscale, model.ridge, (own.centre - scale.centre) / scale.clip,
+        own.clip / scale.clip,
+    )  # fmt: skip
+    return field.rescaled((scale.centre - own.centre) / own.clip, scale.clip / own.clip, shown)
+
+
+def last_year(placed: PlacedObservations) -> int | None:
+    """The last of several calendar years of reference observations; None where they do not span two.
+
+    Each side needs a share LEAST_YEAR of the observations: a year that has just begun says nothing.
+    """
+    if placed.year is None or placed.year.size == 0:
+        return None
+    last = int(placed.year.max())
+    share = float((placed.year == last).mean())
+    return last if LEAST_YEAR <= share <= 1.0 - LEAST_YEAR else None
+
+
+def two_parts(placed: PlacedObservations) -> tuple[PlacedObservations, PlacedObservations]:
+    """Reference observations as public ones and stand-ins for the private ones.
+
+    The years before the last and the last one, where they span two years: what changes from year to year is
+    then seen. Otherwise two random halves, which are blind to it.
+
+    Raises
+    ------
+    WorkflowError
+        If there are too few of them to split.
+    """
+    last = last_year(placed)
+    first = (
+        SimulationEntropy(HALVING_SEED).uniform(placed.index.size) < 0.5
+        if last is None or placed.year is None
+        else placed.year < last
+    )
+    if first.all() or not first.any():
+        raise WorkflowError(
+            "There are too few reference observations to split: name a larger reference file."
+        )
+    return placed.part(first), placed.part(~first)
+
+
+def has_reference(project: Project) -> bool:
+    """Whether real reference data stand in for the private ones, and neither simulated ones nor a pilot's."""
+    return project.reference_kind in ("reference data", "public reference data")
+
+
+def as_many(project: Project, placed: PlacedObservations) -> PlacedObservations:
+    """Reference observations that play the private ones: as many of them, at random, where they are more.
+
+    More records make every map better, with and without privacy noise, so what is expected would be too good.
+    The number of private records is used where it is public.
+    """
+    unit, most = project.settings.unit, private_n(project)
+    many = public_n(placed, unit)
+    if not has_reference(project) or many <= MORE * most:
+        return placed
+    kept = SimulationEntropy(THINNING_SEED).uniform(many).argsort() < most
+    return placed.part(np.isin(placed.index, np.unique(placed.index)[kept]) if unit == "cell" else kept)
+
+
+def reference_mean(
+    project: Project, placed: PlacedObservations, model: FieldModel, scale: ResponseScale
+) -> Floats:
+    """(N,) posterior mean of reference observations under a model, in response units of `scale`."""
+    records = bin_records(placed, project.response, project.settings.unit).records
+    posterior = fit(make_prior(model.prior, project.lattice, model.lengthscale), records, model.ridge)
+    transformed = posterior.mean * project.response.clip + project.response.centre
+    return np.asarray((transformed - scale.centre) / scale.clip)
+
+
+def free_map_basis(project: Project, *, predicted: bool = False) -> str:
+    """How `free_map_agreement` is estimated, as the end of a sentence."""
+    last = last_year(project.reference)
+    if predicted:
+        return ", if the values have drifted since by little or by much, all alike"
+    return (
+        ", by two halves of the reference data, which cannot show what has changed since"
+        if last is None
+        else f", by {last} against the years before"
+    )
+
+
+def free_map_agreement(project: Project, model: FieldModel, predicted: Sequence[Bools] = ()) -> float:
+    """IoU that the free map is expected to reach: that of the maps of the reference data's two parts.
+
+    Parameters
+    ----------
+    predicted
+        (N,) each: maps that are as likely as one another, where those are compared with the reference's own.
+    """
+    direction = project.settings.direction
+    if predicted:
+        mean = reference_mean(project, project.reference, model, project.response)
+        own = excursion(mean, project.level, direction)
+        return float(np.mean([iou(own, each) for each in predicted]))
+    public, private = two_parts(project.reference)
+    sets = [
+        excursion(reference_mean(project, part, model, project.response), project.level, direction)
+        for part in (public, as_many(project, private))
+    ]
+    return float(iou(sets[0], sets[1]))

@@ -1,0 +1,96 @@
+"""Worlds: reference data turned into what simulated releases are judged by."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+
+from dpgp_core.excursion.sets import Direction, excursion
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.spectral_design import FIXED_SPREAD
+from dpgp_core.mechanisms.terms import Unit
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.release.facts import PublicFacts
+from dpgp_core.simulation.world import World
+from hexcursion.project.model import Project
+from hexcursion.project.records import PlacedObservations, bin_records, cell_medians
+from hexcursion.project.response import ResponseScale
+from hexcursion.search.problem.task import Scene
+
+HOLDOUT_SHARE = 4  # one cell in four is held out
+
+
+def make_scene(
+    facts: PublicFacts,
+    cells: tuple[str, ...],
+    reference: PlacedObservations,
+    response: ResponseScale,
+    *,
+    unit: Unit,
+    threshold: float,
+    direction: Direction,
+    prior_mean: Floats | None = None,
+    belief: tuple[float, float] | None = None,
+) -> Scene:
+    """The world of some reference observations under one response scale.
+
+    Parameters
+    ----------
+    cells
+        Names of the domain's cells: a cell is held out by its name, whatever the data.
+    reference
+        Reference observations, never the private ones.
+    threshold
+        In the data's own unit.
+    prior_mean
+        (N,) public prior mean, response units, subtracted from the records and added to every field.
+    belief
+        Mean and standard deviation of the field, response units, where they are known without looking at
+        `reference`: those of the law that a simulated field was drawn from. One field says little of its law.
+    """
+    offset = np.zeros(facts.lattice.size) if prior_mean is None else prior_mean
+    level = float(response.forward(threshold))
+    records = bin_records(reference, response, unit, prior_mean).records
+    labelled, medians = cell_medians(reference)
+    held = np.array([zlib.crc32(cell.encode()) % HOLDOUT_SHARE == 0 for cell in cells])
+    test = held[labelled]
+    if test.all() or not test.any():  # tiny domains: judge on the training cells themselves
+        held_out, truth, keep = labelled, medians, np.ones(records.index.size, dtype=bool)
+    else:
+        held_out, truth = labelled[test], medians[test]
+        keep = ~held[records.index]
+    training = CollapsedRecords(records.index[keep], records.count[keep], records.mean[keep])
+    labels = excursion(response.forward(truth), level, direction)
+    field = response.forward(cell_medians(reference)[1]) - offset[labelled]
+    middle = float(np.median(field))
+    spread = max(1.4826 * float(np.median(np.abs(field - middle))), 1e-3)
+    if belief is not None:
+        middle, spread = belief
+    world = World(
+        facts, records, training, held_out, labels, level, direction, offset, middle=middle, spread=spread,
+        mean_known=belief is None,
+    )  # fmt: skip
+    return Scene(response, world)
+
+
+def project_scene(
+    project: Project, facts: PublicFacts, placed: PlacedObservations, scale: ResponseScale,
+    prior_mean: Floats | None = None,
+) -> Scene:  # fmt: skip
+    """The world of some observations under one response scale, for the question of a project.
+
+    Parameters
+    ----------
+    placed
+        Reference or simulated observations, never the private ones.
+    prior_mean
+        (N,) public prior mean, response units.
+    """
+    settings, wide = project.settings, project.response
+    belief = ((wide.centre - scale.centre) / scale.clip, FIXED_SPREAD * wide.clip / scale.clip)
+    return make_scene(
+        facts, project.domain.cells, placed, scale, unit=settings.unit, threshold=settings.threshold,
+        direction=settings.direction, prior_mean=prior_mean,
+        belief=belief if project.simulated else None,
+    )  # fmt: skip

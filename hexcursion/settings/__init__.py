@@ -1,0 +1,27 @@
+"""Settings: every public choice of one release, from one model."""
+
+from hexcursion.settings.catalogue import catalogue, field
+from hexcursion.settings.defaults import default_delta, usual_delta
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.stated import StatedFacts
+from hexcursion.settings.toml import (
+    read_toml,
+    settings_from_mapping,
+    settings_from_toml,
+    settings_to_toml,
+)
+
+__all__ = [
+    "ReleaseSettings",
+    "SourceSettings",
+    "StatedFacts",
+    "catalogue",
+    "default_delta",
+    "field",
+    "read_toml",
+    "settings_from_mapping",
+    "settings_from_toml",
+    "settings_to_toml",
+    "usual_delta",
+]

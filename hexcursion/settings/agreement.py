@@ -1,0 +1,179 @@
+"""Which choices fit together: what no single field of the settings can tell."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from hexcursion.errors import WorkflowError
+from hexcursion.settings.choices import Choices
+from hexcursion.settings.serving import that_can_serve
+from hexcursion.settings.words import Relation, Unit, mechanism_names
+
+MOST_LOG = 300.0
+"""Largest logarithm on the response scale: beyond all data, and far within what `exp` can hold."""
+
+
+def agree_on_question(settings: Choices) -> None:
+    """Raise `WorkflowError` unless there is one area, and a threshold that its scale can hold."""
+    if (settings.region is None) == (settings.bbox is None):
+        raise WorkflowError("Name the public geography once: either `region` (GeoJSON) or `bbox`.")
+    if (settings.features or settings.feature_column) and settings.region is None:
+        raise WorkflowError("Features are parts of a file: name it with `region`, or leave them out.")
+    if settings.feature_column and not settings.features:
+        raise WorkflowError("Name the features that are meant with `features`, or leave their column out.")
+    if settings.change and (settings.limits is not None or settings.prior_mean):
+        raise WorkflowError(
+            "Change is relative to the public map alone: leave `limits` and `prior_mean` out, or `change`."
+        )
+    if settings.uses_log and not settings.threshold > 0:
+        raise WorkflowError("The log transform needs a positive threshold in the data's own unit.")
+    if settings.uses_log and abs(settings.centre or 0.0) + (settings.clip or 0.0) > MOST_LOG:
+        raise WorkflowError(
+            f"On the log scale `centre` and `clip` are natural logarithms, such as 13 for 442,413: choose a "
+            f"smaller one, so that both together reach at most {MOST_LOG:g}."
+        )
+
+
+def agree_on_layers(settings: Choices) -> None:
+    """Raise `WorkflowError` where it is open which column names which layer, or a layer is the data."""
+    layers = len(settings.layers)
+    for given, what in (
+        (len(settings.label_columns), "label columns"),
+        (len(settings.layer_colours), "layer colours"),
+        (len(settings.layer_widths), "layer widths"),
+    ):
+        if (given > 1 and given != layers) or (given and not layers):
+            raise WorkflowError(
+                f"{given} {what} are given for {layers} layers: give one for each, or one for all."
+            )
+    sources = [one.path for one in (settings.data, settings.reference) if one is not None]
+    if settings.basemap in sources:
+        raise WorkflowError(
+            "A basemap is public, so it cannot be the file of the records: choose another file."
+        )
+    if any(path in sources for path in settings.layers):
+        raise WorkflowError(
+            "A layer is published as it is, so it cannot be the file of the records: choose another file."
+        )
+
+
+def agree_on_tuning(settings: Choices) -> None:
+    """Raise `WorkflowError` unless the design comes from one place: reference data, one look or by hand."""
+    if settings.pilot is not None and (settings.reference is not None or settings.lengthscale is not None):
+        raise WorkflowError("A pilot is for tuning without reference data: leave one of the two out.")
+    if settings.range_choice is not None:
+        agree_on_range_choice(settings)
+    if (settings.lengthscale is None) != (settings.ridge is None):
+        raise WorkflowError("Give lengthscale and ridge together, or neither and let the search choose.")
+
+
+def agree_on_range_choice(settings: Choices) -> None:
+    """Raise `WorkflowError` unless a private choice of the range has public places and no rival."""
+    if not settings.places_public or settings.relation != "replace-one":
+        raise WorkflowError(
+            "A range is chosen among values at public places: set `places_public` and the relation "
+            "'replace-one', or leave `range_choice` out."
+        )
+    if settings.pilot is not None or settings.reference is not None or settings.lengthscale is not None:
+        raise WorkflowError(
+            "A private choice of the range is for tuning without anything else: leave `range_choice` out, or "
+            "reference data, pilot and a lengthscale of your own."
+        )
+
+
+def agree_on_reference(settings: Choices) -> None:
+    """Raise `WorkflowError` where something public is asked of reference data that are not published."""
+    if settings.reference is not None and settings.reference_public:
+        return
+    for wanted, subject in (
+        (settings.prior_mean, "A prior mean must be public"),
+        (settings.public_counts, "Public counts come from published data"),
+        (settings.change, "Change is told from a public map"),
+    ):
+        if wanted:
+            raise WorkflowError(
+                f"{subject}: name `reference` data and declare them public with `reference_public`."
+            )
+
+
+def agree_on_owner(settings: Choices) -> None:
+    """Raise `WorkflowError` unless an owner is a column of a sensor table with a limit on its points."""
+    if (settings.owner is None) != (settings.records_per_owner is None):
+        raise WorkflowError(
+            "Give owner and records_per_owner together: whose records belong together, and how many of them "
+            "may count."
+        )
+    if settings.owner is None:
+        if settings.owner_once_per_hexagon:
+            raise WorkflowError(
+                "One record of an owner in each hexagon needs an owner: name its column with `owner`, or "
+                "leave `owner_once_per_hexagon` out."
+            )
+        return
+    if not settings.data.read_by.owners:
+        rows = "Sales" if settings.data.is_sales else f"Data of the loader {settings.data.read_by.name!r}"
+        raise WorkflowError(f"{rows} name no owner: leave `owner` out, it is a column of a sensor table.")
+    if settings.unit == "cell":
+        raise WorkflowError(
+            "An owner's records are protected together as points: choose unit 'point', or leave `owner` out."
+        )
+
+
+def agree_on_relation(settings: Choices) -> None:
+    """Raise `WorkflowError` unless a number of records is either public, or private and guessed."""
+    if settings.relation == "replace-one":
+        if settings.records_about is not None:
+            raise WorkflowError(
+                "Under the relation 'replace-one' the number of records itself is public: leave "
+                "`records_about` (--records-about) out, or choose the relation 'add-or-remove'."
+            )
+        return
+    if settings.places_public:
+        raise WorkflowError(
+            "Public places show how many records there are, which the relation 'add-or-remove' would hide: "
+            "choose the relation 'replace-one', or leave `places_public` out."
+        )
+    if settings.records_about is None:
+        raise WorkflowError(
+            "Under the relation 'add-or-remove' the number of records is private: say about how many there "
+            "are by public knowledge, such as last year's number, with `records_about` (--records-about)."
+        )
+
+
+def agree_on_executor(settings: Choices) -> None:
+    """Raise `WorkflowError` where an address of a Dask scheduler would be ignored."""
+    if settings.dask is not None and settings.executor != "dask":
+        raise WorkflowError(
+            f"The address {settings.dask!r} is for the executor 'dask', not {settings.executor!r}: set "
+            "`executor` to 'dask', or leave `dask` out."
+        )
+
+
+def serving_mechanisms(settings: Choices) -> tuple[str, ...]:
+    """The mechanisms asked for that are proved for the unit of protection and the neighbours.
+
+    Raises
+    ------
+    WorkflowError
+        Where none is left; the sentence says which unit, relation or mechanism would do.
+    """
+    asked, unit, relation = settings.mechanisms, settings.unit, settings.relation
+    known = settings.places_public
+    serving = that_can_serve(asked, unit, relation, known)
+    if serving:
+        return serving
+    if that_can_serve(asked, unit, relation, True):
+        raise WorkflowError(
+            f"{' and '.join(asked)} protects values only: declare the places of the records public with "
+            "`places_public`, or choose a mechanism that protects places too."
+        )
+    units: tuple[Unit, ...] = get_args(Unit)
+    relations: tuple[Relation, ...] = get_args(Relation)
+    remedies = [f"unit {other!r}" for other in units if that_can_serve(asked, other, relation, known)]
+    remedies += [f"relation {other!r}" for other in relations if that_can_serve(asked, unit, other, known)]
+    remedies += that_can_serve(mechanism_names(), unit, relation, known)
+    remedy = f"choose {' or '.join(remedies)}" if remedies else "choose another unit and relation"
+    raise WorkflowError(
+        f"{' and '.join(asked)} cannot protect records of unit {unit!r} under the relation {relation!r}: "
+        f"{remedy}."
+    )

@@ -1,0 +1,79 @@
+"""Settings in words: what a value looks like, what holds without one, and a page of all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hexcursion.settings.catalogue import catalogue, field, flag_of, group_of
+from hexcursion.settings.field import QUOTED, Field
+from hexcursion.settings.source import OF_ITS_OWN
+from hexcursion.settings.words import GROUPS
+
+COMMAND = "python -m hexcursion.settings"
+HEAD = f"""# Settings
+
+Every public choice of a release has one name: in a settings file (TOML, read with `--config`), on the
+command line of `python -m hexcursion release`, and in the program. A name with a point stands in a table of
+the settings file: `data.path` is `path` under `[data]`. Reference data take over from the private data what
+they do not say themselves, except the file and its filters. Switches have a `--no-` form, as `--no-quick`.
+
+This page is made from the program's own definitions by `{COMMAND}`.
+"""
+
+
+def value_words(item: Field) -> str:
+    """What stands for a value on the command line: its words, or its kind."""
+    if item.choices and item.setting.names is None:
+        return "{" + ",".join(item.choices) + "}"
+    return {"number": "NUMBER", "whole number": "NUMBER"}.get(item.kind, "TEXT")
+
+
+def help_words(item: Field) -> str:
+    """Help text with the names and the unit of measure of a value."""
+    names = f" Names: {', '.join(item.choices)}." if item.setting.names is not None else ""
+    measure = f" In {item.measure}." if item.measure else ""
+    return meaning(item) + names + measure
+
+
+def meaning(item: Field) -> str:
+    """The help text, also of what stands for a whole table on the command line."""
+    return field("reference").help if item.name == "reference.path" else item.help
+
+
+def default_words(item: Field) -> str:
+    """What holds where a setting is not given; "" where it must be."""
+    if item.name == "reference.path":
+        return field("reference").setting.otherwise
+    if item.name.startswith("reference.") and item.key not in OF_ITS_OWN:
+        return "as for the private data"
+    if item.required:
+        return ""
+    if item.setting.otherwise and item.default in (None, "", ()):
+        return item.setting.otherwise
+    return _written(item.default)
+
+
+def reference_page() -> str:
+    """The reference page of all settings, in Markdown."""
+    parts = [HEAD]
+    for group, title in GROUPS.items():
+        parts.append(f"## {title[:1].upper()}{title[1:]}\n")
+        parts.append("| setting | option | value | default | meaning |\n|---|---|---|---|---|")
+        parts[-1] += "".join(f"\n{_row(item)}" for item in catalogue().values() if group_of(item) == group)
+        parts[-1] += "\n"
+    return "\n".join(parts)
+
+
+def _row(item: Field) -> str:
+    value = item.must_be.removesuffix(QUOTED)
+    default = default_words(item) or "must be given"
+    cells = (f"`{item.name}`", f"`{flag_of(item)}`", value, default, meaning(item))
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ", ".join(map(_written, value))
+    return f"{value:g}".replace("e-0", "e-") if isinstance(value, float) else str(value)

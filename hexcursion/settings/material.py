@@ -1,0 +1,242 @@
+"""Settings that say what a release is made from: private data, reference data and the public area."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from geo.context.own_layers import MOST_LAYERS
+from hexcursion.settings.checked import Checked
+from hexcursion.settings.field import Setting
+from hexcursion.settings.source import SourceSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaterialSettings(Checked):
+    """Data, reference data and geography; part of `ReleaseSettings`."""
+
+    data: Annotated[
+        SourceSettings,
+        Setting(
+            "The private records: a table with at least a path.",
+            "data",
+            must_be="a table with at least a `path`",
+        ),
+    ]
+    value_name: Annotated[
+        str,
+        Setting(
+            "What is measured, for example price or NO2.",
+            "data",
+            one_line=True,
+            longest=100,
+            otherwise="price for sales, value otherwise",
+        ),
+    ] = ""
+    value_unit: Annotated[
+        str,
+        Setting(
+            "The measured value's unit, for example GBP or ug/m3.",
+            "data",
+            one_line=True,
+            longest=60,
+            otherwise="as the data say",
+        ),
+    ] = ""
+    owner: Annotated[
+        str | None,
+        Setting(
+            "Column of a sensor table that names the sensor or the person whose records are protected "
+            "together.",
+            "data",
+            shortest=1,
+            metavar="COLUMN",
+            otherwise="each record is protected by itself",
+        ),
+    ] = None
+    records_per_owner: Annotated[
+        int | None,
+        Setting(
+            "Most records that one owner may contribute; further ones are left out by a public rule.",
+            "data",
+            minimum=1,
+            remedy="try 1",
+            otherwise="no limit",
+        ),
+    ] = None
+    owner_once_per_hexagon: Annotated[
+        bool,
+        Setting(
+            "Keep at most one record of an owner in each hexagon: noisy cell statistics then protect a whole "
+            "owner better.",
+            "data",
+        ),
+    ] = False
+    reference: Annotated[
+        SourceSettings | None,
+        Setting(
+            "Data of an earlier time, of the same form, on which the design is tuned.",
+            "reference",
+            must_be="a table with at least a `path`",
+            otherwise="none: one fixed design is released and nothing is searched",
+        ),
+    ] = None
+    reference_public: Annotated[
+        bool,
+        Setting(
+            "The reference data are published, so they may be shown and serve as prior mean.", "reference"
+        ),
+    ] = False
+    prior_mean: Annotated[
+        bool | None,
+        Setting(
+            "Use the map of the published reference data as prior mean.",
+            "reference",
+            otherwise="yes where the reference is published; mechanisms without sums try both",
+        ),
+    ] = None
+    public_counts: Annotated[
+        bool | None,
+        Setting(
+            "Use the published reference data's records per cell as prior of the private counts.",
+            "reference",
+            otherwise="true where the reference data are published",
+        ),
+    ] = None
+    limits: Annotated[
+        str | None,
+        Setting(
+            "File of public limits by zone (GeoJSON with `value`, or a table of `h3`, `value`); the "
+            "threshold is then relative to them.",
+            "set",
+            shortest=1,
+            metavar="FILE",
+            otherwise="one threshold for the whole map",
+        ),
+    ] = None
+    change: Annotated[
+        bool,
+        Setting(
+            "Ask for change: the threshold is relative to the public reference map, 1.05 being 5 % more "
+            "on the log scale.",
+            "set",
+        ),
+    ] = False
+    region: Annotated[
+        str | None,
+        Setting(
+            "GeoJSON file with the polygon of the region, in longitude and latitude.",
+            "geography",
+            shortest=1,
+            metavar="FILE",
+            otherwise="none: `bbox` names the area",
+        ),
+    ] = None
+    features: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Names of the features of the region's file that make up the area, such as boroughs.",
+            "geography",
+            flag="feature",
+            metavar="NAME",
+            otherwise="all of the file",
+        ),
+    ] = ()
+    feature_column: Annotated[
+        str | None,
+        Setting(
+            "Column of the region's file with these names.",
+            "geography",
+            shortest=1,
+            metavar="COLUMN",
+            otherwise="the one that tells all features apart",
+        ),
+    ] = None
+    bbox: Annotated[
+        tuple[float, float, float, float] | None,
+        Setting(
+            "Bounding box of the area: west, south, east and north.",
+            "geography",
+            measure="degrees",
+            must_be="four numbers in degrees: west, south, east, north",
+            metavar=("W", "S", "E", "N"),
+            otherwise="none: `region` names the area",
+        ),
+    ] = None
+    crosses_date_line: Annotated[
+        bool | None,
+        Setting(
+            "The bounding box crosses the date line: its west lies east of its east.",
+            "geography",
+            otherwise="asked where it matters",
+        ),
+    ] = None
+    resolution: Annotated[
+        int,
+        Setting(
+            "H3 resolution of the hexagons; 8 has about 0.7 square kilometres a cell.",
+            "geography",
+            minimum=0,
+            maximum=15,
+            remedy="try 8",
+        ),
+    ] = 8
+    layers: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Public GeoJSON or GeoPackage files drawn over the map and published with it, such as boroughs; "
+            "naming one declares it public.",
+            "geography",
+            longest=MOST_LAYERS,
+            metavar="FILE",
+            otherwise="none",
+        ),
+    ] = ()
+    label_columns: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Columns with the names that the layers show: one for each file, or one for all; an empty text "
+            "for none.",
+            "geography",
+            longest=MOST_LAYERS,
+            flag="label-column",
+            metavar="COLUMN",
+            otherwise="the likeliest one of each file",
+        ),
+    ] = ()
+    layer_colours: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Colours of the layers, like #1f78b4: one for each file, or one for all; an empty text for the "
+            "ink of the map.",
+            "geography",
+            longest=MOST_LAYERS,
+            flag="layer-colour",
+            metavar="COLOUR",
+            otherwise="the ink of the map",
+        ),
+    ] = ()
+    layer_widths: Annotated[
+        tuple[float, ...],
+        Setting(
+            "Widths of the layers' lines, and across their dots: one for each file, or one for all; 0 for "
+            "what is usual for areas, lines or points.",
+            "geography",
+            longest=MOST_LAYERS,
+            measure="pixels",
+            flag="layer-width",
+            metavar="PIXELS",
+            otherwise="1.3 around areas, 1.8 for lines, 8 across dots",
+        ),
+    ] = ()
+    basemap: Annotated[
+        str | None,
+        Setting(
+            "PMTiles file of a public map that the app draws beneath the hexagons; it is read on this "
+            "machine and is not part of the bundle.",
+            "geography",
+            shortest=1,
+            metavar="FILE",
+            otherwise="coast, borders and place names",
+        ),
+    ] = None

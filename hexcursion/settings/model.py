@@ -1,0 +1,52 @@
+"""The settings of one release: public choices, each valid, that fit together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hexcursion.settings.agreement import (
+    agree_on_executor,
+    agree_on_layers,
+    agree_on_owner,
+    agree_on_question,
+    agree_on_reference,
+    agree_on_relation,
+    agree_on_tuning,
+    serving_mechanisms,
+)
+from hexcursion.settings.choices import Choices
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseSettings(Choices):
+    """Everything fixed before the private records are touched.
+
+    The meaning of each field stands in its annotation and in docs/settings.md.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for a value that may not stand in its field or choices that do not fit together.
+    """
+
+    def agree(self) -> None:
+        """Raise `WorkflowError` where choices do not fit together; leave out mechanisms that cannot serve."""
+        agree_on_question(self)
+        agree_on_layers(self)
+        agree_on_tuning(self)
+        agree_on_reference(self)
+        agree_on_owner(self)
+        agree_on_executor(self)
+        object.__setattr__(self, "mechanisms", serving_mechanisms(self))
+        agree_on_relation(self)
+
+    def with_changes(self, **changes: Any) -> ReleaseSettings:
+        """A valid copy with some fields changed.
+
+        Raises
+        ------
+        WorkflowError
+            One sentence, where the changed choices do not fit together.
+        """
+        return replace(self, **changes)

@@ -1,0 +1,112 @@
+"""Settings that say what a release promises: whose exchange is hidden, and how well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from hexcursion.settings.checked import Checked
+from hexcursion.settings.field import Setting
+from hexcursion.settings.words import Relation, Unit
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromiseSettings(Checked):
+    """Unit of protection, budget and neighbours; part of `ReleaseSettings`."""
+
+    unit: Annotated[
+        Unit,
+        Setting("Unit of protection: each record (point), or each hexagon's median (cell).", "privacy"),
+    ] = "point"
+    epsilon: Annotated[
+        float, Setting("Privacy budget of this release.", "privacy", above=0, remedy="try 1")
+    ] = 1.0
+    delta: Annotated[
+        float | None,
+        Setting(
+            "Slack of the guarantee: how much the chance of any result may change beyond what epsilon "
+            "allows; well below one in the number of records.",
+            "privacy",
+            above=0,
+            below=1,
+            remedy="try 1e-5",
+            otherwise="1e-5, or a power of ten below one in ten times the number of records",
+        ),
+    ] = None
+    relation: Annotated[
+        Relation,
+        Setting(
+            "Which datasets are neighbours: one record exchanged, whose number is then public, or one "
+            "record more or less.",
+            "privacy",
+        ),
+    ] = "replace-one"
+    records_about: Annotated[
+        int | None,
+        Setting(
+            "About how many records there are, by public knowledge such as last year's number; for the "
+            "relation 'add-or-remove'.",
+            "privacy",
+            minimum=1,
+            maximum=1_000_000_000,
+            remedy="try 1000",
+            otherwise="the number of records, which is public",
+        ),
+    ] = None
+    places_public: Annotated[
+        bool,
+        Setting(
+            "The records' places are public, as those of known stations, and only their values are "
+            "protected.",
+            "privacy",
+        ),
+    ] = False
+    paths: Annotated[
+        int, Setting("Number of released paths.", "privacy", minimum=1, maximum=1000, remedy="try 1")
+    ] = 1
+    pilot: Annotated[
+        float | None,
+        Setting(
+            "Share of epsilon for an accounted pilot that stands in for reference data.",
+            "privacy",
+            above=0,
+            below=1,
+            remedy="try 0.3",
+            otherwise="no pilot",
+        ),
+    ] = None
+    range_choice: Annotated[
+        float | None,
+        Setting(
+            "Share of epsilon for an accounted choice of the field's range among the values, where places "
+            "are public.",
+            "privacy",
+            above=0,
+            below=1,
+            remedy="try 0.2",
+            otherwise="the range is not chosen on private values",
+        ),
+    ] = None
+    looked: Annotated[
+        bool,
+        Setting(
+            "Design or threshold were chosen after looking at the private data: the release is marked "
+            "as tuned without account.",
+            "privacy",
+        ),
+    ] = False
+    accept_large_delta: Annotated[
+        bool,
+        Setting(
+            "Release although delta is at least one in the number of records, which promises little.",
+            "privacy",
+        ),
+    ] = False
+    accept_weaker_promise: Annotated[
+        bool,
+        Setting(
+            "Release although an earlier release of the same records promised to hide what this one "
+            "publishes: the number of records, or their places.",
+            "privacy",
+        ),
+    ] = False

@@ -1,0 +1,273 @@
+"""Privacy numbers in words: odds, chances and quantities as a reader without mathematics meets them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from dpgp_core.accounting.composition import Neighbours
+from dpgp_core.accounting.conversion import odds_factor
+from dpgp_core.accounting.power import surest_guess
+from dpgp_core.excursion.sets import Direction
+from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.terms import Protects, Unit
+from dpgp_core.numbers import lower, significant, upper
+from dpgp_core.release.facts import Relation
+from geo import with_unit
+from hexcursion.errors import WorkflowError
+
+UnitWord = Literal["sale", "reading", "sensor", "person", "cell"]
+"""What one record is called. A row of a sensor table is a reading; it is all there is of a sensor, or of a
+person, only where a column names these and each may contribute one row."""
+
+RecordWord = Literal[UnitWord, "record"]
+"""The same while no data are loaded that would say what a record is."""
+
+Side = Literal["above", "at most"]
+"""Where a hexagon lies, before a threshold."""
+
+PUBLISHERS = "the publisher's own words, which no program checks"
+"""How title, notes, credits and the like are marked wherever they are shown."""
+BILLION = 1e9
+# With a chance of failure above this a guarantee is not worth the name.
+USELESS_DELTA = 0.01
+# What is left of a budget below this is rounding, and no release could use it.
+DUST = 1e-6
+# Above this epsilon a guarantee excludes nothing that anybody would fear.
+USELESS_EPSILON = 20.0
+
+
+def times(epsilon: float) -> str:
+    """The factor e^epsilon in words, rounded up: "2.72 times", "22,100 times".
+
+    It bounds how much more likely any result of a release can become when one record is exchanged
+    (apart from delta). Beyond a billion only the power of ten is said.
+
+    Raises
+    ------
+    WorkflowError
+        For a number below 0, or none.
+    """
+    if math.isnan(epsilon) or epsilon < 0:
+        raise WorkflowError(f"epsilon must be a number >= 0, got {epsilon!r}.")
+    if epsilon == math.inf:
+        return "without limit"
+    if epsilon > math.log(BILLION):
+        return f"10^{math.ceil(epsilon / math.log(10.0))} times"
+    return f"{upper(odds_factor(epsilon), 4 if epsilon < 0.7 else 3)} times"
+
+
+def belief(epsilon: float, delta: float = 0.0) -> str:
+    """Chance with which a guess between two claims of even odds is right, at most, rounded up: "73.2 %".
+
+    (e^epsilon + delta)/(1 + e^epsilon), the slack delta included. With a delta above 0 this is no bound on
+    what somebody believes after one unlikely result, only on how often the best guess is right.
+    """
+    return share(surest_guess(epsilon, delta))
+
+
+def share(value: float) -> str:
+    """A bound on a share in per cent, rounded upwards, never past certainty."""
+    return f"{upper(min(100.0, 100.0 * float(value)), 3 if value < 0.995 else 5)} %"
+
+
+def agreement_words(value: float) -> str:
+    """An intersection over union as "0.73", rounded down; two empty maps have none."""
+    return lower(value, 2) if math.isfinite(value) else "undefined, both maps are empty"
+
+
+def ratio_words(value: float) -> str:
+    """An expected agreement as "0.73", rounded down; a reference map with one side only gives none."""
+    return lower(value, 2) if math.isfinite(value) else "undefined"
+
+
+def range_words(low: float, high: float, *, little: bool) -> str:
+    """Between which agreements simulated releases lie where there are no reference data, and what that tells.
+
+    Examples
+    --------
+    >>> range_words(0.05, 0.78, little=True)
+    'between 0.05 and 0.78 in eight of ten simulated releases, so little can be told'
+    """
+    said = f"between {agreement_words(low)} and {agreement_words(high)} in eight of ten simulated releases"
+    return f"{said}, so little can be told" if little else said
+
+
+def error_words(area_error: float) -> str:
+    """An expected error of an area, over that area, in per cent: "3.6 %", rounded up."""
+    return f"{upper(100.0 * area_error, 2)} %"
+
+
+def right_words(right: float) -> str:
+    """The expected share of hexagons that are right: "93 %", rounded down."""
+    return f"{lower(100.0 * right, 2)} %"
+
+
+def one_in(delta: float) -> str:
+    """A small probability as "1 in 100,000", never said smaller than it is."""
+    if not 0 < delta < 1:
+        return significant(delta, 2)
+    if delta > 0.9:
+        return slack(delta)
+    return f"1 in {lower(1.0 / delta, 3)}"
+
+
+def slack(delta: float) -> str:
+    """A delta below 1 as a number, rounded up, but never to 1: "1e-5", "above 0.999"."""
+    return "above 0.999" if 0.999 < delta < 1.0 else upper(delta, 3)
+
+
+def remaining(value: float) -> str:
+    """What is left of a budget, rounded down; less than `DUST` is rounding, and said as 0."""
+    return "0" if value < DUST else lower(value, 4)
+
+
+def quantity(value: float, unit: str, digits: int = 9) -> str:
+    """A value of the data with its unit: "£442,413", "20 ug/m3"."""
+    return with_unit(significant(value, digits), unit)
+
+
+def side_words(direction: Direction) -> Side:
+    """Where a hexagon of the set lies, before a threshold: one that equals it is "at most" it."""
+    return "above" if direction == "above" else "at most"
+
+
+def question(subject: Mapping[str, Any]) -> str:
+    """What a map answers: "Where price exceeds £442,413." (`subject` as in the privacy statement)."""
+    side = "exceeds" if subject["direction"] == "above" else "is at most"
+    return (
+        f"Where {subject['value'] or 'the value'} {side} {quantity(subject['threshold'], subject['unit'])}."
+    )
+
+
+def asked(subject: Mapping[str, Any], record: UnitWord) -> str:
+    """The question of a map as a reader would ask it: "Where do properties sell for more than £442,413?".
+
+    Parameters
+    ----------
+    subject
+        as in the privacy statement
+    record
+        what one record of the data is called
+    """
+    above = subject["direction"] == "above"
+    if record == "sale" and subject["value"] == "price":
+        limit = quantity(subject["threshold"], subject["unit"])
+        return f"Where do properties sell for {'more than' if above else 'at most'} {limit}?"
+    value = subject["value"] or "value"
+    side = side_words(subject["direction"])
+    return f"Where is the {value} {side} {quantity(subject['threshold'], subject['unit'])}?"
+
+
+def plural(count: int, word: str) -> str:
+    """ "1 sale", "2 sales", "3 properties"."""
+    if count == 1:
+        return f"1 {word}"
+    ending = f"{word[:-1]}ies" if word.endswith("y") and word[-2:-1] not in "aeiou" else f"{word}s"
+    return f"{count:,} {ending}"
+
+
+def design_words(design: Design) -> str:
+    """The parameters of a design in one line, each with its word and unit."""
+    parts = [mechanism_of(design).describe(design), plural(design.paths, "path")]
+    if design.smoothing:
+        parts.append(f"smoothed {plural(design.smoothing, 'time')}")
+    return ", ".join(parts)
+
+
+def epsilon_sentence(
+    epsilon: float,
+    delta: float,
+    unit_word: RecordWord,
+    relation: Relation = "replace-one",
+    n: int | None = None,
+    *,
+    as_before: bool = False,
+) -> str:
+    """What epsilon promises, as odds and as an attacker's chance of guessing right.
+
+    With a delta of at least one in the number of records `n` a whole record may be published: then no chance
+    is said, because it would be about luck. `as_before` gives the words of bundles written until November
+    2026, which spoke of belief.
+    """
+    change = "Exchanging" if relation == "replace-one" else "Adding or removing"
+    said = (
+        f"{change} one {unit_word} can make any published result up to {times(epsilon)} more likely, apart "
+        f"from a slack of {one_in(delta)}."
+    )
+    if n is not None and n * delta >= 1.0:
+        said += f" With {plural(n, unit_word)} this slack allows a whole record to be published."
+    else:
+        chance = belief(epsilon, delta)
+        said += f" Someone who gave a claim about that {unit_word} even odds " + (
+            f"can become at most {chance} sure of it."
+            if as_before
+            else f"and sees what is published guesses right with a chance of at most {chance}."
+        )
+    return f"{said} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else said
+
+
+PROTECTS_NOBODY = f"An epsilon above {USELESS_EPSILON:g} protects nobody in practice."
+
+
+def protected_text(
+    unit: Unit,
+    unit_word: UnitWord,
+    n: int,
+    protects: Protects = "values and places",
+    relation: Relation = "replace-one",
+) -> str:
+    """What the guarantee covers, in one sentence; where n is no public number it is only about so many."""
+    among = "among" if relation == "replace-one" else "among about"
+    if unit == "cell":
+        place = ", and which hexagon it is" if protects == "values and places" else ""
+        public = "" if place else " Which hexagons hold observations is public."
+        return (
+            f"One hexagon's whole record: the median of its observations{place}, {among} "
+            f"{plural(n, 'non-empty cell')}.{public}"
+        )
+    if protects == "values":
+        return f"One {unit_word}: its value, {among} {plural(n, unit_word)}. Its place is public."
+    return f"One {unit_word}: its value and its place, {among} {plural(n, unit_word)}."
+
+
+def hidden_words(neighbours: Neighbours) -> str:
+    """What a release hides of one record, by the neighbours that its cost compares."""
+    return {
+        "values-only": "the value of a record",
+        "replace-one": "the value and the place of a record",
+        "add-or-remove": "whether a record is there at all",
+    }[neighbours]
+
+
+def not_protected_texts(
+    unit: Unit,
+    unit_word: UnitWord,
+    protects: Protects = "values and places",
+    relation: Relation = "replace-one",
+) -> tuple[str, ...]:
+    """What the guarantee does not cover, one sentence each."""
+    noun = "non-empty cells" if unit == "cell" else plural(2, unit_word).removeprefix("2 ")
+    shared = ["Facts about the whole area that remain the same whichever single record is exchanged."]
+    if protects == "values":
+        shared.insert(0, f"The places of the {noun} are treated as public.")
+    if relation == "replace-one":
+        shared.insert(0, f"The number of {noun} is treated as public.")
+    if unit == "cell":
+        return (
+            "A single observation is protected only as part of its hexagon's record.",
+            "Someone whose observations fall into several hexagons is protected less: see the group lines.",
+            *shared,
+        )
+    return (f"A person with more than one {unit_word} is protected less: see the group lines.", *shared)
+
+
+def group_sentence(records: int, epsilon: float, delta: float, unit_word: UnitWord) -> str:
+    """The guarantee of someone with up to `records` records, or that none worth the name is left."""
+    who = f"Someone with up to {plural(records, unit_word)}"
+    if not (delta < USELESS_DELTA and math.isfinite(epsilon)):
+        return f"{who}: no useful guarantee."
+    said = f"{who}: epsilon {upper(epsilon)} at delta {slack(delta)} (up to {times(epsilon)})."
+    return f"{said} {PROTECTS_NOBODY}" if epsilon > USELESS_EPSILON else said

@@ -1,0 +1,124 @@
+"""Releases to bundle: small, quick, and without anything private, made from a fixed simulation seed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from dpgp_core.accounting.conversion import epsilon_from_rdp, group_privacy
+from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.excursion.smoothing import smooth
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
+from geo import Domain, domain_from_bbox, geometry_dict
+from hexcursion.bundle.statement.receipt import BudgetLine, build_receipt
+from hexcursion.bundle.statement.receipt_check import receipt_following
+from hexcursion.project.response import ResponseScale
+from hexcursion.record import Guarded, ReceiptLine, Release, Tuning
+from hexcursion.release.worth import stop_or_state
+
+RESPONSE = ResponseScale("log", 12.9, 1.2, "from public reference data: median and 90 % quantile of 2017")
+
+
+def guarded(epsilon_scale: float = 0.3, unit: str = "point") -> Guarded:
+    """A consistent set of privacy facts: a Gaussian-like RDP curve and what follows from it."""
+    orders = ORDERS
+    values = epsilon_scale * orders / 2
+    values[-3:] = np.inf
+    bound = epsilon_from_rdp(orders, values, 1e-5)
+    group = tuple((q, *group_privacy(bound.epsilon, 1e-5, q)) for q in (2, 5))
+    return Guarded(
+        epsilon=bound.epsilon,
+        delta=1e-5,
+        order=bound.order,
+        unit=unit,
+        unit_word="sale" if unit == "point" else "cell",
+        n=30_123 if unit == "point" else 661,
+        bound="joint-sharp",
+        bound_source="docs/mathematics.md, section 6",
+        proved=True,
+        rdp_orders=tuple(orders.tolist()),
+        rdp_values=tuple(values.tolist()),
+        group=group,
+    )
+
+
+def make_release(domain: Domain, paths: int = 12, **changes: Any) -> Release:
+    """A release on a domain: a smooth bump over its middle plus noise, thresholded at 442,413 pounds."""
+    generator = np.random.default_rng(7)
+    distance = np.linalg.norm(domain.centres, axis=1) / np.abs(domain.centres).max()
+    noise = generator.normal(size=(paths, domain.size))
+    values = 0.6 - 1.4 * distance + 0.8 * smooth(domain.adjacency, noise, 3)
+    design = Design(
+        prior="car", lengthscale=2000.0, ridge=1.5, scale=0.4, paths=paths, smoothing=1, bound="joint-sharp"
+    )
+    privacy = guarded()
+    tuning = Tuning("public reference data", "2017 sales, expected IoU.")
+    release = Release(
+        release_id="hx-20261121-7f3a",
+        created="2026-11-21T09:30:00Z",
+        title="Flats above the stamp duty line, London 2018",
+        cells=domain.cells,
+        resolution=domain.resolution,
+        region=geometry_dict(domain.region),
+        response=RESPONSE,
+        value_name="price",
+        value_unit="pounds",
+        threshold=442_413.0,
+        direction="above",
+        design=design,
+        privacy=privacy,
+        tuning=tuning,
+        paths=values,
+        receipt=(),
+        attribution=("Contains HM Land Registry data. Licensed under the Open Government Licence v3.0.",),
+        domain_origin=domain.origin,
+        ledger_entry="17",
+    )
+    made = replace(release, **changes)
+    return made if "receipt" in changes else replace(made, receipt=receipt_of(made))
+
+
+def receipt_of(release: Release) -> tuple[ReceiptLine, ...]:
+    """The receipt that follows from a release, as the transaction writes it."""
+    receipt = build_receipt(
+        release.privacy,
+        release.design,
+        release.response,
+        release.tuning,
+        cells=len(release.cells),
+        resolution=release.resolution,
+        domain_origin=release.domain_origin,
+        value_unit=release.value_unit,
+        ledger=BudgetLine(0.0, release.privacy.epsilon, 4.0),
+        prior_mean_origin=None if release.prior_mean is None else "2017 map",
+        generated=release.generated,
+        simulation=release.simulation,
+        relation=release.relation,
+        protects=release.protects,
+    )
+    if release.relative is not None:
+        receipt = (*receipt, ReceiptLine("Question", release.relative.sentence))
+    expected = release.expected
+    return receipt + (() if expected is None else stop_or_state(expected, None, True))
+
+
+def retold(release: Release, **changes: Any) -> Release:
+    """A changed release with the receipt that follows from it."""
+    made = replace(release, **changes)
+    return replace(made, receipt=receipt_of(made))
+
+
+def following(statement: dict[str, Any]) -> dict[str, Any]:
+    """A changed statement with the lines of the receipt that follow from it, as a careful forger does."""
+    made = receipt_following(statement)
+    told = {line.topic for line in made}
+    rest = [line for line in statement["receipt"] if line["topic"] not in told]
+    statement["receipt"] = [asdict(line) for line in made] + rest
+    return statement
+
+
+def small_domain() -> Domain:
+    """About 120 cells of central London at resolution 8."""
+    return domain_from_bbox(-0.20, 51.47, -0.05, 51.54, 8)

@@ -1,0 +1,36 @@
+"""The label marks the receipt's warnings, and nothing else, as warnings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from geo import Domain
+from hexcursion.bundle.documents.label import label_html
+from hexcursion.bundle.reading.read import published_products
+from hexcursion.bundle.statement.build import build_statement
+from hexcursion.record import ReceiptLine, Release
+from tests.hexcursion.bundle.bundle_samples import make_release
+
+
+def rows(release: Release, domain: Domain) -> dict[str, bool]:
+    """Topic of each row of the label's table -> whether it is marked."""
+    statement = build_statement(release)
+    products = published_products(statement, domain, release.paths)
+    html = label_html(statement, domain.cells, release.region, products)
+    return {
+        topic: bool(mark) for mark, topic in re.findall(r"<tr( class=\"warning\")?><th>([^<]*)</th>", html)
+    }
+
+
+def test_warnings_are_marked_and_the_rest_is_not(domain: Domain) -> None:
+    receipt = (ReceiptLine("Tuning", "Not accounted for.", True), ReceiptLine("Clip", "At 1.2.", False))
+    found = rows(replace(make_release(domain), receipt=receipt), domain)
+    assert found == {"Domain": False, "Tuning": True, "Clip": False, "Design": False}
+
+
+def test_a_receipt_that_does_not_speak_of_tuning_has_the_statements_line_for_it(domain: Domain) -> None:
+    plain = replace(make_release(domain), receipt=(ReceiptLine("Clip", "At 1.2.", False),))
+    spent = replace(plain, tuning=replace(plain.tuning, kind="not accounted"))
+    assert rows(plain, domain) == {"Domain": False, "Clip": False, "Tuning": False, "Design": False}
+    assert rows(spent, domain)["Tuning"] is True

@@ -1,0 +1,233 @@
+"""Exports: every format holds the same cells, a forged one is refused, and a test's own format joins in."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+import xml.etree.ElementTree as ElementTree
+import zipfile
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import geopandas
+import pandas as pd
+import pytest
+
+from geo import Domain, domain_from_cells
+from hexcursion.bundle import BundleError
+from hexcursion.bundle.exports.base import Export, Exported
+from hexcursion.bundle.exports.kml import KML
+from hexcursion.bundle.exports.registry import EXPORTS
+from hexcursion.bundle.files.layout import sums_text
+from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.record import Release
+from tests.hexcursion.bundle.bundle_samples import make_release
+
+Contents = dict[str, bytes]
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "bundles"
+
+
+def sealed(contents: Contents) -> Contents:
+    rest = {name: content for name, content in contents.items() if name != "SHA256SUMS"}
+    return {**rest, "SHA256SUMS": sums_text(rest).encode()}
+
+
+def test_every_format_holds_the_same_cells(contents: Contents, release: Release) -> None:
+    for name in ("cells.csv", "cells.parquet", "release.gpkg", "cells.kml"):
+        found = EXPORTS[name].read(contents[name])
+        assert list(found["h3"]) == list(release.cells)
+        assert set(found) == {"h3", "in_set", "vote_fraction"}
+    bundle_from_contents(contents)
+
+
+def test_other_programs_read_them(bundle_folder: Path, release: Release) -> None:
+    table = pd.read_csv(bundle_folder / "cells.csv")
+    assert table["hex_id"].tolist() == list(release.cells)
+    assert list(table.columns[:2]) == ["h3", "hex_id"]
+    for frame in (
+        geopandas.read_parquet(bundle_folder / "cells.parquet"),
+        geopandas.read_file(bundle_folder / "release.gpkg", layer="cells"),
+    ):
+        assert frame.crs == "EPSG:4326"
+        assert frame["in_set"].tolist() == table["in_set"].tolist()
+        assert frame.geometry.is_valid.all()
+    boundary = geopandas.read_file(bundle_folder / "release.gpkg", layer="boundary")
+    assert boundary["epsilon"].item() == release.privacy.epsilon
+    regions = geopandas.read_file(bundle_folder / "release.gpkg", layer="regions")
+    assert regions["product"].tolist()[-2:] == ["inner", "outer"]
+
+
+def test_google_earth_and_gdal_read_the_kml(bundle_folder: Path, release: Release) -> None:
+    frame = geopandas.read_file(bundle_folder / "cells.kml", engine="pyogrio")
+    assert len(frame) == len(release.cells)
+    assert frame.crs == "EPSG:4326"
+    assert frame.geometry.is_valid.all()
+    assert frame["h3"].tolist() == list(release.cells)
+    tree = ElementTree.parse(bundle_folder / "cells.kml").getroot()
+    assert tree.find("{*}Document/{*}name").text == release.title  # type: ignore[union-attr]
+    colours = [one.text for one in tree.iter("{http://www.opengis.net/kml/2.2}color")]
+    assert "b0005ed5" in colours  # inside, #d55e00, written alpha, blue, green, red
+
+
+HOSTILE = "A<b>&amp; & ]]> \"' \x00\x07\x1b\ud800\ufffe\U0001f600"
+
+
+def test_hostile_text_is_text_in_the_kml(contents: Contents, release: Release) -> None:
+    few = bundle_from_contents(contents)
+    columns = {
+        "h3": list(release.cells),
+        "in_set": [True] * len(release.cells),
+        HOSTILE: [0.5] * len(release.cells),
+    }
+    facts = {"title": HOSTILE, HOSTILE: HOSTILE}
+    written = KML.write(Exported(few.statement, facts, few.domain, few.published, columns))
+    root = ElementTree.fromstring(written)
+    meant = "A<b>&amp; & ]]> \"' \ufffd\ufffd\ufffd\ufffd\ufffd\U0001f600"
+    document = "{http://www.opengis.net/kml/2.2}Document/{http://www.opengis.net/kml/2.2}"
+    assert root.findtext(f"{document}name") == meant
+    assert root.findtext(f"{document}description") == f"title: {meant}; {meant}: {meant}"
+    names = [one.attrib["name"] for one in root.iter("{http://www.opengis.net/kml/2.2}SimpleField")]
+    assert names == ["h3", "in_set", meant]
+    assert list(KML.read(written)) == ["h3", "in_set", meant]
+
+
+def test_a_map_of_one_hexagon_has_every_format() -> None:
+    one = domain_from_cells(["88195da497fffff"])
+    contents = bundle_contents(make_release(one))
+    for export in EXPORTS.values():
+        assert list(export.read(contents[export.file])["h3"]) == ["88195da497fffff"]
+
+
+def test_qgis_finds_a_style_for_every_layer(bundle_folder: Path) -> None:
+    with closing(sqlite3.connect(bundle_folder / "release.gpkg")) as database:
+        styles = database.execute(
+            "SELECT f_table_name, f_geometry_column, useAsDefault, styleQML FROM layer_styles"
+        ).fetchall()
+        kind = database.execute("SELECT data_type FROM gpkg_contents WHERE table_name = 'layer_styles'")
+        assert kind.fetchall() == [("attributes",)]
+    assert [style[:3] for style in styles] == [(name, "geom", 1) for name in ("cells", "regions", "boundary")]
+    for layer, _, _, text in styles:
+        style = ElementTree.fromstring(text)
+        assert style.tag == "qgis"
+        symbols = {one.attrib["name"] for one in style.iter("symbol")}
+        used = {one.attrib["symbol"] for one in (*style.iter("range"), *style.iter("category"))}
+        assert used <= symbols
+        if layer == "cells":
+            limits = [(one.attrib["lower"], one.attrib["upper"]) for one in style.iter("range")]
+            assert limits[0] == ("0.0", "0.2")
+            assert limits[-1] == ("0.8", "1.0")
+            assert style.find("renderer-v2").attrib["attr"] == "vote_fraction"  # type: ignore[union-attr]
+    assert len(geopandas.read_file(bundle_folder / "release.gpkg", layer="layer_styles")) == 3
+
+
+def test_mean_and_deviation_are_in_the_parquet_file(domain: Domain) -> None:
+    mean, sd = domain.centres[:, 0] / 1e4, domain.centres[:, 1] ** 2 / 1e8 + 0.1
+    contents = bundle_contents(make_release(domain, mean=mean, sd=sd))
+    frame = geopandas.read_parquet(io.BytesIO(contents["cells.parquet"]))
+    assert frame["mean"].to_numpy() == pytest.approx(mean, abs=5e-7)
+    assert (frame["sd"] >= sd).all()
+    assert frame["sd"].to_numpy() == pytest.approx(sd, abs=1e-6)
+    assert frame["probability"].between(0.0, 1.0).all()
+    first = json.loads(contents["cells.geojson"])["features"][0]["properties"]
+    assert list(first) == ["h3", "in_set", "probability", "vote_fraction", "excursion_function"]
+
+
+def test_a_cell_takes_a_third_of_the_bytes_of_format_1(contents: Contents, release: Release) -> None:
+    """Format 1 took 852 bytes a cell; the fixture's cells.geojson has 13,632 bytes for 16 cells."""
+    with zipfile.ZipFile(FIXTURES / "format-1-sampling.zip") as archive:
+        before = len(archive.read("format-1-sampling/cells.geojson")) / 16
+    assert before == 852
+    lines = [line for line in contents["cells.geojson"].splitlines() if b'"Feature"' in line]
+    assert len(lines) == len(release.cells)
+    assert 250 < sum(map(len, lines)) / len(lines) < 284
+
+
+def test_a_cell_with_every_property_takes_at_most_325_bytes(domain: Domain) -> None:
+    """As of spectral statistics: 322 on London. An outline and an index alone take 240."""
+    mean, sd = domain.centres[:, 0] / 1e4, domain.centres[:, 1] ** 2 / 1e8 + 0.1
+    written = bundle_contents(make_release(domain, mean=mean, sd=sd))["cells.geojson"]
+    features = json.loads(written)["features"]
+    assert set(features[0]["properties"]) >= {"probability", "vote_fraction", "excursion_function"}
+    lines = [line for line in written.splitlines() if b'"Feature"' in line]
+    assert sum(map(len, lines)) / len(lines) < 325
+    bare = [{**feature, "properties": {"h3": feature["properties"]["h3"]}} for feature in features]
+    least = [len(json.dumps(feature, separators=(",", ":"))) for feature in bare]
+    assert 235 < sum(least) / len(least) < 245
+
+
+def swapped(name: str, old: bytes, new: bytes) -> Callable[[Contents], Contents]:
+    def forge(contents: Contents) -> Contents:
+        assert old in contents[name]
+        return {**contents, name: contents[name].replace(old, new, 1)}
+
+    return forge
+
+
+FORGED: dict[str, tuple[Callable[[Contents], Contents], str]] = {
+    "another vote": (swapped("cells.csv", b",true,", b",false,"), "cells.csv does not follow"),
+    "no alias": (swapped("cells.csv", b"hex_id", b"hexagon"), "must have the column hex_id"),
+    "a column more": (
+        lambda c: {**c, "cells.csv": b"\n".join(line + b",1.5" for line in c["cells.csv"].splitlines())},
+        "columns of this release",
+    ),
+    "no table": (lambda c: {**c, "cells.csv": b"\xff\xfe\x00"}, "cells.csv"),
+    "no parquet": (lambda c: {**c, "cells.parquet": b"PAR1 none PAR1"}, "cells.parquet is damaged"),
+    "paths for cells": (lambda c: {**c, "cells.parquet": c["paths.parquet"]}, "13 columns"),
+    "no KML": (lambda c: {**c, "cells.kml": b"<kml>"}, "cells.kml is damaged"),
+    "another KML vote": (
+        swapped("cells.kml", b'"in_set">true', b'"in_set">false'),
+        "cells.kml does not follow",
+    ),
+    "entities": (
+        swapped("cells.kml", b"?>\n", b'?>\n<!DOCTYPE kml [<!ENTITY a "b">]>\n'),
+        "cells.kml declares entities",
+    ),
+    "deep": (lambda c: {**c, "cells.kml": b"<a>" * 20 + b"</a>" * 20}, "cells.kml is damaged"),
+    "no database": (lambda c: {**c, "release.gpkg": b"nothing"}, "no GeoPackage"),
+    "a cut database": (lambda c: {**c, "release.gpkg": c["release.gpkg"][:5000]}, "release.gpkg is damaged"),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_export_is_refused(contents: Contents, name: str) -> None:
+    forge, sentence = FORGED[name]
+    with pytest.raises(BundleError, match=sentence):
+        bundle_from_contents(sealed(forge(contents)))
+
+
+def test_exports_may_be_left_out_and_no_other_file_may_be_there(contents: Contents) -> None:
+    few = {name: content for name, content in contents.items() if name not in EXPORTS}
+    assert bundle_from_contents(sealed(few)).domain.size > 100
+    with pytest.raises(BundleError, match=r"format 2 has no file named 'cells\.xlsx'"):
+        bundle_from_contents(sealed({**contents, "cells.xlsx": b"x"}))
+
+
+def lines_of(content: bytes) -> dict[str, list[object]]:
+    rows = [line.split("\t") for line in content.decode().splitlines()]
+    return {"h3": [row[0] for row in rows], "in_set": [row[1] == "x" for row in rows],
+            "vote_fraction": [float(row[2]) for row in rows]}  # fmt: skip
+
+
+def lines(exported: Exported) -> bytes:
+    columns = exported.columns
+    rows = zip(columns["h3"], columns["in_set"], columns["vote_fraction"], strict=True)
+    return "".join(f"{cell}\t{'x' if inside else ''}\t{vote}\n" for cell, inside, vote in rows).encode()
+
+
+def test_a_format_of_a_test_joins_in(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        EXPORTS, "cells.txt", Export("cells.txt", "the cells as lines", 10**6, lines, lines_of)
+    )
+    contents = bundle_contents(release)
+    assert b"cells.txt" in contents["README.txt"]
+    assert b"the cells as lines" in contents["README.txt"]
+    bundle_from_contents(contents)
+    forged = swapped("cells.txt", b"\tx\t", b"\t\t")(contents)
+    with pytest.raises(BundleError, match=r"cells.txt does not follow from the paths: in_set differs"):
+        bundle_from_contents(sealed(forged))
+    monkeypatch.delitem(EXPORTS, "cells.txt")
+    with pytest.raises(BundleError, match=r"no file named 'cells.txt'"):
+        bundle_from_contents(contents)

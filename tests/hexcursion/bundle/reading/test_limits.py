@@ -1,0 +1,39 @@
+"""Limits of a bundle in literal numbers: what a stranger's file may hold, and what a page draws of a release.
+
+Whoever changes one changes what was promised to readers: bundles of today must open tomorrow, a page stays
+below 3 MB, and a picture is drawn from a bounded number of corners.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+LIMITS = {
+    "documents.label": {"MAX_CREDITS": 900},
+    "documents.picture": {"MAX_VERTICES": 6_000},
+    "documents.picture_layers": {"NAMES": 40, "CORNERS": 4_000},
+    "files.archive": {"MAX_RATIO": 200},
+    "files.attached": {"MOST_PIXELS": 100_000_000},
+    "files.layout": {"MAX_TOTAL_BYTES": 600_000_000},
+    "files.paths": {"MAX_PATHS": 10_000, "MAX_VALUES": 50_000_000, "MAX_MAGNITUDE": 2.0**30},
+    "page.boroughs": {"MOST": 100},
+    "page.drawn": {
+        "MOST_BYTES": 2_000_000, "STOPS": 41, "OWN_CORNERS": 40_000, "RUN": 64, "SPAN": 60_000, "CORNERS": 6,
+        "NAMES": 120, "OWN_NAMES": 200, "OWN_LINE_CORNERS": 8_000, "INSIDE": 128,
+    },
+    "page.largest": {"MOST": 8},
+    "products.area_shares": {"FEWEST": 10},
+    "products.regions": {"MAX_PATH_REGIONS": 50},
+    "published.shelf": {"LONGEST": 4_000_000},
+    "published.view": {"MAX_ROUNDS": 20},
+    "untrusted.parquet_bounds": {"MAX_UNPACKED": 700_000_000},
+    "writing.workplace": {"_LONGEST_WORK": 86_400.0},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("module", sorted(LIMITS))
+def test_limits_change_on_purpose_only(module: str) -> None:
+    found = vars(import_module(f"hexcursion.bundle.{module}"))
+    assert {name: found[name] for name in LIMITS[module]} == LIMITS[module]

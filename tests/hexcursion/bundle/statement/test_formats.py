@@ -1,0 +1,167 @@
+"""Formats of a bundle: what an earlier version wrote still opens, and any mechanism's release is writable."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import numpy as np
+import pytest
+from jsonschema import Draft202012Validator, SchemaError
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.gaussian import gaussian_epsilon
+from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from geo import Domain
+from hexcursion import words
+from hexcursion.bundle import BundleError, read_bundle
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.statement.designs import variant
+from hexcursion.bundle.statement.schemas import _validator
+from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.record import Expected, Release
+from tests.hexcursion.bundle.bundle_samples import guarded, make_release
+from tests.hexcursion.bundle.exports.test_exports import sealed
+
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "bundles"
+SPECTRAL = SpectralStatisticsDesign(
+    "water-filled", "car", 900.0, 0.5, 0.1, 0.6, 1.0, 1.2, 0.5, paths=4, cutoff=0.4
+)
+
+
+def spectral_release(domain: Domain) -> Release:
+    """A Gaussian mechanism at mu 0.5, with a field whose probabilities rise to the east."""
+    cost = Cost.gaussian(0.5)
+    privacy = replace(
+        guarded(), epsilon=gaussian_epsilon(0.5, 1e-5), order=None, bound="gaussian-mechanism",
+        rdp_orders=tuple(ORDERS.tolist()), rdp_values=tuple(cost.curve.values.tolist()),
+        gaussian_mu=0.5, cost=cost, group=(),
+    )  # fmt: skip
+    east = domain.centres[:, 0] / np.abs(domain.centres[:, 0]).max()
+    return make_release(
+        domain, paths=4, design=SPECTRAL, privacy=privacy, mean=east, sd=np.full(domain.size, 0.3),
+        expected=Expected(0.734, 0.051, 0.862, "public reference data"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "epsilon", "paths", "mechanism"),
+    [("sampling", 2.0, 3, "posterior-sampling"), ("statistics", 2.0, 100, "noisy-cell-statistics")],
+)
+def test_bundles_of_format_1_still_open(name: str, epsilon: float, paths: int, mechanism: str) -> None:
+    bundle = read_bundle(FIXTURES / f"format-1-{name}.zip")
+    assert bundle.version == 1
+    assert bundle.statement["guarantee"]["epsilon"] == pytest.approx(epsilon, rel=1e-9)
+    assert bundle.statement["design"]["mechanism"] == mechanism
+    assert "statistic_noise" not in bundle.statement["design"] or mechanism == "noisy-cell-statistics"
+    assert bundle.statement["expected"] is None
+    viewer = Viewer(bundle)
+    assert viewer.count == paths
+    assert viewer.at().votes.shape == (16,)
+    assert "Privacy facts" in bundle.label_html
+
+
+def test_a_mechanism_that_is_registered_later_is_written_and_read(domain: Domain) -> None:
+    release = spectral_release(domain)
+    contents = bundle_contents(release)
+    bundle = bundle_from_contents(contents)
+    statement = json.loads(contents["statement.json"])
+    assert statement["schema"] == "hexcursion-statement-2"
+    assert statement["design"] == {
+        "mechanism": "spectral-statistics", "paths": 4, "smoothing": 0, "cutoff": 0.4,
+        "strategy": "water-filled", "prior": "car", "lengthscale": 900.0, "signal": 0.5, "middle": 0.1,
+        "spread": 0.6, "amplitude": 1.0, "ridge": 1.2, "mu": 0.5, "common": 0.0, "cutoff_from": "design",
+        "drift": False,
+    }  # fmt: skip
+    assert statement["guarantee"]["cost"] == {
+        "gaussian_mu": 0.5, "distance": 0.0, "neighbours": "replace-one",
+    }  # fmt: skip
+    assert statement["guarantee"]["epsilon"] == pytest.approx(1.9931, abs=5e-4)
+    assert statement["expected"]["in_words"] == (
+        "Expected, from public reference data: agreement (intersection over union) 0.73 with the map without "
+        "privacy, area wrong by 5.1 %, 86 % of the shown hexagons right."
+    )
+    assert bundle.field is not None
+    np.testing.assert_allclose(bundle.field[0], release.mean, atol=2.0**-21)
+    assert np.all(bundle.field[1] >= 0.3)
+    probability = bundle.published.probability
+    assert probability is not None
+    assert np.array_equal(bundle.published.vote_set, probability >= 0.4 - 1e-9)
+    assert b'"const": "spectral-statistics"' in contents["statement-2.schema.json"]
+    assert b"statistic_noise" not in contents["statement-2.schema.json"]
+
+
+def test_a_reader_that_lacks_the_mechanism_says_so(domain: Domain) -> None:
+    contents = bundle_contents(spectral_release(domain))
+    registered = dict(MECHANISMS)
+    try:
+        del MECHANISMS["spectral-statistics"]
+        with pytest.raises(BundleError, match="not valid at design"):
+            bundle_from_contents(contents)
+    finally:  # in the order in which they stood
+        MECHANISMS.clear()
+        MECHANISMS.update(registered)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Odd(Design):
+    mechanism: ClassVar[str] = "odd"
+
+    levels: tuple[float, ...]
+    kind: Literal["left", "right"] = "left"
+    limit: float | None = None
+
+
+def test_the_variant_follows_from_the_dataclass() -> None:
+    made = variant(Odd)
+    assert made["required"] == ["mechanism", "levels", "paths", "smoothing", "cutoff"]
+    assert made["additionalProperties"] is False
+    own = {
+        name: part
+        for name, part in made["properties"].items()
+        if name not in ("paths", "smoothing", "cutoff")
+    }
+    assert own == {
+        "mechanism": {"const": "odd"},
+        "levels": {"type": "array", "maxItems": 10_000, "items": {"type": "number"}},
+        "kind": {"enum": ["left", "right"]},
+        "limit": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+    }
+    assert {item.name for item in dataclasses.fields(Odd)} < set(made["properties"])
+
+
+@pytest.mark.parametrize(("version", "names"), [(1, ()), (2, tuple(MECHANISMS))])
+def test_the_schemas_themselves_are_valid(version: Literal[1, 2], names: tuple[str, ...]) -> None:
+    """Checked here and not whenever a bundle is written: they are part of the program."""
+    schema = _validator(version, names).schema
+    assert len(schema["required"]) > 5
+    Draft202012Validator.check_schema(schema)
+    with pytest.raises(SchemaError):
+        Draft202012Validator.check_schema({**schema, "required": "all"})
+
+
+def test_the_promise_of_older_bundles_is_read_in_todays_words(contents: dict[str, bytes]) -> None:
+    """Until November 2026 it said how sure one can become, which a slack above 0 bounds on average only."""
+    now = json.loads(contents["statement.json"])
+    guarantee = now["guarantee"]
+    before = words.epsilon_sentence(
+        guarantee["epsilon"], guarantee["delta"], guarantee["unit_word"], guarantee["relation"],
+        guarantee["n"], as_before=True,
+    )  # fmt: skip
+    text = contents["statement.json"].decode()
+    assert before.endswith(" sure of it.")
+    assert text.count(guarantee["in_words"]) == 2, "in the guarantee and in the receipt"
+    older = sealed({**contents, "statement.json": text.replace(guarantee["in_words"], before).encode()})
+    read = bundle_from_contents(older).statement
+    assert read["guarantee"] == guarantee
+    assert read["receipt"] == now["receipt"]
+    forged = text.replace(guarantee["in_words"], before.replace("sure of it", "sure of it, ever"))
+    with pytest.raises(BundleError, match="words do not follow"):
+        bundle_from_contents(sealed({**contents, "statement.json": forged.encode()}))

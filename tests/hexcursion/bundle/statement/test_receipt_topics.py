@@ -1,0 +1,180 @@
+"""The receipt's topics are a closed list, none that is needed may be missing, and none may be forged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from geo import Domain
+from hexcursion.bundle import BundleError
+from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.statement.build import build_statement
+from hexcursion.bundle.statement.receipt_check import publishers_own
+from hexcursion.bundle.statement.schema_check import check_statement
+from hexcursion.ledger.overlap.links import Decision
+from hexcursion.ledger.overlap.sentences import account_lines
+from hexcursion.ledger.overlap.standing import OtherUnit, Standing, Stronger
+from hexcursion.record import Expected, ReceiptLine, Relation
+from hexcursion.release.worth import objections
+from tests.hexcursion.bundle.bundle_samples import make_release
+from tests.hexcursion.bundle.reading.test_forged import fixture, resealed
+
+Statement = dict[str, Any]
+NEEDED = ["Unit of protection", "Records", "Domain", "Centre", "Clip bound", "Tuning", "Mechanism", "Paths",
+          "Bound", "This release", "Delta", "In words", "Group", "Computer", "Ledger", "Budget"]  # fmt: skip
+
+
+@pytest.fixture
+def statement(domain: Domain) -> Statement:
+    made: Statement = json.loads(json.dumps(build_statement(make_release(domain))))
+    return made
+
+
+def line(topic: str, text: str, warning: bool = False) -> dict[str, Any]:
+    return {"topic": topic, "text": text, "warning": warning}
+
+
+def another_version(statement: Statement) -> Statement:
+    statement["software"]["version"] = "0.9.0"
+    return statement
+
+
+@pytest.mark.parametrize("topic", NEEDED)
+def test_no_line_that_is_needed_may_be_missing(statement: Statement, topic: str) -> None:
+    check_statement(statement)
+    statement["receipt"] = [one for one in statement["receipt"] if one["topic"] != topic]
+    with pytest.raises(BundleError, match=f"lacks the line '{topic}'"):
+        check_statement(statement)
+
+
+@pytest.mark.parametrize("topic", NEEDED[:13])
+def test_nor_in_a_bundle_that_says_another_version_made_it(statement: Statement, topic: str) -> None:
+    check_statement(another_version(statement))
+    statement["receipt"] = [one for one in statement["receipt"] if one["topic"] != topic]
+    with pytest.raises(BundleError, match=f"lacks the line '{topic}'"):
+        check_statement(statement)
+
+
+FORGED: dict[str, tuple[Callable[[list[dict[str, Any]]], None], str]] = {
+    "an unknown topic": (lambda r: r.append(line("Audit", "Certified by the state.")), "a line 'Audit'"),
+    "a topic in other letters": (lambda r: r.append(line("ledger", "Checked.")), "a line 'ledger'"),
+    "a ledger's praise": (
+        lambda r: r[[one["topic"] for one in r].index("Ledger")].update(text="Nothing was ever spent."),
+        "'Ledger' does not follow",
+    ),
+    "a second ledger": (
+        lambda r: r.append(next(one for one in r if one["topic"] == "Ledger")),
+        "says twice",
+    ),
+    "a second number of records": (
+        lambda r: r.append(line("Records", "5 sales; this number is not public.")),
+        "'Records' does not follow",
+    ),
+    "another domain": (lambda r: r[2].update(text="The whole Earth."), "'Domain' does not follow"),
+    "a warning taken back": (lambda r: r[0].update(warning=True), "'Unit of protection' does not follow"),
+    "over budget without a warning": (
+        lambda r: [
+            one.update(text="epsilon 4 in total, over budget.") for one in r if one["topic"] == "Budget"
+        ],
+        "'Budget' does not follow",
+    ),
+    "a smaller epsilon at a smaller delta": (
+        lambda r: [one.update(text=one["text"].replace("2.925", "1.925")) for one in r],
+        "'Delta' does not follow",
+    ),
+    "a sentence behind a known one": (
+        lambda r: r.append(line("Orders", "The best Renyi order is right. Certified.")),
+        "'Orders' does not follow",
+    ),
+    "other neighbours": (lambda r: r.append(line("Neighbours", "Any two.")), "'Neighbours' does not follow"),
+    "a whole owner for free": (
+        lambda r: r.append(line("Owner", "Used of each sensor: at most 2 readings, by a public rule that "
+        "does not look at the values. A whole sensor, all its readings together: epsilon 0.1.")),
+        "'Owner' does not follow",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_no_line_poses_as_the_programs_own(statement: Statement, name: str) -> None:
+    forge, sentence = FORGED[name]
+    forge(statement["receipt"])
+    with pytest.raises(BundleError, match=sentence):
+        check_statement(statement)
+
+
+def test_what_another_version_may_have_said_is_said_anew_or_is_the_publishers(statement: Statement) -> None:
+    for one in statement["receipt"]:
+        one["text"] = {"Records": "Nobody counts them.", "Ledger": "Nothing was spent."}.get(
+            one["topic"], one["text"]
+        )
+    statement["receipt"] = [one for one in statement["receipt"] if one["topic"] != "Computer"]
+    read = check_statement(another_version(statement))
+    said = {one["topic"]: one for one in read["receipt"]}
+    assert said["Records"]["text"] == "30,123 sales; this number is treated as public."
+    assert said["Computer"]["text"].startswith("The proof is about real numbers.")
+    own = {topic for topic, one in said.items() if publishers_own(one, read)}
+    assert own == {"Domain", "Centre", "Clip bound", "Tuning", "Ledger"}
+
+
+def test_a_bundle_of_format_1_has_the_same_closed_list() -> None:
+    contents = fixture("sampling")
+    said = [one["topic"] for one in bundle_from_contents(contents).statement["receipt"]]
+    assert said.count("Group") == 3
+    assert "Computer" in said
+    for change, sentence in (
+        (lambda r: [*r, line("Audit", "Fine.")], "a line 'Audit'"),
+        (lambda r: r[1:], "lacks the line 'Unit of protection'"),
+    ):
+        raw = json.loads(contents["statement.json"])
+        raw["receipt"] = change(raw["receipt"])
+        with pytest.raises(BundleError, match=sentence):
+            bundle_from_contents(resealed(contents, statement__json=json.dumps(raw).encode()))
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-or-remove"])
+def test_every_sentence_about_earlier_releases_is_known(statement: Statement, relation: Relation) -> None:
+    """Whoever words one anew changes the reader with it."""
+    others = tuple(
+        OtherUnit(unit, 2, 1.25, pair, neighbours)
+        for unit in ("point", "cell")
+        for pair in (2.5, float("inf"))
+        for neighbours in ("values-only", "replace-one")
+    )
+    apart = (Decision(7, False, "Other people.", "Ada"),)
+    standing = Standing(
+        "point", 1e-5, 5, 3, 3, True, 1.0, 1.5, other_units=others, other_numbers=(3, 4_000), unknown=1,
+        apart=apart, neighbours="values-only", stronger=(Stronger("replace-one", 2, 1.5),), unstated=1,
+    )  # fmt: skip
+    statement["guarantee"]["relation"] = relation
+    lines = account_lines(standing, "sale", relation)
+    assert {one.topic for one in lines} >= {"Neighbours", "Earlier releases", "Other unit", "Kept apart"}
+    for one in lines:
+        assert publishers_own(vars(one), statement) is (one.topic == "Kept apart"), one
+    other = {**vars(lines[1]), "text": lines[1].text + " Certified."}
+    assert publishers_own(other, statement)
+
+
+def test_a_poor_map_says_so(domain: Domain) -> None:
+    expected = Expected(0.3, 0.1, 0.5, "simulated")
+    made = build_statement(make_release(domain, expected=expected))
+    check_statement(made)
+    made["receipt"] = [one for one in made["receipt"] if one["topic"] != "Low agreement"]
+    with pytest.raises(BundleError, match="lacks the line 'Low agreement'"):
+        check_statement(made)
+    for asked in (objections(None, None, 1.0), objections(Expected(None, None, None, "simulated"), None)):
+        text = f"Expected to be a poor map: {asked[0]}. The curator released it all the same."
+        poor = ReceiptLine("Low agreement", text, True)
+        assert not publishers_own(vars(poor), made)
+
+
+def test_a_tuning_is_accounted_for_or_not(statement: Statement) -> None:
+    statement["tuning"]["accounted"] = False
+    with pytest.raises(BundleError, match="contradicts itself about its tuning"):
+        check_statement(statement)
+    statement["tuning"] = {**statement["tuning"], "kind": "approved by the state", "accounted": True}
+    with pytest.raises(BundleError, match="kind of tuning that this program does not know"):
+        check_statement(statement)

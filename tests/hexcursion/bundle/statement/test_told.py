@@ -1,0 +1,143 @@
+"""What a release tells about its own map: computed from it, published, and checked by every reader."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpgp_core.errors import InvalidValue
+from dpgp_core.excursion.scores import StatedScores, stated_scores
+from geo import Domain
+from hexcursion.bundle.errors import BundleError
+from hexcursion.bundle.files.layout import sums_text
+from hexcursion.bundle.page.facts import three_facts
+from hexcursion.bundle.products.at_threshold import Products, products_at
+from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.statement.expected import (
+    check_told,
+    contradiction,
+    how_right,
+    told_block,
+    told_words,
+)
+from hexcursion.bundle.writing.write import bundle_contents, statement_text
+from tests.hexcursion.bundle.bundle_samples import make_release
+
+FIELD = (np.array([2.0, 0.5, -0.5, -3.0]), np.ones(4))
+
+
+def shown(cutoff: float = 0.5) -> Products:
+    return products_at(FIELD[0][None], 0.0, "above", cutoff=cutoff, field=FIELD)
+
+
+def test_what_probabilities_say_of_a_shown_set() -> None:
+    assert stated_scores(np.array([0.9, 0.6, 0.5]), np.array([True, True, False])) == StatedScores(
+        1.5 / 2.5, 0.75, 0.75
+    )
+    nothing = stated_scores(np.array([0.2, 0.2]), np.array([False, False]))
+    assert (nothing.agreement, nothing.found) == (0.0, 0.0)
+    assert math.isnan(nothing.right)
+    with pytest.raises(InvalidValue, match="over the same cells"):
+        stated_scores(np.array([0.2]), np.array([True, False]))
+
+
+def test_the_field_and_the_map_without_privacy_have_numbers_of_their_own() -> None:
+    told = told_block(shown(), FIELD, (FIELD[0], np.full(4, 0.25)))
+    assert told is not None
+    assert told["field"] == {"agreement": 0.722421, "right": 0.834356, "found": 0.84338}
+    assert told["map"] == {"agreement": 0.977506, "right": 0.988625, "found": 0.988625}
+    assert "about 83 % are on the asked side" in told["in_words"]
+    assert "it shows about 84 %" in told["in_words"]
+    assert "It agrees to about 0.98 (intersection over union)" in told["in_words"]
+
+
+def test_without_probabilities_nothing_is_told_and_an_unknown_map_is_left_out() -> None:
+    told = told_block(shown(), FIELD, None)
+    assert told is not None
+    assert told["map"] is None
+    assert "without privacy" not in told["in_words"]
+    bare = products_at(FIELD[0][None], 0.0, "above", cutoff=0.5)
+    assert told_block(bare, None, None) is None
+
+
+@pytest.mark.parametrize(("name", "by"), [("right", 0.01), ("agreement", 0.01), ("found", -0.01)])
+def test_a_reader_refuses_what_does_not_follow_from_the_release(name: str, by: float) -> None:
+    told = told_block(shown(), FIELD, None)
+    assert told is not None
+    check_told(told, shown())
+    forged = {**told, "field": {**told["field"], name: told["field"][name] + by}}
+    forged["in_words"] = told_words(forged)
+    with pytest.raises(BundleError, match="does not follow from the release"):
+        check_told(forged, shown())
+    with pytest.raises(BundleError, match="words about its map"):
+        check_told({**told, "in_words": "It is right."}, shown())
+    with pytest.raises(BundleError, match="does not follow from the release"):
+        check_told(told, shown(cutoff=0.9))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "which"),
+    [(0.98, 0.55, "less"), (0.5, 0.64, ""), (0.5, 0.65, "more"), (0.7, 0.56, ""), (None, 0.5, "")],
+)
+def test_a_release_that_contradicts_its_rehearsal_says_so(
+    before: float | None, after: float, which: str
+) -> None:
+    expected = {"agreement": before, "area_error": 0.1, "right": 0.9, "basis": "reference data"}
+    told: dict[str, Any] = {
+        "map": {"agreement": after, "right": 0.6, "found": 0.7},
+        "field": {"agreement": 0.5, "right": 0.6, "found": 0.7},
+    }
+    said = contradiction(expected, told)
+    if not which:
+        assert said == ""
+        return
+    assert said.startswith(f"The release tells {which} than was expected from reference data that were set")
+    assert f"of about {after:.2f} instead of {before:.2f}" in said
+    assert how_right({"expected": expected, "told": told})[-1] == said
+    assert len(how_right({"expected": expected})) == 1
+
+
+@pytest.mark.parametrize(("after", "which"), [(0.04, "less"), (0.06, ""), (0.82, ""), (0.84, "more")])
+def test_a_release_within_the_range_of_a_guess_contradicts_nothing(after: float, which: str) -> None:
+    guess = {"agreement": 0.37, "basis": "simulated", "low": 0.05, "high": 0.83, "little": True}
+    told: dict[str, Any] = {"map": {"agreement": after, "right": 0.6, "found": 0.7}}
+    said = contradiction(guess, told)
+    assert (said.split()[3] if said else "") == which
+
+
+def test_the_statement_of_a_release_with_probabilities_tells_and_a_forged_one_is_refused(
+    domain: Domain,
+) -> None:
+    release = make_release(domain)
+    field = {"mean": release.paths.mean(axis=0), "sd": release.paths.std(axis=0) + 0.1}
+    contents = bundle_contents(replace(release, **field, shown_map=(field["mean"], field["sd"] / 2.0)))
+    statement = json.loads(contents["statement.json"])
+    told = statement["told"]
+    assert told["map"]["agreement"] > told["field"]["agreement"] > 0.0
+    assert told["in_words"] in " ".join(contents["README.txt"].decode().split())
+    assert told["in_words"] in contents["label.html"].decode()
+    sure = three_facts(statement, bundle_from_contents(contents).published)[0]
+    assert sure.lead == f"About {100 * told['map']['right']:.0f} % of the region right"
+    assert sure.text.startswith(told["in_words"])
+    assert not sure.warning
+    expected = {"agreement": 0.99, "area_error": 0.1, "right": 0.99, "basis": "simulated"}
+    against = {**statement, "expected": expected, "told": {**told, "map": {**told["map"], "agreement": 0.5}}}
+    warned = three_facts(against, bundle_from_contents(contents).published)[0]
+    assert warned.warning
+    assert warned.text.startswith(
+        "The release tells less than was expected from simulated data: an agreement"
+    )
+    assert warned.text.count("Expected beforehand, from simulated data: an agreement of 0.99.") == 1
+    told["field"]["found"] = 1.0
+    told["in_words"] = told_words(told)
+    contents["statement.json"] = statement_text(statement).encode()
+    del contents["SHA256SUMS"]
+    contents["SHA256SUMS"] = sums_text(contents).encode()
+    with pytest.raises(BundleError, match="does not follow from the release"):
+        bundle_from_contents(contents)
+    assert json.loads(bundle_contents(release)["statement.json"])["told"] is None

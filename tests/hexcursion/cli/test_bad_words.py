@@ -1,0 +1,207 @@
+"""Bad words on the command line and in a settings file: one sentence each, status 2, nothing written."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from data_loaders import LOADERS
+from dpgp_core import PRIORS
+from hexcursion.cli import main
+from hexcursion.ledger import open_ledger
+from hexcursion.settings import settings_to_toml
+from tests.town import BOX, Town
+
+NAMES = ", ".join(PRIORS)
+READERS = " or ".join(map(repr, LOADERS)) if len(LOADERS) == 2 else f"one of {', '.join(LOADERS)}"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            ["--priors", "cubic"],
+            f"priors must be a list of at least one name among {NAMES}, not 'cubic'.",
+        ),
+        (
+            ["--centre", "nan"],
+            "centre must be a finite number in transformed units, not nan: name a public value near the "
+            "middle of the data.",
+        ),
+        (["--centre", "inf"], "centre must be a finite number in transformed units, not inf: name a public "
+         "value near the middle of the data."),
+        (["--loader", "parquet"], f"data.loader must be {READERS}, not 'parquet'."),
+        (["--paths", ""], "paths must be a whole number from 1 to 1000, not '': try 1."),
+        (["--clip", "0"], "clip must be a positive finite number in transformed units, not 0.0."),
+    ],
+)  # fmt: skip
+def test_a_bad_word_is_one_sentence(
+    town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+) -> None:
+    out = tmp_path / "bundle"
+    given = ["release", "--data", str(town.private), "--value", "no2", "--lon", "lon", "--lat", "lat"]
+    given += ["--bbox", *map(str, BOX), "--threshold", "30", "--out", str(out)]
+    assert main([*given, *words]) == 2
+    assert capsys.readouterr().err == f"error: {sentence}\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ('paths = ""', "paths must be a whole number from 1 to 1000, not '': try 1."),
+        ("paths = []", "paths must be a whole number from 1 to 1000, not (): try 1."),
+        ("paths = true", "paths must be a whole number from 1 to 1000, not True: try 1."),
+        ('priors = "cubic"', f"priors must be a list of at least one name among {NAMES}, not 'cubic'."),
+        ("centre = nan", "centre must be a finite number in transformed units, not nan: name a public value "
+         "near the middle of the data."),
+    ],
+)  # fmt: skip
+def test_a_bad_line_of_a_settings_file_is_one_sentence(
+    town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, sentence: str
+) -> None:
+    name = line.split(" ")[0]
+    lines = [
+        kept for kept in settings_to_toml(town.settings()).splitlines() if not kept.startswith(f"{name} =")
+    ]
+    file, out = tmp_path / "settings.toml", tmp_path / "bundle"
+    file.write_text("\n".join([line, *lines]), encoding="utf-8")
+    assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out)]) == 2
+    assert capsys.readouterr().err == f"error: {sentence}\n"
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["release", "--data", "x.csv", "--value", "v", "--lon", "lon", "--lat", "lat", "--value-unit", "m",
+         "--bbox", *map(str, BOX), "--threshold", "30"],
+        ["compare", "--data", "x.csv", "--threshold", "30"],
+        ["demo"],
+        ["site", "x.zip"],
+        ["areas", "x.zip", "--polygons", "x.geojson"],
+        ["trace", "x.gpx", "--error", "20"],
+    ],
+)  # fmt: skip
+def test_a_place_that_cannot_be_new_is_refused_before_anything_is_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine", encoding="utf-8")
+    kind = "file" if words[0] == "areas" else "folder"
+    for place, sentence in (
+        ("", f"Name a new {kind}: . is none."),
+        (".", f"Name a new {kind}: . is none."),
+        ("..", f"Name a new {kind}: .. is none."),
+        (str(file), f"{file} exists already: name a new {kind}, nothing is overwritten."),
+        (f"{file}\0", f"Name a new {kind} without NUL characters: '{file}\\x00' has one."),
+        (f"{file}/out", f"Nothing can be written in {file}: name a new {kind} in another place."),
+        ("x" * 201, f"A name of 201 bytes is too long: name a new {kind} in at most 200."),
+        ("maps\udcff", f"Name a new {kind} in UTF-8: 'maps\\udcff' is not."),
+        ("/proc/x/y", f"Nothing can be written in /proc: name a new {kind} in another place."),
+    ):
+        assert main([*words, "--out", place]) == 2
+        assert capsys.readouterr().err == f"error: {sentence}\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["view", ""], "No bundle can be read at '': name a bundle's folder or zip file."),
+        (["view", "a\0b"], "No bundle can be read at 'a\\x00b': name a bundle's folder or zip file."),
+        (["lint", "a\0b"], "No bundle can be read at 'a\\x00b': name a bundle's folder or zip file."),
+        (["release", "--config", "a\0b", "--out", "new"],
+         "The settings file 'a\\x00b' cannot be read: name a TOML file."),
+        (["ledger", "verify", "--ledger", "a\0b"],
+         "No ledger is called 'a\\x00b': name one without NUL characters."),
+        (["demo", "--out", "new", "--ledger", "a\0b"],
+         "No ledger is called 'a\\x00b': name one without NUL characters."),
+        (["ledger", "verify", "--key", "a\0b"],
+         "a\0b is not a ledger key: restore the key from its backup."),
+    ],
+)  # fmt: skip
+def test_no_file_has_a_name_with_a_zero_byte(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    words: list[str], sentence: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    if "--key" in words:
+        open_ledger(create=True)
+    assert main(words) == 2
+    assert capsys.readouterr().err == f"error: {sentence}\n"
+
+
+def test_a_demo_with_an_impossible_ledger_leaves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["demo", "--out", str(tmp_path / "demo"), "--ledger", "mysql://a/b"]) == 2
+    assert capsys.readouterr().err == (
+        "error: A ledger lives in a SQLite file or in a PostgreSQL database: name one of the two.\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_no_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ledger", "show", "--ledger", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        f"error: {tmp_path} is a folder: name the file of a ledger, as {tmp_path}/ledger.sqlite.\n"
+    )
+
+
+def test_what_is_no_bundle_is_told_what_would_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "sales.csv").write_text("x,y\n1,2\n")
+    assert main(["view", str(tmp_path / "sales.csv")]) == 2
+    assert main(["view", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == (
+        "error: This file is no zip of a bundle: name a bundle's folder, or its zip as it was written.\n"
+        "error: A bundle has no file named 'sales.csv': name the folder or zip of one bundle, as it was "
+        "written.\n"
+    )
+
+
+def test_a_ledger_that_is_not_there_is_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "none.sqlite"
+    assert main(["ledger", "verify", "--ledger", str(place)]) == 2
+    assert capsys.readouterr().err == (
+        f"error: There is no ledger at {place}: the first release begins one.\n"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("note", "said"),
+    [
+        ("", "error: Stopped; nothing was released.\n"),
+        ("Entry 3 stands.", "error: Stopped. Entry 3 stands.\n"),
+    ],
+)
+def test_who_stops_after_the_charge_is_told_that_it_stands(
+    note: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It used to say that nothing was released, and not that the epsilon was spent."""
+
+    def stopped(_options: object) -> int:
+        stop = KeyboardInterrupt()
+        if note:
+            stop.add_note(note)  # as `charge_stands` does
+        raise stop
+
+    monkeypatch.setattr(sys.modules[main.__module__], "run_view", stopped)
+    assert main(["view", "any"]) == 2
+    assert capsys.readouterr().err == said
+
+
+def test_who_stops_while_the_options_are_read_sees_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stopped() -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules[main.__module__], "build_parser", stopped)
+    assert main(["view", "any"]) == 2
+    assert capsys.readouterr().err == "error: Stopped; nothing was released.\n"

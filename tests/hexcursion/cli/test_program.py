@@ -1,0 +1,100 @@
+"""The command line by its two names, and its threads fixed before any number is computed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hexcursion.cli import main
+from hexcursion.cli.main import build_parser
+from hexcursion.version import VERSION
+from tests.patience import HANG
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.mark.parametrize(
+    ("called", "named"),
+    [("/usr/local/bin/hexcursion", "hexcursion"), ("hexcursion/__main__.py", "python -m hexcursion")],
+)
+def test_help_and_refusals_name_the_command_that_was_called(
+    called: str, named: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", [called])
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: {named} ")
+
+
+def test_the_version_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"Hexcursion {VERSION}\n"
+
+
+def test_one_blas_thread_is_set_before_numpy_is_there() -> None:
+    """Both ways in call `hexcursion.__main__.main`; with two threads a busy machine is many times slower."""
+    script = (
+        "import os, sys, hexcursion.__main__ as entry\n"
+        "assert 'numpy' not in sys.modules\n"
+        "sys.argv = ['hexcursion', '--version']\n"
+        "try:\n    entry.main()\nexcept SystemExit:\n    pass\n"
+        "print('numpy' in sys.modules, os.environ['OPENBLAS_NUM_THREADS'])\n"
+        "import gc\nprint(gc.isenabled(), gc.get_freeze_count() > 10_000, 'matplotlib' in sys.modules)\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, env=environment, capture_output=True, text=True,
+        timeout=HANG, check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [f"Hexcursion {VERSION}", "True 1", "True True False"]
+
+
+INTERRUPTED = """
+import os, signal, sys, weakref
+class Interrupts:
+    def find_spec(self, name, path=None, target=None):
+        if name == "hexcursion.cli":
+            WAY
+def stop(*_):
+    os.kill(os.getpid(), signal.SIGINT)
+def stop_while_tidying():
+    kept = Interrupts()
+    noted = weakref.ref(kept, stop)
+    del kept
+sys.meta_path.insert(0, Interrupts())
+from hexcursion.__main__ import main
+sys.exit(main(["--version"]))
+"""
+
+
+@pytest.mark.parametrize("way", ["stop()", "stop_while_tidying()"])
+def test_ctrl_c_while_the_program_is_still_loading_is_one_sentence(way: str) -> None:
+    """In what Python calls back for a weak reference the Ctrl-C was lost, and the release went on."""
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.replace("WAY", way)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "error: Stopped; nothing was done.\n"
+
+
+@pytest.mark.parametrize("number", ["-1e-3", "-.5", "-2", "-1E+2", "-3."])
+def test_a_negative_number_is_a_value_and_no_option(number: str) -> None:
+    asked = ["release", "--data", "a.csv", "--out", "o", "--threshold", number, "--centre", number]
+    assert build_parser().parse_args(asked).centre == number
+
+
+def test_what_is_no_number_is_still_an_unknown_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["release", "--data", "a", "--out", "o", "--threshold", "1", "-1e-3x"])
+    assert "error: unrecognized arguments: -1e-3x" in capsys.readouterr().err

@@ -1,0 +1,26 @@
+"""What the conversion of coordinates may lose is said with what was read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hexcursion.project.load import load_source
+from hexcursion.settings.source import SourceSettings
+
+NOTE = "Coordinates in EPSG:27700 are converted to longitude and latitude to about 2 m"
+
+
+def test_the_british_grid_is_placed_to_about_two_metres(tmp_path: Path) -> None:
+    table = tmp_path / "readings.csv"
+    table.write_text("easting,northing,value\n530000,180000,20\n531000,181000,30\n")
+    source = SourceSettings(str(table), value="value", x="easting", y="northing", crs="EPSG:27700")
+    for _ in range(2):  # the second is remembered
+        _, report = load_source(source, "m")
+        assert [note for note in report.notes if note.startswith(NOTE)] == [report.notes[-1]]
+
+
+def test_longitude_and_latitude_lose_nothing(tmp_path: Path) -> None:
+    table = tmp_path / "readings.csv"
+    table.write_text("lon,lat,value\n-0.1,51.5,20\n-0.2,51.6,30\n")
+    _, report = load_source(SourceSettings(str(table), value="value", x="lon", y="lat"), "m")
+    assert not any("converted" in note for note in report.notes)

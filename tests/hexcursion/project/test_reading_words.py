@@ -1,0 +1,46 @@
+"""While a large file is read a person sees how far it is, and can cancel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from data_loaders.files import csvstream, encoding
+from hexcursion.errors import Cancelled
+from hexcursion.project.load import load_project
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ReleaseSettings:
+    monkeypatch.setattr(csvstream, "BLOCK", 1 << 13)
+    monkeypatch.setattr(encoding, "_CHUNK", 1 << 13)
+    path = tmp_path / "readings.csv"
+    with path.open("w") as file:
+        file.write("lon,lat,value\n")
+        file.writelines(f"-0.1{i % 7},51.5{i % 5},{i % 50:09d}\n" for i in range(100_000))
+    return ReleaseSettings(
+        data=SourceSettings(str(path), value="value", x="lon", y="lat"), value_unit="m",
+        bbox=(-0.3, 51.4, 0.0, 51.7), resolution=6, threshold=20.0, centre=20.0, clip=25.0,
+    )  # fmt: skip
+
+
+def test_the_share_that_is_read_grows_to_the_whole(settings: ReleaseSettings) -> None:
+    said: list[tuple[float, str]] = []
+    load_project(settings, lambda fraction, text: said.append((fraction, text)))
+    read = [(fraction, text) for fraction, text in said if " MB of 2 MB" in text]
+    assert len(read) > 10
+    assert read == sorted(read, key=lambda item: item[0])
+    assert 0.2 < read[0][0] < 0.4  # Arrow reads some blocks ahead
+    assert read[-1] == (pytest.approx(0.59), "Reading the private data, 2 MB of 2 MB")
+
+
+def test_reading_can_be_cancelled(settings: ReleaseSettings) -> None:
+    def cancelling(fraction: float, text: str) -> None:
+        if " MB of " in text:
+            raise Cancelled("cancelled")
+
+    with pytest.raises(Cancelled):
+        load_project(settings, cancelling)

@@ -1,0 +1,243 @@
+"""Observations become records: exactly, by unit of protection, and only inside the domain."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from data_loaders import Observations
+from data_loaders.files import spool
+from dpgp_core.labels.ranges import FieldModel
+from geo import Domain, domain_from_bbox
+from hexcursion.errors import WorkflowError
+from hexcursion.project import records
+from hexcursion.project.load import build_domain, build_lattice, load_project
+from hexcursion.project.public_scale import choose_response
+from hexcursion.project.records import PlacedObservations, bin_records, cell_medians, place, public_n
+from hexcursion.project.response import ResponseScale, tidy
+from hexcursion.project.simulated import simulate_reference, world_model
+from tests.town import BOX, Town
+
+SCALE = ResponseScale("identity", 10.0, 4.0, "test")
+
+
+@pytest.fixture(scope="module")
+def domain() -> Domain:
+    return domain_from_bbox(*BOX, 8)
+
+
+def observations(x: list[float], y: list[float], value: list[float], crs: str = "EPSG:4326") -> Observations:
+    return Observations(np.array(x), np.array(y), crs, np.array(value), "ug/m3", "reading", "test")
+
+
+def test_rows_outside_are_dropped_and_counted(domain: Domain) -> None:
+    placed = place(observations([10.05, 12.0, 10.06], [50.04, 50.04, 50.05], [1.0, 2.0, 3.0]), domain)
+    assert placed.read == 3
+    assert placed.outside == 1
+    assert placed.value.tolist() == [1.0, 3.0]
+    assert np.all(placed.index >= 0)
+
+
+def test_swapped_coordinates_are_named(domain: Domain) -> None:
+    with pytest.raises(WorkflowError, match="swapped"):
+        place(observations([50.04], [10.05], [1.0]), domain)
+
+
+def test_all_outside_says_where_to_look(domain: Domain) -> None:
+    with pytest.raises(WorkflowError, match="outside the domain"):
+        place(observations([-100.0], [40.0], [1.0]), domain)
+
+
+def test_point_records_collapse_to_counts_and_clipped_means() -> None:
+    placed = PlacedObservations(np.array([5, 2, 5]), np.array([12.0, 99.0, 8.0]), 3, 0)
+    binned = bin_records(placed, SCALE, "point")
+    assert binned.n == 3
+    assert binned.clipped == 1
+    assert binned.records.index.tolist() == [2, 5]
+    assert binned.records.count.tolist() == [1, 2]
+    np.testing.assert_allclose(binned.records.mean, [1.0, 0.0])
+
+
+def test_cell_records_are_medians_with_count_one() -> None:
+    placed = PlacedObservations(np.array([5, 5, 5, 2, 2]), np.array([9.0, 30.0, 11.0, 10.0, 13.0]), 5, 0)
+    cells, medians = cell_medians(placed)
+    assert cells.tolist() == [2, 5]
+    assert medians.tolist() == [11.5, 11.0]
+    binned = bin_records(placed, SCALE, "cell")
+    assert binned.n == 2
+    assert binned.records.count.tolist() == [1, 1]
+    np.testing.assert_allclose(binned.records.mean, [0.375, 0.25])
+
+
+def test_medians_are_the_same_in_small_groups_of_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "GROUP", 7)
+    monkeypatch.setattr(spool, "STRIDE", 5)
+    generator = np.random.default_rng(3)
+    index, value = generator.integers(0, 9, 60), generator.normal(size=60)
+    index[:20] = 4  # one cell has more rows than a group
+    cells, medians = cell_medians(PlacedObservations(index, value, 60, 0))
+    assert cells.tolist() == sorted(set(index.tolist()))
+    assert medians.tolist() == [float(np.median(value[index == cell])) for cell in cells]
+
+
+def test_no_rows_have_no_medians() -> None:
+    cells, medians = cell_medians(PlacedObservations(np.empty(0, np.int64), np.empty(0), 0, 0))
+    assert (cells.size, medians.size) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("known", "spots", "looked_up"), [(100, None, 4), (0, None, 8), (0, [5, 1, 5, 5, 8, 5, 5, 0, 1, 5], 4)]
+)
+def test_a_place_is_looked_up_once(
+    domain: Domain, monkeypatch: pytest.MonkeyPatch, known: int, spots: list[int] | None, looked_up: int
+) -> None:
+    """Four places in ten rows, three rows at a time; without memory or numbers once in each part with it."""
+    monkeypatch.setattr(records, "KNOWN_PLACES", known)
+    monkeypatch.setattr(spool, "STRIDE", 3)
+    asked: list[float] = []
+    locate = Domain.locate
+
+    def counted(self: Domain, lon: NDArray[np.float64], lat: NDArray[np.float64]) -> NDArray[np.int64]:
+        asked.extend(lon.tolist())
+        return locate(self, lon, lat)
+
+    monkeypatch.setattr(Domain, "locate", counted)
+    lon, lat = [10.05, 10.01, 10.05, 10.05, 11.0, 10.05, 10.05, 9.99, 10.01, 10.05], [50.04] * 10
+    rows = observations(lon, lat, list(range(10)))
+    placed = place(replace(rows, spot=None if spots is None else np.array(spots, np.int32)), domain)
+    expected = locate(domain, np.array(lon), np.array(lat))
+    assert placed.index.tolist() == [cell for cell in expected.tolist() if cell >= 0]
+    assert placed.value.tolist() == [float(row) for row, cell in enumerate(expected.tolist()) if cell >= 0]
+    assert len(asked) == looked_up
+
+
+def test_a_public_prior_mean_is_subtracted_before_clipping() -> None:
+    placed = PlacedObservations(np.array([0, 1]), np.array([14.0, 14.0]), 2, 0)
+    binned = bin_records(placed, SCALE, "point", np.array([0.75, -2.0]))
+    np.testing.assert_allclose(binned.records.mean, [0.25, 1.0])
+    assert binned.clipped == 1
+
+
+def test_the_response_scale_never_looks_at_private_values(town: Town) -> None:
+    """Multiplying every private value must leave centre, clip and domain as they were."""
+    lines = town.private.read_text(encoding="utf-8").splitlines()
+    changed = town.private.with_name("changed.csv")
+    moved = [f"{line.rsplit(',', 1)[0]},{3.7 * float(line.rsplit(',', 1)[1]):.4f}" for line in lines[1:]]
+    changed.write_text("\n".join([lines[0], *moved]) + "\n", encoding="utf-8")
+    settings = town.settings()
+    one = load_project(settings)
+    two = load_project(
+        settings.with_changes(data=type(settings.data)(str(changed), value="no2", x="lon", y="lat"))
+    )
+    assert one.response == two.response
+    assert one.domain.cells == two.domain.cells
+    assert not np.array_equal(one.private.placed.value, two.private.placed.value)
+
+
+def test_without_reference_data_centre_and_clip_must_be_given(town: Town) -> None:
+    settings = town.settings(reference=None, reference_public=False)
+    with pytest.raises(WorkflowError, match="centre"):
+        choose_response(settings, None)
+    given = choose_response(settings.with_changes(centre=30.0, clip=15.0), None)
+    assert (given.centre, given.clip) == (30.0, 15.0)
+
+
+def test_centre_and_clip_keep_four_decimals_or_as_many_digits() -> None:
+    assert [tidy(number) for number in (12.345678, 0.0012345, -0.0009876543, 3.14159e-7, 0.0)] == [
+        12.3457, 0.0012, -0.0009877, 3.142e-7, 0.0,
+    ]  # fmt: skip
+    assert tidy(1.23456789e-6, 6) == 1.23457e-6
+
+
+def test_values_in_a_small_unit_have_a_scale_of_their_own(town: Town) -> None:
+    """Kilograms for what is usually given in micrograms: nothing is rounded away."""
+    settings = town.settings(threshold=30e-9)
+    steps = np.array([0.0, 1.0, 2.0, 3.0])
+    small = choose_response(settings, PlacedObservations(np.arange(4), 20e-9 + 4e-9 * steps, 4, 0))
+    assert (small.centre, small.clip) == (2.6e-8, 6e-9)
+    settings = town.settings(threshold=5.123456)
+    with pytest.raises(WorkflowError, match="do not vary: give a public"):
+        choose_response(settings, PlacedObservations(np.arange(4), np.full(4, 5.123456), 4, 0))
+
+
+@pytest.mark.parametrize("transform", ["log", "identity"])
+def test_response_scale_round_trip(transform: str) -> None:
+    scale = ResponseScale(transform, 3.0, 2.0, "test")
+    values = np.array([5.0, 20.0, 100.0])
+    np.testing.assert_allclose(scale.value(scale.forward(values)), values)
+    assert np.all(np.abs(scale.response(values)) <= 1.0)
+
+
+def test_log_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="positive"):
+        ResponseScale("log", 3.0, 2.0, "test").forward(np.array([1.0, 0.0]))
+
+
+def test_reference_data_that_hold_the_private_records_are_refused(town: Town) -> None:
+    settings = town.settings()
+    with pytest.raises(WorkflowError, match="hold the private records"):
+        load_project(settings.with_changes(reference=settings.data))
+
+
+def test_simulated_reference_data_know_the_public_number_only(town: Town) -> None:
+    """Of cell records the public number is that of non-empty cells: more rows must change nothing."""
+    few, many = (PlacedObservations(np.repeat([3, 7, 9], k), np.ones(3 * k), 3 * k, 0) for k in (1, 40))
+    assert public_n(few, "cell") == public_n(many, "cell") == 3
+    assert public_n(many, "point") == 120
+    settings = town.settings(reference=None, reference_public=False, unit="cell")
+    simulated = simulate_reference(settings, build_lattice(build_domain(settings)), SCALE, 30)
+    assert np.unique(simulated.index).size == 30
+    everywhere = simulate_reference(settings, build_lattice(build_domain(settings)), SCALE, 10**6)
+    assert everywhere.index.size == build_domain(settings).size
+
+
+def test_simulated_reference_data_lie_at_public_places(town: Town) -> None:
+    """Where places are declared public, records are simulated where they really are."""
+    settings = town.settings(reference=None, reference_public=False, places_public=True)
+    lattice, places = build_lattice(build_domain(settings)), np.array([9, 3, 3, 7])
+    simulated = simulate_reference(settings, lattice, SCALE, 4, places)
+    assert simulated.index.tolist() == [9, 3, 3, 7]
+    assert np.unique(simulated.value).size == 4
+    cells = simulate_reference(settings.with_changes(unit="cell"), lattice, SCALE, 3, places)
+    assert cells.index.tolist() == [3, 7, 9]
+
+
+def test_simulated_records_crowd(town: Town) -> None:
+    """An even field of places would hold Poisson counts."""
+    settings = town.settings(reference=None, reference_public=False)
+    lattice = build_lattice(build_domain(settings))
+    placed = simulate_reference(settings, lattice, SCALE, 50 * lattice.size)
+    counts = np.bincount(placed.index, minlength=lattice.size)
+    assert float(counts.var()) > 10.0 * float(counts.mean())
+    cells = simulate_reference(settings.with_changes(unit="cell"), lattice, SCALE, 12)
+    assert np.unique(cells.index).size == 12
+
+
+def test_simulated_worlds_have_three_ranges_three_shares_and_two_spreads() -> None:
+    """Ranges of 4, 8 and 16 spacings; shares .5, .25 and .8 of the variance; deviations .4 and .65."""
+    worlds = [world_model(100.0, number) for number in range(9)]
+    assert [each.lengthscale for each in worlds] == [400.0, 800.0, 1600.0] * 3
+    total = [each.spread**2 + each.scatter**2 for each in worlds]
+    assert total == pytest.approx([0.16, 0.4225] * 4 + [0.16])
+    shares = [each.spread**2 / whole for each, whole in zip(worlds, total, strict=True)]
+    assert shares == pytest.approx([0.5] * 3 + [0.25] * 3 + [0.8] * 3)
+    chosen = world_model(100.0, 1, FieldModel(700.0, 2.0))
+    assert (chosen.lengthscale, chosen.scatter / chosen.spread) == (700.0, pytest.approx(2.0))
+    assert math.hypot(chosen.spread, chosen.scatter) == pytest.approx(0.65)
+
+
+def test_simulated_records_scatter_about_a_mean_that_is_not_the_centre(town: Town) -> None:
+    """At one place: 30 % of the field's variance moves the whole map, the rest the place."""
+    settings = town.settings(reference=None, reference_public=False)
+    lattice, places = build_lattice(build_domain(settings)), np.zeros(4000, dtype=np.int64)
+    values = [
+        SCALE.forward(simulate_reference(settings, lattice, SCALE, 4000, places, number).value)
+        for number in range(9)
+    ]
+    scatter = [0.283, 0.460, 0.283, 0.563, 0.346, 0.563, 0.179, 0.291, 0.179]
+    assert [float(each.std()) for each in values] == pytest.approx(scatter, rel=0.04)
+    assert max(abs(float(each.mean())) for each in values) > 0.2

@@ -1,0 +1,162 @@
+"""Spectral statistics in the search: proposed with a reason, focused, with public counts, both relations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from hexcursion.project.load import load_project
+from hexcursion.search.decision.tuning import FOCUSED_FACTORS, Tuned, search_task, tune
+from hexcursion.search.problem.facts import private_n, public_facts
+from tests.town import Town, write_town
+
+SPECTRAL = ("spectral-statistics",)
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
+    return write_town(tmp_path_factory.mktemp("town"), n=1500)
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEXCURSION_HOME", str(tmp_path))
+
+
+def tuned(town: Town, **changes: object) -> Tuned:
+    return tune(load_project(town.settings(**{"mechanisms": SPECTRAL, "epsilon": 1.0, **changes})))
+
+
+def test_it_wins_against_posterior_sampling_and_says_so(town: Town) -> None:
+    found = tuned(town, mechanisms=("posterior-sampling", *SPECTRAL))
+    assert isinstance(found.choice.design, SpectralStatisticsDesign)
+    assert found.choice.design.common == 0.0  # the reference data say what the mean is
+    assert found.result.chosen.epsilon == 1.0
+    best = {point.scored.design.mechanism: point.scored.utility.agreement for point in found.result.frontier
+            if point.epsilon == 1.0}  # fmt: skip
+    assert best["spectral-statistics"] > best["posterior-sampling"] + 0.1
+    said = found.remarks()[0]
+    assert said.startswith("Proposed: Spectral statistics with a clip bound of ")
+    assert (
+        f"because on the reference data it reaches an agreement (IoU) of {best['spectral-statistics']:.2f}"
+        in said
+    )
+    assert (
+        f"; Posterior sampling reaches an agreement (IoU) of {best['posterior-sampling']:.2f} at its best."
+        in said
+    )
+
+
+def test_what_is_chosen_at_the_end_of_the_grid_is_said(town: Town) -> None:
+    found = tuned(town)
+    words = {parameter.name for parameter in found.result.chosen.design.__dataclass_fields__.values()}
+    clips = {point.scored.response.clip for point in found.result.frontier}
+    for what, end in found.result.on_edge:
+        assert end in ("smallest", "largest")
+        assert what == "clip bound" or what.replace(" ", "_") in words
+        assert any(f"{what} ({end})" in remark for remark in found.remarks())
+    assert clips
+
+
+def test_a_focus_centres_the_response_at_the_threshold_with_narrow_clips(town: Town) -> None:
+    project = load_project(town.settings(mechanisms=SPECTRAL, focus="threshold", quick=False))
+    task = search_task(project)
+    assert task.scenes[0].response == project.response
+    focused = [scene.response for scene in task.scenes[1:]]
+    assert [scale.centre for scale in focused] == pytest.approx([30.0] * 5, abs=1e-4)
+    clips = [factor * project.response.clip for factor in FOCUSED_FACTORS]
+    assert [scale.clip for scale in focused] == pytest.approx(clips, abs=1e-4)
+    assert [scene.world.level for scene in task.scenes[1:]] == pytest.approx([0.0] * 5, abs=1e-5)
+
+
+def test_a_quick_focus_tries_three_clips_and_a_public_field_says_its_own(town: Town) -> None:
+    quick = load_project(town.settings(mechanisms=SPECTRAL, focus="threshold", quick=True))
+    assert len(search_task(quick).scenes) == 4
+    public = load_project(town.settings(mechanisms=SPECTRAL, prior_mean=True, quick=False))
+    task = search_task(public)
+    (scene,) = task.scenes
+    assert task.facts.field is not None
+    assert task.facts.field.bound == pytest.approx(1.0, rel=1e-3), (
+        "in units of the clip bound, up to four digits"
+    )
+    assert 0.1 < scene.response.clip / public.response.clip < 0.9
+    given = load_project(town.settings(mechanisms=SPECTRAL, prior_mean=True, clip=9.0))
+    assert search_task(given).scenes[0].response.clip == 9.0
+
+
+def test_published_counts_are_used_unless_refused_or_kept_back(town: Town) -> None:
+    project = load_project(town.settings(mechanisms=SPECTRAL))
+    counts = public_facts(project).counts
+    assert counts is not None
+    assert int(counts.sum()) == project.reference.index.size
+    assert public_facts(load_project(town.settings(mechanisms=SPECTRAL, public_counts=False))).counts is None
+    assert (
+        public_facts(load_project(town.settings(mechanisms=SPECTRAL, reference_public=False))).counts is None
+    )
+    cells = public_facts(load_project(town.settings(mechanisms=SPECTRAL, unit="cell"))).counts
+    assert cells is not None
+    assert float(cells.max()) == 1.0
+    assert int(cells.sum()) == np.unique(project.reference.index).size
+
+
+def test_under_add_or_remove_nobody_learns_the_number_of_records(town: Town) -> None:
+    hidden = {"mechanisms": SPECTRAL, "relation": "add-or-remove", "records_about": 1400}
+    assert private_n(load_project(town.settings(**hidden))) == 1400
+    lonely = load_project(
+        town.settings(**hidden, reference=None, reference_public=False, centre=28.0, clip=15.0)
+    )
+    assert private_n(lonely) == lonely.reference.index.size == 1400
+    found = tuned(town, **hidden)
+    assert found.result.chosen.utility.agreement > 0.7
+
+
+def test_cell_records_and_residuals_of_a_public_map_are_served(town: Town) -> None:
+    cell = tuned(town, unit="cell")
+    assert isinstance(cell.choice.design, SpectralStatisticsDesign)
+    residual = tuned(town, prior_mean=True)
+    assert isinstance(residual.choice.design, SpectralStatisticsDesign)
+    assert residual.choice.public_map is not None
+    assert residual.result.chosen.utility.agreement > 0.8
+
+
+def test_without_reference_data_one_fixed_design_is_judged_in_nine_simulated_worlds(town: Town) -> None:
+    lonely = {"reference": None, "reference_public": False, "centre": 28.0, "clip": 15.0, "resolution": 7}
+    project = load_project(town.settings(mechanisms=SPECTRAL, quick=False, **lonely))
+    task = search_task(project)
+    scene = task.scenes[0]
+    assert len(scene.others) == 8
+    shares = [float(world.baseline.mean()) for world in scene.others if world.baseline is not None]
+    assert len(set(shares)) >= 3
+    assert scene.world.baseline is not None
+    assert (scene.world.middle, scene.world.spread) == (0.0, 0.5)
+    assert not scene.world.mean_known
+    tuned = tune(project, beside=())
+    design = tuned.choice.design
+    assert design == SpectralStatisticsDesign(
+        "water-filled", "exponential", 8.0 * project.lattice.spacing, 0.5, 0.0, 0.5, 1.0, 1.28,
+        task.budget.mu, 0.3, "release", paths=100,
+    )  # fmt: skip
+    mechanism, worlds = MECHANISMS["spectral-statistics"], (scene.world, *scene.others)
+    each = [replace(scene, world=world, others=()).agreement(design).iou for world in worlds]
+    assert scene.agreement(design).iou == pytest.approx(np.nanmean(each))
+    result = tuned.result
+    assert (result.fixed, result.evaluated, result.on_edge, result.cutoffs) == (True, 1, (), ())
+    plain = PosteriorSamplingDesign("car", 8.0 * project.lattice.spacing, 1.28, 0.5)
+    assert replace(result.model, bound=plain.bound) == plain
+    values = [
+        value for world in worlds for value in world.agreement(mechanism.simulate(design, world)).values
+    ]
+    expected = tuned.choice.expected
+    assert expected is not None
+    assert (expected.low, expected.high) == pytest.approx(tuple(np.quantile(values, (0.1, 0.9))))
+    assert result.further == tuple(shares), "and so is the map of one colour beside it"
+    told = [share for share in (float(scene.world.baseline.mean()), *shares) if 0.0 < share < 1.0]
+    assert result.one_colour == pytest.approx(sum(told) / len(told))
+    assert not load_project(town.settings(**lonely)).settings.reference
+    assert search_task(load_project(town.settings(mechanisms=SPECTRAL, **lonely))).scenes[0].others[2:] == ()

@@ -1,0 +1,54 @@
+"""Safety net: small parts of a search with stand-ins beside them, in literal numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hexcursion.project.model import Project
+from hexcursion.search.decision.tuning import search_task
+from hexcursion.search.executors import SerialExecutor
+from hexcursion.search.looks import pilot
+from hexcursion.search.optimisation.unconstrained import SCALES, unconstrained_design
+from hexcursion.search.problem.facts import _public_counts
+
+
+def test_a_pilot_is_read_by_the_likeliest_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the first nor the last, and not the largest by its numbers."""
+    monkeypatch.setattr(pilot, "log_evidence", lambda statistics, prior, ridge, scale: -abs(ridge - 2.0))
+    models: Any = [("a", 1.0, 1.0), ("b", 2.0, 1.0), ("c", 3.0, 1.0)]
+    assert pilot._best(None, models) == ("b", 2.0, 1.0)  # type: ignore[arg-type]
+
+
+def test_public_counts_cover_hexagons_without_records() -> None:
+    settings = SimpleNamespace(uses_public_counts=True, unit="point")
+    project: Any = SimpleNamespace(
+        settings=settings, relative=None, domain=SimpleNamespace(size=5),
+        reference=SimpleNamespace(index=np.array([0, 2, 2])),
+    )  # fmt: skip
+    found = _public_counts(project)
+    assert found is not None
+    assert found.tolist() == [1.0, 0.0, 2.0, 0.0, 0.0]
+    settings.unit = "cell"
+    capped = _public_counts(project)
+    assert capped is not None
+    assert capped.tolist() == [1.0, 0.0, 1.0, 0.0, 0.0]
+    settings.uses_public_counts = False
+    assert _public_counts(project) is None
+
+
+def test_the_baseline_is_priced_as_the_paths_that_are_asked_for(hamlet: Project) -> None:
+    assert (SCALES[0], SCALES[-1], len(SCALES)) == pytest.approx((0.05, 2.0, 14))
+    task = search_task(hamlet)
+    one, four = (
+        unconstrained_design(
+            replace(task, ask=replace(task.ask, paths=paths)), SerialExecutor(), lambda fraction, words: None
+        )
+        for paths in (1, 4)
+    )
+    assert (one.design.paths, four.design.paths) == (1, 4)
+    assert four.epsilon > 1.5 * one.epsilon

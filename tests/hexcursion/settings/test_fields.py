@@ -1,0 +1,172 @@
+"""Every setting is described once: help, limits, words and defaults that other rooms can ask for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+
+from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.priors.registry import PRIORS
+from hexcursion.errors import WorkflowError
+from hexcursion.settings import ReleaseSettings, SourceSettings, StatedFacts, catalogue, default_delta, field
+from hexcursion.settings.serving import that_can_serve
+
+SENSORS = SourceSettings("s.csv", value="no2", x="lon", y="lat")
+SALES = SourceSettings("pp.csv", "codes.csv")
+
+
+def settings(**changes: object) -> ReleaseSettings:
+    base: dict[str, object] = {"data": SENSORS, "threshold": 20.0, "bbox": (0.0, 51.0, 1.0, 52.0)}
+    return ReleaseSettings(**{**base, **changes})  # type: ignore[arg-type]
+
+
+def test_screens_can_ask_for_help_and_limits() -> None:
+    epsilon, paths = field("epsilon"), field("paths")
+    assert epsilon.help == "Privacy budget of this release."
+    assert (epsilon.minimum, epsilon.open_below, epsilon.maximum) == (0, True, None)
+    assert (paths.minimum, paths.open_below, paths.maximum, paths.open_above) == (1, False, 1000, False)
+    assert (paths.default, paths.kind, paths.group) == (1, "whole number", "privacy")
+    assert field("lengthscale").measure == "metres"
+    assert field("unit").choices == ("point", "cell")
+    assert field("direction").choices == ("above", "below")
+    assert field("relation").choices == ("replace-one", "add-or-remove")
+    assert field("focus").choices == ("threshold", "all")
+    assert field("executor").choices == ("serial", "processes", "dask")
+    assert "paper-code" not in field("bound").choices
+    assert "joint-sharp" in field("bound").choices
+    assert field("stated.contact").help == "Whom a reader may ask about the release."
+    with pytest.raises(KeyError, match="epsilom"):
+        field("epsilom")
+
+
+@pytest.mark.parametrize("name", list(catalogue()))
+def test_a_setting_has_one_plain_sentence_and_a_valid_default(name: str) -> None:
+    item = catalogue()[name]
+    assert re.fullmatch(r"[A-Z][^\n|]*\.", item.help)
+    assert len(item.help) <= 140
+    if not item.required:
+        assert item.check(item.default) == item.default
+    if item.default in (None, ()) or item.required:
+        assert item.required or item.setting.otherwise, "what holds without it?"
+
+
+def test_today_s_defaults() -> None:
+    made = settings()
+    expected = {
+        "focus": "all", "relation": "replace-one", "places_public": False, "public_counts": None,
+        "executor": "serial", "dask": None, "owner": None, "records_per_owner": None, "cutoff": None,
+        "accept_low_agreement": False, "accept_large_delta": False, "stated": StatedFacts(), "unit": "point",
+        "epsilon": 1.0, "delta": None, "paths": 1, "resolution": 8, "direction": "above",
+        "priors": None, "objective": "iou", "quick": False,
+    }  # fmt: skip
+    assert {name: getattr(made, name) for name in expected} == expected
+
+
+def test_public_counts_follow_published_reference_data_unless_told_otherwise() -> None:
+    published = {"reference": SENSORS, "reference_public": True}
+    assert not settings().uses_public_counts
+    assert not settings(reference=SENSORS).uses_public_counts
+    assert not settings(reference_public=True).uses_public_counts
+    assert settings(**published).uses_public_counts
+    assert not settings(**published, public_counts=False).uses_public_counts
+    assert settings(**published, public_counts=True).uses_public_counts
+
+
+def test_settings_are_frozen_plain_dataclasses() -> None:
+    made = settings()
+    with pytest.raises(FrozenInstanceError):
+        made.epsilon = 2.0  # type: ignore[misc]
+    assert replace(made, epsilon=2.0) == made.with_changes(epsilon=2) != made
+    with pytest.raises(WorkflowError):
+        replace(made, epsilon=0.0)
+    assert hash(made) == hash(settings())
+
+
+def test_numbers_of_other_libraries_become_plain() -> None:
+    made = settings(epsilon=np.float32(0.5), paths=np.int64(3), bbox=[0, 51, 1, 52], resolution=8.0)
+    assert (made.epsilon, made.paths, made.bbox, made.resolution) == (0.5, 3, (0.0, 51.0, 1.0, 52.0), 8)
+    assert type(made.epsilon) is float
+    assert type(made.paths) is type(made.resolution) is int
+
+
+def test_names_are_looked_up_in_the_registries_as_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(WorkflowError):
+        settings(priors=("guest",))
+    monkeypatch.setitem(PRIORS, "guest", PRIORS["car"])
+    monkeypatch.setitem(MECHANISMS, "guest", MECHANISMS["posterior-sampling"])
+    assert settings(priors=("guest",), mechanisms=("guest",)).mechanisms == ("guest",)
+    assert field("priors").choices[-1] == "guest"
+
+
+def test_mechanisms_that_cannot_serve_the_unit_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    both = ("noisy-cell-statistics", "posterior-sampling")
+    assert settings(mechanisms=both).mechanisms == both
+    assert settings(mechanisms=both, unit="cell").mechanisms == ("posterior-sampling",)
+    assert that_can_serve(both, "point", "add-or-remove") == ()
+    with pytest.raises(
+        WorkflowError,
+        match=r"relation 'add-or-remove': choose relation 'replace-one' or spectral-statistics\.$",
+    ):
+        settings(mechanisms=both, relation="add-or-remove")
+
+
+def test_a_mechanism_speaks_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Protection:
+        what = "values and places"
+        units = ("cell",)
+        relations = ("add-or-remove",)
+
+    class Guest:
+        protection = Protection()
+
+    monkeypatch.setitem(MECHANISMS, "guest", Guest())
+    made = settings(mechanisms=("guest",), unit="cell", relation="add-or-remove", records_about=9)
+    assert made.mechanisms == ("guest",)
+    with pytest.raises(WorkflowError, match="cannot protect records of unit 'point'"):
+        made.with_changes(unit="point")
+
+
+def test_what_shows_places_needs_them_public(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Protection:
+        what = "values"
+        units = ("point",)
+        relations = ("replace-one",)
+
+    class Guest:
+        protection = Protection()
+
+    monkeypatch.setitem(MECHANISMS, "guest", Guest())
+    assert settings(mechanisms=("guest",), places_public=True).mechanisms == ("guest",)
+    assert settings(mechanisms=("guest", "posterior-sampling")).mechanisms == ("posterior-sampling",)
+    with pytest.raises(WorkflowError, match="declare the places of the records public with `places_public`"):
+        settings(mechanisms=("guest",))
+
+
+def test_unit_word_and_scale_follow_the_data() -> None:
+    assert settings().unit_word == "reading", "a sensor may have many"
+    assert settings(owner="station", records_per_owner=2).unit_word == "reading"
+    assert settings(owner="station", records_per_owner=1).unit_word == "sensor"
+    assert settings(owner="participant id", records_per_owner=1).unit_word == "person"
+    assert settings(unit="cell").unit_word == "cell"
+    assert settings(data=SALES).unit_word == "sale"
+    assert settings(data=SALES).uses_log
+    assert not settings(data=SALES, transform="identity").uses_log
+    assert not settings().uses_log
+
+
+@pytest.mark.parametrize(
+    ("n", "delta"),
+    [(1, 0.1), (2, 0.01), (10, 0.01), (11, 1e-3), (999, 1e-4), (1000, 1e-4), (1001, 1e-5), (11_953, 1e-6),
+     (171_000, 1e-7), (10**12, 1e-13)],
+)  # fmt: skip
+def test_delta_is_at_most_a_tenth_of_one_in_n_rounded_down_to_a_power_of_ten(n: int, delta: float) -> None:
+    assert default_delta(n) == delta
+
+
+@pytest.mark.parametrize("n", [0, -3])
+def test_delta_needs_a_record(n: int) -> None:
+    with pytest.raises(WorkflowError, match="at least 1"):
+        default_delta(n)

@@ -1,0 +1,168 @@
+"""Settings are valid or do not exist, and survive the way through TOML and the command line."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from hexcursion.cli.main import build_parser
+from hexcursion.cli.options import settings_from_options
+from hexcursion.errors import WorkflowError
+from hexcursion.settings import ReleaseSettings, SourceSettings, settings_from_toml, settings_to_toml
+
+SALES = SourceSettings("pp.csv", "postcodes.csv", "existing-leasehold-flats", years=(2018,))
+SENSORS = SourceSettings("s.csv", value="no2", x="lon", y="lat", where=(("species", "NO2"), ("year", "2023")))
+
+
+def settings(**changes: object) -> ReleaseSettings:
+    return ReleaseSettings(**{"data": SALES, "threshold": 442413.0, "region": "r.geojson", **changes})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        settings(),
+        settings(reference=SALES, reference_public=True, prior_mean=True, budget=3.0, centre=12.8, clip=0.8),
+        settings(
+            data=SENSORS,
+            region=None,
+            bbox=(-0.5, 51.3, 0.3, 51.7),
+            threshold=20.0,
+            mechanisms=("noisy-cell-statistics",),
+        ),
+    ],
+)
+def test_toml_round_trip(value: ReleaseSettings) -> None:
+    assert settings_from_toml(settings_to_toml(value)) == value
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": float("nan")}, "epsilon"),
+        ({"epsilon": float("inf")}, "epsilon"),
+        ({"delta": 0.0}, "delta"),
+        ({"delta": 1.0}, "delta"),
+        ({"unit": "person"}, "unit"),
+        ({"paths": 0}, "paths"),
+        ({"threshold": -1.0}, "positive threshold"),
+        ({"resolution": 16}, "resolution"),
+        ({"clip": 0.0}, "clip"),
+        ({"region": None}, "region"),
+        ({"bbox": (0.0, 0.0, 1.0, 1.0)}, "region"),
+        ({"prior_mean": True}, "public"),
+        ({"ridge": 3.0}, "together"),
+        ({"mechanisms": ("magic",)}, "mechanisms"),
+        ({"unit": "cell", "mechanisms": ("noisy-cell-statistics",)}, "point"),
+        ({"objective": "luck"}, "objective"),
+    ],
+)
+def test_bad_settings_are_one_sentence_with_a_remedy(changes: dict[str, object], word: str) -> None:
+    with pytest.raises(WorkflowError) as error:
+        settings(**changes)
+    text = str(error.value)
+    assert word in text
+    assert "\n" not in text
+    assert text.endswith(".") or text.endswith("'car' or 'exponential'.")
+
+
+def test_toml_names_unknown_and_missing_keys() -> None:
+    with pytest.raises(WorkflowError, match="'epsilom'"):
+        settings_from_toml('epsilom = 1.0\nthreshold = 1.0\nregion = "r"\n[data]\npath = "a"\n')
+    with pytest.raises(WorkflowError, match="threshold"):
+        settings_from_toml('region = "r"\n[data]\npath = "a"\npostcodes = "b"\n')
+    with pytest.raises(WorkflowError, match="not valid TOML"):
+        settings_from_toml("epsilon = = 1")
+
+
+def test_reference_inherits_what_it_does_not_say() -> None:
+    text = (
+        'threshold = 20.0\nregion = "r"\n[data]\npath = "a.csv"\nvalue = "no2"\nx = "lon"\ny = "lat"\n'
+        '[reference]\npath = "b.csv"\nvalue = "mean"\n'
+    )
+    found = settings_from_toml(text).reference
+    assert found == SourceSettings("b.csv", value="mean", x="lon", y="lat")
+
+
+def test_command_line_options_become_the_same_settings() -> None:
+    line = (
+        "release --data pp.csv --postcodes postcodes.csv --segment existing-leasehold-flats --years 2018 "
+        "--region r.geojson --resolution 8 --unit point --reference pp17.csv --epsilon 1 --delta 1e-5 "
+        "--paths 1 --threshold 442413 --out o"
+    )
+    words = shlex.split(line)
+    found = settings_from_options(build_parser().parse_args(words))
+    assert found == settings(
+        reference=SourceSettings("pp17.csv", "postcodes.csv", "existing-leasehold-flats"),
+        epsilon=1.0,
+        delta=1e-5,
+    )
+    sensors = shlex.split(
+        "release --data s.csv --value no2 --lat lat --lon lon --where species=NO2 year=2023 "
+        "--bbox -0.5 51.3 0.3 51.7 --threshold 20 --out o"
+    )
+    assert settings_from_options(build_parser().parse_args(sensors)).data == SENSORS
+
+
+def test_the_command_line_says_how_a_table_is_written() -> None:
+    words = shlex.split(
+        "release --data s.xlsx --value no2 --lat lat --lon lon --bbox -0.5 51.3 0.3 51.7 --threshold 20 "
+        "--sheet June --header-row 3 --decimal , --missing -99 -99.9 9999 --censored half "
+        "--detection-limit 0.25 --condition remark --reference t.xlsx --reference-sheet May "
+        "--reference-missing none --out o"
+    )
+    found = settings_from_options(build_parser().parse_args(words))
+    told = SourceSettings(
+        "s.xlsx", value="no2", x="lon", y="lat", layer="June", header_row=3, decimal=",",
+        missing=("-99", "-99.9", "9999"), censored="half", detection_limit=0.25, condition="remark",
+    )  # fmt: skip
+    assert found.data == told
+    assert found.reference == replace(told, path="t.xlsx", layer="May", missing=("none",))
+    assert settings_from_toml(settings_to_toml(found)) == found
+    assert told.rules_in_words == (
+        "Readings below a limit of measurement count as half of their limit, 0.25 where they name none; "
+        "those above one, as the limit.",
+    )
+    assert replace(told, censored="drop").rules_in_words == (
+        "Readings below or above a limit of measurement were left out.",
+    )
+    assert SENSORS.rules_in_words == ()
+    with pytest.raises(WorkflowError, match=r"written as -99 or 9999, or `none` alone\.$"):
+        replace(told, missing=("none", "9999"))
+
+
+HIDDEN = {"relation": "add-or-remove", "mechanisms": ("spectral-statistics",)}
+
+
+def test_a_private_number_of_records_needs_a_public_guess() -> None:
+    assert settings(**HIDDEN, records_about=5_000).records_about == 5_000
+    with pytest.raises(WorkflowError, match=r"the number of records is private: .* \(--records-about\)\.$"):
+        settings(**HIDDEN)
+    with pytest.raises(
+        WorkflowError, match=r"^Under the relation 'replace-one' the number .* is public: leave"
+    ):
+        settings(records_about=5_000)
+    for bad in (0, -1, 2.5, 2_000_000_000):
+        with pytest.raises(WorkflowError, match=r"^records_about must be a whole number from 1 to "):
+            settings(**HIDDEN, records_about=bad)
+
+
+def test_public_places_cannot_hide_how_many_there_are() -> None:
+    """The number would be published exactly, in a statement that calls it not published."""
+    with pytest.raises(
+        WorkflowError, match=r"^Public places show how many records there are, which .* hide: "
+    ):
+        settings(**HIDDEN, records_about=5_000, places_public=True)
+    with pytest.raises(WorkflowError, match=r"^Public places show how many records there are"):
+        settings(**HIDDEN, places_public=True)
+    assert settings(mechanisms=("spectral-statistics",), places_public=True).places_public
+
+
+def test_the_public_guess_has_its_word_on_the_command_line() -> None:
+    words = shlex.split("release --data pp.csv --postcodes p.csv --threshold 5 --region r.geojson --out x")
+    more = ["--relation", "add-or-remove", "--records-about", "5000"]
+    made = settings_from_options(build_parser().parse_args([*words, *more]))
+    assert (made.relation, made.records_about) == ("add-or-remove", 5_000)
