@@ -47,6 +47,8 @@ LEAST_AGREEMENT = 0.5
 """Expected agreement below which a map is stopped, or called poor."""
 FEW_RECORDS, WIDE_RANGE = 300, 0.4
 """Records below which, and range of agreements from which, little can be told without reference data."""
+LEAST_GAIN = 0.02
+"""Gain over shuffled values below which a map shows nothing of the private values' places."""
 LOW_AGREEMENT = "Low agreement"
 """Topic of the line of a receipt that says that its map was expected to be poor."""
 
@@ -104,10 +106,14 @@ class Yardsticks:
         IoU of the map that calls every hexagon inside: the share that is.
     free
         IoU of the free map, which public knowledge alone draws; None where the reference is simulated.
+    gain
+        How much better (IoU) the release agrees than one of values that were exchanged among their places;
+        None where unknown.
     """
 
     one_colour: float
     free: float | None = None
+    gain: float | None = None
 
 
 @dataclass(frozen=True)

@@ -104,6 +104,7 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
         cutoffs=_cutoffs(task, chosen),
         left_early=tuple(left_early),
         further=tuple(float(each.baseline.mean()) for each in scene.others if each.baseline is not None),
+        gain=scene.gain(chosen.design),
     )
     tell(1.0, "Search finished")
     return result
