@@ -50,6 +50,8 @@ class Utility:
     low, high
         Agreements (IoU) between which eight of ten releases in several simulated worlds lie; NaN on
         reference data, of which one world is known.
+    error
+        Standard error of `agreement` over simulated releases, or over several worlds.
     """
 
     agreement: float
@@ -61,6 +63,7 @@ class Utility:
     right: float = math.nan
     low: float = math.nan
     high: float = math.nan
+    error: float = 0.0
 
     @property
     def known_agreement(self) -> float:
@@ -73,7 +76,7 @@ class Utility:
         low, high = np.quantile(found.values, OUTER) if found.values else (math.nan, math.nan)
         return cls(
             found.iou, found.iou_sd, area_error=found.area_error, right=found.right, low=float(low),
-            high=float(high),
+            high=float(high), error=found.error,
         )  # fmt: skip
 
 

@@ -82,8 +82,8 @@ def test_a_map_of_one_colour_in_every_simulated_world_is_stopped() -> None:
 def test_what_shuffled_values_show_as_well_is_stopped(gain: float | None, stopped: bool) -> None:
     said = objections(expected(0.9), Yardsticks(0.3, 0.5, gain))
     words = (
-        "values exchanged among their places would give as good a map, so it would show nothing of where they "
-        "lie",
+        "values exchanged among their places would give as good a map, so it would show nothing of where "
+        "they lie",
     )
     assert said == (words if stopped else ())
 
