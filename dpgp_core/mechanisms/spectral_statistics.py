@@ -53,7 +53,7 @@ PATHS = 100  # paths drawn after the noise cost nothing
 LEAST_DRAWS = 50  # of the map without privacy, from which its mean and deviation are taken
 WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums where a published reference is weighed
 NO_FIELD = "this design starts from a published reference: name it, or choose another."
-DRIFTED, DRIFT_RELEASES = 24, 2  # sets of simulated releases kept then, and releases in each
+DRIFTED, DRIFT_RELEASES = 64, 2  # simulated releases kept then (eight worlds, eight budgets), in each so many
 DETAIL = 300  # nodes at which simulations compute posterior deviations
 SHARED = 24  # sets of shared readings kept; one takes a few MB
 
