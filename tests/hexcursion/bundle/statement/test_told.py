@@ -122,7 +122,7 @@ def test_the_statement_of_a_release_with_probabilities_tells_and_a_forged_one_is
     assert told["in_words"] in " ".join(contents["README.txt"].decode().split())
     assert told["in_words"] in contents["label.html"].decode()
     sure = three_facts(statement, bundle_from_contents(contents).published)[0]
-    assert sure.lead == f"About {100 * told['map']['right']:.0f} % of the region right"
+    assert sure.lead == f"About {100 * told['field']['right']:.0f} % of the region right"
     assert sure.text.startswith(told["in_words"])
     assert not sure.warning
     expected = {"agreement": 0.99, "area_error": 0.1, "right": 0.99, "basis": "simulated"}
