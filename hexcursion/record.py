@@ -174,6 +174,8 @@ class Release:
     shown_map
         (N,) mean and deviation, given the release, of what the map without privacy shows, response units,
         where the mechanism knows them; in no file, but the statement holds what follows from them
+    records
+        (N,) expected number of records, given the release and what is public, where the mechanism knows it
     relation
         which datasets are neighbours; `protects` what is hidden of a record
     expected
@@ -222,6 +224,7 @@ class Release:
     sd: NDArray[np.float64] | None = None
     draws: NDArray[np.float64] | None = None
     shown_map: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    records: NDArray[np.float64] | None = None
     relation: Relation = "replace-one"
     protects: Protects = "values and places"
     expected: Expected | None = None
@@ -239,6 +242,8 @@ class Release:
             raise WorkflowError("released paths must be finite.")
         if (self.mean is None) != (self.sd is None):
             raise WorkflowError("a mean of the field needs its standard deviation, and that needs the mean.")
+        if self.records is not None and self.mean is None:
+            raise WorkflowError("numbers of records need a mean of the field beside them.")
         if self.draws is not None and (self.mean is None or self.draws.shape[1:] != self.paths.shape[1:]):
             raise WorkflowError("draws need one column per cell, and a mean beside them.")
         if list(self.cells) != sorted(set(self.cells)):

@@ -104,11 +104,11 @@ def average(found: Sequence[Agreement]) -> Agreement:
         float(np.mean(errors)) if errors else float("nan"),
         float(np.mean(rights)) if rights else float("nan"),
         tuple(value for each in found for value in each.values),
-        standard_error([each.iou for each in scores]),
+        _standard_error([each.iou for each in scores]),
     )
 
 
-def standard_error(values: Sequence[float] | Floats) -> float:
+def _standard_error(values: Sequence[float] | Floats) -> float:
     """Of the mean of k values; 0 where one value says nothing of it."""
     return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else 0.0
 
@@ -258,7 +258,7 @@ class World:
         right = common[some] / shown[some]
         return Agreement(
             float(values.mean()), spread, error, float(right.mean()) if some.any() else float("nan"),
-            tuple(values.tolist()) if two_sided else (), standard_error(values),
+            tuple(values.tolist()) if two_sided else (), _standard_error(values),
         )  # fmt: skip
 
     def held_out_iou(self, sets: Bools) -> float:

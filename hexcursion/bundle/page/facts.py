@@ -109,7 +109,7 @@ def three_facts(statement: Mapping[str, Any], products: Products) -> tuple[Fact,
 
 
 def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
-    """Told by the release where it can, for the true values first; the rehearsal's figure stands beside it."""
+    """Told by the release where it can, for the true values first; the rehearsal's figure follows."""
     expected, told = statement["expected"], statement.get("told")
     if told is not None and told["field"]["right"] is not None:
         lead = f"About {_part(told['field']['right'], 1.0)} of the region right"
