@@ -1,7 +1,8 @@
 """Reads what users bring: sales, postcodes, sensor tables, generated demo data; each with a report."""
 
-from data_loaders.columns.guess import ColumnGuess, guess_columns
+from data_loaders.columns.guess import ColumnGuess, guess_columns, profile_of
 from data_loaders.columns.guess_names import owner_word_of
+from data_loaders.columns.profiles import Profile, Recognised, named_profile, profiles
 from data_loaders.contributions import (
     BoundedContributions,
     Rule,
@@ -53,8 +54,10 @@ __all__ = [
     "Observations",
     "OwnerWord",
     "PostcodeTable",
+    "Profile",
     "Progress",
     "PublicFile",
+    "Recognised",
     "Rule",
     "Segment",
     "Source",
@@ -66,9 +69,12 @@ __all__ = [
     "load_sales",
     "load_sensors",
     "loader_of",
+    "named_profile",
     "one_record_per_owner",
     "owner_word_of",
     "price_paid_file",
+    "profile_of",
+    "profiles",
     "shapes_of",
     "write_demo",
 ]

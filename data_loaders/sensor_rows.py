@@ -27,6 +27,7 @@ from data_loaders.files.spool import Column
 from data_loaders.observations import OwnerWord
 from data_loaders.report import Tally
 
+_BETWEEN = "\x1f"  # the unit separator: no two owners of several columns become one by it
 _COMMA_ALONE = r"^([+-]?[0-9]*),([0-9]+)$"
 _DELIMITER_WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
@@ -95,8 +96,8 @@ class Columns:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Columns that are kept as text."""
-        return tuple(name for name in (self.identifier, self.time, self.owner) if name is not None)
+        """Columns that are kept as text, but for those of the owner."""
+        return tuple(name for name in (self.identifier, self.time) if name is not None)
 
 
 @dataclass
@@ -159,6 +160,8 @@ def read_rows(table: Table, chosen: Columns, stated: Stated, tally: Tally, found
     wanted = {f"n:{column}": at for column, at in numeric.items()}
     kept_as_text = (*chosen.conditions, *chosen.named, *((stated.condition,) if stated.condition else ()))
     wanted |= {f"w:{column}": shape.position(column, table.name) for column in kept_as_text}
+    parts = () if chosen.owner is None else shape.owner_parts(chosen.owner, table.name)
+    wanted |= {f"o:{at}": at for at in parts}
     sides = _hemispheres(shape, chosen, wanted) if chosen.degrees else {}
     wanted |= {f"h:{column}": position for column, position in sides.items()}
     for column, position in sides.items():
@@ -294,7 +297,8 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
         )
     texts = {name: text(block.columns[f"w:{name}"].take(rows)) for name in chosen.named}
     if chosen.owner is not None:
-        nobody = mask(pc.equal(texts[chosen.owner], ""))
+        owners = _owners(block, rows)
+        nobody = mask(pc.equal(owners, ""))
         alive = tally.drop_where(f"{chosen.owner_word} not named", nobody, alive)
     found.grouped += value.grouped + x.grouped + y.grouped
     found.below += int(np.count_nonzero(value.below & alive))
@@ -309,7 +313,20 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
     if chosen.time is not None:
         found.add_times(texts[chosen.time])
     if chosen.owner is not None:
-        found.owners.add(found.numbered.of(texts[chosen.owner]))
+        found.owners.add(found.numbered.of(owners.filter(pa.array(alive))))
+
+
+def _owners(block: Block, rows: Any) -> Any:
+    """Arrow array of the owners' names: those of several columns together, "" where one of them is blank."""
+    parts = [
+        pc.utf8_trim_whitespace(text(column.take(rows)))
+        for key, column in block.columns.items()
+        if key.startswith("o:")
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    blank = np.logical_or.reduce([mask(pc.equal(part, "")) for part in parts])
+    return pc.if_else(pa.array(blank), "", pc.binary_join_element_wise(*parts, _BETWEEN))
 
 
 def _in_degrees(

@@ -24,6 +24,7 @@ from data_loaders.columns.guess_names import (
 from data_loaders.columns.marks import Decimal
 from data_loaders.columns.missing import suspects
 from data_loaders.columns.numbers import USUAL, parse_numbers
+from data_loaders.columns.profiles import Recognised, held_against, named_profile
 from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
 from data_loaders.errors import DataError
 from data_loaders.files.csvstream import Delimiter
@@ -97,6 +98,8 @@ class ColumnGuess:
         Numbers of the value's sample that may stand for a missing value.
     beyond : bool
         Whether entries of the value's sample are below or above a limit.
+    known : Recognised or None
+        The agency's profile that the columns fit.
     """
 
     columns: tuple[str, ...]
@@ -123,6 +126,7 @@ class ColumnGuess:
     points: bool = False
     suspects: tuple[float, ...] = ()
     beyond: bool = False
+    known: Recognised | None = None
 
 
 def guess_columns(
@@ -197,7 +201,34 @@ def guess_columns(
         points=table.points,
         suspects=suspects(sampled.numbers[value]) if value else (),
         beyond=bool(value) and _beyond(shape.column(shape.names.index(value)), decimal or "."),
+        known=shape.known,
     )
+
+
+def profile_of(
+    source: Source,
+    *,
+    layer: str | None = None,
+    header_row: int | None = None,
+    named: str | None = None,
+    limits: Limits = LIMITS,
+) -> Recognised | None:
+    """Find the agency's profile that the columns of a table fit.
+
+    Parameters
+    ----------
+    source, layer, header_row, limits
+        As in `guess_columns`.
+    named : str, optional
+        Name of the profile that is meant; without it, the one that is recognised.
+
+    Raises
+    ------
+    DataError
+        As `guess_columns` does, and for a profile that is none.
+    """
+    shape = _opened(source, layer, header_row, limits)[1]
+    return shape.known if named is None else held_against(named_profile(named), shape.names)
 
 
 def _opened(source: Source, layer: str | None, header_row: int | None, limits: Limits) -> tuple[Table, Shape]:
