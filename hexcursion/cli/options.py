@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
+from data_loaders import profiles
 from geo.context.places import box_around, place_named
+from hexcursion.cli.profile import fill_from_profile
 from hexcursion.errors import WorkflowError
 from hexcursion.release.reach import reach_of_file
 from hexcursion.settings.catalogue import TABLES, catalogue, flags_of, group_of
@@ -40,6 +43,13 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
         groups[group_of(item)].add_argument(
             *flags_of(item), dest=item.name, default=None, help=text.replace("%", "%%"), **more
         )
+    groups["data"].add_argument(
+        "--profile",
+        metavar="NAME|none",
+        help="Agency whose names of columns stand in for those that no option names: "
+        f"{', '.join(name for name, one in profiles().items() if one.kind == 'table')}; none for no agency. "
+        "Default: the one that the columns fit.",
+    )
     groups["geography"].add_argument(
         "--place",
         metavar="NAME",
@@ -102,6 +112,10 @@ def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
         raise WorkflowError("Name the private data with --data FILE (or a settings file with --config).")
     if "threshold" not in values:
         raise WorkflowError("Give the threshold in the data's own unit with --threshold.")
+    profile: str | None = given.get("profile")
+    typed = "data.path" in given or profile is not None  # a settings file says everything itself
+    if typed and (said := fill_from_profile(values, profile)):
+        print(said, file=sys.stderr)
     return settings_from_mapping(values)
 
 
