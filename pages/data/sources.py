@@ -9,7 +9,7 @@ import streamlit as st
 
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.source import SourceSettings
-from pages.data import row_columns, written
+from pages.data import agency, row_columns, written
 from pages.data.row_columns import KEEP, at
 from pages.data.segments import SEGMENT_TITLES
 from pages.shared.glossary import tip
@@ -106,6 +106,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
         if guess is None:
             return None
         st.caption("Guessed from the first rows; please confirm. " + plain(" ".join(guess.reasons)))
+        agency.offer(guess, path)
         columns = list(guess.columns)
         first, second = st.columns(2)
         x = first.selectbox(
@@ -142,7 +143,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
             **KEEP,
         )
         numbers = written.numbers(guess, path)
-        owner, most = row_columns.owner(columns, guess.question, path)
+        owner, most = row_columns.owner(agency.owners(guess, path), guess.question, path)
         identifier, time = row_columns.further(columns, guess.identifier, guess.time, path)
         place_sd = row_columns.place_noise(columns, path)
         trip = None
