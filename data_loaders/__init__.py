@@ -11,6 +11,7 @@ from data_loaders.contributions import (
 )
 from data_loaders.demo_data.city import DemoField
 from data_loaders.demo_data.writing import DEMO_SEED, DEMO_YEARS, DemoFiles, write_demo
+from data_loaders.entries import Entries, count_entries
 from data_loaders.errors import DataError
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.layers import POINT_SUFFIXES, POINT_X, POINT_Y
@@ -47,6 +48,7 @@ __all__ = [
     "DataError",
     "DemoField",
     "DemoFiles",
+    "Entries",
     "Kind",
     "Limits",
     "LoadReport",
@@ -62,6 +64,7 @@ __all__ = [
     "Segment",
     "Source",
     "bound_contributions",
+    "count_entries",
     "fetch",
     "guess_columns",
     "is_geopackage",

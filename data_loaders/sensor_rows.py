@@ -263,7 +263,7 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
     tally.drop("wrong number of columns", block.malformed)
     alive = np.ones(block.rows, dtype=bool)
     for column, words in chosen.conditions.items():
-        match = _matches(text(block.columns[f"w:{column}"]), words)
+        match = matches(text(block.columns[f"w:{column}"]), words)
         if match.any():
             found.unmatched.discard(column)
         alive = tally.drop_where(f"{column} is not {' or '.join(words)}", ~match, alive)
@@ -368,7 +368,7 @@ def _ruled(
     return np.where(value.below, measured / 2.0, measured) if stated.censored == "half" else measured
 
 
-def _matches(column: Any, words: tuple[str, ...]) -> NDArray[np.bool_]:
+def matches(column: Any, words: tuple[str, ...]) -> NDArray[np.bool_]:
     """Rows whose entry equals one of `words` as text, or as a number ("2023" and "2023.0" agree)."""
     same = mask(pc.is_in(column, value_set=pa.array(words, pa.string())))
     wanted = parse_numbers(pa.array(words, pa.string()), missing=NOTHING).value
