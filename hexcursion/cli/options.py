@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from typing import Any
 
@@ -38,6 +39,8 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
             more = {"action": argparse.BooleanOptionalAction}
         elif item.many:
             more["nargs"] = item.length or "+"
+            if item.kind == "pairs":
+                more["action"] = "extend"
         default = default_words(item)
         text = help_words(item) + (f" Default: {default}." if default else "")
         groups[group_of(item)].add_argument(
@@ -105,6 +108,8 @@ def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
     for name, item in catalogue().items():
         if name in given:
             _put(values, name, _read(item, given[name]))
+    if said := _other_rows(values):
+        print(said, file=sys.stderr)
     for role in ("data", "reference"):
         if isinstance(values.get(role), dict) and "path" not in values[role]:
             raise WorkflowError(f"Name the file of the {role} with --{role}.")
@@ -117,6 +122,22 @@ def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
     if typed and (said := fill_from_profile(values, profile)):
         print(said, file=sys.stderr)
     return settings_from_mapping(values)
+
+
+def _other_rows(values: dict[str, Any]) -> str:
+    """Let filters of the reference without a file choose other rows of the private table, and say so."""
+    data, reference = values.get("data"), values.get("reference")
+    if not isinstance(data, dict) or not isinstance(reference, dict) or "path" not in data:
+        return ""
+    if "path" in reference or not isinstance(reference.get("where"), dict):
+        return ""
+    kept = data.get("where")
+    reference["where"] = {**(kept if isinstance(kept, dict) else {}), **reference["where"]}
+    reference["path"] = data["path"]
+    if "layer" in data:
+        reference.setdefault("layer", data["layer"])
+    listed = " ".join(shlex.quote(f"{name}={entry}") for name, entry in reference["where"].items())
+    return f"The reference data are other rows of the same file: --reference-where {listed}."
 
 
 def share(text: str) -> float:
@@ -148,13 +169,24 @@ def _put(values: dict[str, Any], name: str, value: Any) -> None:
 def _read(item: Field, text: Any) -> Any:
     """What was typed, as its setting's kind; what cannot be read stays a text, which the settings refuse."""
     if isinstance(text, list):
-        return dict(map(_pair, text)) if item.kind == "pairs" else [_read(item, entry) for entry in text]
+        return _pairs(text) if item.kind == "pairs" else [_read(item, entry) for entry in text]
     try:
         if item.kind == "number":
             return float(text)
         return int(text) if item.kind == "whole number" else text
     except ValueError:
         return text
+
+
+def _pairs(texts: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for column, entry in map(_pair, texts):
+        if found.setdefault(column, entry) != entry:
+            raise WorkflowError(
+                f"Column {column!r} is filtered twice, and no row has two entries in it: give one "
+                "COLUMN=VALUE for each column."
+            )
+    return found
 
 
 def _pair(text: str) -> tuple[str, str]:
