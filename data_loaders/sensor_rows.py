@@ -369,7 +369,18 @@ def _ruled(
 
 
 def matches(column: Any, words: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Rows whose entry equals one of `words` as text, or as a number ("2023" and "2023.0" agree)."""
+    """Find the rows with one of some entries.
+
+    Parameters
+    ----------
+    column : Arrow array of n strings without nulls
+    words : tuple of str
+
+    Returns
+    -------
+    (n,) bool
+        Whether an entry equals one of `words` as text, or as a number ("2023" and "2023.0" agree).
+    """
     same = mask(pc.is_in(column, value_set=pa.array(words, pa.string())))
     wanted = parse_numbers(pa.array(words, pa.string()), missing=NOTHING).value
     wanted = wanted[np.isfinite(wanted)]

@@ -11,6 +11,7 @@ from data_loaders import profiles
 from geo.context.places import box_around, place_named
 from hexcursion.cli.profile import fill_from_profile
 from hexcursion.errors import WorkflowError
+from hexcursion.estimates.resolution import propose_resolution
 from hexcursion.release.reach import reach_of_file
 from hexcursion.settings.catalogue import TABLES, catalogue, flags_of, group_of
 from hexcursion.settings.describe import default_words, help_words, value_words
@@ -88,6 +89,35 @@ def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
     WorkflowError
         One sentence, for what is missing, impossible or does not fit together.
     """
+    return settings_from_mapping(_values(options))
+
+
+def with_resolution(settings: ReleaseSettings, options: argparse.Namespace) -> ReleaseSettings:
+    """The settings with the resolution that suits area and records, where an option or a file says none.
+
+    A settings file that says none means the default, as everywhere else that reads one.
+
+    Raises
+    ------
+    WorkflowError, DataError, GeoError
+        One sentence, for an area or data that cannot be read.
+    """
+    if options.config is not None or options.resolution is not None:
+        return settings
+    proposal = propose_resolution(settings)
+    if proposal is None:
+        print(
+            f"Resolution {settings.resolution} is taken (--resolution takes another): the number of "
+            "records is public once there are hexagons.",
+            file=sys.stderr,
+        )
+        return settings
+    print(f"By default {proposal.sentence} (--resolution takes another).", file=sys.stderr)
+    return settings.with_changes(resolution=proposal.resolution)
+
+
+def _values(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings that were given, by key; what stands in for others is said."""
     given = {name: value for name, value in vars(options).items() if value is not None}
     values: dict[str, Any] = read_toml(given["config"]) if "config" in given else {}
     if "config" in given and "trust_settings" not in given:
@@ -121,7 +151,7 @@ def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
     typed = "data.path" in given or profile is not None  # a settings file says everything itself
     if typed and (said := fill_from_profile(values, profile)):
         print(said, file=sys.stderr)
-    return settings_from_mapping(values)
+    return values
 
 
 def _other_rows(values: dict[str, Any]) -> str:
