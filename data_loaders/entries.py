@@ -1,18 +1,21 @@
-"""Counts which entries the columns of a table have, for a person who chooses the rows to keep."""
+"""Finds the rows with chosen entries, and counts the entries for a person who chooses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from data_loaders.columns.numbers import NOTHING, parse_numbers
 from data_loaders.columns.sensortable import shape_of
-from data_loaders.files.csvstream import blocks, text
+from data_loaders.files.csvstream import blocks, mask, text
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.sources import Source, open_tables
-from data_loaders.sensor_rows import matches
 
 MOST = 1000  # different entries of a column that are told apart
 LONGEST = 200  # letters of an entry that is offered
@@ -93,6 +96,27 @@ def count_entries(
                     else:
                         crowded[column] = None
     return Entries(rows, kept, {column: _sorted(found) for column, found in counted.items()}, tuple(crowded))
+
+
+def matches(column: Any, words: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Find the rows with one of some entries.
+
+    Parameters
+    ----------
+    column : Arrow array of n strings without nulls
+    words : tuple of str
+
+    Returns
+    -------
+    (n,) bool
+        Whether an entry equals one of `words` as text, or as a number ("2023" and "2023.0" agree).
+    """
+    same = mask(pc.is_in(column, value_set=pa.array(words, pa.string())))
+    wanted = parse_numbers(pa.array(words, pa.string()), missing=NOTHING).value
+    wanted = wanted[np.isfinite(wanted)]
+    if wanted.size:
+        same |= np.isin(parse_numbers(column, missing=NOTHING).value, wanted)
+    return same
 
 
 def _sorted(found: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

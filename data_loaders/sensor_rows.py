@@ -17,9 +17,10 @@ from data_loaders.columns.guess_names import quality_columns
 from data_loaders.columns.identifiers import OwnerNumbers, as_bytes, record_names
 from data_loaders.columns.marks import Decimal, Evidence
 from data_loaders.columns.missing import missing_of
-from data_loaders.columns.numbers import NOTHING, USUAL, Numbers, parse_numbers
+from data_loaders.columns.numbers import USUAL, Numbers, parse_numbers
 from data_loaders.columns.sensortable import Shape, decimal_mark, mark_wanted, shape_of
 from data_loaders.columns.times import DateOrder, read_times
+from data_loaders.entries import matches
 from data_loaders.errors import DataError
 from data_loaders.files.csvstream import DELIMITERS, Block, Delimiter, blocks, mask, text
 from data_loaders.files.sources import Table
@@ -51,6 +52,8 @@ class Stated:
         The limit where a measurement is below one that it does not name.
     condition : str or None
         Column that says which measurements are below or above a limit.
+    limit_column : str or None
+        Column with the limit where a measurement is below one that it does not name.
     """
 
     decimal: Decimal | None = None
@@ -60,6 +63,7 @@ class Stated:
     censored: Rule = "limit"
     detection_limit: float | None = None
     condition: str | None = None
+    limit_column: str | None = None
 
     def __post_init__(self) -> None:
         missing_of(self.missing)
@@ -158,7 +162,8 @@ def read_rows(table: Table, chosen: Columns, stated: Stated, tally: Tally, found
     shape = shape_of(table, stated.delimiter, stated.header_row)
     numeric = {column: shape.position(column, table.name) for column in dict.fromkeys(chosen.numeric)}
     wanted = {f"n:{column}": at for column, at in numeric.items()}
-    kept_as_text = (*chosen.conditions, *chosen.named, *((stated.condition,) if stated.condition else ()))
+    told = (column for column in (stated.condition, stated.limit_column) if column)
+    kept_as_text = (*chosen.conditions, *chosen.named, *told)
     wanted |= {f"w:{column}": shape.position(column, table.name) for column in kept_as_text}
     parts = () if chosen.owner is None else shape.owner_parts(chosen.owner, table.name)
     wanted |= {f"o:{at}": at for at in parts}
@@ -289,7 +294,11 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
     beyond = value.below | value.above
     if stated.censored == "drop":
         alive = tally.drop_where("below or above a limit", beyond, alive)
-    measured = _ruled(value, stated, alive, reading.table.name, chosen.value)
+    limits = None
+    if stated.limit_column is not None:
+        written = text(block.columns[f"w:{stated.limit_column}"].take(rows))
+        limits = parse_numbers(written, reading.marks[chosen.value]).value
+    measured = _ruled(value, stated, alive, reading.table.name, chosen.value, limits)
     alive = tally.drop_where("value is not a number", np.isnan(measured), alive)
     for spread in read[3:]:
         alive = tally.drop_where(
@@ -350,40 +359,26 @@ def _in_degrees(
 
 
 def _ruled(
-    value: Censored, stated: Stated, alive: NDArray[np.bool_], where: str, column: str
+    value: Censored,
+    stated: Stated,
+    alive: NDArray[np.bool_],
+    where: str,
+    column: str,
+    limits: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
     """(n,) values with those beyond a limit as the public rule says."""
-    unnamed = value.below & np.isnan(value.value)
     measured = value.value
+    if limits is not None:
+        measured = np.where(value.below & np.isnan(measured), limits, measured)
+    unnamed = value.below & np.isnan(measured)
     if unnamed.any():
         if stated.detection_limit is None and stated.censored != "drop" and np.any(unnamed & alive):
             raise DataError(
                 f"{where} has readings in {column!r} below a detection limit that they do not name (such as "
                 "ND, BDL or <LOD): they are low, not unknown. State the limit with `detection_limit` "
-                "(--detection-limit), or leave all readings beyond a limit out with `censored` "
-                "(--censored drop)."
+                "(--detection-limit), name the column that holds it with `limit_column` (--limit-column), or "
+                "leave all readings beyond a limit out with `censored` (--censored drop)."
             )
         limit = np.nan if stated.detection_limit is None else stated.detection_limit
         measured = np.where(unnamed, limit, measured)
     return np.where(value.below, measured / 2.0, measured) if stated.censored == "half" else measured
-
-
-def matches(column: Any, words: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Find the rows with one of some entries.
-
-    Parameters
-    ----------
-    column : Arrow array of n strings without nulls
-    words : tuple of str
-
-    Returns
-    -------
-    (n,) bool
-        Whether an entry equals one of `words` as text, or as a number ("2023" and "2023.0" agree).
-    """
-    same = mask(pc.is_in(column, value_set=pa.array(words, pa.string())))
-    wanted = parse_numbers(pa.array(words, pa.string()), missing=NOTHING).value
-    wanted = wanted[np.isfinite(wanted)]
-    if wanted.size:
-        same |= np.isin(parse_numbers(column, missing=NOTHING).value, wanted)
-    return same

@@ -54,6 +54,7 @@ def load_sensors(
     censored: Rule = "limit",
     detection_limit: float | None = None,
     condition: str | None = None,
+    limit_column: str | None = None,
     attribution: Iterable[str] = (),
     limits: Limits = LIMITS,
 ) -> tuple[Observations, LoadReport]:
@@ -101,6 +102,8 @@ def load_sensors(
         of it, or they are dropped. A public rule.
     detection_limit : float, optional
         The limit of measurements below one that they do not name, such as "ND"; asked for where needed.
+    limit_column : str, optional
+        Column with such limits, in the unit of the values; `detection_limit` counts where it has none.
     condition : str, optional
         Column that says which measurements are below or above a limit: "<", "Not Detected".
     attribution : iterable of str
@@ -126,7 +129,9 @@ def load_sensors(
     chosen = _columns(value, x, y, where or {}, identifier, time, sensor, person, place_sd)
     if not unit.strip():
         raise DataError("State the unit of the value column, such as ug/m3 or mg/kg.")
-    stated = Stated(decimal, delimiter, header_row, missing, censored, detection_limit, condition)
+    stated = Stated(
+        decimal, delimiter, header_row, missing, censored, detection_limit, condition, limit_column
+    )
     name = source_name(source)
     tally, found = Tally(), Found(unmatched=set(chosen.conditions))
     for table in open_tables(source, limits, layer=layer):

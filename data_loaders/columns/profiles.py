@@ -52,8 +52,8 @@ class Profile:
         An entry of such a column.
     owner : tuple of str
         Columns that name the station or device of a row; `TOGETHER` joins those that do so together only.
-    time, condition : tuple of str
-        Columns of the time, and of what is below or above a limit.
+    time, condition, limit : tuple of str
+        Columns of the time, of what is below or above a limit, and of the limits of detection.
     missing : tuple of str
         Numbers that the agency writes for a missing value beside the usual ones.
     note : str
@@ -78,6 +78,7 @@ class Profile:
     owner: tuple[str, ...] = ()
     time: tuple[str, ...] = ()
     condition: tuple[str, ...] = ()
+    limit: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     note: str = ""
     first: str = ""
@@ -95,7 +96,7 @@ class Recognised:
     place : Place or None
     values : tuple of Measured
         The columns of values that the table has; a person chooses among several.
-    quantity, owner, time, condition : str or None
+    quantity, owner, time, condition, limit : str or None
         As in the profile, None where the table has no such column.
     """
 
@@ -106,6 +107,7 @@ class Recognised:
     owner: str | None = None
     time: str | None = None
     condition: str | None = None
+    limit: str | None = None
 
     def measured(self, column: str | None) -> Measured | None:
         """What is known of a column of values; of the only one where None is asked for."""
@@ -233,6 +235,7 @@ def held_against(profile: Profile, names: Sequence[str]) -> Recognised:
         first(profile.owner),
         first(profile.time),
         first(profile.condition),
+        first(profile.limit),
     )
 
 

@@ -61,6 +61,11 @@ def fill_from_profile(values: dict[str, Any], wanted: str | None) -> str:
                 f"Each reading is protected on its own; --owner {shlex.quote(found.owner)} "
                 "--records-per-owner 1 protects all that belong together."
             )
+    if found.limit is not None and data.get("limit_column") is None:
+        said.append(
+            f"--limit-column {shlex.quote(found.limit)} takes the limits of what was not detected, if they "
+            "have the values' unit."
+        )
     return " ".join((*said, found.profile.note)).strip()
 
 

@@ -36,6 +36,8 @@ def sentences(known: Recognised) -> list[str]:
     for what, column in (("Owner", known.owner), ("Time", known.time), ("Limits", known.condition)):
         if column is not None:
             said.append(f"{what}: {column}.")
+    if known.limit is not None:
+        said.append(f"Limits of detection, if they have the values' unit: {known.limit}.")
     return [*said, known.profile.note] if known.profile.note else said
 
 

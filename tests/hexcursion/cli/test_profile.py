@@ -17,9 +17,13 @@ from hexcursion.errors import WorkflowError
 
 OPENAQ = "location_id,sensors_id,location,datetime,lat,lon,parameter,units,value"
 PURPLE = "time_stamp,sensor_index,latitude,longitude,pm2.5_atm_a,pm2.5_atm_b"
+WQP = (
+    "MonitoringLocationIdentifier,CharacteristicName,ResultDetectionConditionText,ResultMeasureValue,"
+    "LatitudeMeasure,LongitudeMeasure,DetectionQuantitationLimitMeasure/MeasureValue"
+)
 KOLA = "ID,XCOO,YCOO,As,Pb"
 ROWS = {OPENAQ: "7,21,Bow,2024-05-01,51.52,-0.02,pm25,ug/m3,8.5", PURPLE: "1714521600,131,37.7,-122.2,8,7",
-        KOLA: "1,400000,7600000,3,4"}  # fmt: skip
+        KOLA: "1,400000,7600000,3,4", WQP: "X-1,Lead,,4,41.5,-93.5,0.1"}  # fmt: skip
 
 
 @pytest.fixture
@@ -64,6 +68,16 @@ def test_what_a_person_named_stays(table: Any) -> None:
     )
     assert {"data": values["data"], "reference": values["reference"]} == before
     assert (values["owner"], "value_unit" in values) == ("location", False)
+
+
+def test_limits_of_detection_are_offered_and_not_taken_since_their_unit_may_be_another(table: Any) -> None:
+    values: dict[str, Any] = {"data": {"path": table(WQP), "where": {"CharacteristicName": "Lead"}}}
+    assert "--limit-column DetectionQuantitationLimitMeasure/MeasureValue takes" in fill_from_profile(
+        values, None
+    )
+    assert (values["data"]["condition"], "limit_column" in values["data"]) == (
+        "ResultDetectionConditionText", False,
+    )  # fmt: skip
 
 
 def test_an_owner_is_taken_where_a_person_says_how_many_of_its_records_count(table: Any) -> None:
