@@ -54,6 +54,8 @@ class Stated:
         Column that says which measurements are below or above a limit.
     limit_column : str or None
         Column with the limit where a measurement is below one that it does not name.
+    day_first : bool or None
+        Whether 3/4/2018 is in April.
     """
 
     decimal: Decimal | None = None
@@ -64,6 +66,7 @@ class Stated:
     detection_limit: float | None = None
     condition: str | None = None
     limit_column: str | None = None
+    day_first: bool | None = None
 
     def __post_init__(self) -> None:
         missing_of(self.missing)
@@ -131,9 +134,10 @@ class Found:
     def number(self, name: str) -> NDArray[np.float64]:
         return self.numbers.get(name, Column()).array()
 
-    def time(self) -> NDArray[np.datetime64]:
-        """(n,) when each row was measured, seconds, as its dates are meant."""
-        return self.times[int(self.order.month_comes_first())].array("M8[s]")
+    def time(self, day_first: bool | None) -> NDArray[np.datetime64]:
+        """(n,) when each row was measured, seconds, as its dates are meant; None where nobody says it."""
+        month_first = self.order.month_comes_first() if day_first is None else not day_first
+        return self.times[int(month_first)].array("M8[s]")
 
     def add_times(self, column: Any) -> None:
         read = read_times(column)

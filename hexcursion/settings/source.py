@@ -214,6 +214,14 @@ class SourceSettings(Checked):
             otherwise="none",
         ),
     ] = None
+    day_first: Annotated[
+        bool | None,
+        Setting(
+            "Dates of a sensor table such as 3/4/2018 have the day first.",
+            "data",
+            otherwise="found; the day where no date tells, and said",
+        ),
+    ] = None
     place_sd: Annotated[
         str | None,
         Setting(

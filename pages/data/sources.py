@@ -144,7 +144,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
         )
         numbers = written.numbers(guess, path)
         owner, most = row_columns.owner(agency.owners(guess, path), guess.question, path)
-        identifier, time = row_columns.further(columns, guess.identifier, guess.time, path)
+        identifier, time, day_first = row_columns.further(columns, guess.identifier, guess.time, path)
         place_sd = row_columns.place_noise(columns, path)
         trip = None
         if place_sd is not None:
@@ -217,6 +217,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
             trip=trip if file == path else None,
             identifier=identifier,
             time=time,
+            day_first=day_first,
         )
 
     choices: dict[str, Any] = {
@@ -265,6 +266,7 @@ def refill(work: Workspace) -> None:
         known = (
             ("x", data.x), ("y", data.y), ("value", data.value), ("crs", data.crs),
             ("identifier", data.identifier), ("time", data.time), ("place_sd", data.place_sd),
+            ("day_first", row_columns.order_words(data.day_first)),
             ("owner", work.choices.get("owner")), ("most", work.choices.get("records_per_owner") or 1),
         )  # fmt: skip
         told = (*known, *written.shown(data).items())
