@@ -177,7 +177,7 @@ def read_rows(table: Table, chosen: Columns, stated: Stated, tally: Tally, found
         found.written[f"Column {shape.names[position]!r} says on which side {column!r} lies."] = None
     reading = _Reading(table, chosen, stated, _marks(table, shape, numeric, chosen, stated))
     found.written |= dict.fromkeys((_written(table, shape, reading.marks), *shape.header.said))
-    if stated.condition is None and (telling := quality_columns(shape.names, wanted.values())):
+    if stated.condition is None and (telling := quality_columns(shape.called, wanted.values())):
         found.written[
             f"{' and '.join(map(repr, telling))} may say which rows are invalid or beyond a limit: keep rows "
             "with `where`, or name the column that says which are below a limit with `condition`."

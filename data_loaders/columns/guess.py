@@ -168,7 +168,7 @@ def guess_columns(
         reasons.append("The unit of the value is not in its name: state it.")
     if decimal is None:
         reasons.append("Commas may mark decimals or thousands: state the decimal mark.")
-    if telling := quality_columns(shape.names):
+    if telling := quality_columns(shape.called):
         reasons.append(
             f"{' and '.join(map(repr, telling))} may say which rows are invalid or beyond a limit."
         )
@@ -177,7 +177,7 @@ def guess_columns(
     owner, word = guess_owner(shape, (x, y, value))
     taken = (x, y, value, owner)
     return ColumnGuess(
-        columns=shape.names,
+        columns=shape.called,
         numeric=sampled.numeric,
         x=x,
         y=y,
@@ -200,7 +200,7 @@ def guess_columns(
         top=shape.top,
         points=table.points,
         suspects=suspects(sampled.numbers[value]) if value else (),
-        beyond=bool(value) and _beyond(shape.column(shape.names.index(value)), decimal or "."),
+        beyond=bool(value) and _beyond(shape.column(shape.called.index(value)), decimal or "."),
         known=shape.known,
     )
 
@@ -228,7 +228,7 @@ def profile_of(
         As `guess_columns` does, and for a profile that is none.
     """
     shape = _opened(source, layer, header_row, limits)[1]
-    return shape.known if named is None else held_against(named_profile(named), shape.names)
+    return shape.known if named is None else held_against(named_profile(named), shape.called)
 
 
 def _opened(source: Source, layer: str | None, header_row: int | None, limits: Limits) -> tuple[Table, Shape]:
@@ -254,10 +254,10 @@ class _Sample:
     """The sampled rows as numbers, column by column."""
 
     def __init__(self, shape: Shape, typed: bool) -> None:
-        self.names = shape.names
+        self.names = shape.called
         self.numbers: dict[str, np.ndarray] = {}
         self.marks: dict[str, Decimal | None] = {}
-        for position, name in enumerate(shape.names):
+        for position, name in enumerate(shape.called):
             mark = decimal_mark(shape, position, typed)
             self.marks.setdefault(name, mark)
             column = pa.array(shape.column(position), pa.string())
@@ -365,7 +365,7 @@ def _unit(name: str) -> str | None:
 def _choices(shape: Shape, used: tuple[str | None, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Columns with few distinct entries (species, year, type), which a person may want to filter by."""
     found: list[tuple[str, tuple[str, ...]]] = []
-    for position, name in enumerate(shape.names):
+    for position, name in enumerate(shape.called):
         entries = {entry for entry in shape.column(position) if entry}
         whole = all(re.fullmatch(r"[^.,]*", entry) for entry in entries)
         if name not in used and whole and 1 <= len(entries) <= min(MAX_CHOICES, len(shape.sample) // 4):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from data_loaders.columns.header import Header, find_header
 from data_loaders.columns.marks import Decimal, evidence_of
@@ -47,13 +49,25 @@ class Shape:
     top: tuple[tuple[str, ...], ...] = ()
     known: Recognised | None = None
 
+    @cached_property
+    def called(self) -> tuple[str, ...]:
+        """The names with those that repeat told apart: by the column that each follows, "Ozone status"."""
+        often = Counter(name.lower() for name in self.names)
+        called: list[str] = []
+        before = ""
+        for name in self.names:
+            if often[name.lower()] == 1:
+                before = name
+            called.append(name if often[name.lower()] == 1 or not name else f"{before} {name}".strip())
+        return tuple(called)
+
     def position(self, name: str, where: str) -> int:
         """Find a column.
 
         Parameters
         ----------
         name : str
-            Its name, exact or in other capitals.
+            Its name, exact or in other capitals, or as in `called`.
         where : str
             What messages call the table.
 
@@ -69,11 +83,14 @@ class Shape:
         """
         exact = [i for i, known in enumerate(self.names) if known == name]
         loose = [i for i, known in enumerate(self.names) if known.lower() == name.strip().lower()]
-        found = exact or loose
+        found = exact or loose or [i for i, known in enumerate(self.called) if known == name.strip()]
         if len(found) == 1:
             return found[0]
         if found:
-            raise DataError(f"{where} has more than one column {name!r}: rename them so that one is meant.")
+            raise DataError(
+                f"{where} has more than one column {name!r}: rename them so that one is meant, or "
+                "write the column that it follows before it, such as 'Ozone status'."
+            )
         # Only a near miss is quoted: the first row of a file without a header would be private.
         raise DataError(
             f"{where} has no column {name!r}{closest(name, self.names) or ': name one of its header.'} "
