@@ -18,6 +18,7 @@ from geo.domains.hexagons import average_area, average_spacing
 from hexcursion.project.area import source_of
 from hexcursion.project.load import load_source
 from hexcursion.settings.model import ReleaseSettings
+from hexcursion.words import plural
 
 RECORDS_EACH = 3
 """Records for each hexagon that are aimed at: a rule of thumb, for resolutions seven times apart."""
@@ -44,7 +45,7 @@ class Proposal:
         area = significant(average_area(self.resolution) / 1e6, 2)
         return (
             f"resolution {self.resolution}, about {significant(self.cells, 2)} hexagons of {area} km², suits "
-            f"this area and about {self.records:,} records"
+            f"this area and about {plural(self.records, 'record')}"
         )
 
 
