@@ -1,7 +1,8 @@
 """Reads what users bring: sales, postcodes, sensor tables, generated demo data; each with a report."""
 
-from data_loaders.columns.guess import ColumnGuess, guess_columns
+from data_loaders.columns.guess import ColumnGuess, guess_columns, profile_of
 from data_loaders.columns.guess_names import owner_word_of
+from data_loaders.columns.profiles import Profile, Recognised, named_profile, profiles
 from data_loaders.contributions import (
     BoundedContributions,
     Rule,
@@ -10,6 +11,7 @@ from data_loaders.contributions import (
 )
 from data_loaders.demo_data.city import DemoField
 from data_loaders.demo_data.writing import DEMO_SEED, DEMO_YEARS, DemoFiles, write_demo
+from data_loaders.entries import Entries, count_entries
 from data_loaders.errors import DataError
 from data_loaders.files.guarded import LIMITS, Limits
 from data_loaders.files.layers import POINT_SUFFIXES, POINT_X, POINT_Y
@@ -46,6 +48,7 @@ __all__ = [
     "DataError",
     "DemoField",
     "DemoFiles",
+    "Entries",
     "Kind",
     "Limits",
     "LoadReport",
@@ -53,12 +56,15 @@ __all__ = [
     "Observations",
     "OwnerWord",
     "PostcodeTable",
+    "Profile",
     "Progress",
     "PublicFile",
+    "Recognised",
     "Rule",
     "Segment",
     "Source",
     "bound_contributions",
+    "count_entries",
     "fetch",
     "guess_columns",
     "is_geopackage",
@@ -66,9 +72,12 @@ __all__ = [
     "load_sales",
     "load_sensors",
     "loader_of",
+    "named_profile",
     "one_record_per_owner",
     "owner_word_of",
     "price_paid_file",
+    "profile_of",
+    "profiles",
     "shapes_of",
     "write_demo",
 ]

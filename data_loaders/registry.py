@@ -33,7 +33,7 @@ class Wanted(Protocol):
         Lookup and filters of Price Paid sales.
     value, x, y, crs, where, identifier, time, layer, place_sd
         Columns, coordinate system and row filters of a table.
-    header_row, decimal, missing, censored, detection_limit, condition
+    header_row, decimal, missing, censored, detection_limit, condition, limit_column, day_first
         How a table is written, where a person says so.
     """
 
@@ -77,6 +77,10 @@ class Wanted(Protocol):
     def detection_limit(self) -> float | None: ...
     @property
     def condition(self) -> str | None: ...
+    @property
+    def limit_column(self) -> str | None: ...
+    @property
+    def day_first(self) -> bool | None: ...
 
 
 Read = Callable[[Wanted, str, str | None], tuple[Observations, LoadReport]]
@@ -212,6 +216,8 @@ def _read_table(wanted: Wanted, unit: str, owner: str | None) -> tuple[Observati
         censored=wanted.censored,
         detection_limit=wanted.detection_limit,
         condition=wanted.condition,
+        limit_column=wanted.limit_column,
+        day_first=wanted.day_first,
     )
 
 
@@ -219,7 +225,8 @@ PRICE_PAID = Loader(
     "price-paid", "Price Paid sales with a postcode lookup", _read_sales, _sales_lack, "sale", "price", True,
     once_each=True,
     ignores=("value", "x", "y", "where", "identifier", "time", "layer", "place_sd", "trip",
-             "header_row", "decimal", "missing", "censored", "detection_limit", "condition"),
+             "header_row", "decimal", "missing", "censored", "detection_limit", "condition", "limit_column",
+             "day_first"),
     instead="choose sales with `segment` and `years`",
 )  # fmt: skip
 SENSOR_TABLE = Loader(

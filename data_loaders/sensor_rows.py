@@ -17,9 +17,10 @@ from data_loaders.columns.guess_names import quality_columns
 from data_loaders.columns.identifiers import OwnerNumbers, as_bytes, record_names
 from data_loaders.columns.marks import Decimal, Evidence
 from data_loaders.columns.missing import missing_of
-from data_loaders.columns.numbers import NOTHING, USUAL, Numbers, parse_numbers
+from data_loaders.columns.numbers import USUAL, Numbers, parse_numbers
 from data_loaders.columns.sensortable import Shape, decimal_mark, mark_wanted, shape_of
 from data_loaders.columns.times import DateOrder, read_times
+from data_loaders.entries import matches
 from data_loaders.errors import DataError
 from data_loaders.files.csvstream import DELIMITERS, Block, Delimiter, blocks, mask, text
 from data_loaders.files.sources import Table
@@ -27,6 +28,7 @@ from data_loaders.files.spool import Column
 from data_loaders.observations import OwnerWord
 from data_loaders.report import Tally
 
+_BETWEEN = "\x1f"  # the unit separator: no two owners of several columns become one by it
 _COMMA_ALONE = r"^([+-]?[0-9]*),([0-9]+)$"
 _DELIMITER_WORDS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 
@@ -50,6 +52,10 @@ class Stated:
         The limit where a measurement is below one that it does not name.
     condition : str or None
         Column that says which measurements are below or above a limit.
+    limit_column : str or None
+        Column with the limit where a measurement is below one that it does not name.
+    day_first : bool or None
+        Whether 3/4/2018 is in April.
     """
 
     decimal: Decimal | None = None
@@ -59,6 +65,8 @@ class Stated:
     censored: Rule = "limit"
     detection_limit: float | None = None
     condition: str | None = None
+    limit_column: str | None = None
+    day_first: bool | None = None
 
     def __post_init__(self) -> None:
         missing_of(self.missing)
@@ -95,8 +103,8 @@ class Columns:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """Columns that are kept as text."""
-        return tuple(name for name in (self.identifier, self.time, self.owner) if name is not None)
+        """Columns that are kept as text, but for those of the owner."""
+        return tuple(name for name in (self.identifier, self.time) if name is not None)
 
 
 @dataclass
@@ -126,9 +134,10 @@ class Found:
     def number(self, name: str) -> NDArray[np.float64]:
         return self.numbers.get(name, Column()).array()
 
-    def time(self) -> NDArray[np.datetime64]:
-        """(n,) when each row was measured, seconds, as its dates are meant."""
-        return self.times[int(self.order.month_comes_first())].array("M8[s]")
+    def time(self, day_first: bool | None) -> NDArray[np.datetime64]:
+        """(n,) when each row was measured, seconds, as its dates are meant; None where nobody says it."""
+        month_first = self.order.month_comes_first() if day_first is None else not day_first
+        return self.times[int(month_first)].array("M8[s]")
 
     def add_times(self, column: Any) -> None:
         read = read_times(column)
@@ -157,15 +166,18 @@ def read_rows(table: Table, chosen: Columns, stated: Stated, tally: Tally, found
     shape = shape_of(table, stated.delimiter, stated.header_row)
     numeric = {column: shape.position(column, table.name) for column in dict.fromkeys(chosen.numeric)}
     wanted = {f"n:{column}": at for column, at in numeric.items()}
-    kept_as_text = (*chosen.conditions, *chosen.named, *((stated.condition,) if stated.condition else ()))
+    told = (column for column in (stated.condition, stated.limit_column) if column)
+    kept_as_text = (*chosen.conditions, *chosen.named, *told)
     wanted |= {f"w:{column}": shape.position(column, table.name) for column in kept_as_text}
+    parts = () if chosen.owner is None else shape.owner_parts(chosen.owner, table.name)
+    wanted |= {f"o:{at}": at for at in parts}
     sides = _hemispheres(shape, chosen, wanted) if chosen.degrees else {}
     wanted |= {f"h:{column}": position for column, position in sides.items()}
     for column, position in sides.items():
         found.written[f"Column {shape.names[position]!r} says on which side {column!r} lies."] = None
     reading = _Reading(table, chosen, stated, _marks(table, shape, numeric, chosen, stated))
     found.written |= dict.fromkeys((_written(table, shape, reading.marks), *shape.header.said))
-    if stated.condition is None and (telling := quality_columns(shape.names, wanted.values())):
+    if stated.condition is None and (telling := quality_columns(shape.called, wanted.values())):
         found.written[
             f"{' and '.join(map(repr, telling))} may say which rows are invalid or beyond a limit: keep rows "
             "with `where`, or name the column that says which are below a limit with `condition`."
@@ -260,7 +272,7 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
     tally.drop("wrong number of columns", block.malformed)
     alive = np.ones(block.rows, dtype=bool)
     for column, words in chosen.conditions.items():
-        match = _matches(text(block.columns[f"w:{column}"]), words)
+        match = matches(text(block.columns[f"w:{column}"]), words)
         if match.any():
             found.unmatched.discard(column)
         alive = tally.drop_where(f"{column} is not {' or '.join(words)}", ~match, alive)
@@ -286,7 +298,11 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
     beyond = value.below | value.above
     if stated.censored == "drop":
         alive = tally.drop_where("below or above a limit", beyond, alive)
-    measured = _ruled(value, stated, alive, reading.table.name, chosen.value)
+    limits = None
+    if stated.limit_column is not None:
+        written = text(block.columns[f"w:{stated.limit_column}"].take(rows))
+        limits = parse_numbers(written, reading.marks[chosen.value]).value
+    measured = _ruled(value, stated, alive, reading.table.name, chosen.value, limits)
     alive = tally.drop_where("value is not a number", np.isnan(measured), alive)
     for spread in read[3:]:
         alive = tally.drop_where(
@@ -294,7 +310,8 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
         )
     texts = {name: text(block.columns[f"w:{name}"].take(rows)) for name in chosen.named}
     if chosen.owner is not None:
-        nobody = mask(pc.equal(texts[chosen.owner], ""))
+        owners = _owners(block, rows)
+        nobody = mask(pc.equal(owners, ""))
         alive = tally.drop_where(f"{chosen.owner_word} not named", nobody, alive)
     found.grouped += value.grouped + x.grouped + y.grouped
     found.below += int(np.count_nonzero(value.below & alive))
@@ -309,7 +326,20 @@ def _take(block: Block, reading: _Reading, tally: Tally, found: Found) -> None:
     if chosen.time is not None:
         found.add_times(texts[chosen.time])
     if chosen.owner is not None:
-        found.owners.add(found.numbered.of(texts[chosen.owner]))
+        found.owners.add(found.numbered.of(owners.filter(pa.array(alive))))
+
+
+def _owners(block: Block, rows: Any) -> Any:
+    """Arrow array of the owners' names: those of several columns together, "" where one of them is blank."""
+    parts = [
+        pc.utf8_trim_whitespace(text(column.take(rows)))
+        for key, column in block.columns.items()
+        if key.startswith("o:")
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    blank = np.logical_or.reduce([mask(pc.equal(part, "")) for part in parts])
+    return pc.if_else(pa.array(blank), "", pc.binary_join_element_wise(*parts, _BETWEEN))
 
 
 def _in_degrees(
@@ -333,29 +363,26 @@ def _in_degrees(
 
 
 def _ruled(
-    value: Censored, stated: Stated, alive: NDArray[np.bool_], where: str, column: str
+    value: Censored,
+    stated: Stated,
+    alive: NDArray[np.bool_],
+    where: str,
+    column: str,
+    limits: NDArray[np.float64] | None,
 ) -> NDArray[np.float64]:
     """(n,) values with those beyond a limit as the public rule says."""
-    unnamed = value.below & np.isnan(value.value)
     measured = value.value
+    if limits is not None:
+        measured = np.where(value.below & np.isnan(measured), limits, measured)
+    unnamed = value.below & np.isnan(measured)
     if unnamed.any():
         if stated.detection_limit is None and stated.censored != "drop" and np.any(unnamed & alive):
             raise DataError(
                 f"{where} has readings in {column!r} below a detection limit that they do not name (such as "
                 "ND, BDL or <LOD): they are low, not unknown. State the limit with `detection_limit` "
-                "(--detection-limit), or leave all readings beyond a limit out with `censored` "
-                "(--censored drop)."
+                "(--detection-limit), name the column that holds it with `limit_column` (--limit-column), or "
+                "leave all readings beyond a limit out with `censored` (--censored drop)."
             )
         limit = np.nan if stated.detection_limit is None else stated.detection_limit
         measured = np.where(unnamed, limit, measured)
     return np.where(value.below, measured / 2.0, measured) if stated.censored == "half" else measured
-
-
-def _matches(column: Any, words: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Rows whose entry equals one of `words` as text, or as a number ("2023" and "2023.0" agree)."""
-    same = mask(pc.is_in(column, value_set=pa.array(words, pa.string())))
-    wanted = parse_numbers(pa.array(words, pa.string()), missing=NOTHING).value
-    wanted = wanted[np.isfinite(wanted)]
-    if wanted.size:
-        same |= np.isin(parse_numbers(column, missing=NOTHING).value, wanted)
-    return same

@@ -54,6 +54,8 @@ def load_sensors(
     censored: Rule = "limit",
     detection_limit: float | None = None,
     condition: str | None = None,
+    limit_column: str | None = None,
+    day_first: bool | None = None,
     attribution: Iterable[str] = (),
     limits: Limits = LIMITS,
 ) -> tuple[Observations, LoadReport]:
@@ -101,6 +103,10 @@ def load_sensors(
         of it, or they are dropped. A public rule.
     detection_limit : float, optional
         The limit of measurements below one that they do not name, such as "ND"; asked for where needed.
+    limit_column : str, optional
+        Column with such limits, in the unit of the values; `detection_limit` counts where it has none.
+    day_first : bool, optional
+        Whether dates such as 3/4/2018 have the day first; found where None, and said where it stays open.
     condition : str, optional
         Column that says which measurements are below or above a limit: "<", "Not Detected".
     attribution : iterable of str
@@ -126,7 +132,9 @@ def load_sensors(
     chosen = _columns(value, x, y, where or {}, identifier, time, sensor, person, place_sd)
     if not unit.strip():
         raise DataError("State the unit of the value column, such as ug/m3 or mg/kg.")
-    stated = Stated(decimal, delimiter, header_row, missing, censored, detection_limit, condition)
+    stated = Stated(
+        decimal, delimiter, header_row, missing, censored, detection_limit, condition, limit_column, day_first
+    )
     name = source_name(source)
     tally, found = Tally(), Found(unmatched=set(chosen.conditions))
     for table in open_tables(source, limits, layer=layer):
@@ -160,7 +168,12 @@ def load_sensors(
     if identifier is not None:
         columns["identifier"] = found.names.array("S1")
     if time is not None:
-        columns["time"] = found.time()
+        if day_first is not None and found.order.contradicts(day_first):
+            raise DataError(
+                f"{name} has dates in {time!r} that have the {'month' if day_first else 'day'} first, since "
+                "their other number is above 12: leave `day_first` (--day-first) out, or say the opposite."
+            )
+        columns["time"] = found.time(day_first)
     if chosen.owner is not None:
         columns["owner"] = found.owners.array("i8")
     if place_sd is not None:
@@ -194,8 +207,12 @@ def load_sensors(
             f"A number in column {value!r} lies far from all others. If it means no value, name it "
             "with `missing` (--missing)."
         )
-    if found.order.slashed and not found.order.month_comes_first():
-        said.append(f"Dates such as 3/4/2018 in column {time!r} were read with the day first.")
+    if found.order.slashed and day_first is None and not found.order.month_comes_first():
+        remedy = "; if the month stands first, say so with `day_first` (--no-day-first)"
+        said.append(
+            f"Dates such as 3/4/2018 in column {time!r} were read with the day first"
+            f"{remedy if found.order.open else ''}."
+        )
     return observations, tally.report(name, observations.size, tuple(said))
 
 

@@ -24,6 +24,7 @@ from data_loaders.columns.guess_names import (
 from data_loaders.columns.marks import Decimal
 from data_loaders.columns.missing import suspects
 from data_loaders.columns.numbers import USUAL, parse_numbers
+from data_loaders.columns.profiles import Recognised, held_against, named_profile
 from data_loaders.columns.sensortable import Shape, decimal_mark, shape_of
 from data_loaders.errors import DataError
 from data_loaders.files.csvstream import Delimiter
@@ -97,6 +98,8 @@ class ColumnGuess:
         Numbers of the value's sample that may stand for a missing value.
     beyond : bool
         Whether entries of the value's sample are below or above a limit.
+    known : Recognised or None
+        The agency's profile that the columns fit.
     """
 
     columns: tuple[str, ...]
@@ -123,6 +126,7 @@ class ColumnGuess:
     points: bool = False
     suspects: tuple[float, ...] = ()
     beyond: bool = False
+    known: Recognised | None = None
 
 
 def guess_columns(
@@ -164,7 +168,7 @@ def guess_columns(
         reasons.append("The unit of the value is not in its name: state it.")
     if decimal is None:
         reasons.append("Commas may mark decimals or thousands: state the decimal mark.")
-    if telling := quality_columns(shape.names):
+    if telling := quality_columns(shape.called):
         reasons.append(
             f"{' and '.join(map(repr, telling))} may say which rows are invalid or beyond a limit."
         )
@@ -173,7 +177,7 @@ def guess_columns(
     owner, word = guess_owner(shape, (x, y, value))
     taken = (x, y, value, owner)
     return ColumnGuess(
-        columns=shape.names,
+        columns=shape.called,
         numeric=sampled.numeric,
         x=x,
         y=y,
@@ -196,8 +200,35 @@ def guess_columns(
         top=shape.top,
         points=table.points,
         suspects=suspects(sampled.numbers[value]) if value else (),
-        beyond=bool(value) and _beyond(shape.column(shape.names.index(value)), decimal or "."),
+        beyond=bool(value) and _beyond(shape.column(shape.called.index(value)), decimal or "."),
+        known=shape.known,
     )
+
+
+def profile_of(
+    source: Source,
+    *,
+    layer: str | None = None,
+    header_row: int | None = None,
+    named: str | None = None,
+    limits: Limits = LIMITS,
+) -> Recognised | None:
+    """Find the agency's profile that the columns of a table fit.
+
+    Parameters
+    ----------
+    source, layer, header_row, limits
+        As in `guess_columns`.
+    named : str, optional
+        Name of the profile that is meant; without it, the one that is recognised.
+
+    Raises
+    ------
+    DataError
+        As `guess_columns` does, and for a profile that is none.
+    """
+    shape = _opened(source, layer, header_row, limits)[1]
+    return shape.known if named is None else held_against(named_profile(named), shape.called)
 
 
 def _opened(source: Source, layer: str | None, header_row: int | None, limits: Limits) -> tuple[Table, Shape]:
@@ -223,10 +254,10 @@ class _Sample:
     """The sampled rows as numbers, column by column."""
 
     def __init__(self, shape: Shape, typed: bool) -> None:
-        self.names = shape.names
+        self.names = shape.called
         self.numbers: dict[str, np.ndarray] = {}
         self.marks: dict[str, Decimal | None] = {}
-        for position, name in enumerate(shape.names):
+        for position, name in enumerate(shape.called):
             mark = decimal_mark(shape, position, typed)
             self.marks.setdefault(name, mark)
             column = pa.array(shape.column(position), pa.string())
@@ -334,7 +365,7 @@ def _unit(name: str) -> str | None:
 def _choices(shape: Shape, used: tuple[str | None, ...]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Columns with few distinct entries (species, year, type), which a person may want to filter by."""
     found: list[tuple[str, tuple[str, ...]]] = []
-    for position, name in enumerate(shape.names):
+    for position, name in enumerate(shape.called):
         entries = {entry for entry in shape.column(position) if entry}
         whole = all(re.fullmatch(r"[^.,]*", entry) for entry in entries)
         if name not in used and whole and 1 <= len(entries) <= min(MAX_CHOICES, len(shape.sample) // 4):

@@ -72,7 +72,7 @@ def guess_owner(shape: Shape, used: tuple[str | None, ...]) -> tuple[str | None,
     """
     for word, nouns in _OWNERS.items():
         spellings = {f"{noun}{naming}" for noun in nouns for naming in _NAMING}
-        for name in shape.names:
+        for name in shape.called:
             if name not in used and _bare(name) in spellings:
                 return name, word
     return None, None
@@ -112,7 +112,7 @@ def owner_question(shape: Shape, owner: str | None, word: OwnerWord | None) -> s
             "Does a column name the sensor or the person that a row belongs to? Without one each reading is "
             "protected on its own, and somebody with several readings less."
         )
-    named = len({entry for entry in shape.column(shape.names.index(owner)) if entry})
+    named = len({entry for entry in shape.column(shape.called.index(owner)) if entry})
     return (
         f"Does column {owner!r} name the {word} that a row belongs to ({named:,} different in the first "
         f"{len(shape.sample):,} rows)? Then a {word} with several readings can be protected as a whole; "
@@ -131,7 +131,7 @@ def guess_identifier(shape: Shape, used: tuple[str | None, ...]) -> str | None:
         A column called id, sample number or the like whose sampled entries are all given and all different.
     """
     spellings = {*_RECORD, *(f"{noun}{naming}" for noun in _RECORD_OF for naming in _NAMING[1:])}
-    for position, name in enumerate(shape.names):
+    for position, name in enumerate(shape.called):
         if name not in used and _bare(name) in spellings:
             entries = shape.column(position)
             if all(entries) and len(set(entries)) == len(entries):
@@ -149,7 +149,7 @@ def guess_time(shape: Shape, used: tuple[str | None, ...]) -> str | None:
     str or None
         A column called date, timestamp or the like of which at least 4 in 5 sampled entries can be read.
     """
-    for position, name in enumerate(shape.names):
+    for position, name in enumerate(shape.called):
         words = re.split(r"[^a-z]+", name[:LONGEST_NAME].lower())
         if name in used or not set(words) & set(_TIME):
             continue

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from data_loaders.columns.header import Header, find_header
 from data_loaders.columns.marks import Decimal, evidence_of
 from data_loaders.columns.numbers import looks_numeric
+from data_loaders.columns.profiles import TOGETHER, Recognised, recognise
 from data_loaders.errors import DataError, closest
 from data_loaders.files.csvstream import MAX_COLUMNS, Delimiter, first_lines, sniff_delimiter
 from data_loaders.files.encoding import Encoding, decode
@@ -34,6 +37,8 @@ class Shape:
         Where the names stand.
     top : tuple of tuple of str
         The first TOP_ROWS rows as they are, titles and header among them.
+    known : Recognised or None
+        The agency's profile that the names fit.
     """
 
     names: tuple[str, ...]
@@ -42,6 +47,19 @@ class Shape:
     sample: tuple[tuple[str, ...], ...]
     header: Header
     top: tuple[tuple[str, ...], ...] = ()
+    known: Recognised | None = None
+
+    @cached_property
+    def called(self) -> tuple[str, ...]:
+        """The names with those that repeat told apart: by the column that each follows, "Ozone status"."""
+        often = Counter(name.lower() for name in self.names)
+        called: list[str] = []
+        before = ""
+        for name in self.names:
+            if often[name.lower()] == 1:
+                before = name
+            called.append(name if often[name.lower()] == 1 or not name else f"{before} {name}".strip())
+        return tuple(called)
 
     def position(self, name: str, where: str) -> int:
         """Find a column.
@@ -49,7 +67,7 @@ class Shape:
         Parameters
         ----------
         name : str
-            Its name, exact or in other capitals.
+            Its name, exact or in other capitals, or as in `called`.
         where : str
             What messages call the table.
 
@@ -65,17 +83,46 @@ class Shape:
         """
         exact = [i for i, known in enumerate(self.names) if known == name]
         loose = [i for i, known in enumerate(self.names) if known.lower() == name.strip().lower()]
-        found = exact or loose
+        found = exact or loose or [i for i, known in enumerate(self.called) if known == name.strip()]
         if len(found) == 1:
             return found[0]
         if found:
-            raise DataError(f"{where} has more than one column {name!r}: rename them so that one is meant.")
+            raise DataError(
+                f"{where} has more than one column {name!r}: rename them so that one is meant, or "
+                "write the column that it follows before it, such as 'Ozone status'."
+            )
         # Only a near miss is quoted: the first row of a file without a header would be private.
         raise DataError(
             f"{where} has no column {name!r}{closest(name, self.names) or ': name one of its header.'} "
             f"The header was taken from row {self.header.number:,}: if it stands elsewhere, state its row "
             "with `header_row` (--header-row)."
         )
+
+    def owner_parts(self, name: str, where: str) -> tuple[int, ...]:
+        """Find the columns that name an owner: one, or several joined by a plus sign.
+
+        Parameters
+        ----------
+        name : str
+            A column, or columns such as "state + county + site".
+        where : str
+            What messages call the table.
+
+        Returns
+        -------
+        tuple of int
+            Their positions, counted from 0. A column whose own name has a plus sign is that column.
+
+        Raises
+        ------
+        DataError
+            As `position` does.
+        """
+        parts = [part.strip() for part in name.split(TOGETHER.strip())]
+        whole = name.strip().lower() in {known.lower() for known in self.names}
+        if whole or len(parts) == 1 or "" in parts:
+            return (self.position(name, where),)
+        return tuple(self.position(part, where) for part in parts)
 
     def column(self, position: int) -> list[str]:
         """List the sample's entries of one column.
@@ -116,8 +163,9 @@ def shape_of(table: Table, delimiter: Delimiter | None = None, header_row: int |
         raise DataError(
             f"{table.name} has more than {MAX_COLUMNS} columns: keep the columns that are needed."
         )
-    if len(names) == 16 and names[0].startswith("{"):
-        raise DataError(f"{table.name} looks like Price Paid Data: load it as sales, not as sensors.")
+    known = recognise(names)
+    if known is not None and known.profile.first:
+        raise DataError(f"{table.name} looks like {known.profile.title}: load it as sales, not as sensors.")
     if sum(looks_numeric(name) for name in names) >= 2:
         raise DataError(
             f"{table.name} has numbers in its first row: add a header that names the columns, or state its "
@@ -127,7 +175,7 @@ def shape_of(table: Table, delimiter: Delimiter | None = None, header_row: int |
     whole = rows[header.first : -1] if len(table.head) >= HEAD else rows[header.first :]
     sample = tuple(tuple(row.cells) for row in whole if len(row.cells) == len(names))
     top = tuple(tuple(row.cells) for row in rows[:TOP_ROWS])
-    return Shape(names, mark, encoding, sample[:SAMPLE_ROWS], header, top)
+    return Shape(names, mark, encoding, sample[:SAMPLE_ROWS], header, top, known)
 
 
 def decimal_mark(shape: Shape, position: int, typed: bool) -> Decimal | None:

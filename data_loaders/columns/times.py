@@ -106,6 +106,16 @@ class DateOrder:
         """
         return self.second_high and not self.first_high
 
+    @property
+    def open(self) -> bool:
+        """Whether no date tells which number is the day, or some dates tell one thing and some another."""
+        return self.slashed and self.first_high == self.second_high
+
+    def contradicts(self, day_first: bool) -> bool:
+        """Whether what a person says leaves dates unread that the other order reads."""
+        high, low = (self.second_high, self.first_high) if day_first else (self.first_high, self.second_high)
+        return high and not low
+
     def with_(self, other: DateOrder) -> DateOrder:
         """What two blocks of one table say together."""
         return DateOrder(

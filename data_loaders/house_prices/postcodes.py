@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from data_loaders.columns.identifiers import as_bytes
 from data_loaders.columns.numbers import parse_numbers
+from data_loaders.columns.profiles import field_names, named_profile
 from data_loaders.errors import DataError
 from data_loaders.files.csvstream import blocks, first_rows, mask, text
 from data_loaders.files.encoding import decode
@@ -41,19 +42,7 @@ _EXAMPLES = np.array([list(shape.ljust(_LONGEST).encode()) for shape in _SHAPES]
 _GOOD = np.zeros(4**_LONGEST, dtype=bool)
 _GOOD[_KIND[_EXAMPLES] @ _FOURS] = True
 
-# Column names of ONSPD and NSPL in their editions (pcd/pcd2/pcds, since 2025 pcd7/pcd8; oseast1m, since 2025
-# east1m) and of common derived tables.
-_NAMES: dict[str, tuple[str, ...]] = {
-    "postcode": ("pcds", "pcd", "pcd2", "pcd7", "pcd8", "postcode"),
-    "lat": ("lat", "latitude"),
-    "long": ("long", "lon", "lng", "longitude"),
-    "east": ("oseast1m", "east1m", "easting", "eastings"),
-    "north": ("osnrth1m", "north1m", "northing", "northings"),
-    "quality": ("osgrdind", "gridind"),
-    "terminated": ("doterm",),
-}
-_CODE_POINT = {"postcode": 0, "quality": 1, "east": 2, "north": 3}
-_CODE_POINT_COLUMNS = 10
+_CODE_POINT_READ = ("postcode", "quality", "east", "north")
 ONS_ATTRIBUTION = (
     "Contains OS data © Crown copyright and database right.",
     "Contains Royal Mail data © Royal Mail copyright and database right.",
@@ -185,7 +174,7 @@ def _layout(table: Table) -> _Layout | None:
     width = len(rows[0])
     names = [name.lower() for name in rows[0]]
     found: dict[str, int] = {}
-    for field, spellings in _NAMES.items():
+    for field, spellings in field_names("postcodes").items():
         for spelling in spellings:
             if spelling in names:
                 found[field] = names.index(spelling)
@@ -203,8 +192,9 @@ def _layout(table: Table) -> _Layout | None:
             "or oseast1m and osnrth1m."
         )
     first = pa.array([row[0] if row else "" for row in rows], pa.string())
-    if width == _CODE_POINT_COLUMNS and np.any(postcode_keys(first) >= 0):
-        return _Layout(_CODE_POINT, width, None, "EPSG:27700")
+    order = named_profile("code-point").order
+    if width == len(order) and np.any(postcode_keys(first) >= 0):
+        return _Layout({name: order.index(name) for name in _CODE_POINT_READ}, width, None, "EPSG:27700")
     return None
 
 

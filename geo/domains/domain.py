@@ -10,14 +10,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import shapely
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from shapely.geometry import MultiPolygon
 
 from geo.coordinates.projection import local_crs, project
 from geo.domains import hexagons
-from geo.domains.filling import box_cells, cells_inside
+from geo.domains.filling import box_cells, cells_inside, expected_cells
 from geo.domains.polygons import dissolve, simplified
 from geo.domains.uncertain import cell_shares, likeliest
 from geo.errors import DomainError
@@ -360,13 +359,7 @@ def _has_cells(shape: MultiPolygon, resolution: int) -> bool:
 
 def _estimated_cells(shape: MultiPolygon, resolution: int) -> tuple[float, float]:
     """About how many cells the region holds, and its polygons' bounding boxes; cheap, before any filling."""
-
-    def equal_area(lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
-        lon, lat = np.radians(lonlat.T)
-        return hexagons.EARTH_RADIUS * np.column_stack([lon, np.sin(lat)])
-
-    cells = shapely.transform(shape, equal_area).area / hexagons.average_area(resolution)
-    return cells, box_cells(shape, resolution)
+    return expected_cells(shape, resolution), box_cells(shape, resolution)
 
 
 def _too_many(count: int, resolution: int) -> str:

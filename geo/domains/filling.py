@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import shapely
+from numpy.typing import NDArray
 from shapely.geometry import MultiPolygon, Polygon, box
 
 from geo.domains import hexagons
@@ -59,6 +60,29 @@ def cells_inside(shape: MultiPolygon, resolution: int, progress: Progress = sile
         done += own
         progress(done / total, "Filling the outline with hexagons")
     return cells
+
+
+def expected_cells(shape: Polygon | MultiPolygon, resolution: int) -> float:
+    """Estimate how many cells a shape holds.
+
+    Parameters
+    ----------
+    shape : Polygon or MultiPolygon
+        In WGS 84 degrees.
+    resolution : int
+        H3 resolution, 0 to 15.
+
+    Returns
+    -------
+    float
+        Its area by the average area of a cell.
+    """
+
+    def equal_area(lonlat: NDArray[np.float64]) -> NDArray[np.float64]:
+        lon, lat = np.radians(lonlat.T)
+        return hexagons.EARTH_RADIUS * np.column_stack([lon, np.sin(lat)])
+
+    return float(shapely.transform(shape, equal_area).area / hexagons.average_area(resolution))
 
 
 def box_cells(shape: Polygon | MultiPolygon, resolution: int) -> float:

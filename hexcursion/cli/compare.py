@@ -6,7 +6,7 @@ import argparse
 from contextlib import closing
 from typing import Any
 
-from hexcursion.cli.options import add_release_options, settings_from_options
+from hexcursion.cli.options import add_release_options, settings_from_options, with_resolution
 from hexcursion.cli.progress import end_progress, progress
 from hexcursion.compare.report import csv_text, lines, svg_text
 from hexcursion.compare.run import EPSILONS, comparable, compare_mechanisms
@@ -47,7 +47,7 @@ def run_compare(options: argparse.Namespace) -> int:
     if idle:
         flags = " and ".join(f"--{name.replace('_', '-')}" for name in idle)
         raise WorkflowError(f"A comparison finds every design by a search that is free: leave {flags} out.")
-    settings = settings_from_options(options)
+    settings = with_resolution(settings_from_options(options), options)
     project = load_project(settings)
     names = comparable(project, tuple(settings.mechanisms) if options.mechanisms else ())
     with closing(make_executor(settings.executor, address=settings.dask)) as executor:

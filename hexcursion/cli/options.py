@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 from typing import Any
 
+from data_loaders import profiles
 from geo.context.places import box_around, place_named
+from hexcursion.cli.profile import fill_from_profile
 from hexcursion.errors import WorkflowError
+from hexcursion.estimates.resolution import propose_resolution
 from hexcursion.release.reach import reach_of_file
 from hexcursion.settings.catalogue import TABLES, catalogue, flags_of, group_of
 from hexcursion.settings.describe import default_words, help_words, value_words
@@ -35,11 +40,20 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
             more = {"action": argparse.BooleanOptionalAction}
         elif item.many:
             more["nargs"] = item.length or "+"
+            if item.kind == "pairs":
+                more["action"] = "extend"
         default = default_words(item)
         text = help_words(item) + (f" Default: {default}." if default else "")
         groups[group_of(item)].add_argument(
             *flags_of(item), dest=item.name, default=None, help=text.replace("%", "%%"), **more
         )
+    groups["data"].add_argument(
+        "--profile",
+        metavar="NAME|none",
+        help="Agency whose names of columns stand in for those that no option names: "
+        f"{', '.join(name for name, one in profiles().items() if one.kind == 'table')}; none for no agency. "
+        "Default: the one that the columns fit.",
+    )
     groups["geography"].add_argument(
         "--place",
         metavar="NAME",
@@ -75,6 +89,35 @@ def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
     WorkflowError
         One sentence, for what is missing, impossible or does not fit together.
     """
+    return settings_from_mapping(_values(options))
+
+
+def with_resolution(settings: ReleaseSettings, options: argparse.Namespace) -> ReleaseSettings:
+    """The settings with the resolution that suits area and records, where an option or a file says none.
+
+    A settings file that says none means the default, as everywhere else that reads one.
+
+    Raises
+    ------
+    WorkflowError, DataError, GeoError
+        One sentence, for an area or data that cannot be read.
+    """
+    if options.config is not None or options.resolution is not None:
+        return settings
+    proposal = propose_resolution(settings)
+    if proposal is None:
+        print(
+            f"Resolution {settings.resolution} is taken (--resolution takes another): the number of "
+            "records is public once there are hexagons.",
+            file=sys.stderr,
+        )
+        return settings
+    print(f"By default {proposal.sentence} (--resolution takes another).", file=sys.stderr)
+    return settings.with_changes(resolution=proposal.resolution)
+
+
+def _values(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings that were given, by key; what stands in for others is said."""
     given = {name: value for name, value in vars(options).items() if value is not None}
     values: dict[str, Any] = read_toml(given["config"]) if "config" in given else {}
     if "config" in given and "trust_settings" not in given:
@@ -95,6 +138,8 @@ def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
     for name, item in catalogue().items():
         if name in given:
             _put(values, name, _read(item, given[name]))
+    if said := _other_rows(values):
+        print(said, file=sys.stderr)
     for role in ("data", "reference"):
         if isinstance(values.get(role), dict) and "path" not in values[role]:
             raise WorkflowError(f"Name the file of the {role} with --{role}.")
@@ -102,7 +147,27 @@ def settings_from_options(options: argparse.Namespace) -> ReleaseSettings:
         raise WorkflowError("Name the private data with --data FILE (or a settings file with --config).")
     if "threshold" not in values:
         raise WorkflowError("Give the threshold in the data's own unit with --threshold.")
-    return settings_from_mapping(values)
+    profile: str | None = given.get("profile")
+    typed = "data.path" in given or profile is not None  # a settings file says everything itself
+    if typed and (said := fill_from_profile(values, profile)):
+        print(said, file=sys.stderr)
+    return values
+
+
+def _other_rows(values: dict[str, Any]) -> str:
+    """Let filters of the reference without a file choose other rows of the private table, and say so."""
+    data, reference = values.get("data"), values.get("reference")
+    if not isinstance(data, dict) or not isinstance(reference, dict) or "path" not in data:
+        return ""
+    if "path" in reference or not isinstance(reference.get("where"), dict):
+        return ""
+    kept = data.get("where")
+    reference["where"] = {**(kept if isinstance(kept, dict) else {}), **reference["where"]}
+    reference["path"] = data["path"]
+    if "layer" in data:
+        reference.setdefault("layer", data["layer"])
+    listed = " ".join(shlex.quote(f"{name}={entry}") for name, entry in reference["where"].items())
+    return f"The reference data are other rows of the same file: --reference-where {listed}."
 
 
 def share(text: str) -> float:
@@ -134,13 +199,24 @@ def _put(values: dict[str, Any], name: str, value: Any) -> None:
 def _read(item: Field, text: Any) -> Any:
     """What was typed, as its setting's kind; what cannot be read stays a text, which the settings refuse."""
     if isinstance(text, list):
-        return dict(map(_pair, text)) if item.kind == "pairs" else [_read(item, entry) for entry in text]
+        return _pairs(text) if item.kind == "pairs" else [_read(item, entry) for entry in text]
     try:
         if item.kind == "number":
             return float(text)
         return int(text) if item.kind == "whole number" else text
     except ValueError:
         return text
+
+
+def _pairs(texts: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for column, entry in map(_pair, texts):
+        if found.setdefault(column, entry) != entry:
+            raise WorkflowError(
+                f"Column {column!r} is filtered twice, and no row has two entries in it: give one "
+                "COLUMN=VALUE for each column."
+            )
+    return found
 
 
 def _pair(text: str) -> tuple[str, str]:

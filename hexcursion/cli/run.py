@@ -21,7 +21,7 @@ from hexcursion.bundle.published.office_key import sign_bundle
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.signing.signature import fingerprint
 from hexcursion.bundle.statement.expected import how_right
-from hexcursion.cli.options import settings_from_options
+from hexcursion.cli.options import settings_from_options, with_resolution
 from hexcursion.cli.progress import end_progress, progress
 from hexcursion.cli.signing import office_key, signers_of
 from hexcursion.errors import WorkflowError
@@ -67,6 +67,7 @@ def run_release(options: argparse.Namespace) -> int:
         options.wanted_iou,
         None if options.sign is None or options.dry_run else office_key(options.sign),
         options.same_records_as,
+        options,
     )
 
 
@@ -98,11 +99,14 @@ def run_demo(options: argparse.Namespace) -> int:
 def _release(
     settings: ReleaseSettings, out: Path, place: str | None, dry: bool, baseline: bool,
     wanted: float | None = None, key: Ed25519PrivateKey | None = None, same_as: Sequence[int] = (),
+    options: argparse.Namespace | None = None,
 ) -> int:  # fmt: skip
     if not dry:
         new_place(new_place(out).with_name(f"{out.name}.zip"))
     if (reading := expected_reading(settings.data)) is not None:
         print(reading, file=sys.stderr)
+    if options is not None:
+        settings = with_resolution(settings, options)
     project = load_project(settings)
     # Standard output holds nothing but what may be published; what was read is for the curator alone.
     print(CURATOR_ONLY, *project.private.sentences(), sep="\n", file=sys.stderr)

@@ -58,10 +58,13 @@ def fill_region(
     progress: Progress = silent,
 ) -> Domain:
     """Fill a file's polygons, or those of its features that are named, with hexagons."""
+    return domain_from_geojson(source_of(path, features, column), resolution, progress)
+
+
+def source_of(path: str, features: tuple[str, ...] = (), column: str | None = None) -> Any:
+    """A file's polygons, or those of its features that are named, as the readers of regions take them."""
     source: Any = document_of(path)
-    if features:
-        source = chosen_parts(source, features, column or "")
-    return domain_from_geojson(source, resolution, progress)
+    return chosen_parts(source, features, column or "") if features else source
 
 
 def load_layers(

@@ -174,7 +174,8 @@ class MaterialSettings(Checked):
     resolution: Annotated[
         int,
         Setting(
-            "H3 resolution of the hexagons; 8 has about 0.7 square kilometres a cell.",
+            "H3 resolution; 8 has about 0.7 square kilometres a cell. Command line and app propose one by "
+            "area and records.",
             "geography",
             minimum=0,
             maximum=15,

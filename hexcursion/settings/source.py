@@ -203,6 +203,25 @@ class SourceSettings(Checked):
             otherwise="none",
         ),
     ] = None
+    limit_column: Annotated[
+        str | None,
+        Setting(
+            "Column of a sensor table with the limit of readings below one that they do not name, in the "
+            "values' unit.",
+            "data",
+            shortest=1,
+            metavar="COLUMN",
+            otherwise="none",
+        ),
+    ] = None
+    day_first: Annotated[
+        bool | None,
+        Setting(
+            "Dates of a sensor table such as 3/4/2018 have the day first.",
+            "data",
+            otherwise="found; the day where no date tells, and said",
+        ),
+    ] = None
     place_sd: Annotated[
         str | None,
         Setting(
@@ -261,7 +280,8 @@ class SourceSettings(Checked):
     @property
     def rules_in_words(self) -> tuple[str, ...]:
         """Sentences for the statement: what a person said becomes of readings beyond a limit."""
-        if self.censored == "limit" and self.detection_limit is None and self.condition is None:
+        told = (self.detection_limit, self.condition, self.limit_column)
+        if self.censored == "limit" and told == (None, None, None):
             return ()
         if self.censored == "drop":
             return ("Readings below or above a limit of measurement were left out.",)

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.shared.plain_text import plain
 
 KEEP: Any = {"persist_state": "session"}
+ORDERS = {"have the day first": True, "have the month first": False}
 MADE_BY_TRACE = "sd_m"  # what the trace command calls it in the tables that it writes
 
 
@@ -46,7 +47,7 @@ def owner(columns: list[str], question: str, path: str) -> tuple[str | None, int
 
 def further(
     columns: list[str], identifier: str | None, time: str | None, path: str
-) -> tuple[str | None, str | None]:
+) -> tuple[str | None, str | None, bool | None]:
     """Columns by which the ledger knows a row again, as guessed; nothing of them is ever published."""
     with st.expander("Columns by which the ledger knows a row again (optional)"):
         name = st.selectbox(
@@ -65,7 +66,20 @@ def further(
             key=f"sensors_time_{path}",
             **KEEP,
         )
-    return name, moment
+        order: str | None = st.selectbox(
+            "Dates such as 3/4/2018",
+            list(ORDERS),
+            index=None,
+            placeholder="found; the day stands first where no date tells",
+            key=f"sensors_day_first_{path}",
+            **KEEP,
+        )
+    return name, moment, None if order is None else ORDERS[order]
+
+
+def order_words(day_first: bool | None) -> str | None:
+    """How the screen calls an order of dates."""
+    return next((words for words, first in ORDERS.items() if first is day_first), None)
 
 
 def place_noise(columns: list[str], path: str) -> str | None:

@@ -9,7 +9,8 @@ import streamlit as st
 
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.source import SourceSettings
-from pages.data import row_columns, written
+from pages.data import agency, filters, row_columns, written
+from pages.data.filters import Rows
 from pages.data.row_columns import KEEP, at
 from pages.data.segments import SEGMENT_TITLES
 from pages.shared.glossary import tip
@@ -22,7 +23,6 @@ Where = Literal["upload", "path"]
 UPLOAD: Final = "upload"
 PATH: Final = "path"
 Files = Literal["sales", "sensors"]
-Rows = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
         if guess is None:
             return None
         st.caption("Guessed from the first rows; please confirm. " + plain(" ".join(guess.reasons)))
+        agency.offer(guess, path)
         columns = list(guess.columns)
         first, second = st.columns(2)
         x = first.selectbox(
@@ -142,8 +143,8 @@ def ask_sensors(work: Workspace) -> Sources | None:
             **KEEP,
         )
         numbers = written.numbers(guess, path)
-        owner, most = row_columns.owner(columns, guess.question, path)
-        identifier, time = row_columns.further(columns, guess.identifier, guess.time, path)
+        owner, most = row_columns.owner(agency.owners(guess, path), guess.question, path)
+        identifier, time, day_first = row_columns.further(columns, guess.identifier, guess.time, path)
         place_sd = row_columns.place_noise(columns, path)
         trip = None
         if place_sd is not None:
@@ -156,17 +157,34 @@ def ask_sensors(work: Workspace) -> Sources | None:
                 "statement then says how the trip's secret moments are protected, "
                 "beside its guarantee of the values.",
             )
-        filters = dict(guess.choices)
-        if filters:
+        choosable = [name for name, _ in guess.choices]
+        choosable = [*choosable, *(name for name in columns if name not in (*choosable, x, y))]
+        if guess.choices:
             st.caption("Does the table mix several quantities or years? Then keep the rows of one.")
-        where_private = _filter("Keep only rows where", filters, f"sensors_where_{path}")
+        where_private = filters.ask_rows(
+            "Keep only rows where", choosable, f"sensors_where_{path}", path, told
+        )
     with right, st.container(border=True):
         st.markdown("**Reference data** (optional)", help=tip("reference"))
         reference = _file("Table of an earlier time (same columns)", where, "sensors_reference", work)
-        same = bool(filters) and reference is None
-        if same:
-            st.caption("Without a second file, other rows of the same table can serve: choose them here.")
-        where_reference = _filter("Keep only rows where", filters, f"sensors_reference_where_{path}")
+        if reference is None:
+            st.caption(
+                "Without a second file, other rows of the same table can serve, such as those of an earlier "
+                "year: choose them here."
+            )
+        told_there = told if reference is None else {**told, "layer": None}
+        where_reference = filters.ask_rows(
+            "Keep only rows where",
+            choosable,
+            f"sensors_reference_where_{path}",
+            reference or path,
+            told_there,
+        )
+        where_reference = filters.with_shared(
+            where_private,
+            where_reference,
+            None if reference is None else "" if guess.known is None else guess.known.quantity or "",
+        )
         public = _public("sensors")
     missing = [
         word
@@ -199,6 +217,7 @@ def ask_sensors(work: Workspace) -> Sources | None:
             trip=trip if file == path else None,
             identifier=identifier,
             time=time,
+            day_first=day_first,
         )
 
     choices: dict[str, Any] = {
@@ -247,15 +266,16 @@ def refill(work: Workspace) -> None:
         known = (
             ("x", data.x), ("y", data.y), ("value", data.value), ("crs", data.crs),
             ("identifier", data.identifier), ("time", data.time), ("place_sd", data.place_sd),
+            ("day_first", row_columns.order_words(data.day_first)),
             ("owner", work.choices.get("owner")), ("most", work.choices.get("records_per_owner") or 1),
         )  # fmt: skip
         told = (*known, *written.shown(data).items())
         state |= {f"sensors_{name}_{data.path}": value for name, value in told}
         state[f"sensors_name_{data.path}_{data.value}"] = work.choices.get("value_name") or data.value or ""
         state[f"sensors_unit_{data.path}"] = work.choices.get("value_unit", "")
-        state |= _chosen_rows(f"sensors_where_{data.path}", data)
+        state |= filters.refilled(f"sensors_where_{data.path}", data)
         if reference is not None:
-            state |= _chosen_rows(f"sensors_reference_where_{data.path}", reference)
+            state |= filters.refilled(f"sensors_reference_where_{data.path}", reference)
     if reference is not None:
         state[f"{work.kind}_public"] = bool(work.choices.get("reference_public"))
     st.session_state.update(state)
@@ -322,28 +342,3 @@ def _public(kind: Files) -> bool:
         key=f"{kind}_public",
         **KEEP,
     )
-
-
-def _filter(label: Markdown, filters: dict[str, tuple[str, ...]], key: str) -> Rows | None:
-    """One entry for each chosen column, of those that have few different ones; None while one is open."""
-    state = st.session_state
-    columns = list(dict.fromkeys((*filters, *state.get(key, ()))))  # settings may name further ones
-    if not columns:
-        return ()
-    names = st.multiselect(label, columns, placeholder="all rows", key=key, **KEEP)
-    chosen = []
-    for name in names:
-        place = f"{key}_{name}"
-        named = () if state.get(place) is None else (str(state[place]),)
-        entries = list(dict.fromkeys((*filters.get(name, ()), *named)))
-        entry = st.selectbox(
-            f"{plain(name)} is", entries, index=None, placeholder="choose one", key=place, **KEEP
-        )
-        chosen.append((name, entry))
-    rows = tuple((name, str(entry)) for name, entry in chosen if entry is not None)
-    return rows if len(rows) == len(chosen) else None
-
-
-def _chosen_rows(key: str, source: SourceSettings) -> dict[str, Any]:
-    entries: dict[str, Any] = {f"{key}_{name}": entry for name, entry in source.where}
-    return {key: [name for name, _ in source.where], **entries}

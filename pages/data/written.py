@@ -118,24 +118,35 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             key=f"sensors_condition_{path}",
             **KEEP,
         )
+        limit_column = st.selectbox(
+            "Column with the limit of readings that name none",
+            columns,
+            index=None,
+            placeholder="none",
+            help="In the unit of the values. Where it is blank, the limit above counts.",
+            key=f"sensors_limit_column_{path}",
+            **KEEP,
+        )
     return {
         "decimal": decimal,
         "missing": tuple(missing.replace(",", " ").split()),
         "censored": censored,
         "detection_limit": limit,
         "condition": condition,
+        "limit_column": limit_column,
     }
 
 
 def shown(source: SourceSettings) -> dict[str, Any]:
     """What the widgets show of the settings of a source, by the beginnings of their keys."""
-    names = ("layer", "header_row", "decimal", "censored", "detection_limit", "condition")
+    names = ("layer", "header_row", "decimal", "censored", "detection_limit", "condition", "limit_column")
     return {**{name: getattr(source, name) for name in names}, "missing": " ".join(source.missing)}
 
 
 def _forget_columns(path: str) -> None:
     """Other names were proposed from another row."""
-    for name in ("x", "y", "value", "crs", "owner", "identifier", "time", "place_sd", "unit", "condition"):
+    for name in ("x", "y", "value", "crs", "owner", "identifier", "time", "place_sd", "unit", "condition",
+                 "limit_column"):  # fmt: skip
         st.session_state.pop(f"sensors_{name}_{path}", None)
 
 

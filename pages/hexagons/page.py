@@ -12,7 +12,7 @@ from geo.maps.painting import paint_cells
 from hexcursion.errors import WorkflowError
 from pages.hexagons import own_layers
 from pages.hexagons.mending import offer_exchange, stop
-from pages.hexagons.places import facts_of
+from pages.hexagons.places import facts_of, proposal_of
 from pages.hexagons.ways import DRAW, Asked, asked_area, asked_way, take_outline
 from pages.shared import basemap_panel, linked_maps
 from pages.shared.glossary import tip
@@ -65,6 +65,20 @@ def fill(asked: Asked, resolution: int) -> None:
     st.rerun()
 
 
+def propose(domain: Domain) -> None:
+    """Say which resolution suits area and records, where it is another than that of the hexagons shown."""
+    found = proposal_of(domain, work.private, work.choices)
+    if found is not None and found.resolution != domain.resolution:
+        sentence = plain(found.sentence)
+        st.caption(f":material/lightbulb: Proposed: {sentence}.")
+        st.button(f"Use resolution {found.resolution:d}", on_click=take_resolution, args=(found.resolution,))
+
+
+def take_resolution(resolution: int) -> None:
+    """Let the slider stand at a resolution."""
+    st.session_state["resolution"] = resolution
+
+
 def summary(domain: Domain) -> None:
     """How many cells there are, how large, and how many rows lie inside."""
     facts = facts_of(domain, work.private)
@@ -94,6 +108,7 @@ with left:
     elif asked is None and work.domain is not None:
         st.caption(":material/info: Until another area is named, the one shown stays in use.")
     if work.domain is not None:
+        propose(work.domain)
         own_layers.ask(work)
     basemap_panel.say()
 with right:

@@ -146,6 +146,16 @@ def test_a_limit_that_is_not_named_is_asked_for(word: str) -> None:
     assert load(data, censored="drop")[0].value.tolist() == [5.5, 6.5]
 
 
+def test_a_column_may_hold_the_limits_of_what_was_not_detected() -> None:
+    data = table(["5.5", "ND", "<LOD", "<4", "ND"], more="mdl", entries=["9", "0.5", "1.5", "9", ""])
+    assert "name the column that holds it" in refused(lambda: load(data))
+    assert "--detection-limit" in refused(lambda: load(data, limit_column="mdl"))  # the last names none
+    told = load(data, limit_column="mdl", detection_limit=0.25)[0]
+    assert told.value.tolist() == [5.5, 0.5, 1.5, 4.0, 0.25]
+    half = load(data, limit_column="mdl", detection_limit=0.25, censored="half")[0]
+    assert half.value.tolist() == [5.5, 0.25, 0.75, 2.0, 0.125]
+
+
 def test_words_that_say_nothing_of_a_limit_stay_unreadable() -> None:
     made, report = load(table(["5.5", "broken", "nothing", "6.5"]))
     assert (made.size, reasons(report)) == (2, {"value is not a number": 2})

@@ -119,7 +119,31 @@ def test_dates_that_leave_the_order_open_are_said() -> None:
     made, report = load_sensors(data, value="value", x="lon", y="lat", unit="u", time="when")
     assert made.time is not None
     assert made.time.astype("M8[D]").astype(str).tolist() == ["2018-04-03", "2018-06-05"]
-    assert any("day first" in note for note in report.notes)
+    assert any("(--no-day-first)" in note for note in report.notes)
+    for said, months in ((True, ["2018-04", "2018-06"]), (False, ["2018-03", "2018-05"])):
+        made, report = load_sensors(
+            data, value="value", x="lon", y="lat", unit="u", time="when", day_first=said
+        )  # fmt: skip
+        assert made.time is not None
+        assert made.time.astype("M8[M]").astype(str).tolist() == months
+        assert not any("day first" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    ("date", "said", "word"), [("13/4/2018", False, "day"), ("4/13/2018", True, "month")]
+)
+def test_an_order_of_dates_that_the_dates_contradict_is_refused(date: str, said: bool, word: str) -> None:
+    data = f"when,lat,lon,value\n{date},51,0,1\n5/6/2018,52,0,2\n".encode()
+
+    def read(day_first: bool) -> str:
+        made, _ = load_sensors(
+            data, value="value", x="lon", y="lat", unit="u", time="when", day_first=day_first
+        )  # fmt: skip
+        assert made.time is not None
+        return str(made.time.astype("M8[D]")[0])
+
+    assert f"have the {word} first" in refused(lambda: read(said))
+    assert read(not said) == "2018-04-13"
 
 
 @pytest.mark.parametrize(

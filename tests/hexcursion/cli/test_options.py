@@ -254,3 +254,22 @@ def test_parts_of_a_file_and_layers_are_options() -> None:
         build_parser().parse_args(["release", *words, "--out", "o", "--feature-column", "NAME"])
     )
     assert (found.features, found.feature_column) == (("Camden", "Barnet"), "NAME")
+
+
+def test_filters_add_up_and_may_choose_other_rows_as_reference(capsys: pytest.CaptureFixture[str]) -> None:
+    found = parsed(
+        "--where", "species=no2", "kind=a", "--where", "year=2023", "--reference-where", "year=2022", "kind=b"
+    )  # fmt: skip
+    assert found.data.where == (("kind", "a"), ("species", "no2"), ("year", "2023"))
+    assert found.reference is not None
+    assert found.reference.path == "s.csv"
+    assert found.reference.where == (("kind", "b"), ("species", "no2"), ("year", "2022"))
+    said = "The reference data are other rows of the same file: "
+    assert capsys.readouterr().err == f"{said}--reference-where species=no2 kind=b year=2022.\n"
+    apart = parsed(
+        "--where", "species=no2", "--reference", "r.csv", "--reference-where", "year=2022"
+    ).reference
+    assert apart is not None
+    assert (apart.path, apart.where) == ("r.csv", (("year", "2022"),))
+    with pytest.raises(WorkflowError, match="Column 'year' is filtered twice"):
+        parsed("--where", "year=2022", "--where", "year=2023")

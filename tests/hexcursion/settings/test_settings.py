@@ -111,13 +111,14 @@ def test_the_command_line_says_how_a_table_is_written() -> None:
     words = shlex.split(
         "release --data s.xlsx --value no2 --lat lat --lon lon --bbox -0.5 51.3 0.3 51.7 --threshold 20 "
         "--sheet June --header-row 3 --decimal , --missing -99 -99.9 9999 --censored half "
-        "--detection-limit 0.25 --condition remark --reference t.xlsx --reference-sheet May "
-        "--reference-missing none --out o"
+        "--detection-limit 0.25 --condition remark --limit-column mdl --no-day-first --reference t.xlsx "
+        "--reference-sheet May --reference-missing none --out o"
     )
     found = settings_from_options(build_parser().parse_args(words))
     told = SourceSettings(
         "s.xlsx", value="no2", x="lon", y="lat", layer="June", header_row=3, decimal=",",
         missing=("-99", "-99.9", "9999"), censored="half", detection_limit=0.25, condition="remark",
+        limit_column="mdl", day_first=False,
     )  # fmt: skip
     assert found.data == told
     assert found.reference == replace(told, path="t.xlsx", layer="May", missing=("none",))

@@ -1,0 +1,176 @@
+"""Fills in the columns of a table as its agency names them, where no option of the command line does."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import Any
+
+from data_loaders import DataError, Recognised, named_profile, profile_of
+from hexcursion.errors import WorkflowError
+
+NO_PROFILE = "none"
+WITHOUT = "--profile none reads it without"
+
+
+def fill_from_profile(values: dict[str, Any], wanted: str | None) -> str:
+    """Fill settings in from the profile of the private table.
+
+    Parameters
+    ----------
+    values : dict
+        Settings by key, as a file and the options gave them; changed in place. What is there stays.
+    wanted : str or None
+        Name of a profile; "none" for none at all; None for the one that the columns fit.
+
+    Returns
+    -------
+    str
+        One line on what was recognised and taken from it; "" for nothing.
+
+    Raises
+    ------
+    WorkflowError, DataError
+        One sentence: for a profile that is none or does not fit, and where a person must choose a value, a
+        quantity or a coordinate system. It depends on the names of the columns alone.
+    """
+    data = values.get("data")
+    if wanted == NO_PROFILE or not isinstance(data, dict) or not _is_table(data):
+        return ""
+    found = _profile(data, wanted)
+    if found is None or found.profile.kind != "table":
+        return ""
+    title = found.profile.title
+    taken = [*_places(data, found), *_columns(data, found)]
+    if data.get("value") is None:
+        raise WorkflowError(_which_value(found))
+    if (measured := found.measured(data["value"])) is not None:
+        for key, known in (("value_name", measured.name), ("value_unit", measured.unit)):
+            if known and not values.get(key):
+                values[key] = known
+                taken.append((f"--{key.replace('_', '-')}", known))
+    taken += _one_quantity(values, data, found)
+    options = " ".join(f"{flag} {shlex.quote(word)}" for flag, word in taken)
+    said = [f"The table is read as {title} ({WITHOUT}){f': {options}' if options else ''}."]
+    if found.owner is not None and "owner" not in values:
+        if "records_per_owner" in values:
+            values["owner"] = found.owner
+            said.append(f"Its rows belong to {found.owner!r}, which is taken as --owner.")
+        else:
+            said.append(
+                f"Each reading is protected on its own; --owner {shlex.quote(found.owner)} "
+                "--records-per-owner 1 protects all that belong together."
+            )
+    if found.limit is not None and data.get("limit_column") is None:
+        said.append(
+            f"--limit-column {shlex.quote(found.limit)} takes the limits of what was not detected, if they "
+            "have the values' unit."
+        )
+    return " ".join((*said, found.profile.note)).strip()
+
+
+def _is_table(data: dict[str, Any]) -> bool:
+    path, loader = data.get("path"), data.get("loader")
+    if loader not in (None, "sensor-table") or data.get("postcodes") is not None:
+        return False
+    return isinstance(path, str) and "\0" not in path and os.path.isfile(path)  # a pipe is read once only
+
+
+def _profile(data: dict[str, Any], wanted: str | None) -> Recognised | None:
+    layer, row = data.get("layer"), data.get("header_row")
+    if wanted is not None:
+        profile = named_profile(wanted)
+        if profile.kind != "table":
+            raise WorkflowError(f"{profile.title} is no table of readings: leave --profile out.")
+    try:
+        found = profile_of(
+            data["path"],
+            layer=layer if isinstance(layer, str) else None,
+            header_row=row if isinstance(row, int) and row >= 1 else None,
+            named=wanted,
+        )
+    except DataError:
+        return None  # whoever reads the file says the same of it, after the settings are found right
+    if wanted is not None and (found is None or not (found.place or found.values)):
+        raise WorkflowError(
+            f"The table has no columns of the profile {wanted!r}: leave --profile out, or name its columns."
+        )
+    return found
+
+
+def _places(data: dict[str, Any], found: Recognised) -> list[tuple[str, str]]:
+    """Put the columns of the places, and their system where they are the agency's; the same as options."""
+    place, taken = found.place, list[tuple[str, str]]()
+    if place is None:
+        return taken
+    if data.get("x") is None and data.get("y") is None:
+        data |= {"x": place.x, "y": place.y}
+        taken += [("--lon", place.x), ("--lat", place.y)]
+    if "crs" in data or not (_same(data.get("x"), place.x) and _same(data.get("y"), place.y)):
+        return taken
+    if place.crs is None:
+        raise WorkflowError(
+            f"The table is read as {found.profile.title}, whose tables have {place.x!r} and {place.y!r} in "
+            f"several systems: state theirs with --crs ({WITHOUT})."
+        )
+    data["crs"] = place.crs
+    return [*taken, ("--crs", place.crs)]
+
+
+def _columns(data: dict[str, Any], found: Recognised) -> list[tuple[str, str]]:
+    """Put columns where none are named; the options that say the same."""
+    taken: list[tuple[str, str]] = []
+    only = found.measured(None)
+    for key, flag, known in (
+        ("value", "--value", None if only is None else only.column),
+        ("time", "--time", found.time),
+        ("condition", "--condition", found.condition),
+    ):
+        if known is not None and data.get(key) is None:
+            data[key] = known
+            taken.append((flag, known))
+    if found.profile.missing and not data.get("missing"):
+        data["missing"] = list(found.profile.missing)
+        taken += [("--missing", number) for number in found.profile.missing]
+    return taken
+
+
+def _which_value(found: Recognised) -> str:
+    title = found.profile.title
+    listed = [
+        f"{one.column}{f' ({one.name}, {one.unit})' if one.name and one.unit else ''}" for one in found.values
+    ]
+    if not listed:
+        return f"The table is read as {title}: name its measured column with --value."
+    return (
+        f"The table is read as {title}, with several measured columns: name one with --value, of "
+        f"{'; '.join(listed)}."
+    )
+
+
+def _one_quantity(values: dict[str, Any], data: dict[str, Any], found: Recognised) -> list[tuple[str, str]]:
+    """Refuse a mixture of quantities, and let reference data keep the one that the private data keep."""
+    column = found.quantity
+    if column is None:
+        return []
+    kept = {name: entry for name, entry in _filters(data).items() if _same(name, column)}
+    if not kept:
+        example = shlex.quote(f"{column}={found.profile.quantity_example}")
+        raise WorkflowError(
+            f"The table is read as {found.profile.title}, whose column {column!r} says what each row "
+            f"measures: keep one quantity with --where, such as {example} ({WITHOUT})."
+        )
+    reference = values.get("reference")
+    if not isinstance(reference, dict) or any(_same(name, column) for name in _filters(reference)):
+        return []
+    reference["where"] = {**_filters(reference), **kept}
+    return [("--reference-where", f"{name}={entry}") for name, entry in kept.items()]
+
+
+def _filters(source: dict[str, Any]) -> dict[str, Any]:
+    where = source.get("where")
+    return where if isinstance(where, dict) else {}
+
+
+def _same(one: object, other: str) -> bool:
+    return isinstance(one, str) and one.strip().lower() == other.lower()
