@@ -29,7 +29,7 @@ from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
-from hexcursion.release.worth import objections
+from hexcursion.releasing.worth import objections
 from hexcursion.search.decision.choice import Choice
 from hexcursion.search.decision.tuning import tune
 from hexcursion.settings.model import ReleaseSettings

@@ -8,8 +8,8 @@ from typing import Any
 
 from hexcursion.cli.options import add_release_options, settings_from_options
 from hexcursion.cli.progress import end_progress, progress
-from hexcursion.compare.report import csv_text, lines, svg_text
-from hexcursion.compare.run import EPSILONS, comparable, compare_mechanisms
+from hexcursion.comparing.report import csv_text, lines, svg_text
+from hexcursion.comparing.run import EPSILONS, comparable, compare_mechanisms
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
 from hexcursion.project.load import load_project

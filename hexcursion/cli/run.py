@@ -36,7 +36,7 @@ from hexcursion.project.example import example_folder, example_settings
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.record import ReceiptLine
-from hexcursion.release.transaction import Plan, Published, named_budget, plan_release, publish
+from hexcursion.releasing.transaction import Plan, Published, named_budget, plan_release, publish
 from hexcursion.search.decision.choice import Choice, given_choice
 from hexcursion.search.decision.settle import settle_on
 from hexcursion.search.decision.tuning import Tuned, tune

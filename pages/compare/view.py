@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from dpgp_core.mechanisms.terms import Protects
-from hexcursion.compare.run import Comparison, Row, comparable, compare_mechanisms
+from hexcursion.comparing.run import Comparison, Row, comparable, compare_mechanisms
 from hexcursion.progress import Report
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project

@@ -15,7 +15,7 @@ from hexcursion.ledger.overlap.standing import Alike
 from hexcursion.progress import Report
 from hexcursion.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline
 from hexcursion.project.model import Project
-from hexcursion.release.transaction import Plan, Published, plan_release, publish
+from hexcursion.releasing.transaction import Plan, Published, plan_release, publish
 from hexcursion.search.decision.choice import Choice, stated
 from hexcursion.search.decision.tuning import Tuned
 from hexcursion.words import remaining

@@ -27,10 +27,10 @@ FLOORS = (
     ("hexcursion.__main__",),
     ("hexcursion.cli",),
     (
-        "hexcursion.compare",
+        "hexcursion.comparing",
         "hexcursion.estimates",
         "hexcursion.lint",
-        "hexcursion.release",
+        "hexcursion.releasing",
         "hexcursion.traces",
     ),
     ("hexcursion.search",),
@@ -51,7 +51,7 @@ STATIONS = {
     "hexcursion.settings": "2 settings",
     "hexcursion.project": "3 project",
     "hexcursion.search": "4 search",
-    "hexcursion.release": "5 release",
+    "hexcursion.releasing": "5 release",
     "hexcursion.ledger": "6 ledger",
 }
 PRIVATE = ("Observations", "PlacedObservations", "BinnedRecords", "CollapsedRecords")

@@ -58,7 +58,7 @@ def test_epsilon_and_the_records_pass_all_six_stations(house: Code) -> None:
         )
         assert any(arrow.what.endswith("publish") for arrow in arrows if arrow.start == "hexcursion.cli")
         assert any(
-            arrow.what.startswith("Ledger.") for arrow in arrows if arrow.start == "hexcursion.release"
+            arrow.what.startswith("Ledger.") for arrow in arrows if arrow.start == "hexcursion.releasing"
         )
 
 
@@ -89,23 +89,23 @@ def test_within_the_workflow_a_search_that_releases_climbs(tmp_path: Path) -> No
             "hexcursion/settings/model": SETTINGS,
             "hexcursion/cli/run": CLI,
             "hexcursion/search/tuning": """
-from hexcursion.release.transaction import publish
+from hexcursion.releasing.transaction import publish
 from hexcursion.settings.model import Settings
 class Task:
     settings: Settings
 def tune(settings: Settings) -> None:
     publish(Task())
 """,
-            "hexcursion/release/transaction": """
+            "hexcursion/releasing/transaction": """
 from hexcursion.search.tuning import Task
 def publish(task: Task) -> None: ...
 """,
         },
     )
     assert structure.climbing(code) == [
-        "hexcursion.search.tuning.tune:7 reaches up from hexcursion.search to hexcursion.release: publish",
-        "hexcursion.search.tuning:2 reaches up from hexcursion.search to hexcursion.release: "
-        "hexcursion.release.transaction.publish",
+        "hexcursion.search.tuning.tune:7 reaches up from hexcursion.search to hexcursion.releasing: publish",
+        "hexcursion.search.tuning:2 reaches up from hexcursion.search to hexcursion.releasing: "
+        "hexcursion.releasing.transaction.publish",
     ]
 
 

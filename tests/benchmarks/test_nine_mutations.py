@@ -14,7 +14,7 @@ from benchmarks.mutations.record import FOLDER
 from benchmarks.mutations.trial import copy_checkout
 
 ROOT = FOLDER.parent
-RELEASE, SEARCH = "tests/hexcursion/release/", "tests/hexcursion/search/"
+RELEASE, SEARCH = "tests/hexcursion/releasing/", "tests/hexcursion/search/"
 VOTES = SEARCH + "problem/test_net_votes.py::"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from hexcursion.bundle.statement.receipt import _delta_line
 from hexcursion.record import Release
-from hexcursion.release.transaction import groups_of
+from hexcursion.releasing.transaction import groups_of
 from tests.hexcursion.bundle.bundle_samples import guarded
 
 

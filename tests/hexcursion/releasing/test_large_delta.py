@@ -13,7 +13,7 @@ from hexcursion.project.consent import refuse_large_delta
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
-from hexcursion.release.transaction import plan_release
+from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.decision.choice import given_choice
 from hexcursion.search.looks.pilot import run_pilot
 from hexcursion.search.problem.facts import private_n, public_facts

@@ -22,7 +22,7 @@ import dpgp_core.mechanisms.sparse_gp as sparse_gp
 import dpgp_core.mechanisms.spectral_statistics as spectral_statistics
 import dpgp_core.mechanisms.sums.cell_sums as cell_sums
 import dpgp_core.mechanisms.sums.label_sums as label_sums
-import hexcursion.release.transaction as transaction
+import hexcursion.releasing.transaction as transaction
 import hexcursion.search.looks.pilot as pilot
 from hexcursion.cli.main import main
 from hexcursion.ledger import open_ledger

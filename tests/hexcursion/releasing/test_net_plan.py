@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-import hexcursion.release.transaction as release_module
+import hexcursion.releasing.transaction as release_module
 from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
 from hexcursion.record import Release
-from hexcursion.release.transaction import plan_release, publish
+from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.tuning import Choice, Tuned
 
 SEAL = re.compile(r"\d+:[0-9a-f]{64}:[0-9a-f]{16}")

@@ -10,7 +10,7 @@ import pytest
 from geo import rfc7946_findings
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
-from hexcursion.release.transaction import plan_release, publish
+from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.choice import given_choice
 from tests.town import Town
 

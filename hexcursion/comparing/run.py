@@ -10,7 +10,7 @@ from itertools import groupby
 
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.terms import Protects, Unit
-from hexcursion.compare.calibration import calibration_of
+from hexcursion.comparing.calibration import calibration_of
 from hexcursion.errors import WorkflowError
 from hexcursion.progress import Report
 from hexcursion.project.model import Project

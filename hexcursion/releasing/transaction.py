@@ -31,9 +31,9 @@ from hexcursion.project.consent import refuse_large_delta
 from hexcursion.project.model import Project
 from hexcursion.project.records import BinnedRecords, bin_records
 from hexcursion.record import Guarded, ReceiptLine, Release
-from hexcursion.release.once import release_once, working_beside
-from hexcursion.release.trial import prepare_draw, read_release, try_draw
-from hexcursion.release.worth import stop_or_state
+from hexcursion.releasing.once import release_once, working_beside
+from hexcursion.releasing.trial import prepare_draw, read_release, try_draw
+from hexcursion.releasing.worth import stop_or_state
 from hexcursion.search.decision.choice import Choice
 from hexcursion.search.looks.beside_pilot import with_pilot
 from hexcursion.search.looks.pilot import fingerprint

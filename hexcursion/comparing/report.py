@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from hexcursion.compare.run import Comparison, Row
+from hexcursion.comparing.run import Comparison, Row
 from hexcursion.words import ratio_words
 
 COLUMNS = (

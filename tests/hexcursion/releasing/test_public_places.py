@@ -11,7 +11,7 @@ from hexcursion.bundle.published.view import Viewer
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
-from hexcursion.release.transaction import plan_release, publish
+from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.choice import given_choice
 from hexcursion.search.decision.tuning import tune
 from tests.town import Town

@@ -13,12 +13,12 @@ import pytest
 
 import dpgp_core.mechanisms.spectral_statistics as spectral_statistics
 import hexcursion.cli.run as run
-import hexcursion.release.transaction as transaction
+import hexcursion.releasing.transaction as transaction
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion.project.model import Project
 from hexcursion.project.records import public_n
-from tests.hexcursion.release.leaving import RELEASES, Row, Run, Tape, leaving, rows_of, told_apart, written
+from tests.hexcursion.releasing.leaving import RELEASES, Row, Run, Tape, leaving, rows_of, told_apart, written
 from tests.town import BOX
 
 RESOLUTION = 7

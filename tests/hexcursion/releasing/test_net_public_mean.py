@@ -13,7 +13,7 @@ from hexcursion.project.load import load_project
 from hexcursion.project.records import PlacedObservations, bin_records
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Tuning
-from hexcursion.release.transaction import plan_release, publish
+from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.choice import Choice
 from hexcursion.search.problem.public_map import PublicMap
 from tests.town import BOX, Town

@@ -9,7 +9,7 @@ import geopandas
 import numpy as np
 import pytest
 
-import hexcursion.release.transaction as release_module
+import hexcursion.releasing.transaction as release_module
 from dpgp_core.excursion.scores import ious
 from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
@@ -27,8 +27,8 @@ from hexcursion.ledger.unreleased import Unreleased
 from hexcursion.project.baseline import compare, fit_baseline, free_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.release import once as transaction
-from hexcursion.release.transaction import plan_release, publish
+from hexcursion.releasing import once as transaction
+from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.choice import given_choice
 from hexcursion.search.decision.tuning import Tuned, tune
 from hexcursion.search.looks.pilot import run_pilot

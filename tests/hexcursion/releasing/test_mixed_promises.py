@@ -13,7 +13,7 @@ from hexcursion.ledger import open_ledger
 from hexcursion.ledger.errors import PromiseBroken
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.release.transaction import Plan, plan_release, publish
+from hexcursion.releasing.transaction import Plan, plan_release, publish
 from hexcursion.search.decision.choice import given_choice
 from hexcursion.search.looks.pilot import run_pilot
 from tests.town import Town, write_town

@@ -7,7 +7,7 @@ import pytest
 from dpgp_core.accounting.groups import group_epsilon
 from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
-from hexcursion.release.transaction import plan_release
+from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.decision.tuning import Tuned
 
 

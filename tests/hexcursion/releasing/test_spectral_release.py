@@ -13,7 +13,7 @@ from hexcursion.bundle import read_bundle
 from hexcursion.ledger import Ledger, open_ledger
 from hexcursion.project.baseline import compare, fit_baseline
 from hexcursion.project.load import load_project
-from hexcursion.release.transaction import plan_release, publish
+from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.tuning import tune
 from tests.town import Town, write_town
 
