@@ -25,6 +25,8 @@ from hexcursion.settings.words import ReferenceKind, mechanism_names
 from hexcursion.words import ratio_words
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 10.0)
+BY_HAND = ("lengthscale", "ridge", "pilot", "range_choice")
+"""Settings of a release of which nothing would be seen in a comparison."""
 
 
 @dataclass(frozen=True)
