@@ -220,6 +220,7 @@ class NoisyCellStatistics(Mechanism):
     protection = Protection("values and places", ("point",))
     design_type = NoisyCellStatisticsDesign
     usual = True
+    reads = ("priors",)
     parameters = (
         Parameter("lengthscale", "lengthscale", "length"),
         Parameter("ridge", "ridge", "positive"),

@@ -72,6 +72,7 @@ class PosteriorSampling(Mechanism):
     protection = Protection("values and places", ("point", "cell"))
     design_type = PosteriorSamplingDesign
     usual = True
+    reads = ("priors", "paths", "bound")
     parameters = (
         Parameter("lengthscale", "lengthscale", "length"),
         Parameter("ridge", "ridge", "positive"),

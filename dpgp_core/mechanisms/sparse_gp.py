@@ -253,6 +253,7 @@ class SparseGp(Mechanism):
         Parameter("paths", "paths", "count"),
     )
     free_paths = True
+    reads = ("priors",)
     exact_on_a_computer = True
 
     def guarantee(self, design: SparseGpDesign, facts: PublicFacts) -> Guarantee:

@@ -11,6 +11,8 @@ from dpgp_core.release.facts import PublicFacts, Relation
 Protects = Literal["values and places", "values"]
 Unit = Literal["point", "cell"]
 """Whose exchange is hidden: one observation, or one hexagon's median."""
+Reads = Literal["priors", "paths", "bound"]
+"""A choice of a person that a mechanism may read: prior families, number of paths, the bound that prices."""
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,7 @@ class OnSquares(Mechanism):
     """
 
     protection = Protection("values and places", ("point", "cell"))
+    reads = ("paths",)
     free_paths = True
     exact_on_a_computer = True
 

@@ -70,6 +70,7 @@ class Stripes(Mechanism):
     summary = "Adds noise to the sums of a few public stripes."
     source = "a test"
     protection = Protection("values and places", ("point",))
+    reads = ("paths",)
     design_type = StripesDesign
 
     def guarantee(self, design: StripesDesign, facts: PublicFacts) -> Guarantee:

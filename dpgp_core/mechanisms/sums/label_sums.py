@@ -131,6 +131,7 @@ class LabelSums(Mechanism):
 
     protection = VALUES_ONLY
     free_paths = True
+    reads = ("priors",)
     exact_on_a_computer = True
 
     @abstractmethod

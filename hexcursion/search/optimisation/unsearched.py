@@ -34,6 +34,7 @@ from hexcursion.search.problem.task import (
 )
 from hexcursion.search.problem.worlds import project_scene
 from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.serving import has_fixed
 
 
 def fixed_of(
@@ -60,7 +61,7 @@ def takes_fixed(settings: ReleaseSettings) -> bool:
         settings.reference is None
         and not settings.pays_for_a_look
         and settings.lengthscale is None
-        and fixed_of(settings.mechanisms) is not None
+        and any(map(has_fixed, settings.mechanisms))
     )
 
 

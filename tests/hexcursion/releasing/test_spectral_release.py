@@ -62,7 +62,7 @@ def test_a_bundle_keeps_the_cutoff_that_the_release_chose(town: Town, ledger: Le
     """Without reference data: the design leaves it open, the statement names it, a reader cuts there."""
     project = load_project(
         town.settings(
-            mechanisms=("spectral-statistics",), epsilon=3.0, focus="threshold", reference=None,
+            mechanisms=("spectral-statistics",), epsilon=3.0, reference=None,
             reference_public=False, centre=28.0, clip=15.0, resolution=7, accept_low_agreement=True,
         )
     )  # fmt: skip
