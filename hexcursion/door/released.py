@@ -80,7 +80,8 @@ class Released:
             "probability": unknown if products.probability is None else products.probability,
             "mean": unknown if bundle.field is None else bundle.response.value(bundle.field[0]),
         }
-        outlines = cell_polygons(bundle.domain.cells)
+        shapes = cell_polygons(bundle.domain.cells)  # two parts where a cell crosses the date line
+        outlines = [each.geoms[0] if len(each.geoms) == 1 else each for each in shapes]
         made = geopandas.GeoDataFrame(columns, geometry=outlines, crs="EPSG:4326")
         made.attrs = {"unit": str(self.statement["subject"]["unit"]), "threshold": bundle.threshold}
         return made
