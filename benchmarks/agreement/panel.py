@@ -23,7 +23,7 @@ from dpgp_core.excursion.sets import Bools
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy
-from dpgp_core.release.released import draw_release
+from dpgp_core.releasing.released import draw_release
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.load import load_project

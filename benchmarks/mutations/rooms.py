@@ -24,9 +24,9 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/dpgp_core/noise",
         "tests/dpgp_core/accounting/test_guarantee.py",
     ),
-    "dpgp_core/release": (
+    "dpgp_core/releasing": (
         FROZEN,
-        "tests/dpgp_core/release",
+        "tests/dpgp_core/releasing",
         "tests/dpgp_core/mechanisms",
         "tests/dpgp_core/accounting/test_guarantee.py",
         "tests/hexcursion/releasing/test_release.py",

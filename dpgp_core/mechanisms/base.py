@@ -18,8 +18,8 @@ from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects, Reads
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Prepared, draw_release
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Prepared, draw_release
 from dpgp_core.simulation.world import SEED, HeldOut, World
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dpgp_core.accounting.gaussian import allowed_mu
-from dpgp_core.release.facts import PublicFacts, Relation
+from dpgp_core.releasing.facts import PublicFacts, Relation
 
 Protects = Literal["values and places", "values"]
 Unit = Literal["point", "cell"]

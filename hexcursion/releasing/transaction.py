@@ -17,7 +17,7 @@ from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SystemEntropy, random_name
 from dpgp_core.numbers import significant
-from dpgp_core.release.released import Prepared, Released, draw_release
+from dpgp_core.releasing.released import Prepared, Released, draw_release
 from geo import geometry_dict
 from hexcursion.bundle.statement.receipt import AT_EDGE, BudgetLine, build_receipt
 from hexcursion.bundle.writing.rehearsal import rehearse_writing

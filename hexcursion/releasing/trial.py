@@ -9,8 +9,8 @@ from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Prepared, Released, draw_release
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Prepared, Released, draw_release
 from hexcursion.errors import WorkflowError
 
 SEED = 20260618

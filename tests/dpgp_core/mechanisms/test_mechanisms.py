@@ -28,9 +28,9 @@ from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, Prior, make_prior
-from dpgp_core.release import released as rounding
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import GRID
+from dpgp_core.releasing import released as rounding
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import GRID
 from tests.dpgp_core.drawing import draw_paths, draw_release, facts_of, guarantee
 from tests.dpgp_core.hexmap import disk, drawn_law, line, records_on
 

@@ -17,7 +17,7 @@ import hexcursion.releasing.transaction as release_module
 from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, release_statistics
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.release.released import Released
+from dpgp_core.releasing.released import Released
 from hexcursion.bundle import BundleError, write_bundle
 from hexcursion.bundle.published.shelf import find_bundle, shelf
 from hexcursion.bundle.writing import rehearsal

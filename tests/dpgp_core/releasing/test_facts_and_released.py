@@ -8,8 +8,8 @@ import pytest
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import GRID, Released, draw_release
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import GRID, Released, draw_release
 from tests.dpgp_core.hexmap import line
 
 PATHS = np.array([[0.25, -0.5]])
