@@ -44,6 +44,8 @@ def release(values: Any, cells: Any, lattice: Lattice, epsilon: float, delta: fl
     InvalidValue
         For values that are no finite numbers, cells that are no whole numbers or lie outside of the domain,
         and an impossible budget; nothing is drawn then.
+    NumericalFailure
+        Where the computed cost exceeds the budget; nothing is drawn then.
 
     Examples
     --------
