@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ import pandas
 from pandas.api.types import is_numeric_dtype
 
 from hexcursion.errors import WorkflowError
+from hexcursion.project.model import HeldTable
 from hexcursion.settings import SourceSettings
 from hexcursion.settings.checked import fields_of
 
@@ -26,7 +28,7 @@ COLUMNS = ("value", "x", "y", "identifier", "time", "condition", "place_sd")
 
 def as_source(
     data: Any, name: str, said: Mapping[str, Any], owner: str | None = None
-) -> tuple[dict[str, Any], dict[str, bytes]]:
+) -> tuple[dict[str, Any], dict[str, HeldTable]]:
     """A source as settings say it, and its rows where they lie in memory.
 
     Parameters
@@ -45,7 +47,7 @@ def as_source(
     dict
         Key-value pairs of the source.
     dict
-        `name` with the named columns as CSV, or nothing for a file.
+        `name` with the table, or nothing for a file.
 
     Raises
     ------
@@ -68,7 +70,9 @@ def as_source(
         raise WorkflowError("Name the measured column of the table with `value`.")
     filters = [column for column, _ in _pairs(given.get("where", ()))]
     named = [*(given[key] for key in COLUMNS if key in given), *filters, *([] if owner is None else [owner])]
-    columns = list(dict.fromkeys(str(column) for column in named))
+    if unnamed := [column for column in named if not isinstance(column, str)]:
+        raise WorkflowError(f"Columns are named by texts, not {unnamed[0]!r}: rename that column.")
+    columns = list(dict.fromkeys(named))
     labels = [str(label) for label in table.columns]
     for column in columns:
         if labels.count(column) != 1:
@@ -78,7 +82,9 @@ def as_source(
     chosen = table.iloc[:, [labels.index(column) for column in columns]].set_axis(columns, axis=1)
     if is_numeric_dtype(chosen[given["value"]].dtype):
         given.setdefault("decimal", ".")
-    return {**given, "path": name}, {name: chosen.to_csv(index=False).encode()}
+    digest = hashlib.sha256(table.to_csv(index=False).encode()).hexdigest()
+    held = HeldTable(chosen.to_csv(index=False).encode(), digest)
+    return {**given, "path": name, "header_row": 1}, {name: held}
 
 
 def _with_points(

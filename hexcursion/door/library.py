@@ -20,7 +20,12 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger.overlap.sentences import alike_text
 from hexcursion.new_place import new_place
 from hexcursion.progress import Report
+from hexcursion.project.model import HeldTable
 from hexcursion.settings import ReleaseSettings, settings_from_mapping
+from hexcursion.settings.checked import fields_of
+
+OWN = {"x": None, "y": None, "crs": "EPSG:4326", "decimal": None, "header_row": None}
+"""What is said of the private table alone, with what holds of another one unless it is said."""
 
 
 class CuratorWarning(UserWarning):
@@ -62,9 +67,7 @@ def release(
     Unreleased
         If it broke off after the charge: it names the entry of the ledger that stands without a release.
     """
-    if out is not None:
-        place = new_place(out)
-        new_place(place.with_name(f"{place.name}.zip"))
+    _refuse_taken(out)
     planned = _planned(data, settings, progress, same_records_as, pay=True)
     with _one_root():
         return Released(publish_planned(planned, None if out is None else Path(out)).folder)
@@ -124,6 +127,7 @@ def publish(plan: Planned, out: str | Path | None = None) -> Released:
     WorkflowError
         As `release`; `RequestTaken` where this plan was published before: nothing is charged again.
     """
+    _refuse_taken(out)
     with _one_root():
         return Released(publish_planned(plan, None if out is None else Path(out), aged=True).folder)
 
@@ -163,6 +167,13 @@ def compare(
         return compare_settings(made, names, tuple(epsilons), progress, made.executor, tables=tables)[1]
 
 
+def _refuse_taken(out: str | Path | None) -> None:
+    """Refuse a place where something stands, or nothing can be written: before anything is begun."""
+    if out is not None:
+        place = new_place(out)
+        new_place(place.with_name(f"{place.name}.zip"))
+
+
 class _Progress(Listener):
     def __init__(self, report: Report | None) -> None:
         self._report = report
@@ -189,9 +200,12 @@ def _planned(
 
 
 @contextmanager
-def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSettings, dict[str, bytes]]]:
+def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSettings, dict[str, HeldTable]]]:
     """Settings and tables in memory, from what a program passes."""
     if isinstance(data, ReleaseSettings):
+        if unknown := set(given) - set(fields_of(ReleaseSettings)):
+            named = " and ".join(f"`{name}`" for name in sorted(unknown))
+            raise WorkflowError(f"{named} changes no settings that are made already: leave it out.")
         yield data.with_changes(**given) if given else data, {}
         return
     said, others = split_settings(
@@ -204,8 +218,9 @@ def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSett
         values["reference"] = dict(reference)
     elif reference is not None:
         own = {name: said.get(name) for name in ("value", "crs", "x", "y", "identifier", "time", "condition")}
-        values["reference"], more = as_source(reference, REFERENCE, own)
-        values["reference"] = {"x": said.get("x"), "y": said.get("y"), **values["reference"]}
+        found, more = as_source(reference, REFERENCE, own)
+        # What was found out about the private table is no word about another one.
+        values["reference"] = {**{name: said.get(name, usual) for name, usual in OWN.items()}, **found}
         tables = {**tables, **more}
     with as_area(area) as place:
         yield settings_from_mapping({**values, **place}), tables

@@ -17,7 +17,7 @@ from hexcursion.ledger import Ledger, begin, ledger_to_plan
 from hexcursion.progress import Report
 from hexcursion.project.consent import refuse_large_delta
 from hexcursion.project.load import load_project
-from hexcursion.project.model import Project
+from hexcursion.project.model import HeldTable, Project
 from hexcursion.record import ReceiptLine
 from hexcursion.releasing.transaction import Plan, Published, named_budget, plan_release, publish
 from hexcursion.search.decision.choice import Choice, given_choice, stated
@@ -112,7 +112,7 @@ def plan_settings(
     place: str | Path | None = None,
     told: Listener | None = None,
     *,
-    tables: Mapping[str, bytes] | None = None,
+    tables: Mapping[str, HeldTable] | None = None,
     wanted: float | None = None,
     same_as: Sequence[int] = (),
     pay: bool = False,
@@ -206,7 +206,7 @@ def compare_settings(
     executor: ExecutorName = "serial",
     processes: int | None = None,
     *,
-    tables: Mapping[str, bytes] | None = None,
+    tables: Mapping[str, HeldTable] | None = None,
 ) -> tuple[Project, Comparison]:
     """Load, and compare mechanisms at equal epsilon; nothing is drawn from private records.
 

@@ -16,7 +16,7 @@ from geo import Domain, accuracy_note, crs_by_name
 from geo.basemap import read_basemap
 from hexcursion.errors import WorkflowError
 from hexcursion.project.area import build_domain, load_layers, refuse_private_layers
-from hexcursion.project.model import Loaded, Project
+from hexcursion.project.model import HeldTable, Loaded, Project
 from hexcursion.project.overlap import refuse_overlap
 from hexcursion.project.public_scale import change_response, choose_response
 from hexcursion.project.read_before import read_or_remembered
@@ -35,7 +35,7 @@ Progress = Callable[[float, str], None]
 
 
 def load_source(
-    source: SourceSettings, unit: str = "", owner: str | None = None, content: bytes | None = None
+    source: SourceSettings, unit: str = "", owner: str | None = None, held: HeldTable | None = None
 ) -> tuple[Observations, LoadReport]:
     """Read one source with its loader, of `LOADERS`.
 
@@ -46,8 +46,8 @@ def load_source(
         Unit of measure of a sensor table's value.
     owner : str, optional
         Column of a sensor table that names the sensor or the person of a row.
-    content : bytes, optional
-        A sensor table as CSV in memory: no file is read, and nothing of it is kept.
+    held : HeldTable, optional
+        A sensor table in memory: no file is read, and nothing of it is kept.
 
     Returns
     -------
@@ -61,8 +61,8 @@ def load_source(
         One sentence each.
     """
     named = replace(source, crs=crs_by_name(source.crs))
-    if content is not None:
-        found, report = read_table(named, unit, owner, content)
+    if held is not None:
+        found, report = read_table(named, unit, owner, held.content)
     else:
         found, report = read_or_remembered(named, unit, owner, lambda: _read_records(named, unit, owner))
     note = "" if named.is_sales else accuracy_note(named.crs)
@@ -133,7 +133,7 @@ def build_lattice(domain: Domain) -> Lattice:
 
 
 def load_project(
-    settings: ReleaseSettings, progress: Progress | None = None, tables: Mapping[str, bytes] | None = None
+    settings: ReleaseSettings, progress: Progress | None = None, tables: Mapping[str, HeldTable] | None = None
 ) -> Project:
     """Load the domain first, then the sources.
 
@@ -142,7 +142,7 @@ def load_project(
     progress
         told (fraction, text); may raise to cancel
     tables
-        sensor tables that lie in memory, as CSV, by the `path` that their settings give them
+        sensor tables that lie in memory, by the `path` that their settings give them
 
     Raises
     ------
@@ -174,12 +174,14 @@ def load_project(
         observations, private_report, domain, settings.records_per_owner,
         once_per_hexagon=settings.owner_once_per_hexagon,
     )  # fmt: skip
+    if settings.data.path in held:
+        private = replace(private, digest=held[settings.data.path].digest)
     lattice = build_lattice(domain)
     reference_report: LoadReport | None = None
     if settings.reference is not None:
         report(0.6, "Reading the reference data")
         reference_observations, reference_report = load_source(
-            settings.reference, settings.value_unit, content=held.get(settings.reference.path)
+            settings.reference, settings.value_unit, held=held.get(settings.reference.path)
         )
         warning = refuse_overlap(observations, reference_observations)
         if warning is not None:

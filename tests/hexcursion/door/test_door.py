@@ -133,8 +133,13 @@ def test_settings_and_files_go_through_the_same_door(town: Town, tmp_path: Path)
         for name in ("resolution", "priors", "threshold", "epsilon", "quick", "mechanisms", "prior_mean",
                      "reference_public", "value_name", "value_unit", "accept_low_agreement")
     }  # fmt: skip
-    again = hexcursion.plan(rows, reference=last, area=BOX, value="no2", lon="lon", lat="lat", **same)
-    assert again.plan.choice.design == planned.plan.choice.design
+    for reference in (last, town.reference, {"path": str(town.reference)}):
+        again = hexcursion.plan(
+            rows, reference=reference, area=BOX, value="no2", lon="lon", lat="lat", **same
+        )  # fmt: skip
+        assert again.plan.choice.design == planned.plan.choice.design
+    with pytest.raises(WorkflowError, match="`area` changes no settings that are made already"):
+        hexcursion.plan(settings, area=BOX)
 
 
 @pytest.mark.parametrize(
@@ -207,3 +212,23 @@ def test_mechanisms_are_compared_and_nothing_is_charged(rows: pandas.DataFrame) 
         hexcursion.compare(rows, **BY_HAND)
     assert [(row.mechanism, row.epsilon) for row in found.rows] == [("posterior-sampling", 2.0)]
     assert list(home().iterdir()) == []
+
+
+def test_another_column_of_one_table_is_of_the_same_records(rows: pandas.DataFrame, tmp_path: Path) -> None:
+    """As with a file: the rows of a table are known again, so both releases are one account."""
+    table = rows.assign(o3=np.random.default_rng(3).uniform(20, 40, len(rows)))
+    hexcursion.release(table, out=tmp_path / "bundle", **BY_HAND)
+    other = hexcursion.plan(table, **{**BY_HAND, "value": "o3"})
+    standing = other.plan.preview.standing
+    assert standing is not None
+    assert standing.shared == len(rows)
+    with pytest.raises(WorkflowError, match="does not fit"):
+        hexcursion.publish(other, tmp_path / "other")
+    with pytest.raises(WorkflowError, match="exists already"):
+        hexcursion.publish(other, tmp_path / "bundle")
+    assert charges(open_ledger(create=False)).count("reserve") == 1
+
+
+def test_columns_are_named_by_texts(rows: pandas.DataFrame) -> None:
+    with pytest.raises(WorkflowError, match="Columns are named by texts, not 2"):
+        hexcursion.plan(rows.set_axis([0, 1, 2], axis=1), **{**BY_HAND, "value": 2})
