@@ -7,11 +7,11 @@ from typing import Any, Final, Literal
 
 import streamlit as st
 
+from data_loaders import SEGMENTS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.source import SourceSettings
 from pages.data import row_columns, written
 from pages.data.row_columns import KEEP, at
-from pages.data.segments import SEGMENT_TITLES
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
@@ -23,6 +23,7 @@ UPLOAD: Final = "upload"
 PATH: Final = "path"
 Files = Literal["sales", "sensors"]
 Rows = tuple[tuple[str, str], ...]
+SEGMENT_TITLES = {name: segment.title for name, segment in SEGMENTS.items()}
 
 
 @dataclass(frozen=True)
