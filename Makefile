@@ -15,7 +15,7 @@ BEGIN = begun=$$(date +%s); echo
 END = echo "  done in $$(( $$(date +%s) - begun )) s"
 # Everyday tests leave out the long studies; with CI=true the same command runs everything.
 SELECTION := $(if $(filter true,$(CI)),,-m "not slow")
-# COVERAGE=true says which lines the tests run; it takes time, so continuous integration asks for it.
+# COVERAGE=true says which lines the tests run; it takes time, so it is asked for by `make coverage` alone.
 COVERED := $(if $(filter true,$(COVERAGE)),--cov --cov-report=term:skip-covered)
 
 # Several BLAS threads on a busy machine are many times slower than one: parallel work is done over

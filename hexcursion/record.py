@@ -47,6 +47,8 @@ LEAST_AGREEMENT = 0.5
 """Expected agreement below which a map is stopped, or called poor."""
 FEW_RECORDS, WIDE_RANGE = 300, 0.4
 """Records below which, and range of agreements from which, little can be told without reference data."""
+LEAST_GAIN = 0.02
+"""Gain over shuffled values below which a map shows nothing of the private values' places."""
 LOW_AGREEMENT = "Low agreement"
 """Topic of the line of a receipt that says that its map was expected to be poor."""
 
@@ -104,10 +106,14 @@ class Yardsticks:
         IoU of the map that calls every hexagon inside: the share that is.
     free
         IoU of the free map, which public knowledge alone draws; None where the reference is simulated.
+    gain
+        How much better (IoU) the release agrees than one of values that were exchanged among their places;
+        None where unknown.
     """
 
     one_colour: float
     free: float | None = None
+    gain: float | None = None
 
 
 @dataclass(frozen=True)
@@ -168,6 +174,8 @@ class Release:
     shown_map
         (N,) mean and deviation, given the release, of what the map without privacy shows, response units,
         where the mechanism knows them; in no file, but the statement holds what follows from them
+    records
+        (N,) expected number of records, given the release and what is public, where the mechanism knows it
     relation
         which datasets are neighbours; `protects` what is hidden of a record
     expected
@@ -216,6 +224,7 @@ class Release:
     sd: NDArray[np.float64] | None = None
     draws: NDArray[np.float64] | None = None
     shown_map: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    records: NDArray[np.float64] | None = None
     relation: Relation = "replace-one"
     protects: Protects = "values and places"
     expected: Expected | None = None
@@ -233,6 +242,8 @@ class Release:
             raise WorkflowError("released paths must be finite.")
         if (self.mean is None) != (self.sd is None):
             raise WorkflowError("a mean of the field needs its standard deviation, and that needs the mean.")
+        if self.records is not None and self.mean is None:
+            raise WorkflowError("numbers of records need a mean of the field beside them.")
         if self.draws is not None and (self.mean is None or self.draws.shape[1:] != self.paths.shape[1:]):
             raise WorkflowError("draws need one column per cell, and a mean beside them.")
         if list(self.cells) != sorted(set(self.cells)):

@@ -24,6 +24,7 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.releasing.released import draw_release
+from hexcursion.bundle.products.at_threshold import FEW_RECORDS
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.load import load_project
@@ -65,6 +66,7 @@ def rows(folder: Path) -> dict[str, ReleaseSettings]:
     toledo = {"bbox": TOLEDO}
     return {
         "London flats 2017, 442,413": flats,
+        "the same, 2017 set aside": flats.with_changes(reference_public=False),
         "London all 2015, 442,413": sales(LONDON, "year", 2015, 2018, 442_413.0, **london),
         "the same, epsilon .1": sales(LONDON, "year", 2015, 2018, 442_413.0, epsilon=0.1, **london),
         "London all 2015, 700,000": sales(LONDON, "year", 2015, 2018, 700_000.0, **london),
@@ -90,7 +92,12 @@ def main() -> None:
     print(f"Means of {asked.releases} simulated releases; agreement is IoU with the map without privacy.")
     print(f"Seed {SEED} draws the noise and the shuffled values.")
     print("ECE: expected calibration error of the field's probabilities (p) and the map's (q), inhabited.")
-    print(f"{'row':28} before   told  reached  shuffled  colour   free  ECE q  ECE p  stopped")
+    print("Gain: agreement beyond shuffled reference values, before the release. Empty: hexagons in which it")
+    print("expects no record; held: those of them that hold one.")
+    print(
+        f"{'row':28} before   told  reached  shuffled  colour   free  ECE q  ECE p   gain  empty  held  "
+        "stopped"
+    )
     for name, settings in every.items():
         project = load_project(settings)
         tuned = tune(project, beside=())
@@ -103,13 +110,14 @@ def main() -> None:
         before = choice.expected.agreement if choice.expected is not None else None
         print(
             f"{name:28} {before or float('nan'):6.3f} {own[0]:6.3f} {own[1]:8.3f} {mixed[1]:9.3f} "
-            f"{truth.mean():7.3f} {free:6.3f} {own[2]:6.3f} {own[3]:6.3f}  {'yes' if against else 'no'}",
+            f"{truth.mean():7.3f} {free:6.3f} {own[2]:6.3f} {own[3]:6.3f} {tuned.result.gain:6.3f} "
+            f"{own[4]:6.0f} {own[5]:5.0f}  {'yes' if against else 'no'}",
             flush=True,
         )
 
 
 def _released(project: Project, choice: Choice, truth: Bools, releases: int) -> Floats:
-    """Told by the release, reached, ECE of q and of p over inhabited hexagons: means over releases."""
+    """Told by the release, reached, ECE of q and of p over inhabited hexagons, empty and held: means."""
     mean = None if choice.public_map is None else choice.public_map.mean
     records = bin_records(project.private.placed, choice.response, project.settings.unit, mean).records
     prepared = mechanism_of(choice.design).prepare(choice.design, choice.facts(project), records)
@@ -124,7 +132,9 @@ def _released(project: Project, choice: Choice, truth: Bools, releases: int) -> 
         region = probability > choice.design.settled(drawn, level, "above").cutoff
         told = stated_scores(of_map, region).agreement
         errors = [_ece(each[inhabited], truth[inhabited]) for each in (of_map, probability)]
-        found.append([told, iou(region, truth), *errors])
+        assert drawn.records is not None
+        empty = drawn.records < FEW_RECORDS
+        found.append([told, iou(region, truth), *errors, empty.sum(), empty[inhabited].sum()])
     return np.asarray(np.mean(found, axis=0))
 
 

@@ -133,13 +133,14 @@ class DriftReader:
         self, field: PublicField, features: Floats, counts: NodeCounts, noise: float,
         *, places_known: bool = False, single: bool = False,
     ) -> None:  # fmt: skip
-        self._field, self._features, self._counts, self._noise = field, features, counts, noise
+        self._field, self._features, self._noise = field, features, noise
+        self.counts = counts
         self._known, self._single = places_known, single
         self._smoothed: list[Smoothed] = []
         self.beliefs = self._made()
 
     def _made(self) -> tuple[Belief, ...]:
-        field, a, m = self._field, self._features, self._counts.mean
+        field, a, m = self._field, self._features, self.counts.mean
         loaded = m[:, None] * a
         own, drifted = field.covariance @ loaded, field.drift @ loaded
         records = a.T @ loaded
@@ -152,7 +153,7 @@ class DriftReader:
                 slope = prior.deviation / deviation
                 link = slope * (trust * own + drift**2 * drifted)
                 covariance = slope * loaded.T @ link + prior.record_noise**2 * records
-                covariance += prior.deviation**2 * self._counts.error
+                covariance += prior.deviation**2 * self.counts.error
                 covariance[np.diag_indices_from(covariance)] += self._noise**2
                 root = cholesky(0.5 * (covariance + covariance.T), "the covariance of the released sums",
                                 "use more noise")  # fmt: skip
@@ -204,7 +205,7 @@ class DriftReader:
 
     def _draws(self, belief: Belief, sums: Floats, number: int, entropy: Entropy) -> tuple[Floats, Floats]:
         """(M, number) draws of the field in linear form, and of the records' summed noise at each node."""
-        a, m = self._features, self._counts.mean
+        a, m = self._features, self.counts.mean
         own, drifted = self._field.roots
         field = np.sqrt(belief.trust) * (own @ entropy.normal((m.size, number)))
         field += belief.drift * (drifted @ entropy.normal((m.size, number)))
@@ -219,7 +220,7 @@ class DriftReader:
     @cached_property
     def _error_root(self) -> Floats:
         """(p, p) a root of the covariance of the counts' error."""
-        values, vectors = np.linalg.eigh(self._counts.error)
+        values, vectors = np.linalg.eigh(self.counts.error)
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
     def _maps(self, belief: Belief, paths: Floats, errors: Floats, entropy: Entropy) -> Floats:
@@ -229,7 +230,7 @@ class DriftReader:
         That map cuts single records to its own bound, which pulls means near it inward.
         """
         model = self._field.map
-        scatter, noise, m = self._field.scatter, belief.prior.record_noise, self._counts.mean
+        scatter, noise, m = self._field.scatter, belief.prior.record_noise, self.counts.mean
         assert model is not None  # `smoother` refuses otherwise
         found = np.empty(paths.shape)
         parts = np.array_split(np.arange(len(paths)), min(COUNTS, len(paths)))
@@ -253,13 +254,13 @@ class DriftReader:
         return self._smoothed
 
     def _smoother(self, entropy: Entropy) -> Smoothed:
-        n, field = self._counts.mean, self._field
+        n, field = self.counts.mean, self._field
         if not self._known:
             chance = entropy.uniform(n.size)
             n = np.maximum(np.ceil(pdtrik(chance, np.maximum(n, 1e-9))), 0.0)
             n = np.minimum(n, field.nodes.cells_per_node) if self._single else n
         place = np.flatnonzero(n >= 0.5)
-        place = place if place.size else np.array([int(self._counts.mean.argmax())])
+        place = place if place.size else np.array([int(self.counts.mean.argmax())])
         n = np.maximum(n[place], 1.0)
         smoother = field.smoother
         assert field.map is not None

@@ -45,17 +45,15 @@ MOVES = (
     (0, 0, 0, 1), (0, 0, 0, -1), (0, 0, 1, 0), (0, 0, -1, 0), (0, 0, 1, -1), (0, 0, -1, 1),
     (1, 0, 0, 0), (-1, 0, 0, 0), (0, 1, 0, 0), (0, -1, 0, 0),
 )  # fmt: skip
-STEP = 1.6  # of the local stage, up and down from there
-LENGTHSCALES = 3  # the shortest of the common grid
+STEP, LENGTHSCALES = 1.6, 3  # of the local stage, up and down from there; the shortest of the common grid
 RELEASES, COUNT_DRAWS = 12, 2
 GLANCE = 8  # releases by which a search ranks its candidates, of one release of the counts
 PATHS = 100  # paths drawn after the noise cost nothing
 LEAST_DRAWS = 50  # of the map without privacy, from which its mean and deviation are taken
 WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums where a published reference is weighed
 NO_FIELD = "this design starts from a published reference: name it, or choose another."
-DRIFTED, DRIFT_RELEASES = 24, 2  # sets of simulated releases kept then, and releases in each
-DETAIL = 300  # nodes at which simulations compute posterior deviations
-SHARED = 24  # sets of shared readings kept; one takes a few MB
+DRIFTED, DRIFT_RELEASES = 64, 2  # simulated releases kept then (eight worlds, eight budgets), in each so many
+DETAIL, SHARED = 300, 24  # nodes at which simulations compute deviations; sets of shared readings kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,13 +74,15 @@ class _PreparedSums:
         if self.field is not None:
             reader = _drift_reader(self.plan, self.known, released.counts, self.field)
             read = reader.read(released.sums, max(self.design.paths, LEAST_DRAWS), entropy)
-            drawn = read.field.draws[: self.design.paths]
-            return Released(drawn, read.field.mean, read.field.sd, raw, read.map_sd, read.map_mean)
+            found, records = read.field, reader.counts.at_cells(self.plan.nodes)
+            drawn = found.draws[: self.design.paths]
+            return Released(drawn, found.mean, found.sd, raw, read.map_sd, read.map_mean, records)
         posterior, counts = self.plan.read_with_counts(released, self.known)
         drawn = posterior.paths(self.design.paths, entropy)
         paths, mean, sd = unclipped(posterior.mean(), posterior.deviation(), self.plan.prior, drawn)
         of_map = posterior.map_deviation(counts, _unseen(self.design, self.plan.prior))
-        return Released(paths, mean, sd, raw, sd * of_map / posterior.deviation())
+        of_map = sd * of_map / posterior.deviation()
+        return Released(paths, mean, sd, raw, of_map, records=counts.at_cells(self.plan.nodes))
 
 
 class SpectralStatistics(Mechanism):

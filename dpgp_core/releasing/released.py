@@ -51,6 +51,9 @@ class Released:
         shows, response units. None where that is not known.
     map_mean
         (N,) its mean, where that is not the field's own.
+    records
+        (N,) expected number of records, >= 0, given the release and what is public of their places. None
+        where the mechanism does not know it.
     """
 
     paths: Floats
@@ -59,6 +62,7 @@ class Released:
     raw: tuple[Floats, ...] = ()
     map_sd: Floats | None = None
     map_mean: Floats | None = None
+    records: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.paths.ndim != 2 or not np.all(np.isfinite(self.paths)):
@@ -78,7 +82,8 @@ class Released:
         """The same on the public grid; deviations are rounded up to it."""
         mean = None if self.mean is None else to_grid(self.mean)
         sd = None if self.sd is None else up_to_grid(self.sd)
-        return replace(self, paths=to_grid(self.paths), mean=mean, sd=sd)
+        records = None if self.records is None else to_grid(self.records)
+        return replace(self, paths=to_grid(self.paths), mean=mean, sd=sd, records=records)
 
     def shifted(self, prior_mean: Floats | None) -> Released:
         """With a public prior mean (N,), response units, added back to the field."""

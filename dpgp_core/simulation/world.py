@@ -60,6 +60,8 @@ class Agreement:
         Mean share of the shown hexagons that are right; NaN where nothing is shown.
     values
         The intersection over union of every simulated release where it is defined.
+    error
+        Standard error of `iou`, over the releases of one world or over several worlds.
     """
 
     iou: float
@@ -67,6 +69,7 @@ class Agreement:
     area_error: float
     right: float
     values: tuple[float, ...] = ()
+    error: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,13 @@ def average(found: Sequence[Agreement]) -> Agreement:
         float(np.mean(errors)) if errors else float("nan"),
         float(np.mean(rights)) if rights else float("nan"),
         tuple(value for each in found for value in each.values),
+        _standard_error([each.iou for each in scores]),
     )
+
+
+def _standard_error(values: Sequence[float] | Floats) -> float:
+    """Of the mean of k values; 0 where one value says nothing of it."""
+    return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +258,7 @@ class World:
         right = common[some] / shown[some]
         return Agreement(
             float(values.mean()), spread, error, float(right.mean()) if some.any() else float("nan"),
-            tuple(values.tolist()) if two_sided else (),
+            tuple(values.tolist()) if two_sided else (), _standard_error(values),
         )  # fmt: skip
 
     def held_out_iou(self, sets: Bools) -> float:

@@ -98,6 +98,10 @@ class NodeCounts:
         """Counts (M,) that are public, for `size` features."""
         return cls(np.asarray(counts, dtype=np.float64), np.zeros((size, size)))
 
+    def at_cells(self, nodes: Nodes) -> Floats:
+        """(N,) expected number of records per cell: the cells of a node share its records evenly."""
+        return np.asarray(np.maximum(self.mean / nodes.cells_per_node, 0.0)[nodes.place])
+
 
 def prior_from_reference(nodes: Nodes, reference: Floats, n: float, *, single: bool = False) -> CountPrior:
     """Prior from public counts of another period, scaled to n records.

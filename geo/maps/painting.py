@@ -23,6 +23,7 @@ Mark = Literal["", "dots", "rings"]
 CLASSES_OF_A_FIELD = 7
 SHARE_LIMITS = (0.2, 0.4, 0.6, 0.8)
 """Limits of the classes of probabilities, confidences, and vote fractions of more than five paths."""
+NO_RECORD = "no record expected there"
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,9 @@ def legend(painting: Painting, theme: Theme = "light") -> tuple[LegendEntry, ...
     )
 
 
-def paint_set(mask: ArrayLike, *, inside: str, outside: str, title: str) -> Painting:
+def paint_set(
+    mask: ArrayLike, *, inside: str, outside: str, title: str, empty: ArrayLike | None = None
+) -> Painting:
     """Paint a released set.
 
     Parameters
@@ -140,12 +143,16 @@ def paint_set(mask: ArrayLike, *, inside: str, outside: str, title: str) -> Pain
     inside, outside : str
         The words for in and out.
     title : str
+    empty : (N,) bool, optional
+        Cells where no record is expected: those inside carry rings.
     """
     classes = np.where(_mask(mask), 0, 1)
-    entries = (Entry(inside, "inside"), Entry(outside, "outside"))
-    return Painting(
-        classes, entries, _spread((f"Released: {inside}", f"Released: {outside}"), classes), title
-    )
+    entries = [Entry(inside, "inside"), Entry(outside, "outside")]
+    if empty is not None:
+        classes[(classes == 0) & _mask(empty)] = 2
+        entries.append(Entry(f"{inside}, {NO_RECORD}", "inside", "rings"))
+    notes = _spread([f"Released: {entry.label}" for entry in entries], classes)
+    return Painting(classes, tuple(entries), notes, title)
 
 
 def paint_cells(count: int) -> Painting:
@@ -218,7 +225,9 @@ def paint_votes(votes: ArrayLike, paths: int, *, what: str, title: str) -> Paint
     return Painting(classes, entries, _spread(notes, counts), title)
 
 
-def paint_three_way(ways: ArrayLike, *, threshold: str, title: str) -> Painting:
+def paint_three_way(
+    ways: ArrayLike, *, threshold: str, title: str, empty: ArrayLike | None = None
+) -> Painting:
     """Paint what is surely above, surely at most the threshold, and cannot be told.
 
     Parameters
@@ -228,6 +237,8 @@ def paint_three_way(ways: ArrayLike, *, threshold: str, title: str) -> Painting:
     threshold : str
         In words.
     title : str
+    empty : (N,) bool, optional
+        Cells where no record is expected: they are sure of nothing, and carry rings.
 
     Raises
     ------
@@ -237,14 +248,17 @@ def paint_three_way(ways: ArrayLike, *, threshold: str, title: str) -> Painting:
     way = np.asarray(ways)
     if way.ndim != 1 or not np.isin(way, (-1, 0, 1)).all():
         raise ValueError("three-way classes are +1 (above), 0 (cannot tell) and -1 (below).")
-    entries = (
+    entries = [
         Entry(f"surely above {threshold}", "above"),
         Entry("cannot tell at this privacy", "unsure", "dots"),
         Entry(f"surely at most {threshold}", "below"),
-    )
+    ]
     classes = 1 - way.astype(np.int64)
+    if empty is not None:
+        classes[_mask(empty)] = 3
+        entries.append(Entry(NO_RECORD, "unsure", "rings"))
     notes = _spread([f"Released: {entry.label}" for entry in entries], classes)
-    return Painting(classes, entries, notes, title)
+    return Painting(classes, tuple(entries), notes, title)
 
 
 def paint_field(
@@ -369,10 +383,7 @@ def field_breaks(values: ArrayLike, threshold: float | None = None) -> tuple[flo
     limits = [limit for limit in np.unique(wanted).tolist() if field.min() < limit <= field.max()]
     if threshold is not None and math.isfinite(threshold):
         nearest = min(range(len(limits)), key=lambda k: abs(limits[k] - threshold), default=None)
-        if nearest is not None:
-            limits[nearest] = float(threshold)
-        else:
-            limits = [float(threshold)]
+        limits = [limit for k, limit in enumerate(limits) if k != nearest] + [float(threshold)]
     return tuple(sorted(set(limits)))
 
 

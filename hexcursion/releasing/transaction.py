@@ -265,6 +265,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         sd=field.sd,
         draws=None if read is None else read.draws,
         shown_map=shifted.shown_map,
+        records=None if field.mean is None else shifted.records,
         relation=settings.relation,
         protects=protects(project),
         expected=choice.expected,

@@ -8,7 +8,7 @@ import numpy as np
 
 from dpgp_core.linalg.numerics import Floats
 from hexcursion.errors import WorkflowError
-from hexcursion.record import LEAST_AGREEMENT, LOW_AGREEMENT, Expected, ReceiptLine, Yardsticks
+from hexcursion.record import LEAST_AGREEMENT, LEAST_GAIN, LOW_AGREEMENT, Expected, ReceiptLine, Yardsticks
 
 
 class LowAgreement(WorkflowError):
@@ -52,6 +52,12 @@ def objections(
         said.append(f"{'the' if guessed else 'its'} {which} is {_said(agreement)}, below {LEAST_AGREEMENT:g}")
     if yardsticks is not None and agreement < yardsticks.one_colour:
         said.append(f"a map of one colour {_instead(yardsticks.one_colour, agreement)}")
+    gain = None if yardsticks is None else yardsticks.gain
+    if gain is not None and gain < LEAST_GAIN:
+        said.append(
+            "values exchanged among their places would give as good a map, so it would show nothing of "
+            "where they lie"
+        )
     free, mean = None if yardsticks is None else yardsticks.free, expected.agreement
     if free is not None and mean is not None and mean < free:
         said.append(f"the map of public data alone {_instead(free, mean)}")

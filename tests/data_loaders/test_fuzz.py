@@ -30,8 +30,8 @@ from tests.data_loaders.material import (
 )
 
 TABLE = load_postcodes(POSTCODES)[0]
-# Eight laws, 2,000 examples each in the slow suite: 16,000 inputs, each to every loader.
-EVERYDAY, SLOW = 40, 2_000
+# Eight laws, 600 examples each in the slow suite: 4,800 inputs, each to every loader.
+EVERYDAY, SLOW = 40, 600
 
 WORDS = st.sampled_from(
     [

@@ -131,7 +131,7 @@ def test_the_fuzzer_finds_nothing(reader: str, tmp_path: Path) -> None:
     # Coverage would measure every line a second time, beside the fuzzer, in a process that ends without it.
     measured = ("COV_CORE_", "COVERAGE_")
     process = subprocess.run(  # noqa: PLW1510
-        [sys.executable, "-m", "tests.readers.fuzz", reader, "--runs", "300", "--seconds", "6",
+        [sys.executable, "-m", "tests.readers.fuzz", reader, "--runs", "120", "--seconds", "3",
          "--grown", str(tmp_path / "grown"), "--found", str(found)],
         capture_output=True, text=True, timeout=HANG, cwd=ROOT,
         env={name: value for name, value in os.environ.items() if not name.startswith(measured)},

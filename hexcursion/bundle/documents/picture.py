@@ -14,6 +14,7 @@ from geo import dissolve
 from geo.colours import Role, colour
 from geo.context.own_layers import OwnLayer
 from geo.domains.polygons import multipolygon, rings, simplified
+from geo.maps.painting import NO_RECORD
 from hexcursion.bundle.documents.picture_layers import own_svg
 from hexcursion.bundle.products.at_threshold import Products
 from hexcursion.words import side_words
@@ -82,12 +83,14 @@ def _classes(products: Products) -> list[tuple[NDArray[np.bool_], Role, str, boo
     side = side_words(products.direction)
     if products.three_way is None:
         return [(products.vote_set, "inside", f"{side} the threshold", False)]
-    above, below = products.three_way > 0, products.three_way < 0
-    return [
+    empty = np.zeros(products.vote_set.size, dtype=bool) if products.empty is None else products.empty
+    above, below = (products.three_way > 0) & ~empty, (products.three_way < 0) & ~empty
+    drawn: list[tuple[NDArray[np.bool_], Role, str, bool]] = [
         (above, "above", "surely above the threshold", False),
         (below, "below", "surely at most the threshold", False),
-        (~above & ~below, "unsure", "cannot tell at this privacy", True),
+        (~above & ~below & ~empty, "unsure", "cannot tell at this privacy", True),
     ]
+    return drawn if products.empty is None else [*drawn, (empty, "outside", NO_RECORD, False)]
 
 
 def _meant(products: Products) -> str:

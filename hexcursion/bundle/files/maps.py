@@ -33,13 +33,15 @@ def cells_geojson(
 
 
 def cell_properties(products: Products) -> dict[str, list[Any]]:
-    """What each cell says: in or out, probability and excursion function where there are, share of paths."""
+    """What each cell says: in or out, share of paths, and where they are known its other numbers."""
     properties: dict[str, list[Any]] = {"in_set": products.vote_set.tolist()}
     if products.probability is not None:
         properties["probability"] = np.round(products.probability, SHARE_DECIMALS).tolist()
     properties["vote_fraction"] = np.round(products.votes, SHARE_DECIMALS).tolist()
     if products.surely is not None:
         properties["excursion_function"] = np.round(products.surely, SHARE_DECIMALS).tolist()
+    if products.records is not None:
+        properties["expected_records"] = np.round(products.records, SHARE_DECIMALS).tolist()
     return properties
 
 

@@ -20,6 +20,7 @@ from hexcursion.bundle.untrusted.parquet_bounds import checked_parquet, table_of
 Floats = NDArray[np.float64]
 
 FIELD = ("mean", "sd")
+RECORDS = "records"
 Kind = Literal["path", "draw"]
 MAX_PATHS = 10_000
 MAX_VALUES = 50_000_000
@@ -74,9 +75,13 @@ def rounded_field(mean: Floats, sd: Floats) -> tuple[Floats, Floats]:
 
 
 def paths_bytes(
-    cells: Sequence[str], paths: Floats, field: tuple[Floats, Floats] | None = None, kind: Kind = "path"
+    cells: Sequence[str],
+    paths: Floats,
+    field: tuple[Floats, Floats] | None = None,
+    kind: Kind = "path",
+    records: Floats | None = None,
 ) -> bytes:
-    """Parquet with the columns `h3`, `mean` and `sd` where there are, `path_1` ... `path_L`, a row a cell.
+    """Parquet: `h3`, `mean`, `sd` and `records` where there are, `path_1` ... `path_L`, a row a cell.
 
     Parameters
     ----------
@@ -88,12 +93,16 @@ def paths_bytes(
         (N,) mean and standard deviation on the grid
     kind
         what the columns are named after
+    records
+        (N,) expected numbers of records on the grid
     """
     columns = {"h3": pa.array(list(cells), type=pa.string())}
     if field is not None:
         columns |= {
             name: pa.array(column, type=pa.float64()) for name, column in zip(FIELD, field, strict=True)
         }
+    if records is not None:
+        columns[RECORDS] = pa.array(records, type=pa.float64())
     columns |= {f"{kind}_{k + 1}": pa.array(path, type=pa.float64()) for k, path in enumerate(paths)}
     sink = io.BytesIO()
     pq.write_table(pa.table(columns), sink, compression="zstd", store_schema=False)
@@ -112,15 +121,20 @@ class StoredPaths:
         (L, N) paths or draws, response units
     field
         (N,) mean and standard deviation, where the file has them
+    records
+        (N,) expected numbers of records, where the file has them
     """
 
     cells: tuple[str, ...]
     paths: Floats
     field: tuple[Floats, Floats] | None
+    records: Floats | None = None
 
 
-def read_paths(content: bytes, *, field: bool = False, kind: Kind = "path") -> StoredPaths:
-    """The file's values, checked; `field` says whether mean and deviation must be there.
+def read_paths(
+    content: bytes, *, field: bool = False, kind: Kind = "path", records: bool = False
+) -> StoredPaths:
+    """The file's values, checked; `field` and `records` say whether these columns must be there.
 
     Raises
     ------
@@ -128,7 +142,8 @@ def read_paths(content: bytes, *, field: bool = False, kind: Kind = "path") -> S
         If it is damaged, or has other columns, types or sizes, or values that are not on the grid.
     """
     try:
-        table, count = _checked_table(content, FIELD if field else (), kind)
+        extra = (*(FIELD if field else ()), *((RECORDS,) if records else ()))
+        table, count = _checked_table(content, extra, kind)
         cells = tuple(table.column("h3").to_pylist())
         columns = [table.column(name).to_numpy() for name in table.column_names[1:]]
         values = np.array(columns, dtype=np.float64)
@@ -142,11 +157,14 @@ def read_paths(content: bytes, *, field: bool = False, kind: Kind = "path") -> S
         raise BundleError(f"{kind}s.parquet holds values that are not finite numbers of a sensible size.")
     if not np.array_equal(values, to_grid(values)):
         raise BundleError(f"{kind}s.parquet holds values that are not on the published grid.")
+    known = values[len(extra) - 1] if records else None
+    if known is not None and np.any(known < 0.0):
+        raise BundleError(f"{kind}s.parquet holds a negative number of records.")
     if not field:
-        return StoredPaths(cells, values, None)
+        return StoredPaths(cells, values[len(extra) :], None, known)
     if np.any(values[1] < 0.0):
         raise BundleError(f"{kind}s.parquet holds a negative standard deviation.")
-    return StoredPaths(cells, values[2:], (values[0], values[1]))
+    return StoredPaths(cells, values[len(extra) :], (values[0], values[1]), known)
 
 
 def _checked_table(content: bytes, extra: tuple[str, ...], kind: Kind) -> tuple[pa.Table, int]:

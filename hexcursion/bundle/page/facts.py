@@ -109,11 +109,10 @@ def three_facts(statement: Mapping[str, Any], products: Products) -> tuple[Fact,
 
 
 def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
-    """Told by the release where it says how right it is; the rehearsal's figure stands beside it."""
+    """Told by the release where it can, for the true values first; the rehearsal's figure follows."""
     expected, told = statement["expected"], statement.get("told")
     if told is not None and told["field"]["right"] is not None:
-        right = (told["map"] or told["field"])["right"]
-        lead = f"About {_part(right, 1.0)} of the region right"
+        lead = f"About {_part(told['field']['right'], 1.0)} of the region right"
         text = " ".join(filter(None, [told_words(told), _beforehand(expected)]))
     else:
         lead, text = _expected(expected)

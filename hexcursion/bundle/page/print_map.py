@@ -55,7 +55,7 @@ def painted(statement: Mapping[str, Any], products: Products) -> Painting:
     threshold = words.quantity(subject["threshold"], subject["unit"])
     title = statement["release"]["title"] or "Private excursion map"
     if products.three_way is not None:
-        return paint_three_way(products.three_way, threshold=threshold, title=title)
+        return paint_three_way(products.three_way, threshold=threshold, title=title, empty=products.empty)
     what = f"{words.side_words(subject['direction'])} {threshold}"
     return paint_votes(products.votes, products.paths.shape[0], what=what, title=title)
 

@@ -28,6 +28,8 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 CONFIDENCE = 0.9
+FEW_RECORDS = 0.5
+"""Expected number of records below which a cell is taken for one without any."""
 ProductName = Literal["path", "vote-set", "vorobev", "inner", "outer"]
 
 MEANINGS: dict[ProductName, str] = {
@@ -75,6 +77,8 @@ class Products:
         where the draws cannot support a confidence, where there is no probability, and in earlier bundles
     draws
         number of joint draws of the field that the sets rest on
+    records
+        (N,) expected number of records given the release, where its mechanism knows it
     """
 
     level: Floats | float
@@ -91,6 +95,12 @@ class Products:
     three_way: NDArray[np.int8] | None
     surely: Floats | None = None
     draws: int = 1
+    records: Floats | None = None
+
+    @property
+    def empty(self) -> Bools | None:
+        """(N,) cells in which the release expects no record: what is shown there follows from around them."""
+        return None if self.records is None else self.records < FEW_RECORDS
 
     def sets(self) -> dict[ProductName, Bools]:
         """The (N,) sets that summarise all paths, by product, without those that are not supported."""
@@ -126,6 +136,7 @@ def products_at(
     field: tuple[Floats, Floats] | None = None,
     draws: Floats | None = None,
     by_probability: bool = True,
+    records: Floats | None = None,
 ) -> Products:
     """All products of (already smoothed) paths (L, N) at a level in response units.
 
@@ -144,6 +155,8 @@ def products_at(
     by_probability
         whether inner and outer sets follow the order of the probabilities, where there are any; not so in
         earlier bundles
+    records
+        (N,) expected number of records, where it is known
     """
     probability = None if field is None else exceedance_probability(*field, level, direction)
     voted = probability is None or draws is not None
@@ -177,4 +190,5 @@ def products_at(
         three_way=ways,
         surely=function,
         draws=joint.shape[0],
+        records=records,
     )

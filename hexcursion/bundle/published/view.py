@@ -107,6 +107,7 @@ class Viewer:
             field=self.bundle.field,
             draws=self.bundle.draws,
             by_probability=published.get("excursion_function", False),
+            records=self.bundle.records,
         )
 
     def level(self, threshold: float | None) -> float:

@@ -55,6 +55,8 @@ class Bundle:
         (J, N) joint draws of the field given the release, where the paths are none themselves
     layers
         public layers that the curator added: not computed from the paths
+    records
+        (N,) expected number of records given the release, where its mechanism knows it
     signature
         of its checksums, checked; None where nobody signed it. Whose it is, `Signers` say
     version
@@ -70,6 +72,7 @@ class Bundle:
     draws: NDArray[np.float64] | None = None
     layers: tuple[OwnLayer, ...] = ()
     signature: Signature | None = None
+    records: NDArray[np.float64] | None = None
 
     @property
     def threshold(self) -> float:
@@ -85,7 +88,9 @@ class Bundle:
     @cached_property
     def published(self) -> Products:
         """The products at the published threshold, smoothing and cutoff."""
-        return published_products(self.statement, self.domain, self.paths, self.field, self.draws)
+        return published_products(
+            self.statement, self.domain, self.paths, self.field, self.draws, self.records
+        )
 
     @property
     def label_html(self) -> str:
@@ -122,7 +127,10 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     signature = signature_of(contents)
     statement = _statement(strict_json(contents[layout.STATEMENT], layout.STATEMENT))
     _check_schema_file(contents, version, statement["design"]["mechanism"])
-    stored = read_paths(contents[layout.PATHS], field=statement["paths"]["field"])
+    about = statement["paths"]
+    stored = read_paths(
+        contents[layout.PATHS], field=about["field"], records=about["field"] and about.get("records", False)
+    )
     cells, paths = stored.cells, stored.paths
     subject = statement["subject"]["domain"]
     if len(cells) != subject["cells"] or paths.shape[0] != statement["paths"]["count"]:
@@ -141,7 +149,9 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     field_of(contents, statement, cells)
     layers = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
     picture = contents[layout.MAP]
-    bundle = Bundle(statement, domain, paths, picture, stored.field, version, draws, layers, signature)
+    bundle = Bundle(
+        statement, domain, paths, picture, stored.field, version, draws, layers, signature, stored.records
+    )
     check_layers(contents, bundle)
     check_told(statement.get("told"), bundle.published)
     return bundle
@@ -153,6 +163,7 @@ def published_products(
     paths: NDArray[np.float64],
     field: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     draws: NDArray[np.float64] | None = None,
+    records: NDArray[np.float64] | None = None,
 ) -> Products:
     """Products at the statement's own threshold, smoothing, cutoff and confidence.
 
@@ -164,6 +175,8 @@ def published_products(
         (N,) mean and standard deviation given the release, response units, where there are
     draws
         (J, N) joint draws of the field, response units, where the paths are none
+    records
+        (N,) expected number of records, where it is known
     """
     published = statement["products"]
     return products_at(
@@ -175,6 +188,7 @@ def published_products(
         field=field,
         draws=draws,
         by_probability=published.get("excursion_function", False),
+        records=records,
     )
 
 

@@ -95,6 +95,7 @@ def build_statement(release: Release) -> dict[str, Any]:
             "grid": GRID,
             "note": ROUNDING_NOTE,
         }
+        | ({} if release.records is None else {"records": True})
         | ({} if count is None else {"draws": {"file": layout.DRAWS, "count": count, "note": DRAWS_NOTE}}),
         "ledger": {"entry": clean(release.ledger_entry, 200, "The ledger entry")},
         "receipt": [

@@ -18,7 +18,6 @@ from hexcursion.record import Expected
 from hexcursion.words import error_words, range_words, ratio_words, right_words
 
 Floats = NDArray[np.float64]
-SCORES = ("agreement", "right", "found")
 
 DIFFERS = 0.15
 """Gap between the told and the expected agreement from which a reader is warned: wider than the error of a
@@ -91,8 +90,20 @@ def told_block(
     if shown_map is not None:
         shown = exceedance_probability(*shown_map, products.level, products.direction)
         of_map = _numbers(stated_scores(shown, products.vote_set))
-    told = {"map": of_map, "field": _numbers(stated_scores(products.probability, products.vote_set))}
+    told: dict[str, Any] = {"map": of_map, **_of_field(products, products.probability)}
     return {**told, "in_words": told_words(told)}
+
+
+def _of_field(products: Products, probability: Floats) -> dict[str, Any]:
+    """Against the true values: over all cells, and over those where records are expected, where known."""
+    found: dict[str, Any] = {"field": _numbers(stated_scores(probability, products.vote_set))}
+    if products.empty is not None:
+        there = ~products.empty
+        found["recorded"] = {
+            "cells": int(there.sum()), "shown_without": int((products.vote_set & products.empty).sum()),
+            **_numbers(stated_scores(probability[there], products.vote_set[there])),
+        }  # fmt: skip
+    return found
 
 
 def told_words(told: Mapping[str, Any] | None) -> str:
@@ -107,6 +118,13 @@ def told_words(told: Mapping[str, Any] | None) -> str:
         "are on the asked side of the threshold; of all hexagons that are, it shows about "
         f"{_per_cent(field['found'])}."
     )
+    recorded = told.get("recorded")
+    if recorded is not None and recorded["shown_without"]:
+        number = recorded["shown_without"]
+        said += (
+            f" In {number:,} of the hexagons that it shows the release expects no record: there the map "
+            "follows from what lies around."
+        )
     if of_map is None:
         return said
     return (
@@ -152,8 +170,9 @@ def check_told(told: Mapping[str, Any] | None, products: Products) -> None:
     if told is None:
         return
     probability = products.probability
-    follows = None if probability is None else _numbers(stated_scores(probability, products.vote_set))
-    if follows is None or any(not _same(told["field"][name], follows[name]) for name in SCORES):
+    follows = {} if probability is None else _of_field(products, probability)
+    names = ("field", "recorded")
+    if not follows or any(not _same_numbers(told.get(name), follows.get(name)) for name in names):
         raise BundleError("What the privacy statement tells about its map does not follow from the release.")
     if told["in_words"] != told_words(told):
         raise BundleError("The privacy statement's words about its map do not follow from its numbers.")
@@ -161,6 +180,12 @@ def check_told(told: Mapping[str, Any] | None, products: Products) -> None:
 
 def _numbers(scores: StatedScores) -> dict[str, float | None]:
     return {name: _known(round(value, 6)) for name, value in asdict(scores).items()}
+
+
+def _same_numbers(stated: Mapping[str, Any] | None, follows: Mapping[str, Any] | None) -> bool:
+    if stated is None or follows is None:
+        return stated is follows
+    return stated.keys() == follows.keys() and all(_same(stated[name], follows[name]) for name in follows)
 
 
 def _same(stated: float | None, follows: float | None) -> bool:

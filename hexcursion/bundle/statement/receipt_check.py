@@ -38,6 +38,8 @@ _POOR = "|".join((
     rf"(?:its|the upper end of its) expected agreement is {_N}, below {_N}",
     r"(?:a map of one colour|the map of public data alone) would agree "
     rf"(?:better \({_N} instead of {_N}\)|as well \({_N}\))",
+    r"values exchanged among their places would give as good a map, so it would show nothing of where they "
+    r"lie",
 ))  # fmt: skip
 _HIDDEN = f"(?:{'|'.join(words.hidden_words(each) for each in HIDING)})"
 _ALSO = rf"{_N} of them also hides? {_HIDDEN}, at epsilon {_N}, and the others do not"

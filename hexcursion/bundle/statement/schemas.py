@@ -23,6 +23,7 @@ _EARLIER = frozenset({
     "94706c66ffdc637f4d3daf6e8bbcf19878b34cc479d7e25b20e90ff4aa30f52e",
     "24b1cd5373ee6d7b832f820c5f165d7884b8c0a0adb7e3b99ac1d08c0c6c7800",
     "a5575d2227637822e13c9fabd4e3537504d19d33e3aba2ae6bc92c059b76539e",
+    "5f5485350cf0220bf61576109fa4350155d1f44078db22cc756552840538a0d1",
 })  # fmt: skip
 _FOLDER = Path(__file__).parent / "schema"
 

@@ -169,7 +169,8 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         boundary = boundary_geojson(given, shared, rehearsed=rehearsed)
         domain = domain_from_cells(release.cells, region_of(boundary))  # rounded, as every reader has it
         draws = None if release.draws is None else rounded(release.draws)
-        products = published_products(statement, domain, paths, field, draws)
+        records = None if release.records is None else rounded(release.records)
+        products = published_products(statement, domain, paths, field, draws, records)
         statement = {**statement, "told": told_block(products, field, release.shown_map)}
         columns = cell_columns(domain, products, field)
         exported = Exported(statement, shared, domain, products, columns, layers)
@@ -186,7 +187,7 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
     region = geometry_dict(domain.region)
     picture = picture_svg(domain.cells, region, products, layers)
     contents |= {
-        layout.PATHS: paths_bytes(domain.cells, paths, field),
+        layout.PATHS: paths_bytes(domain.cells, paths, field, records=records),
         layout.STATEMENT: statement_text(statement).encode(),
         layout.SCHEMAS[2]: schema_bytes(2, release.design.mechanism),
         layout.REGISTRY: registry_yaml(statement).encode(),

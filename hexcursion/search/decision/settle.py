@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion.project.model import Project
+from hexcursion.record import Yardsticks
 from hexcursion.search.decision.choice import Choice, expected_of, typed_choice
 from hexcursion.search.decision.tuning import Tuned
 from hexcursion.search.problem.task import FrontierPoint, Scored
@@ -27,8 +28,14 @@ def settle_on(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Pro
         tuned.choice.tuning,
         tuned.choice.public_map,  # all designs of a search that starts from it have one response scale
         expected_of(project, point.scored),
-        tuned.choice.yardsticks,
+        _yardsticks(tuned, point.scored),
     )
+
+
+def _yardsticks(tuned: Tuned, scored: Scored) -> Yardsticks | None:
+    """Those of the search; the gain over shuffled values is known of its own answer only."""
+    known = tuned.choice.yardsticks
+    return known if known is None or scored == tuned.result.chosen else replace(known, gain=None)
 
 
 def at_budget(tuned: Tuned, epsilon: float) -> FrontierPoint | None:
@@ -48,13 +55,12 @@ def moved_to(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Proj
     """
     settled, choice = settle_on(project, tuned, point)
     result = replace(tuned.result, chosen=point.scored, on_edge=())
-    yardsticks = tuned.choice.yardsticks
-    return settled, replace(tuned, result=result, choice=replace(choice, yardsticks=yardsticks), starts="")
+    return settled, replace(tuned, result=result, choice=choice, starts="")
 
 
 def settle_on_typed(project: Project, tuned: Tuned, scored: Scored) -> tuple[Project, Choice]:
     """The project and choice that release a typed design within the settings' epsilon."""
-    choice = replace(typed_choice(project, tuned.result, scored), yardsticks=tuned.choice.yardsticks)
+    choice = replace(typed_choice(project, tuned.result, scored), yardsticks=_yardsticks(tuned, scored))
     settings = project.settings
     if "paths" in mechanism_of(scored.design).reads:  # where they are free, the design has its own number
         settings = settings.with_changes(paths=scored.design.paths)

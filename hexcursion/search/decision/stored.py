@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any, cast
@@ -59,6 +60,8 @@ def text_of(project: Project, tuned: Tuned) -> str:
             "objective": result.objective,
             "on_edge": result.on_edge,
             "public_mean": result.public_mean,
+            "further": result.further,
+            "gain": result.gain if math.isfinite(result.gain) else None,
             "free_agreement": tuned.free_agreement,
             "starts": tuned.starts,
         },
@@ -98,6 +101,8 @@ def _result(told: Mapping[str, Any]) -> SearchResult:
         on_edge=tuple((str(what), cast("Edge", str(end))) for what, end in told["on_edge"]),
         public_mean=bool(told["public_mean"]),
         cutoffs=tuple(scored_from(each) for each in told["cutoffs"]),
+        further=tuple(float(share) for share in told.get("further", ())),
+        gain=math.nan if told.get("gain") is None else float(told["gain"]),
     )
 
 

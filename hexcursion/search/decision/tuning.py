@@ -45,7 +45,7 @@ from hexcursion.search.problem.public_map import (
     public_map,
 )
 from hexcursion.search.problem.task import Scene, SearchResult, SearchTask, Unconstrained
-from hexcursion.search.problem.worlds import project_scene
+from hexcursion.search.problem.worlds import project_scene, shuffled
 from hexcursion.settings.words import TriedOn, TuningKind
 from hexcursion.words import ratio_words
 
@@ -205,7 +205,8 @@ def concluded(
     public = public_map(project, result.model, chosen.response)
     kind: TuningKind = "fixed" if result.fixed and project.pilot is None else project.reference_kind
     tuning = tuning_of(project, kind, _detail(project, result))
-    yardsticks = Yardsticks(result.one_colour, free_agreement)
+    gain = result.gain if np.isfinite(result.gain) and has_reference(project) else None
+    yardsticks = Yardsticks(result.one_colour, free_agreement, gain)
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
     predicted = result.public_mean and last_year(project.reference) is None
@@ -301,8 +302,15 @@ def _simulated_task(project: Project, facts: PublicFacts, every_scale: bool) -> 
 def _scenes(
     project: Project, facts: PublicFacts, placed: PlacedObservations, scales: Sequence[ResponseScale]
 ) -> tuple[Scene, ...]:
-    """One scene for each response scale, all on the same reference data."""
-    return tuple(project_scene(project, facts, placed, scale) for scale in scales)
+    """One scene for each response scale, all on the same reference data, and on its shuffled values."""
+    mixed = shuffled(placed)
+    return tuple(
+        replace(
+            project_scene(project, facts, placed, scale),
+            controls=(project_scene(project, facts, mixed, scale).world,),
+        )
+        for scale in scales
+    )
 
 
 def _narrower(project: Project) -> list[ResponseScale]:
@@ -342,7 +350,10 @@ def _starting_scenes(
         project_scene(project, facts, placed, scale, offset).world.aiming_at(own)
         for placed, own in zip(played, shown, strict=True)
     ]
-    return Scene(scale, worlds[0], tuple(worlds[1:])), Scene(project.response, plain[0].aiming_at(shown[0]))
+    step = min(2, len(played))
+    controls = [project_scene(project, facts, shuffled(each), scale, offset).world for each in played[::step]]
+    residual = Scene(scale, worlds[0], tuple(worlds[1:]), tuple(controls))
+    return residual, Scene(project.response, plain[0].aiming_at(shown[0]))
 
 
 def _detail(project: Project, result: SearchResult) -> str:

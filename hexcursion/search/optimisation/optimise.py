@@ -89,12 +89,12 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
     if not eligible:
         raise WorkflowError(_infeasible(task))
     tell(0.95, "Looking closer at the designs that are shown")
-    chosen = min(_sharpened_bests(task, eligible), key=lambda item: task.loss(item.utility))
+    chosen = _most_honest(task, _sharpened_bests(task, eligible))
     scene = task.scene_of(chosen.response)
     holdout = free_held_out_iou(task.baseline_scene.world, model)
     result = SearchResult(
         unconstrained=replace(free, utility=replace(free.utility, holdout_iou=holdout)),
-        chosen=with_held_out_iou(scene, with_held_out(scene, chosen)),
+        chosen=with_held_out_iou(scene, chosen),
         frontier=_frontier(task, found, chosen),
         baseline=baseline,
         evaluated=len(found) + sum(each.designs for each in left_early),
@@ -104,6 +104,7 @@ def search(task: SearchTask, report: Report | None = None, executor: Executor | 
         cutoffs=_cutoffs(task, chosen),
         left_early=tuple(left_early),
         further=tuple(float(each.baseline.mean()) for each in scene.others if each.baseline is not None),
+        gain=scene.gain(chosen.design),
     )
     tell(1.0, "Search finished")
     return result
@@ -300,6 +301,19 @@ def _sharpened_bests(task: SearchTask, eligible: Iterable[Scored]) -> list[Score
         for name in names
         for item in [each for each in ranked if each.design.mechanism == name][: _closer(name)]
     ]
+
+
+def _most_honest(task: SearchTask, bests: list[Scored]) -> Scored:
+    """Of designs within one standard error of the best agreement the one with the best probabilities.
+
+    Agreement is blind to them: amplitude and cutoff make up for each other. They are judged by the
+    cross-entropy of held-out cells, which is returned with the design.
+    """
+    best = min(bests, key=lambda item: task.loss(item.utility))
+    limit = task.loss(best.utility) + (best.utility.error if task.objective == "iou" else 0.0)
+    level = [item for item in bests if task.loss(item.utility) <= limit]
+    judged = [with_held_out(task.scene_of(item.response), item) for item in level]
+    return min(judged, key=lambda item: item.utility.bce)
 
 
 def _closer(name: str) -> int:

@@ -50,6 +50,8 @@ class Utility:
     low, high
         Agreements (IoU) between which eight of ten releases in several simulated worlds lie; NaN on
         reference data, of which one world is known.
+    error
+        Standard error of `agreement` over simulated releases, or over several worlds.
     """
 
     agreement: float
@@ -61,6 +63,7 @@ class Utility:
     right: float = math.nan
     low: float = math.nan
     high: float = math.nan
+    error: float = 0.0
 
     @property
     def known_agreement(self) -> float:
@@ -73,7 +76,7 @@ class Utility:
         low, high = np.quantile(found.values, OUTER) if found.values else (math.nan, math.nan)
         return cls(
             found.iou, found.iou_sd, area_error=found.area_error, right=found.right, low=float(low),
-            high=float(high),
+            high=float(high), error=found.error,
         )  # fmt: skip
 
 
@@ -114,11 +117,14 @@ class Scene:
     others
         Worlds of further simulated fields, each with its own map to be reached: a design is judged by the
         average over all of them.
+    controls
+        Every so many of these worlds, from the first on, with their values exchanged among places.
     """
 
     response: ResponseScale
     world: World
     others: tuple[World, ...] = ()
+    controls: tuple[World, ...] = ()
 
     @property
     def worlds(self) -> tuple[World, ...]:
@@ -136,6 +142,23 @@ class Scene:
             for world in self.worlds
         ]
         return [over(each) for each in zip(*found, strict=True)]
+
+    def gain(self, design: Design) -> float:
+        """How much better (IoU) releases agree than those of values that were exchanged among places.
+
+        Both are compared with the map of the values in their places. NaN where there are no controls, or the
+        map to be reached has one side only.
+        """
+        if not self.controls:
+            return math.nan
+        simulate = mechanism_of(design).simulate
+        pairs = zip(self.worlds[:: len(self.worlds) // len(self.controls)], self.controls, strict=True)
+        gains = [
+            world.agreement(simulate(design, world)).iou - world.agreement(simulate(design, control)).iou
+            for world, control in pairs
+        ]
+        known = [gain for gain in gains if math.isfinite(gain)]
+        return float(np.mean(known)) if known else math.nan
 
 
 def glanced(design: Design, world: World) -> Agreement:
@@ -280,6 +303,8 @@ class SearchResult:
         Shares inside of the maps of further simulated fields, over which agreements are averages.
     fixed
         Whether the chosen design was not searched, for want of reference data.
+    gain
+        How much better the chosen design agrees than with values exchanged among places; see `Scene.gain`.
     """
 
     unconstrained: Unconstrained
@@ -294,6 +319,7 @@ class SearchResult:
     left_early: tuple[LeftEarly, ...] = ()
     further: tuple[float, ...] = ()
     fixed: bool = False
+    gain: float = math.nan
 
     @property
     def one_colour(self) -> float:

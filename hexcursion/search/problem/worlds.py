@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from dpgp_core.excursion.sets import Direction, excursion
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.spectral_design import FIXED_SPREAD
 from dpgp_core.mechanisms.terms import Unit
+from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.simulation.world import World
@@ -19,6 +21,7 @@ from hexcursion.project.response import ResponseScale
 from hexcursion.search.problem.task import Scene
 
 HOLDOUT_SHARE = 4  # one cell in four is held out
+SHUFFLING_SEED = 577215  # exchanges reference values only
 
 
 def make_scene(
@@ -72,6 +75,12 @@ def make_scene(
         mean_known=belief is None,
     )  # fmt: skip
     return Scene(response, world)
+
+
+def shuffled(placed: PlacedObservations) -> PlacedObservations:
+    """The same observations with their values exchanged among their places: nothing is left to be mapped."""
+    order = np.argsort(SimulationEntropy(SHUFFLING_SEED).uniform(placed.value.size))
+    return replace(placed, value=placed.value[order])
 
 
 def project_scene(

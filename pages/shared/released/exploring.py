@@ -77,7 +77,7 @@ def paint(viewer: Viewer, products: Products, name: ShownProduct, threshold: flo
         all_of = f"all surer hexagons {what}"  # of a set of hexagons: no mean of it says anything
         return paint_shares(products.surely, what=all_of, title=title, word="confidence", averaged=False)
     if name == "three-way" and products.three_way is not None:
-        return paint_three_way(products.three_way, threshold=said, title=title)
+        return paint_three_way(products.three_way, threshold=said, title=title, empty=products.empty)
     if name == "field":
         values = viewer.bundle.response.value(viewer.smoothed(rounds).mean(axis=0))
         return paint_field(
@@ -85,4 +85,4 @@ def paint(viewer: Viewer, products: Products, name: ShownProduct, threshold: flo
         )
     sets: dict[str, Bools] = dict(products.sets().items())
     cells = sets.get(name, products.vote_set)
-    return paint_set(cells, inside=what, outside=f"not {what}", title=title)
+    return paint_set(cells, inside=what, outside=f"not {what}", title=title, empty=products.empty)

@@ -44,13 +44,12 @@ def findings(page: Page, axe: str) -> list[str]:
 # Width, height, theme, and whether the system forces its own colours on every page.
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "light"},
-    "dark": {"viewport": {"width": 1280, "height": 1000}, "color_scheme": "dark"},
     "forced": {
         "viewport": {"width": 1280, "height": 1000},
         "color_scheme": "dark",
         "forced_colors": "active",
     },
-    "narrow": {"viewport": {"width": 390, "height": 800}, "color_scheme": "light"},
+    "dark and narrow": {"viewport": {"width": 390, "height": 800}, "color_scheme": "dark"},
 }
 
 

@@ -221,7 +221,7 @@ def test_no_input_raises(thing: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
-@settings(max_examples=5_000)
+@settings(max_examples=1_000)
 @given(TYPED | JSON)
 def test_no_input_raises_at_length(thing: Any) -> None:
     holds(thing)

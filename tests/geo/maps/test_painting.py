@@ -37,6 +37,16 @@ def test_a_set_is_in_or_out() -> None:
     assert [entry.cells for entry in legend(painting)] == [2, 2]
 
 
+def test_cells_without_an_expected_record_are_set_apart_with_rings() -> None:
+    painting = paint_set(MASK, inside="in", outside="out", title="t", empty=~OTHER)
+    assert labels(painting) == ["in", "out", "in, no record expected there", "out"]
+    assert [(entry.mark, entry.cells) for entry in legend(painting)] == [("", 1), ("", 2), ("rings", 1)]
+    ways = paint_three_way([1, 0, -1, 1], threshold="5", title="t", empty=OTHER)
+    assert labels(ways) == ["no record expected there"] * 2 + ["surely at most 5", "surely above 5"]
+    assert ways.entries[3].mark == "rings"
+    assert len(paint_three_way([1, 0], threshold="5", title="t").entries) == 3
+
+
 def test_few_paths_have_a_class_for_each_count() -> None:
     painting = paint_votes([0.0, 1 / 3, 2 / 3, 1.0], 3, what="at least £5", title="t")
     assert labels(painting) == [f"in {k} of 3 paths" for k in range(4)]

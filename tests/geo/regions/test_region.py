@@ -236,7 +236,7 @@ def test_any_bytes_give_a_valid_region_or_a_sentence(content: bytes) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(3000)
-@settings(max_examples=10_000)
+@settings(max_examples=2_000)
 @given(INPUTS)
 def test_any_json_at_length(thing: Any) -> None:
     is_valid_or_a_sentence(thing)

@@ -57,6 +57,7 @@ def test_one_blas_thread_is_set_before_numpy_is_there() -> None:
 
 INTERRUPTED = """
 import os, signal, sys, weakref
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job would ignore it
 class Interrupts:
     def find_spec(self, name, path=None, target=None):
         if name == "hexcursion.cli":

@@ -78,6 +78,16 @@ def test_a_map_of_one_colour_in_every_simulated_world_is_stopped() -> None:
         stop_or_state(Expected(None, None, None, "simulated"), Yardsticks(1.0), accepted=False)
 
 
+@pytest.mark.parametrize(("gain", "stopped"), [(0.0199, True), (0.02, False), (None, False)])
+def test_what_shuffled_values_show_as_well_is_stopped(gain: float | None, stopped: bool) -> None:
+    said = objections(expected(0.9), Yardsticks(0.3, 0.5, gain))
+    words = (
+        "values exchanged among their places would give as good a map, so it would show nothing of where "
+        "they lie",
+    )
+    assert said == (words if stopped else ())
+
+
 def test_all_three_are_said_together_and_a_design_given_by_hand_has_none() -> None:
     assert len(objections(expected(0.2), Yardsticks(0.3, 0.4))) == 3
     assert objections(None, Yardsticks(0.3, 0.4)) == ()

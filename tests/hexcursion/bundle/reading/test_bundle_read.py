@@ -308,7 +308,7 @@ def test_no_damage_gets_past_the_reader(contents: Contents, data: st.DataObject)
 
 
 @pytest.mark.slow
-@settings(max_examples=10_000)
+@settings(max_examples=1_500)
 @given(st.data())
 def test_no_damage_gets_past_the_reader_at_length(contents: Contents, data: st.DataObject) -> None:
     _damage(contents, data)

@@ -17,7 +17,7 @@ from hexcursion.bundle.statement.schema_check import check_statement
 from hexcursion.ledger.overlap.links import Decision
 from hexcursion.ledger.overlap.sentences import account_lines
 from hexcursion.ledger.overlap.standing import OtherUnit, Standing, Stronger
-from hexcursion.record import Expected, ReceiptLine, Relation
+from hexcursion.record import Expected, ReceiptLine, Relation, Yardsticks
 from hexcursion.releasing.worth import objections
 from tests.hexcursion.bundle.bundle_samples import make_release
 from tests.hexcursion.bundle.reading.test_forged import fixture, resealed
@@ -165,7 +165,11 @@ def test_a_poor_map_says_so(domain: Domain) -> None:
     made["receipt"] = [one for one in made["receipt"] if one["topic"] != "Low agreement"]
     with pytest.raises(BundleError, match="lacks the line 'Low agreement'"):
         check_statement(made)
-    for asked in (objections(None, None, 1.0), objections(Expected(None, None, None, "simulated"), None)):
+    for asked in (
+        objections(None, None, 1.0),
+        objections(Expected(None, None, None, "simulated"), None),
+        objections(Expected(0.9, 0.1, 0.9, "reference data"), Yardsticks(0.3, 0.5, 0.0)),
+    ):
         text = f"Expected to be a poor map: {asked[0]}. The curator released it all the same."
         poor = ReceiptLine("Low agreement", text, True)
         assert not publishers_own(vars(poor), made)

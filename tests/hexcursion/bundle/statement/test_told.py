@@ -15,6 +15,7 @@ from dpgp_core.excursion.scores import StatedScores, stated_scores
 from geo import Domain
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files.layout import sums_text
+from hexcursion.bundle.files.paths import paths_bytes, read_paths, rounded
 from hexcursion.bundle.page.facts import three_facts
 from hexcursion.bundle.products.at_threshold import Products, products_at
 from hexcursion.bundle.reading.read import bundle_from_contents
@@ -26,6 +27,7 @@ from hexcursion.bundle.statement.expected import (
     told_words,
 )
 from hexcursion.bundle.writing.write import bundle_contents, statement_text
+from hexcursion.errors import WorkflowError
 from tests.hexcursion.bundle.bundle_samples import make_release
 
 FIELD = (np.array([2.0, 0.5, -0.5, -3.0]), np.ones(4))
@@ -122,7 +124,7 @@ def test_the_statement_of_a_release_with_probabilities_tells_and_a_forged_one_is
     assert told["in_words"] in " ".join(contents["README.txt"].decode().split())
     assert told["in_words"] in contents["label.html"].decode()
     sure = three_facts(statement, bundle_from_contents(contents).published)[0]
-    assert sure.lead == f"About {100 * told['map']['right']:.0f} % of the region right"
+    assert sure.lead == f"About {100 * told['field']['right']:.0f} % of the region right"
     assert sure.text.startswith(told["in_words"])
     assert not sure.warning
     expected = {"agreement": 0.99, "area_error": 0.1, "right": 0.99, "basis": "simulated"}
@@ -141,3 +143,58 @@ def test_the_statement_of_a_release_with_probabilities_tells_and_a_forged_one_is
     with pytest.raises(BundleError, match="does not follow from the release"):
         bundle_from_contents(contents)
     assert json.loads(bundle_contents(release)["statement.json"])["told"] is None
+
+
+RECORDS = np.array([0.4999, 0.5, 7.0, 0.0])
+
+
+def with_records(records: np.ndarray = RECORDS) -> Products:
+    return products_at(FIELD[0][None], 0.0, "above", cutoff=0.5, field=FIELD, records=records)
+
+
+def test_hexagons_without_an_expected_record_are_counted_apart() -> None:
+    products = with_records()
+    assert products.empty is not None
+    assert products.empty.tolist() == [True, False, False, True]
+    assert shown().empty is None
+    told = told_block(products, FIELD, None)
+    assert told is not None
+    assert told["field"] == {"agreement": 0.722421, "right": 0.834356, "found": 0.84338}
+    assert told["recorded"] == {
+        "cells": 2, "shown_without": 1, "agreement": 0.528424, "right": 0.691462, "found": 0.691462,
+    }  # fmt: skip
+    assert "In 1 of the hexagons that it shows the release expects no record" in told["in_words"]
+    check_told(told, products)
+    for forged in (
+        {**told, "recorded": {**told["recorded"], "shown_without": 0}},
+        {**told, "recorded": {**told["recorded"], "right": 0.7}},
+        {name: part for name, part in told.items() if name != "recorded"},
+    ):
+        forged["in_words"] = told_words(forged)
+        with pytest.raises(BundleError, match="does not follow from the release"):
+            check_told(forged, products)
+    inhabited = told_block(with_records(np.ones(4)), FIELD, None)
+    assert inhabited is not None
+    assert "expects no record" not in inhabited["in_words"]
+
+
+def test_expected_records_travel_with_the_bundle(domain: Domain) -> None:
+    release = make_release(domain)
+    size = len(release.cells)
+    field = {"mean": release.paths.mean(axis=0), "sd": release.paths.std(axis=0) + 0.1}
+    records = np.where(np.arange(size) % 2 == 0, 0.25, 3.0)
+    contents = bundle_contents(replace(release, **field, records=records))
+    bundle = bundle_from_contents(contents)
+    assert bundle.records is not None
+    assert bundle.records.tolist() == records.tolist()
+    assert bundle.statement["told"]["recorded"]["cells"] == size // 2
+    cells = json.loads(contents["cells.geojson"])["features"]
+    assert [each["properties"]["expected_records"] for each in cells] == records.tolist()
+    said = contents["label.html"].decode()
+    assert f"no record expected there: {size - size // 2:,} of" in said
+    assert bundle_from_contents(bundle_contents(replace(release, **field))).records is None
+    with pytest.raises(WorkflowError, match="need a mean of the field"):
+        replace(release, records=records)
+    stored = paths_bytes(release.cells, rounded(release.paths), records=-np.ones(size))
+    with pytest.raises(BundleError, match="negative number of records"):
+        read_paths(stored, records=True)

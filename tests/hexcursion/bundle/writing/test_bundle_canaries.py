@@ -36,7 +36,7 @@ def surrounded(release: Release, tmp_path_factory: pytest.TempPathFactory) -> Pa
     planted = retold(release, prior_mean=np.full(len(release.cells), 0.618033988))
     for name, value in {
         "baseline": np.full(len(release.cells), PRICE),
-        "records": [(PRICE, EASTING, TEXTS[0])],
+        "raw_records": [(PRICE, EASTING, TEXTS[0])],
         "counts": np.full(len(release.cells), 90_817_263),
         "seed": SEED,
         "ids": TEXTS,

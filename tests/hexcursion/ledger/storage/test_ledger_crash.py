@@ -107,7 +107,7 @@ def desk(place: Place, tmp_path: Path) -> Desk:
     return Desk(place, folder, dataset)
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [5, pytest.param(20, marks=pytest.mark.slow)])
 def test_killed_at_random_moments_of_a_release_loop(desk: Desk, kills: int) -> None:
     def loop() -> None:
         while True:

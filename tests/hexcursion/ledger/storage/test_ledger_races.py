@@ -43,7 +43,7 @@ def capacity_budget(capacity: int) -> float:
 
 @pytest.mark.parametrize(
     ("processes", "attempts", "capacity"),
-    [(2, 8, 9), (8, 1, 3), (8, 3, 13), pytest.param(8, 40, 200, marks=pytest.mark.slow)],
+    [(2, 8, 9), (8, 1, 3), (8, 3, 13), pytest.param(8, 20, 100, marks=pytest.mark.slow)],
 )
 def test_processes_exhaust_a_budget_together_exactly(
     place: Place, processes: int, attempts: int, capacity: int

@@ -141,7 +141,7 @@ def moments(shelf: Shelf, note: Path) -> int:
 
 
 @pytest.mark.timeout(1800)  # a hundred kills, each followed by a whole verification
-@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [10, pytest.param(30, marks=pytest.mark.slow)])
 def test_killed_between_draw_and_commit(shelf: Shelf, kills: int, tmp_path: Path) -> None:
     """The finding: 6 of 139 kills left a valid bundle on an open charge, which could then be voided."""
     last = moments(shelf, tmp_path / "count")

@@ -22,6 +22,8 @@ from hexcursion.search.decision.tuning import Tuned, better_start, tune
 from hexcursion.search.exploration.scorer import Bench
 from hexcursion.search.problem.predicted import starting_point
 from hexcursion.search.problem.public_map import last_year, two_parts
+from hexcursion.search.problem.task import FrontierPoint
+from hexcursion.search.problem.worlds import shuffled
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings
 from studies.london.study import released_sets
@@ -129,6 +131,43 @@ def test_a_published_reference_is_where_the_default_release_starts(
     assert better_start(plain, tuned).result.public_mean is False  # level: without
     ahead = replace(tuned, result=replace(tuned.result, chosen=replace(chosen, utility=better)))
     assert better_start(plain, ahead).result.public_mean is True
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "start", "stopped"),
+    [(1.0, None, False), (0.001, None, True), (1.0, False, False), (0.001, False, True)],
+    ids=["published", "published, hardly any epsilon", "set aside", "set aside, hardly any epsilon"],
+)
+def test_a_map_that_shuffled_values_give_as_well_is_stopped(
+    tmp_path_factory: pytest.TempPathFactory, epsilon: float, start: bool | None, stopped: bool
+) -> None:
+    town: Town = write_town(tmp_path_factory.mktemp("town"), n=1200)
+    asked = town.settings(
+        mechanisms=("spectral-statistics",), epsilon=epsilon, prior_mean=start, reference_public=start is None
+    )
+    project = load_project(asked)
+    tuned = tune(project, beside=())
+    assert tuned.choice.yardsticks is not None
+    gain = tuned.choice.yardsticks.gain
+    assert gain == tuned.result.gain
+    assert gain is not None
+    assert gain < 0.02 if stopped else gain > 0.2
+    said = objections(tuned.choice.expected, tuned.choice.yardsticks)
+    assert any("exchanged among their places would give as good a map" in each for each in said) is stopped
+    other = replace(tuned.result.chosen, epsilon=epsilon / 2)
+    elsewhere = settle_on(project, tuned, FrontierPoint(epsilon / 2, other))[1].yardsticks
+    assert elsewhere is not None
+    assert elsewhere.gain is None, "known at the searched budget only"
+    here = settle_on(project, tuned, FrontierPoint(epsilon, tuned.result.chosen))[1].yardsticks
+    assert here == tuned.choice.yardsticks
+
+
+def test_shuffled_observations_are_the_same_values_in_other_places() -> None:
+    placed = PlacedObservations(np.arange(300), np.arange(300) / 7.0, 300, 0)
+    mixed = shuffled(placed)
+    assert np.array_equal(mixed.index, placed.index)
+    assert sorted(mixed.value) == sorted(placed.value)
+    assert (mixed.value == placed.value).mean() < 0.05
 
 
 def test_another_mechanism_tries_both_starts(tmp_path_factory: pytest.TempPathFactory) -> None:
