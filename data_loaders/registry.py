@@ -192,12 +192,32 @@ def _table_lacks(wanted: Wanted) -> str:
     return ""
 
 
-def _read_table(wanted: Wanted, unit: str, owner: str | None) -> tuple[Observations, LoadReport]:
+def read_table(
+    wanted: Wanted, unit: str, owner: str | None, content: bytes | None = None
+) -> tuple[Observations, LoadReport]:
+    """Read a sensor table: its file, or its text where it lies in memory.
+
+    Parameters
+    ----------
+    wanted : Wanted
+        What is said of it.
+    unit : str
+        Unit of measure of its value, "" for none.
+    owner : str, optional
+        Column that names the owner of a row.
+    content : bytes, optional
+        The table as CSV in place of the file `wanted.path`.
+
+    Raises
+    ------
+    DataError
+        One sentence, where it cannot be read.
+    """
     if wanted.value is None:
         raise DataError(_table_lacks(wanted))
     word = None if owner is None else owner_word_of(owner)
     return load_sensors(
-        wanted.path,
+        wanted.path if content is None else content,
         value=wanted.value,
         x=wanted.x,
         y=wanted.y,
@@ -230,7 +250,7 @@ PRICE_PAID = Loader(
     instead="choose sales with `segment` and `years`",
 )  # fmt: skip
 SENSOR_TABLE = Loader(
-    "sensor-table", "a table of readings with a column for each coordinate", _read_table, _table_lacks,
+    "sensor-table", "a table of readings with a column for each coordinate", read_table, _table_lacks,
     owners=True,
     once_each=True,
     ignores=("postcodes", "segment", "years"),

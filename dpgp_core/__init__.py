@@ -77,14 +77,17 @@ from dpgp_core.mechanisms.sums.cell_sums import (
 )
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
+from dpgp_core.one_call import release
 from dpgp_core.posterior.fitting import Posterior, fit, fit_cells
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import RidgeFamily, RidgeSlice
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, Prior, PriorFamily, can_make, make_prior
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Prepared, Released, draw_release
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Prepared, Released, draw_release
 from dpgp_core.simulation.world import Agreement, HeldOut, World
+
+__version__ = "1.0.0"
 
 __all__ = [
     "BOUNDS",
@@ -133,6 +136,7 @@ __all__ = [
     "SimulationEntropy",
     "SystemEntropy",
     "World",
+    "__version__",
     "agreed",
     "bce",
     "can_make",
@@ -165,6 +169,7 @@ __all__ = [
     "path_guarantee",
     "path_rdp",
     "reference_records",
+    "release",
     "release_statistics",
     "released_set",
     "rkhs_bound",

@@ -1,4 +1,46 @@
-"""From files to a private excursion map, without a line of user interface.
+"""Private excursion maps of point data: `release`, `plan`, `publish`, `open_bundle`, `compare`, `settings`.
 
-The pages and the command line call the same functions here; nothing in this package imports Streamlit.
+Importing this package imports nothing else: the command line fixes the number of BLAS threads before numpy
+is. What it offers is imported when it is first asked for. Nothing here imports Streamlit.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_OFFERED = {
+    "CuratorWarning": "hexcursion.door.library",
+    "Released": "hexcursion.door.released",
+    "compare": "hexcursion.door.library",
+    "open_bundle": "hexcursion.door.released",
+    "plan": "hexcursion.door.library",
+    "publish": "hexcursion.door.library",
+    "release": "hexcursion.door.library",
+}
+
+__all__ = [
+    "CuratorWarning",
+    "Released",
+    "__version__",
+    "compare",
+    "open_bundle",
+    "plan",
+    "publish",
+    "release",
+    "settings",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _OFFERED:
+        return getattr(import_module(_OFFERED[name]), name)
+    if name == "settings":
+        return import_module("hexcursion.settings")
+    if name == "__version__":
+        return import_module("hexcursion.version").VERSION
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -11,7 +11,7 @@ from dpgp_core.accounting.composition import Cost
 from dpgp_core.excursion.sets import Direction
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.terms import Protects, Unit
-from dpgp_core.release.facts import Relation
+from dpgp_core.releasing.facts import Relation
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
 from hexcursion.project.relative import Relative

@@ -14,7 +14,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Protects, Unit
 from dpgp_core.numbers import lower, significant, upper
-from dpgp_core.release.facts import Relation
+from dpgp_core.releasing.facts import Relation
 from geo import with_unit
 from hexcursion.errors import WorkflowError
 

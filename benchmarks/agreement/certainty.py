@@ -23,8 +23,8 @@ from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import draw_release
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import draw_release
 from dpgp_core.spectral.areas import area_shares
 
 RADIUS, PADDING, SPACING, EACH = 8, 4, 400.0, 20  # a disk of 217 hexagons, twenty records each on average

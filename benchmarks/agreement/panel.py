@@ -23,14 +23,14 @@ from dpgp_core.excursion.sets import Bools
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy
-from dpgp_core.release.released import draw_release
+from dpgp_core.releasing.released import draw_release
 from hexcursion.bundle.products.at_threshold import FEW_RECORDS
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import bin_records
-from hexcursion.release.worth import objections
+from hexcursion.releasing.worth import objections
 from hexcursion.search.decision.choice import Choice
 from hexcursion.search.decision.tuning import tune
 from hexcursion.settings.model import ReleaseSettings

@@ -51,7 +51,7 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Expected
-from hexcursion.release.worth import objections
+from hexcursion.releasing.worth import objections
 from hexcursion.search.decision.choice import Choice, tuning_of
 from hexcursion.search.decision.tuning import tune
 from hexcursion.settings.model import ReleaseSettings

@@ -6,9 +6,9 @@ from pathlib import Path
 
 FROZEN = "tests/architecture/test_values.py"  # reads the source, of all packages
 TESTS: dict[str, tuple[str, ...]] = {
-    "hexcursion/release": (
+    "hexcursion/releasing": (
         FROZEN,
-        "tests/hexcursion/release",
+        "tests/hexcursion/releasing",
         "tests/hexcursion/bundle/documents/test_receipt_words.py",
         "tests/hexcursion/project/test_owners.py",
         "tests/hexcursion/ledger/storage/test_ledger_failures.py",
@@ -24,12 +24,12 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/dpgp_core/noise",
         "tests/dpgp_core/accounting/test_guarantee.py",
     ),
-    "dpgp_core/release": (
+    "dpgp_core/releasing": (
         FROZEN,
-        "tests/dpgp_core/release",
+        "tests/dpgp_core/releasing",
         "tests/dpgp_core/mechanisms",
         "tests/dpgp_core/accounting/test_guarantee.py",
-        "tests/hexcursion/release/test_release.py",
+        "tests/hexcursion/releasing/test_release.py",
     ),
     "dpgp_core/accounting": (FROZEN, "tests/dpgp_core/accounting", "tests/dpgp_core/test_*.py"),
 }

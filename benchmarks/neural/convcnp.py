@@ -38,8 +38,8 @@ from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Released
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Released
 
 SEED, DELTA, EPSILONS = 1613, 1e-5, (0.5, 1.0, 3.0)
 CELLS, RECORDS, SPREAD, RIDGE = 2_403, 4_000, 0.4, 1.0

@@ -55,8 +55,8 @@ from dpgp_core.mechanisms.convcnp import ConvCnp, ConvCnpDesign
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Released
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Released
 from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.model import Prepared, PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.sums import GridRecords, release_sums

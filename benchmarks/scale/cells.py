@@ -34,7 +34,7 @@ from hexcursion.estimates.machine import speed
 from hexcursion.estimates.model import search_estimate
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
-from hexcursion.release.transaction import plan_release, publish
+from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.tuning import tune
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings

@@ -34,7 +34,7 @@ from hexcursion.estimates.machine import speed
 from hexcursion.estimates.model import FIRST, LAST, MEASURED, MEMORY, Asked, at, search_estimate
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project, load_source
-from hexcursion.release.transaction import plan_release, publish
+from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.tuning import tune
 from hexcursion.search.problem.task import FRONTIER_EPSILONS
 from hexcursion.settings.source import SourceSettings

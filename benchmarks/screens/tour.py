@@ -43,7 +43,7 @@ from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.example import changed_settings, example_folder
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.release.transaction import plan_release, publish
+from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.settle import settle_on
 from hexcursion.search.decision.stored import text_of
 from hexcursion.search.decision.tuning import Tuned, tune

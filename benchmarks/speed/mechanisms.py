@@ -31,8 +31,8 @@ from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
 from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise.entropy import SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import draw_release
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import draw_release
 
 CELLS = (661, 2403, 16868)
 RECORDS, SEED = 12_000, 3

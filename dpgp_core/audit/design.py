@@ -24,7 +24,7 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import Prior
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 
 Sampler = Callable[[CollapsedRecords, int], Floats]
 """(records, releases) -> (releases, L, k): what an attacker sees of each release at the watched places."""

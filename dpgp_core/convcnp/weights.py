@@ -5,9 +5,6 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from safetensors import SafetensorError
-from safetensors.numpy import load_file
-
 from dpgp_core.convcnp.line import LINE
 from dpgp_core.convcnp.network import MAP, Layout, Network
 from dpgp_core.errors import InvalidValue
@@ -31,6 +28,9 @@ def network(path: Path = STORED, layout: Layout = MAP) -> Network:
     InvalidValue
         If the file cannot be read.
     """
+    from safetensors import SafetensorError  # the mathematics alone needs numpy and scipy only
+    from safetensors.numpy import load_file
+
     try:
         found = load_file(path)
     except (OSError, SafetensorError) as error:

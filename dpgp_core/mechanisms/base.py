@@ -15,11 +15,11 @@ from dpgp_core.excursion.sets import Bools
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.reading import Reading
-from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects
+from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects, Reads
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Prepared, draw_release
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Prepared, draw_release
 from dpgp_core.simulation.world import SEED, HeldOut, World
 
 
@@ -38,6 +38,8 @@ class Mechanism(ABC):
     protection: ClassVar[Protection]
     design_type: ClassVar[type[Design]]
     parameters: ClassVar[tuple[Parameter, ...]] = ()
+    reads: ClassVar[tuple[Reads, ...]] = ()
+    """Which choices of a person change its releases: others are refused, not ignored."""
     free_paths: ClassVar[bool] = False
     """Whether the number of paths costs nothing."""
     local_stages: ClassVar[int] = 1

@@ -29,7 +29,7 @@ from dpgp_core.noise.entropy import Entropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 
 WIDTHS = (2.0, 4.0)  # widths of bins that are tried, in cell spacings
 _CHANGE = 2.0  # of one value within [-1, 1]

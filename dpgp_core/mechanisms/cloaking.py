@@ -29,7 +29,7 @@ from dpgp_core.mechanisms.terms import Budget, Parameter
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 
 BLURS = (2.0, 8.0, 32.0)
 

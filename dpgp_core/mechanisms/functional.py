@@ -11,7 +11,7 @@ from dpgp_core.labels.plan import PublicPlaces
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.cloaking import BLURS, GaussianLabelDesign, GaussianLabelSums
 from dpgp_core.mechanisms.sums.label_sums import PATHS
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 
 
 @dataclass(frozen=True)

@@ -33,8 +33,8 @@ from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, Prior
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Prepared, Released
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Prepared, Released
 from dpgp_core.simulation.world import SEED, HeldOut, World
 
 COUNT_SMOOTHING = 5
@@ -220,6 +220,7 @@ class NoisyCellStatistics(Mechanism):
     protection = Protection("values and places", ("point",))
     design_type = NoisyCellStatisticsDesign
     usual = True
+    reads = ("priors",)
     parameters = (
         Parameter("lengthscale", "lengthscale", "length"),
         Parameter("ridge", "ridge", "positive"),

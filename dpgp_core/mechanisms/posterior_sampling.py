@@ -31,8 +31,8 @@ from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Prepared, Released, draw_release
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Prepared, Released, draw_release
 from dpgp_core.simulation.world import SEED, HeldOut, World
 
 SMOOTHINGS = (0, 2, 6, 15)  # rounds of smoothing that a search tries
@@ -72,6 +72,7 @@ class PosteriorSampling(Mechanism):
     protection = Protection("values and places", ("point", "cell"))
     design_type = PosteriorSamplingDesign
     usual = True
+    reads = ("priors", "paths", "bound")
     parameters = (
         Parameter("lengthscale", "lengthscale", "length"),
         Parameter("ridge", "ridge", "positive"),

@@ -32,8 +32,8 @@ from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Released
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Released
 from dpgp_core.simulation.world import SEED, HeldOut, World
 
 InducingReading = Literal["shrunken", "errors-in-variables"]
@@ -253,6 +253,7 @@ class SparseGp(Mechanism):
         Parameter("paths", "paths", "count"),
     )
     free_paths = True
+    reads = ("priors",)
     exact_on_a_computer = True
 
     def guarantee(self, design: SparseGpDesign, facts: PublicFacts) -> Guarantee:

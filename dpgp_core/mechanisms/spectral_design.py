@@ -12,7 +12,7 @@ from dpgp_core.excursion.sets import Direction
 from dpgp_core.features.strategies import STRATEGIES
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.design import Design
-from dpgp_core.release.released import Released
+from dpgp_core.releasing.released import Released
 
 CutoffFrom = Literal["design", "release"]
 

@@ -23,8 +23,8 @@ from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
 from dpgp_core.posterior.shelf import FEW
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Released
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Released
 from dpgp_core.simulation.world import SEED, HeldOut, World
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
 from dpgp_core.spectral.cost import exchange_mu, release_mu

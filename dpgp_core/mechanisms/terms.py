@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dpgp_core.accounting.gaussian import allowed_mu
-from dpgp_core.release.facts import PublicFacts, Relation
+from dpgp_core.releasing.facts import PublicFacts, Relation
 
 Protects = Literal["values and places", "values"]
 Unit = Literal["point", "cell"]
 """Whose exchange is hidden: one observation, or one hexagon's median."""
+Reads = Literal["priors", "paths", "bound"]
+"""A choice of a person that a mechanism may read: prior families, number of paths, the bound that prices."""
 
 
 @dataclass(frozen=True)

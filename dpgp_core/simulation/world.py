@@ -19,8 +19,8 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.ridge_family import RidgeFamily
 from dpgp_core.posterior.shelf import Shelf
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Released
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Released
 
 SIMULATED_RELEASES = 12
 SEED = 314159  # simulated draws on reference data only; a release never sees it

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import closing
 from typing import Any
 
 from hexcursion.cli.options import add_release_options, settings_from_options, with_resolution
 from hexcursion.cli.progress import end_progress, progress
-from hexcursion.compare.report import csv_text, lines, svg_text
-from hexcursion.compare.run import EPSILONS, comparable, compare_mechanisms
+from hexcursion.comparing.report import csv_text, lines, svg_text
+from hexcursion.comparing.run import BY_HAND, EPSILONS
+from hexcursion.door.pipeline import compare_settings
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
-from hexcursion.project.load import load_project
-from hexcursion.search.executors import make_executor
 from hexcursion.settings import field
-
-BY_HAND = ("lengthscale", "ridge", "pilot", "range_choice")
-"""Settings of a release of which nothing would be seen in a comparison."""
 
 
 def add_compare_command(commands: Any) -> None:
@@ -48,10 +43,8 @@ def run_compare(options: argparse.Namespace) -> int:
         flags = " and ".join(f"--{name.replace('_', '-')}" for name in idle)
         raise WorkflowError(f"A comparison finds every design by a search that is free: leave {flags} out.")
     settings = with_resolution(settings_from_options(options), options)
-    project = load_project(settings)
-    names = comparable(project, tuple(settings.mechanisms) if options.mechanisms else ())
-    with closing(make_executor(settings.executor, address=settings.dask)) as executor:
-        found = compare_mechanisms(project, names, epsilons, progress, executor)
+    names = tuple(settings.mechanisms) if options.mechanisms else ()
+    _, found = compare_settings(settings, names, epsilons, progress, settings.executor)
     end_progress()
     for line in lines(found):
         print(line)

@@ -12,7 +12,7 @@ from geo.context.places import box_around, place_named
 from hexcursion.cli.profile import fill_from_profile
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.resolution import propose_resolution
-from hexcursion.release.reach import reach_of_file
+from hexcursion.releasing.reach import reach_of_file
 from hexcursion.settings.catalogue import TABLES, catalogue, flags_of, group_of
 from hexcursion.settings.describe import default_words, help_words, value_words
 from hexcursion.settings.field import Field

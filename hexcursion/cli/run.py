@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import shutil
 import sys
 from collections.abc import Sequence
-from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
-from dpgp_core.numbers import lower, upper
 from hexcursion.bundle import Bundle, BundleError, read_bundle
 from hexcursion.bundle.published.office_key import sign_bundle
 from hexcursion.bundle.published.view import Viewer
@@ -24,25 +19,18 @@ from hexcursion.bundle.statement.expected import how_right
 from hexcursion.cli.options import settings_from_options, with_resolution
 from hexcursion.cli.progress import end_progress, progress
 from hexcursion.cli.signing import office_key, signers_of
+from hexcursion.door.pipeline import Listener, plan_settings, publish_planned
 from hexcursion.errors import WorkflowError
-from hexcursion.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit
-from hexcursion.ledger import begin, ledger_to_plan
+from hexcursion.ledger import ledger_to_plan
 from hexcursion.ledger.overlap.sentences import alike_text, shared_text
 from hexcursion.ledger.overlap.standing import Alike
 from hexcursion.new_place import new_place
 from hexcursion.project.baseline import compare, fit_baseline, free_map
-from hexcursion.project.consent import refuse_large_delta
 from hexcursion.project.example import example_folder, example_settings
-from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.record import ReceiptLine
-from hexcursion.release.transaction import Plan, Published, named_budget, plan_release, publish
-from hexcursion.search.decision.choice import Choice, given_choice
-from hexcursion.search.decision.settle import settle_on
-from hexcursion.search.decision.tuning import Tuned, tune
-from hexcursion.search.executors import make_executor
-from hexcursion.search.exploration.epsilon_solver import smallest_epsilon
-from hexcursion.search.looks import paid_look
+from hexcursion.releasing.transaction import Plan, Published
+from hexcursion.search.decision.tuning import Tuned
 from hexcursion.settings import ReleaseSettings, field
 from hexcursion.words import agreement_words
 
@@ -96,6 +84,31 @@ def run_demo(options: argparse.Namespace) -> int:
         raise
 
 
+class _Printed(Listener):
+    """Says on the terminal how far it is: on standard output nothing but what may be published."""
+
+    def loaded(self, project: Project) -> None:
+        """What was read is for the curator alone; notes of the public area stand beside it."""
+        print(CURATOR_ONLY, *project.private.sentences(), *project.domain.notes, sep="\n", file=sys.stderr)
+
+    def note(self, line: str) -> None:
+        """On standard error: how long something takes is no part of a release."""
+        print(line, file=sys.stderr)
+
+    def progress(self, fraction: float, text: str) -> None:
+        """One line that is written over again."""
+        progress(fraction, text)
+
+    def searched(self, tuned: Tuned) -> None:
+        """What the search found, from reference data alone."""
+        end_progress()
+        _print_search(tuned)
+
+    def solved(self, sentence: str) -> None:
+        """The epsilon that a wanted agreement needs."""
+        print(f"  {sentence}")
+
+
 def _release(
     settings: ReleaseSettings, out: Path, place: str | None, dry: bool, baseline: bool,
     wanted: float | None = None, key: Ed25519PrivateKey | None = None, same_as: Sequence[int] = (),
@@ -103,54 +116,23 @@ def _release(
 ) -> int:  # fmt: skip
     if not dry:
         new_place(new_place(out).with_name(f"{out.name}.zip"))
-    if (reading := expected_reading(settings.data)) is not None:
-        print(reading, file=sys.stderr)
+    elif settings.pays_for_a_look:
+        look = "A pilot" if settings.pilot is not None else "A private choice of the range"
+        flag = "--pilot" if settings.pilot is not None else "--range-choice"
+        raise WorkflowError(f"{look} spends budget, so it has no dry run: leave --dry-run or {flag} out.")
     if options is not None:
         settings = with_resolution(settings, options)
-    project = load_project(settings)
-    # Standard output holds nothing but what may be published; what was read is for the curator alone.
-    print(CURATOR_ONLY, *project.private.sentences(), sep="\n", file=sys.stderr)
-    for note in project.domain.notes:  # of the public area: that its outline crosses itself, for instance
-        print(note, file=sys.stderr)
-    refuse_large_delta(project)
-    if settings.lengthscale is None:
-        processes = (os.cpu_count() or 1) if settings.executor == "processes" else 1
-        refuse_what_cannot_fit(project, processes)
-        print(expected_of(project, processes, alone=wanted is None), file=sys.stderr)
-    elif (said := expected_release(project)) is not None:
-        print(said, file=sys.stderr)
-    ledger = ledger_to_plan(place)
-    project = replace(project, same_as=ledger.datasets_of(same_as))
-    if settings.pays_for_a_look:
-        if dry:
-            look = "A pilot" if settings.pilot is not None else "A private choice of the range"
-            flag = "--pilot" if settings.pilot is not None else "--range-choice"
-            raise WorkflowError(f"{look} spends budget, so it has no dry run: leave --dry-run or {flag} out.")
-        ledger = begin(ledger)
-        project = paid_look(project, ledger)
-    tuned = None
-    if settings.lengthscale is None:
-        with closing(make_executor(settings.executor, address=settings.dask)) as executor:
-            beside = () if wanted is None else FRONTIER_EPSILONS  # a frontier is where a solver begins
-            tuned = tune(project, progress, executor, beside=beside)
-        end_progress()
-        _print_search(tuned)
-    choice = given_choice(project) if tuned is None else tuned.choice
-    if wanted is not None:
-        project, choice = _at_wanted_iou(project, tuned, wanted)
-    plan = plan_release(project, choice, ledger)
+    planned = plan_settings(settings, place, _Printed(), wanted=wanted, same_as=same_as, pay=not dry)
+    plan = planned.plan
     print("\nReceipt")
     _print_receipt(plan.receipt)
     _print_shared(plan)
     _print_alike(plan.preview.alike)
-    ledger.check_charge(plan.charge, named_budget(plan))  # before a ledger is begun for nothing
     if dry:
+        planned.check()
         print("\nDry run: nothing was drawn or charged. The ledger would accept it now.")
         return 0
-    planned_with, ledger = ledger.identity, begin(ledger)
-    if ledger.identity != planned_with:  # another process has begun it in the meantime, with its own key
-        plan = plan_release(project, choice, ledger)
-    published = publish(plan, ledger, out)
+    published = publish_planned(planned, out)
     if key is not None:
         _sign(published, key)
     print(
@@ -161,8 +143,8 @@ def _release(
     bundle = read_bundle(published.folder)
     for line in how_right(bundle.statement):
         print(f"  {line}")
-    if baseline and tuned is not None:
-        _print_baseline(project, tuned, bundle)
+    if baseline and planned.tuned is not None:
+        _print_baseline(plan.project, planned.tuned, bundle)
     return 0
 
 
@@ -174,20 +156,6 @@ def _sign(published: Published, key: Ed25519PrivateKey) -> None:
             f"The release {published.release.release_id} stands in {published.folder}, but it is not signed: "
             f"{error} Sign it with `sign`."
         ) from error
-
-
-def _at_wanted_iou(project: Project, tuned: Tuned | None, wanted: float) -> tuple[Project, Choice]:
-    """The release of the smallest epsilon that reaches the wanted IoU, if --epsilon allows for it."""
-    if tuned is None:
-        raise WorkflowError("A wanted IoU needs the search: leave --lengthscale and --ridge out.")
-    point, most = smallest_epsilon(project, tuned, wanted), project.settings.epsilon
-    if point is None:
-        raise WorkflowError(f"No design reaches IoU {wanted:g} on {project.tried_on}: accept less.")
-    needed = f"IoU {wanted:g} on {project.tried_on} needs epsilon {upper(point.epsilon, 6)}"
-    if point.epsilon > most:
-        raise WorkflowError(f"{needed}, more than {lower(most, 6)}: raise --epsilon, or accept less.")
-    print(f"  {needed}: releasing at that.")
-    return settle_on(project, tuned, point)
 
 
 def run_view(options: argparse.Namespace) -> int:

@@ -30,6 +30,10 @@ class Unbegun(Store):
         self._snapshot = Snapshot((entry,), sign_head(key, entry))
         self._kept = kept
 
+    def stands(self) -> None:
+        """The key stands in its file from now on."""
+        self._kept = True
+
     def read(self) -> Snapshot:
         """The first entry alone, until the ledger is begun with this key."""
         return super().read() if self._begun() else self._snapshot
@@ -104,4 +108,7 @@ def begin(ledger: Ledger) -> Ledger:
     if not isinstance(store, Unbegun):
         return ledger
     create_key(ledger._key.path, ledger._key.secret)
-    return open_ledger(Path(store.shown))
+    begun = open_ledger(Path(store.shown))
+    if begun.identity == ledger.identity:
+        store.stands()  # whoever still holds the one that was planned with reads this one from now on
+    return begun

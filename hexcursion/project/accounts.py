@@ -23,11 +23,14 @@ _KEPT: WeakKeyDictionary[Observations, tuple[str, RecordKeys]] = WeakKeyDictiona
 
 def record_keys(project: Project, ledger: Ledger) -> RecordKeys:
     """Keyed hashes of all located private rows, before any choice of domain, in WGS84."""
-    return keys_of(project.private.observations, project.settings.data, ledger)
+    private = project.private
+    return keys_of(private.observations, project.settings.data, ledger, private.digest)
 
 
-def keys_of(observations: Observations, source: SourceSettings, ledger: Ledger) -> RecordKeys:
-    """Keyed hashes of all rows of a source, as `record_keys`."""
+def keys_of(
+    observations: Observations, source: SourceSettings, ledger: Ledger, digest: str = ""
+) -> RecordKeys:
+    """Keyed hashes of all rows of a source, as `record_keys`; `digest` is its table's, if it is no file."""
     kept = _KEPT.get(observations)
     if kept is None or kept[0] != ledger.identity:
         longitude, latitude = to_lonlat(observations.x, observations.y, observations.crs)
@@ -39,7 +42,7 @@ def keys_of(observations: Observations, source: SourceSettings, ledger: Ledger) 
             time=None if time is None or bool(np.isnat(time).any()) else time,
             identity=None if names is None or bool((names == b"").any()) else names.astype(str),
             row=observations.row,
-            file=file_fingerprint(Path(source.path)),
+            file=digest or file_fingerprint(Path(source.path)),
             layer=source.layer or "",
         )
         kept = ledger.identity, keys

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from data_loaders import LoadReport, Observations, bound_contributions
 from data_loaders.files.guarded import reading
+from data_loaders.registry import read_table
 from data_loaders.repeats import repeats_of
 from dpgp_core.priors.lattice import Lattice
 from geo import Domain, accuracy_note, crs_by_name
 from geo.basemap import read_basemap
 from hexcursion.errors import WorkflowError
 from hexcursion.project.area import build_domain, load_layers, refuse_private_layers
-from hexcursion.project.model import Loaded, Project
+from hexcursion.project.model import HeldTable, Loaded, Project
 from hexcursion.project.overlap import refuse_overlap
 from hexcursion.project.public_scale import change_response, choose_response
 from hexcursion.project.read_before import read_or_remembered
@@ -34,7 +35,7 @@ Progress = Callable[[float, str], None]
 
 
 def load_source(
-    source: SourceSettings, unit: str = "", owner: str | None = None
+    source: SourceSettings, unit: str = "", owner: str | None = None, held: HeldTable | None = None
 ) -> tuple[Observations, LoadReport]:
     """Read one source with its loader, of `LOADERS`.
 
@@ -45,6 +46,8 @@ def load_source(
         Unit of measure of a sensor table's value.
     owner : str, optional
         Column of a sensor table that names the sensor or the person of a row.
+    held : HeldTable, optional
+        A sensor table in memory: no file is read, and nothing of it is kept.
 
     Returns
     -------
@@ -58,7 +61,10 @@ def load_source(
         One sentence each.
     """
     named = replace(source, crs=crs_by_name(source.crs))
-    found, report = read_or_remembered(named, unit, owner, lambda: _read_records(named, unit, owner))
+    if held is not None:
+        found, report = read_table(named, unit, owner, held.content)
+    else:
+        found, report = read_or_remembered(named, unit, owner, lambda: _read_records(named, unit, owner))
     note = "" if named.is_sales else accuracy_note(named.crs)
     return found, replace(report, notes=(*report.notes, note)) if note else report
 
@@ -126,20 +132,24 @@ def build_lattice(domain: Domain) -> Lattice:
     return Lattice(*domain.lattice_arrays(padding_rings=PADDING_RINGS))
 
 
-def load_project(settings: ReleaseSettings, progress: Progress | None = None) -> Project:
+def load_project(
+    settings: ReleaseSettings, progress: Progress | None = None, tables: Mapping[str, HeldTable] | None = None
+) -> Project:
     """Load the domain first, then the sources.
 
     Parameters
     ----------
     progress
         told (fraction, text); may raise to cancel
+    tables
+        sensor tables that lie in memory, by the `path` that their settings give them
 
     Raises
     ------
     WorkflowError, DataError, GeoError
         One sentence, for whatever settings or files do not do.
     """
-    report = progress or (lambda fraction, text: None)
+    report, held = progress or (lambda fraction, text: None), tables or {}
     trip = None if settings.data.trip is None else trip_protection(settings.data.trip)
     report(0.0, "Filling the region with hexagons")
     domain = build_domain(settings, lambda share, text: report(0.2 * share, text))
@@ -156,17 +166,23 @@ def load_project(settings: ReleaseSettings, progress: Progress | None = None) ->
         read_basemap(settings.basemap).refuse_elsewhere(domain)
     report(0.2, "Reading the private data")
     with reading(_read_words(settings.data, lambda share, text: report(0.2 + 0.39 * share, text))):
-        observations, private_report = load_source(settings.data, settings.value_unit, settings.owner)
+        observations, private_report = load_source(
+            settings.data, settings.value_unit, settings.owner, held.get(settings.data.path)
+        )
     refuse_private_layers(layers, observations, places_public=settings.places_public)
     private = place_private(
         observations, private_report, domain, settings.records_per_owner,
         once_per_hexagon=settings.owner_once_per_hexagon,
     )  # fmt: skip
+    if settings.data.path in held:
+        private = replace(private, digest=held[settings.data.path].digest)
     lattice = build_lattice(domain)
     reference_report: LoadReport | None = None
     if settings.reference is not None:
         report(0.6, "Reading the reference data")
-        reference_observations, reference_report = load_source(settings.reference, settings.value_unit)
+        reference_observations, reference_report = load_source(
+            settings.reference, settings.value_unit, held=held.get(settings.reference.path)
+        )
         warning = refuse_overlap(observations, reference_observations)
         if warning is not None:
             private = private.with_note(warning)

@@ -22,6 +22,22 @@ from hexcursion.settings.words import TRIED_ON, ReferenceKind, TriedOn
 
 
 @dataclass(frozen=True)
+class HeldTable:
+    """A sensor table in memory.
+
+    Parameters
+    ----------
+    content
+        its text as CSV, with the columns that are read
+    digest
+        SHA-256 of all its columns: the ledger knows its rows again, whatever column is the value
+    """
+
+    content: bytes
+    digest: str
+
+
+@dataclass(frozen=True)
 class Loaded:
     """One source after loading and placing.
 
@@ -33,11 +49,14 @@ class Loaded:
         the rows inside the domain
     observations
         all rows
+    digest
+        SHA-256 of the whole table that they come from, where it lies in memory; "" for a file
     """
 
     report: LoadReport
     placed: PlacedObservations
     observations: Observations
+    digest: str = ""
 
     def with_note(self, sentence: str) -> Loaded:
         """The same with one more sentence for the curator."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import get_args
 
+from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.choices import Choices
-from hexcursion.settings.serving import that_can_serve
+from hexcursion.settings.serving import not_read, origin_of, that_can_serve, that_release
 from hexcursion.settings.words import Relation, Unit, mechanism_names
 
 MOST_LOG = 300.0
@@ -147,6 +149,32 @@ def agree_on_executor(settings: Choices) -> None:
             f"The address {settings.dask!r} is for the executor 'dask', not {settings.executor!r}: set "
             "`executor` to 'dask', or leave `dask` out."
         )
+
+
+def agree_on_reads(settings: Choices) -> None:
+    """Raise `WorkflowError` for a choice of which nothing would come: a person would believe in it."""
+    origin = origin_of(
+        settings.mechanisms,
+        reference=settings.reference is not None,
+        pilot=settings.pilot is not None,
+        range_choice=settings.range_choice is not None,
+        by_hand=settings.lengthscale is not None,
+    )
+    names = that_release(settings.mechanisms, origin)
+    usual = {each.name: each.default for each in fields(settings)}
+    idle = [name for name in not_read(settings.mechanisms, origin) if getattr(settings, name) != usual[name]]
+    if not idle or not names:  # a design by hand that no mechanism has is refused where it is made
+        return
+    said = " and ".join(f"`{name}`" for name in idle)
+    why = {
+        "searched": f"by {' and '.join(names)}",
+        "by hand": f"where a design of {' or '.join(names)} is given by hand",
+    }.get(origin, f"where the fixed design of {names[0]} is released without a search")
+    others = [name for name, each in MECHANISMS.items() if set(idle) & set(each.reads)]
+    remedy = f", or choose a mechanism that reads it: {' or '.join(others)}" if others else ""
+    if origin not in ("searched", "by hand"):
+        remedy = f", or choose `mechanisms` without {names[0]}"
+    raise WorkflowError(f"Nothing is done with {said} {why}: leave that out{remedy}.")
 
 
 def serving_mechanisms(settings: Choices) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from hexcursion.settings.agreement import (
     agree_on_layers,
     agree_on_owner,
     agree_on_question,
+    agree_on_reads,
     agree_on_reference,
     agree_on_relation,
     agree_on_tuning,
@@ -39,6 +40,7 @@ class ReleaseSettings(Choices):
         agree_on_owner(self)
         agree_on_executor(self)
         object.__setattr__(self, "mechanisms", serving_mechanisms(self))
+        agree_on_reads(self)
         agree_on_relation(self)
 
     def with_changes(self, **changes: Any) -> ReleaseSettings:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
+from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion.settings.words import Relation, Unit
 
@@ -34,3 +36,48 @@ def that_can_serve(
         and relation in relations_of(name)
         and (places_public or not shows_places(name))
     )
+
+
+Origin = Literal["searched", "fixed", "fixed with a chosen range", "by hand"]
+"""Where a design comes from: see `origin_of`."""
+
+
+def has_fixed(mechanism: str) -> bool:
+    """Whether a mechanism has a design that is released unsearched where no reference data say anything."""
+    return MECHANISMS[mechanism].fixed(1.0) is not None
+
+
+def origin_of(
+    mechanisms: Iterable[str], *, reference: bool, pilot: bool, range_choice: bool, by_hand: bool
+) -> Origin:
+    """Where the design of a release comes from, by what its settings name."""
+    if by_hand:
+        return "by hand"
+    if reference or pilot or not any(map(has_fixed, mechanisms)):
+        return "searched"
+    return "fixed with a chosen range" if range_choice else "fixed"
+
+
+def that_release(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
+    """Those of the mechanisms by which a design of this origin may be released."""
+    names = tuple(mechanisms)
+    if origin == "searched":
+        return names
+    if origin == "by hand":
+        return tuple(name for name in names if type(MECHANISMS[name]).given is not Mechanism.given)
+    return next(((name,) for name in names if has_fixed(name)), ())
+
+
+def not_read(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
+    """Settings of which nothing comes with these mechanisms and a design of this origin.
+
+    The prior families also serve the map without privacy that a search is after, and the folds of a private
+    choice of the range: there they are read, whatever the mechanism.
+    """
+    names = that_release(mechanisms, origin)
+    read: set[str] = {choice for name in names for choice in MECHANISMS[name].reads}
+    if origin in ("searched", "fixed with a chosen range"):
+        read.add("priors")
+    if origin == "searched":
+        read |= {"focus", "objective"}
+    return tuple(name for name in ("priors", "paths", "bound", "focus", "objective") if name not in read)

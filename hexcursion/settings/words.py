@@ -10,7 +10,7 @@ from dpgp_core.excursion.sets import Direction
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.priors.registry import PRIORS
-from dpgp_core.release.facts import Relation
+from dpgp_core.releasing.facts import Relation
 from hexcursion.words import UnitWord
 
 __all__ = [

@@ -11,18 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpgp_core.noise.entropy import Entropy, SystemEntropy, random_name
+from dpgp_core.traces.posterior import estimate
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger
 from hexcursion.ledger.accounts.traces import TraceMarks
 from hexcursion.ledger.storage.places import HOME_VARIABLE
 from hexcursion.ledger.traces import charge_trace, check_trace, trace_marks
 from hexcursion.new_place import new_place
-from hexcursion.traces.cells import estimated_places
 from hexcursion.traces.exports import FILES, ReleasedTrace, geojson_text, gpx_text, places_text
 from hexcursion.traces.plan import TracePlan, degrees
 from hexcursion.traces.statement import public_facts, statement, stop_large_odds
+
+_TOGETHER = 1500  # records up to which one estimate uses all others
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,3 +148,29 @@ def _drawn(plan: TracePlan, release_id: str, seal: str, entropy: Entropy) -> Pub
         json.dumps(said, indent=2, ensure_ascii=False) + "\n",
     )
     return PublishedTrace(released, said, dict(zip(FILES, texts, strict=True)))
+
+
+def estimated_places(
+    plan: TracePlan, noisy: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Estimate the places from their noisy release, under the stated prior; it reads nothing private.
+
+    Parameters
+    ----------
+    plan : TracePlan
+    noisy : (n, 2)
+        The release, metres of the plan's projection.
+
+    Returns
+    -------
+    places : (n, 2) float64
+        Metres.
+    deviation : (n,) float64
+        Metres per axis. Beyond 1,500 records a record's own release and noise.
+    """
+    if plan.trace.size > _TOGETHER:
+        return noisy, np.sqrt(plan.noise.variance)
+    covariance, noise = plan.settings.prior.covariance(plan.times), plan.noise.dense()
+    axes = [estimate(noisy[:, axis], covariance, noise) for axis in (0, 1)]
+    deviation = np.sqrt(np.maximum(np.diag(axes[0].covariance), 0.0))
+    return np.column_stack([axis.mean for axis in axes]), deviation

@@ -6,7 +6,7 @@ import altair as alt
 import streamlit as st
 
 from dpgp_core.mechanisms.terms import Protects
-from hexcursion.compare.run import Comparison
+from hexcursion.comparing.run import Comparison
 from pages.compare.view import MEASURES, MeasureName, dots
 
 PICK = "picked"

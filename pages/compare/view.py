@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from dpgp_core.mechanisms.terms import Protects
-from hexcursion.compare.run import Comparison, Row, comparable, compare_mechanisms
+from hexcursion.comparing.run import Comparison, Row
+from hexcursion.door.pipeline import compare_settings
 from hexcursion.progress import Report
-from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.search.executors import make_executor
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.words import ExecutorName
 from hexcursion.words import design_words, ratio_words
@@ -110,11 +108,7 @@ def load_and_compare(
     report: Report, settings: ReleaseSettings, names: tuple[str, ...], epsilons: tuple[float, ...]
 ) -> tuple[Project, Comparison]:
     """Picklable, for a process of its own; nothing is drawn from private records."""
-    project = load_project(settings, lambda fraction, text: report(0.05 * fraction, text))
-    asked, several = comparable(project, names), workers()
+    several = workers()
     name: ExecutorName = "processes" if several > 1 else "serial"
     name = "dask" if settings.executor == "dask" else name
-    with closing(make_executor(name, several, settings.dask)) as executor:
-        return project, compare_mechanisms(
-            project, asked, epsilons, lambda fraction, text: report(0.05 + 0.95 * fraction, text), executor
-        )
+    return compare_settings(settings, names, epsilons, report, name, several)

@@ -7,7 +7,7 @@ from datetime import date
 import streamlit as st
 
 from hexcursion.errors import Cancelled, WorkflowError
-from hexcursion.release.reach import public_folder
+from hexcursion.releasing.reach import public_folder
 from pages.data.public_files import Offer, by_hand, download_job, public_offers
 from pages.data.sources import show_paths
 from pages.shared.computing.progress import show_progress

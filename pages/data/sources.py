@@ -7,12 +7,12 @@ from typing import Any, Final, Literal
 
 import streamlit as st
 
+from data_loaders import SEGMENTS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.source import SourceSettings
 from pages.data import agency, filters, row_columns, written
 from pages.data.filters import Rows
 from pages.data.row_columns import KEEP, at
-from pages.data.segments import SEGMENT_TITLES
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
 from pages.shared.server import access
@@ -23,6 +23,7 @@ Where = Literal["upload", "path"]
 UPLOAD: Final = "upload"
 PATH: Final = "path"
 Files = Literal["sales", "sensors"]
+SEGMENT_TITLES = {name: segment.title for name, segment in SEGMENTS.items()}
 
 
 @dataclass(frozen=True)

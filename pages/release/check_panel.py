@@ -11,7 +11,7 @@ from hexcursion import words
 from hexcursion.lint import LEAK, lint, plan_from_settings
 from hexcursion.lint.checks import Finding
 from hexcursion.lint.plan import NOT_STATED, PRIVATE, PlannedRelease
-from hexcursion.release.transaction import Plan
+from hexcursion.releasing.transaction import Plan
 from pages.shared.plain_text import plain
 from pages.shared.session.workspace import Found, Workspace
 

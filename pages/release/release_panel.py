@@ -7,7 +7,7 @@ import streamlit as st
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.words import expected_release
 from hexcursion.ledger.overlap.sentences import alike_text, shared_text
-from hexcursion.release.transaction import Plan
+from hexcursion.releasing.transaction import Plan
 from pages.release import check_panel, confirm, stop_panel
 from pages.release.releasing import BudgetState, budget_state, count_together, plan
 from pages.shared import finished_list

@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion.sets import excursion
 from dpgp_core.numbers import significant, upper
+from hexcursion.door.pipeline import Planned, plan_choice, publish_planned
 from hexcursion.ledger import ledger_to_plan, open_ledger
 from hexcursion.ledger.drafts import RECOGNISED, login_name
 from hexcursion.ledger.overlap.standing import Alike
 from hexcursion.progress import Report
 from hexcursion.project.baseline import Agreement, Baseline, FieldModel, compare, fit_baseline
 from hexcursion.project.model import Project
-from hexcursion.release.transaction import Plan, Published, plan_release, publish
-from hexcursion.search.decision.choice import Choice, stated
+from hexcursion.releasing.transaction import Plan, Published
+from hexcursion.search.decision.choice import Choice
 from hexcursion.search.decision.tuning import Tuned
 from hexcursion.words import remaining
 from pages.shared.computing.apart import apart
@@ -48,14 +49,13 @@ class BudgetState:
 
 def plan(project: Project, choice: Choice) -> Plan:
     """What a release would say and cost; nothing is drawn and nothing charged."""
-    return plan_release(
-        _without_budget(project), stated(project, choice), ledger_to_plan(project.settings.ledger)
-    )
+    return _planned(project, choice).plan
 
 
-def _without_budget(project: Project) -> Project:
+def _planned(project: Project, choice: Choice, budget: float | None = None) -> Planned:
     """On a screen the budget is the ledger's, or what the form says: a settings file proposes one at most."""
-    return replace(project, settings=project.settings.with_changes(budget=None))
+    asked = replace(project, settings=project.settings.with_changes(budget=budget))
+    return plan_choice(asked, choice, ledger_to_plan(project.settings.ledger))
 
 
 def budget_state(planned: Plan) -> BudgetState:
@@ -75,19 +75,15 @@ def budget_state(planned: Plan) -> BudgetState:
 
 
 def release(project: Project, choice: Choice, budget: float | None = None, session: str = "") -> Published:
-    """The transaction: try, charge, draw once, commit, put in place.
+    """Try, charge, draw once, commit, put in place; a budget is set when all has been tried.
 
     `budget` is the dataset's total epsilon, set with its first release; None leaves what stands. The same
     plan is released once in a `session` from `new_session`: a second click raises `RequestTaken`.
     """
-    ledger, choice = open_ledger(project.settings.ledger), stated(project, choice)
-    project = _without_budget(project)
-    planned = plan_release(project, choice, ledger)
-    if budget is not None and planned.preview.budget is None:
-        charge = planned.charge
-        ledger.set_budget(charge.dataset, charge.unit, budget, planned.privacy.delta)
-        planned = plan_release(project, choice, ledger)  # its receipt now names the budget
-    return publish(planned, ledger, session=session)
+    planned = _planned(project, choice)
+    if budget is not None and planned.plan.preview.budget is None:
+        planned = _planned(project, choice, budget)  # its receipt names the budget
+    return publish_planned(replace(planned, session=session))
 
 
 def count_together(planned: Plan, alike: Alike, person: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -11,14 +12,17 @@ from typing import Any
 
 import streamlit as st
 
-from geo import Domain
+from geo import Domain, GeoError
+from geo.basemap import Basemap, read_basemap
 from geo.context.own_layers import OwnLayer
-from geo.domains.framing import region_box
+from geo.domains.framing import Box, region_box
 from geo.maps.layers import pane_deck
 from geo.maps.linked import Mode, Pane, box_of_places, linked_scene, places_scene
 from geo.maps.painting import LegendEntry
-from pages.shared import basemaps, maps
+from pages.shared import maps
 from pages.shared.plain_text import plain
+from pages.shared.server.basemap_files import VARIABLE, offered
+from pages.shared.session import workspace
 
 PACKAGE, ENTRY = "hexcursion_maps", "assets/index.js"
 WHEEL = "hexcursion"  # the distribution that carries the component where there is no checkout
@@ -67,7 +71,7 @@ def show(
                 streets=streets,
                 layers=layers,
                 drawing=on_drawn is not None,
-                basemap=basemaps.beneath(region_box(domain)),
+                basemap=beneath(region_box(domain)),
             )
             if on_drawn is None:
                 _component()(key=key, data=scene, height=height)
@@ -84,7 +88,7 @@ def show(
 def show_places(places: Sequence[tuple[float, float]], *, key: str, alt: str) -> None:
     """Draw private places alone, before there is an area; only where the component is built."""
     with st.container(key=f"linked-map-{key}", gap="small"):
-        under = basemaps.beneath(box_of_places(places))
+        under = beneath(box_of_places(places))
         scene = places_scene(places, alt=alt, theme=maps.theme(), height=maps.HEIGHT, basemap=under)
         _component()(key=key, data=scene, height=maps.HEIGHT)
 
@@ -131,3 +135,21 @@ def _plain(
             )
     if len(panes) > 1:
         st.caption("These maps move separately: the linked maps were not built when this app was set up.")
+
+
+def beneath(box: Box) -> tuple[Basemap, str] | None:
+    """The basemap for a map of a box and its address; None where there is none of that area.
+
+    The session's own one first, then the one that the operator names in HEXCURSION_BASEMAP.
+    """
+    work: workspace.Workspace | None = st.session_state.get(workspace.KEY)
+    for path in (work and work.choices.get("basemap"), os.environ.get(VARIABLE)):
+        if not path:
+            continue
+        try:
+            found = read_basemap(path)
+        except GeoError:  # said where it is chosen; the file may have gone since
+            continue
+        if found.covers(box):
+            return found, offered(found.path)
+    return None

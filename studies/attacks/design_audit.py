@@ -31,7 +31,7 @@ from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.sums.cell_sums import statistic_noise_for
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.registry import Prior, make_prior
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 from geo import domain_from_bbox
 from hexcursion.project.load import build_lattice
 from hexcursion.project.model import Project

@@ -14,8 +14,8 @@ from dpgp_core.mechanisms.terms import Ask
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Released
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Released
 from studies.leaderboard.squares import (
     COUNT_SENSITIVITY,
     SCATTER,

@@ -20,8 +20,8 @@ from dpgp_core.mechanisms.terms import Ask, Budget, Protection
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.priors.lattice import Lattice
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Released, draw_release
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Released, draw_release
 from dpgp_core.simulation.world import SEED, SIMULATED_RELEASES, World
 
 Integers = NDArray[np.int64]
@@ -77,6 +77,7 @@ class OnSquares(Mechanism):
     """
 
     protection = Protection("values and places", ("point", "cell"))
+    reads = ("paths",)
     free_paths = True
     exact_on_a_computer = True
 

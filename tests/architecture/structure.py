@@ -26,11 +26,12 @@ FLOORS = (
     ("pages",),
     ("hexcursion.__main__",),
     ("hexcursion.cli",),
+    ("hexcursion.door",),
     (
-        "hexcursion.compare",
+        "hexcursion.comparing",
         "hexcursion.estimates",
         "hexcursion.lint",
-        "hexcursion.release",
+        "hexcursion.releasing",
         "hexcursion.traces",
     ),
     ("hexcursion.search",),
@@ -49,10 +50,11 @@ BESIDE, ITS_PAGE = "studies", "pages.studies"
 STATIONS = {
     "hexcursion.cli": "1 command line",
     "hexcursion.settings": "2 settings",
-    "hexcursion.project": "3 project",
-    "hexcursion.search": "4 search",
-    "hexcursion.release": "5 release",
-    "hexcursion.ledger": "6 ledger",
+    "hexcursion.door": "3 pipeline",
+    "hexcursion.project": "4 project",
+    "hexcursion.search": "5 search",
+    "hexcursion.releasing": "6 release",
+    "hexcursion.ledger": "7 ledger",
 }
 PRIVATE = ("Observations", "PlacedObservations", "BinnedRecords", "CollapsedRecords")
 # What the ledger keeps of both: the cost and the dataset's fingerprint.

@@ -107,14 +107,15 @@ def test_the_tests_that_run_a_line_are_chosen_with_the_quickest_file_first() -> 
 
 
 def test_packages_and_their_tests(tmp_path: Path) -> None:
-    assert {"hexcursion/release", "hexcursion/search", "hexcursion/bundle", "hexcursion/ledger"} < set(TESTS)
+    hexcursion = {f"hexcursion/{room}" for room in ("releasing", "search", "bundle", "ledger")}
+    assert hexcursion < set(TESTS)
     assert {"dpgp_core/mechanisms", "dpgp_core/accounting"} < set(TESTS)
     assert "hexcursion/ledger/accounts/account.py" in modules_of(ROOT, "hexcursion/ledger")
     assert covering_tests(ROOT, "hexcursion/ledger") == (FROZEN, "tests/hexcursion/ledger")
     (tmp_path / "hexcursion").mkdir()
-    (tmp_path / "hexcursion" / "release.py").touch()
-    assert modules_of(tmp_path, "hexcursion/release") == ("hexcursion/release.py",)
+    (tmp_path / "hexcursion" / "releasing.py").touch()
+    assert modules_of(tmp_path, "hexcursion/releasing") == ("hexcursion/releasing.py",)
     with pytest.raises(ValueError, match="no package 'hexcursion/none'"):
         modules_of(ROOT, "hexcursion/none")
     with pytest.raises(ValueError, match="None of the tests"):
-        covering_tests(tmp_path, "hexcursion/release")
+        covering_tests(tmp_path, "hexcursion/releasing")

@@ -14,7 +14,7 @@ from benchmarks.mutations.record import FOLDER
 from benchmarks.mutations.trial import copy_checkout
 
 ROOT = FOLDER.parent
-RELEASE, SEARCH = "tests/hexcursion/release/", "tests/hexcursion/search/"
+RELEASE, SEARCH = "tests/hexcursion/releasing/", "tests/hexcursion/search/"
 VOTES = SEARCH + "problem/test_net_votes.py::"
 
 
@@ -29,7 +29,7 @@ class Fault(NamedTuple):
 
 FAULTS = {
     "the public prior mean is subtracted from the released paths": Fault(
-        "dpgp_core/release/released.py",
+        "dpgp_core/releasing/released.py",
         "paths=self.paths + prior_mean,",
         "paths=self.paths - prior_mean,",
         RELEASE + "test_net_public_mean.py::"

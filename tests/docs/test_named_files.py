@@ -10,7 +10,7 @@ ROOMS = "dpgp_core|hexcursion|geo|data_loaders|pages|studies|benchmarks|tests|fr
 NAMED = re.compile(rf"(?<![\w/.-])((?:{ROOMS})(?:/[\w-]+)+\.(?:py|md|toml|txt|json|ts|tsx|js|css|html))\b")
 INVENTED = {
     "benchmarks/results/NAME.txt",  # any benchmark's
-    "hexcursion/release.py",  # of a checkout that a test makes
+    "hexcursion/releasing.py",  # of a checkout that a test makes
 }
 IN_WHEEL = (
     "hexcursion/app/",

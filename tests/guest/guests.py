@@ -22,7 +22,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.base import GENERIC_BOUNDS
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PriorFamily
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 from hexcursion.bundle.exports.base import Export, Exported
 
 SHARED = 0.4
@@ -70,6 +70,7 @@ class Stripes(Mechanism):
     summary = "Adds noise to the sums of a few public stripes."
     source = "a test"
     protection = Protection("values and places", ("point",))
+    reads = ("paths",)
     design_type = StripesDesign
 
     def guarantee(self, design: StripesDesign, facts: PublicFacts) -> Guarantee:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.door import pipeline
 from hexcursion.ledger.storage.places import home
 from hexcursion.project.example import example_settings, is_example
 from hexcursion.project.model import Project
@@ -60,7 +61,7 @@ def _searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
             SEARCHED[asked] = tune(project, *arguments, **options)
         return SEARCHED[asked]
 
-    monkeypatch.setattr(designs, "tune", remembered)
+    monkeypatch.setattr(pipeline, "tune", remembered)
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from dpgp_core.mechanisms.sums.cell_sums import noisy_totals
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import draw_release
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import draw_release
 from studies.leaderboard.adaptive_grid import AdaptiveGrid, AdaptiveGridDesign, parts
 from studies.leaderboard.parts import merged
 from studies.leaderboard.quadtree import Quadtree, QuadtreeDesign, Tree

@@ -14,7 +14,7 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.reading import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.priors.registry import Prior
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
 from dpgp_core.spectral.counts import CountPrior, NodeCounts, prior_from_reference, prior_of_unknown

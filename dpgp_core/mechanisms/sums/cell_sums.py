@@ -15,7 +15,7 @@ from dpgp_core.noise.entropy import Entropy, SystemEntropy
 from dpgp_core.noise.grid import Integers, noisy_integers, simulated_integers
 from dpgp_core.noise.rounded_normal import distance_of
 from dpgp_core.posterior.records import UNIT, CollapsedRecords
-from dpgp_core.release.released import GRID
+from dpgp_core.releasing.released import GRID
 
 STATISTIC_SENSITIVITY = 2.0
 """L2 sensitivity of all cells' (sum, count) for responses in [-1, 1], one record replaced.

@@ -21,8 +21,8 @@ from dpgp_core.mechanisms.terms import Ask, Parameter, Protection
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Released
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Released
 from dpgp_core.simulation.world import SEED, HeldOut, World
 
 VALUES_ONLY = Protection(
@@ -131,6 +131,7 @@ class LabelSums(Mechanism):
 
     protection = VALUES_ONLY
     free_paths = True
+    reads = ("priors",)
     exact_on_a_computer = True
 
     @abstractmethod

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from dpgp_core.release.released import to_grid, up_to_grid
+from dpgp_core.releasing.released import to_grid, up_to_grid
 from geo import MAX_CELLS
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.untrusted.parquet_bounds import checked_parquet, table_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dpgp_core.release.released import GRID
+from dpgp_core.releasing.released import GRID
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.public_field import relative_block
 from hexcursion.bundle.statement.designs import design_line, plain_design

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.mechanisms.terms import Protects, Unit
-from dpgp_core.release.facts import Relation
+from dpgp_core.releasing.facts import Relation
 from hexcursion import words
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.untrusted.text import clean

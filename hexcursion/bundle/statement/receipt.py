@@ -14,7 +14,7 @@ from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Protects
 from dpgp_core.numbers import significant, upper
-from dpgp_core.release.facts import Relation
+from dpgp_core.releasing.facts import Relation
 from hexcursion import words
 from hexcursion.ledger.accounts.account import ROUNDING
 from hexcursion.project.response import ResponseScale

@@ -8,7 +8,7 @@ from typing import Literal
 
 from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.numbers import upper
-from dpgp_core.release.facts import Relation
+from dpgp_core.releasing.facts import Relation
 from hexcursion import words
 from hexcursion.ledger.overlap.matching import ALIKE
 from hexcursion.ledger.overlap.standing import Alike, OtherUnit, Standing

@@ -10,7 +10,7 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.mechanisms.terms import Budget
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Project
 from hexcursion.project.response import ResponseScale

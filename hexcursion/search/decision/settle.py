@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion.project.model import Project
 from hexcursion.record import Yardsticks
 from hexcursion.search.decision.choice import Choice, expected_of, typed_choice
@@ -60,5 +61,7 @@ def moved_to(project: Project, tuned: Tuned, point: FrontierPoint) -> tuple[Proj
 def settle_on_typed(project: Project, tuned: Tuned, scored: Scored) -> tuple[Project, Choice]:
     """The project and choice that release a typed design within the settings' epsilon."""
     choice = replace(typed_choice(project, tuned.result, scored), yardsticks=_yardsticks(tuned, scored))
-    settings = project.settings.with_changes(paths=scored.design.paths)
+    settings = project.settings
+    if "paths" in mechanism_of(scored.design).reads:  # where they are free, the design has its own number
+        settings = settings.with_changes(paths=scored.design.paths)
     return replace(project, settings=settings), choice

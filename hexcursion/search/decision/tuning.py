@@ -12,7 +12,7 @@ from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.numbers import upper
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 from hexcursion.errors import WorkflowError
 from hexcursion.progress import Report
 from hexcursion.project.model import Pilot, Project

@@ -11,7 +11,7 @@ from dpgp_core.excursion.smoothing import smooth
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy
-from dpgp_core.release.released import draw_release
+from dpgp_core.releasing.released import draw_release
 from hexcursion.bundle import supports
 from hexcursion.errors import WorkflowError
 from hexcursion.progress import Report

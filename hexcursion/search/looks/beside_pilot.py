@@ -10,7 +10,7 @@ from dpgp_core.accounting.groups import together
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.terms import Budget
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import Pilot, Project
 from hexcursion.search.problem.facts import public_facts

@@ -13,7 +13,7 @@ from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.mechanisms.registry import mechanism_named, mechanism_of
 from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, FIXED_RIDGE, FIXED_SPREAD
 from dpgp_core.mechanisms.terms import Ask, Budget
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.simulation.world import World
 from hexcursion.errors import WorkflowError
 from hexcursion.progress import Report
@@ -34,6 +34,7 @@ from hexcursion.search.problem.task import (
 )
 from hexcursion.search.problem.worlds import project_scene
 from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.serving import has_fixed
 
 
 def fixed_of(
@@ -60,7 +61,7 @@ def takes_fixed(settings: ReleaseSettings) -> bool:
         settings.reference is None
         and not settings.pays_for_a_look
         and settings.lengthscale is None
-        and fixed_of(settings.mechanisms) is not None
+        and any(map(has_fixed, settings.mechanisms))
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.terms import Ask, Protects
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 from hexcursion.ledger.storage.places import home
 from hexcursion.project.model import Project
 from hexcursion.project.records import public_n

@@ -13,7 +13,7 @@ from dpgp_core.mechanisms.spectral_design import FIXED_SPREAD
 from dpgp_core.mechanisms.terms import Unit
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.simulation.world import World
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations, bin_records, cell_medians

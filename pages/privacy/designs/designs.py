@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import dataclass, replace
 
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.numbers import significant, upper
 from dpgp_core.priors.registry import PRIORS
+from hexcursion.door.pipeline import search_design
 from hexcursion.estimates.words import refuse_what_cannot_fit
 from hexcursion.progress import Report
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.search.decision.tuning import Tuned, tune
-from hexcursion.search.executors import make_executor
+from hexcursion.search.decision.tuning import Tuned
 from hexcursion.search.problem.task import Scored
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.words import ExecutorName
@@ -78,14 +77,11 @@ def load_and_tune(
     refuse_what_cannot_fit(blind, several)
     name: ExecutorName = "processes" if several > 1 else "serial"
     name = "dask" if settings.executor == "dask" else name
-    with closing(make_executor(name, several, settings.dask)) as executor:
-        found = tune(
-            blind,
-            lambda fraction, text: report(0.05 + 0.95 * fraction, text),
-            executor,
-            walked=BUDGETS,
-        )
-        return project, found
+
+    def tell(fraction: float, text: str) -> None:
+        report(0.05 + 0.95 * fraction, text)
+
+    return project, search_design(blind, tell, name, several, walked=BUDGETS)
 
 
 def report_rows(tuned: Tuned, scored: Scored | None = None) -> tuple[ReportRow, ...]:

@@ -12,7 +12,6 @@ from hexcursion.progress import Report
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.looks import look_warning, paid_look
-from hexcursion.search.looks.pilot import fingerprint
 from hexcursion.settings.model import ReleaseSettings
 from pages.shared.computing.apart import Lost, apart, workers
 from pages.shared.computing.jobs import Job
@@ -63,12 +62,11 @@ def pay_and_draw(report: Report, settings: ReleaseSettings, total: float, sessio
     if warning := look_warning(project):
         raise WorkflowError(warning)
     refuse_what_cannot_fit(project, workers())
-    ledger = open_ledger(settings.ledger)
-    dataset = fingerprint(project, ledger)
-    if ledger.account(dataset, settings.unit).budget is None:
-        ledger.set_budget(dataset, settings.unit, total, project.delta)
     report(0.5, "Trying it, charging the ledger, drawing once, reading what was drawn")
-    return paid_look(project, ledger, session)
+    # The look sets the budget where none stands, once it has been tried.
+    asked = replace(project, settings=settings.with_changes(budget=total))
+    paid = paid_look(asked, open_ledger(settings.ledger), session)
+    return replace(paid, settings=settings)
 
 
 def pilot_serves(piloted: Project, settings: ReleaseSettings) -> bool:

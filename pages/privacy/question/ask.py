@@ -10,7 +10,9 @@ from data_loaders import owner_word_of
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.registry import PRIORS
 from hexcursion import words
+from hexcursion.settings import field
 from hexcursion.settings.defaults import DEFAULT_MECHANISMS, USUAL_DELTA
+from hexcursion.settings.serving import not_read, origin_of
 from pages.privacy.designs.designs import BUDGETS
 from pages.privacy.guarantee import odds_panel
 from pages.privacy.looks import pilot_panel
@@ -42,6 +44,21 @@ def ask_privacy(work: Workspace) -> None:
     _strength(work)
     pilot_panel.ask(work)
     _more(work)
+    work.choose(**{name: field(name).default for name in _idle(work)})
+
+
+def _idle(work: Workspace) -> tuple[str, ...]:
+    """Choices of which nothing would come with the mechanisms that are chosen: they are not asked for."""
+    choices, chosen = work.choices, st.session_state.get(f"mechanisms_{work.mark}")
+    mechanisms = chosen or choices.get("mechanisms") or DEFAULT_MECHANISMS
+    origin = origin_of(
+        mechanisms,
+        reference=choices.get("reference") is not None,
+        pilot=choices.get("pilot") is not None,
+        range_choice=choices.get("range_choice") is not None,
+        by_hand=choices.get("lengthscale") is not None,
+    )
+    return not_read(mechanisms, origin)
 
 
 def _unit(work: Workspace) -> None:
@@ -170,17 +187,19 @@ def _slack_and_paths(work: Workspace) -> None:
         key=f"delta_{work.mark}",
         **KEEP,
     )
-    paths = second.number_input(
-        label("paths"),
-        1,
-        1000,
-        value=work.choices.get("paths", 1),
-        help=tip("paths"),
-        key=f"paths_{work.mark}",
-        **KEEP,
-    )
+    if "paths" not in _idle(work):
+        paths = second.number_input(
+            label("paths"),
+            1,
+            1000,
+            value=work.choices.get("paths", 1),
+            help=tip("paths"),
+            key=f"paths_{work.mark}",
+            **KEEP,
+        )
+        work.choose(paths=int(paths))
     delta = None if chosen == USUAL else float(chosen)
-    work.choose(delta=delta, paths=int(paths))
+    work.choose(delta=delta)
     _large_slack(work, delta)
 
 
@@ -225,24 +244,7 @@ def _more(work: Workspace) -> None:
             key=f"mechanisms_{work.mark}",
             **KEEP,
         )
-        priors = st.multiselect(
-            "Priors to try",
-            list(PRIORS),
-            default=list(work.choices.get("priors") or ()),
-            format_func=lambda name: PRIORS[name].title,
-            placeholder="those that are quick on so many hexagons",
-            help=tip("prior"),
-            key=f"priors_{work.mark}",
-            **KEEP,
-        )
-        objective = st.selectbox(
-            "What is best?",
-            list(OBJECTIVES),
-            index=list(OBJECTIVES).index(work.choices.get("objective", "iou")),
-            format_func=OBJECTIVES.__getitem__,
-            key=f"objective_{work.mark}",
-            **KEEP,
-        )
+        _searched(work)
         public = bool(work.choices.get("reference_public")) and not work.choices.get("change")
         start = work.choices.get("prior_mean") if public else False
         prior_mean = st.selectbox(
@@ -280,12 +282,37 @@ def _more(work: Workspace) -> None:
         )
         work.choose(
             mechanisms=tuple(mechanisms),
-            priors=tuple(priors) or None,
-            objective=objective,
             prior_mean=None if prior_mean == EITHER else bool(prior_mean and public),
             cutoff=None if cutoff == USUAL else float(cutoff),
             quick=bool(quick),
         )
+
+
+def _searched(work: Workspace) -> None:
+    """What a search tries and takes for best, where there is one."""
+    idle = _idle(work)
+    if "priors" not in idle:
+        priors = st.multiselect(
+            "Priors to try",
+            list(PRIORS),
+            default=list(work.choices.get("priors") or ()),
+            format_func=lambda name: PRIORS[name].title,
+            placeholder="those that are quick on so many hexagons",
+            help=tip("prior"),
+            key=f"priors_{work.mark}",
+            **KEEP,
+        )
+        work.choose(priors=tuple(priors) or None)
+    if "objective" not in idle:
+        objective = st.selectbox(
+            "What is best?",
+            list(OBJECTIVES),
+            index=list(OBJECTIVES).index(work.choices.get("objective", "iou")),
+            format_func=OBJECTIVES.__getitem__,
+            key=f"objective_{work.mark}",
+            **KEEP,
+        )
+        work.choose(objective=objective)
 
 
 def threshold_words(work: Workspace) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import click
 import streamlit
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from streamlit import config
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -23,17 +24,17 @@ from hexcursion.bundle.signing.signature import SIGNERS_VARIABLE, operators_sign
 from hexcursion.errors import WorkflowError
 from pages.shared.server import access, basemap_files
 from pages.shared.server.access_rules import VIEWER_ARGUMENT, Access, Locked
-from pages.shared.server.gate import Gate
+from pages.shared.server.gate import Application, Gate, Receive, Scope, Send
 from pages.shared.server.headers import Headers, security_headers
 from pages.shared.server.idle import IdleSessions
 from pages.shared.server.memory import keep_little
-from pages.shared.server.packed import Packed
 from pages.shared.server.places import Places, bounds_of
 from pages.shared.server.unsaid import Unsaid
 from pages.shared.server.watch import Connections, Watch
 from pages.shared.uploads import sweep_uploads
 
 MEBIBYTE = 1 << 20
+PACKED = (".js", ".css")
 FRONT_PAGE = Path(streamlit.__file__).parent / "static" / "index.html"
 
 
@@ -138,3 +139,15 @@ def _flags(script: str, arguments: list[str]) -> tuple[dict[str, Any], tuple[str
         sys.exit(error.exit_code)
     flags = {name: value for name, value in context.params.items() if name not in ("target", "args")}
     return flags, tuple(context.params["args"])
+
+
+class Packed:
+    """Middleware: scripts and styles leave compressed, at a third; Streamlit packs other answers."""
+
+    def __init__(self, app: Application) -> None:
+        self._plain = app
+        self._packed = GZipMiddleware(app, minimum_size=1024, compresslevel=6)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        packs = scope["type"] == "http" and str(scope["path"]).endswith(PACKED)
+        await (self._packed if packs else self._plain)(scope, receive, send)

@@ -20,7 +20,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import Baseline
 from hexcursion.project.example import is_example
 from hexcursion.project.model import Project
-from hexcursion.release.worth import objections
+from hexcursion.releasing.worth import objections
 from hexcursion.search.decision.choice import Choice
 from hexcursion.search.decision.tuning import Tuned
 from hexcursion.search.problem.task import Scored

@@ -15,8 +15,8 @@ from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.mechanisms.sums.cell_sums import release_statistics, statistics_cost
 from dpgp_core.noise.entropy import SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import GRID
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import GRID
 from dpgp_core.spectral.sums import ExactNoise
 from tests.dpgp_core.hexmap import disk
 

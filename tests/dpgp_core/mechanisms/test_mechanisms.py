@@ -28,8 +28,9 @@ from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, Prior, make_prior
-from dpgp_core.release import released as rounding
-from dpgp_core.release.released import GRID
+from dpgp_core.releasing import released as rounding
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import GRID
 from tests.dpgp_core.drawing import draw_paths, draw_release, facts_of, guarantee
 from tests.dpgp_core.hexmap import disk, drawn_law, line, records_on
 
@@ -296,3 +297,24 @@ def test_without_a_scale_or_noise_nothing_is_released() -> None:
     design = Design(prior="car", lengthscale=900.0, ridge=1.0, scale=0.0)
     with pytest.raises(ValueError, match="not a draw"):
         draw_release(design, prior, records_on(prior.lattice, 5, seed=1)[2], SystemEntropy())
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_a_mechanism_reads_what_it_says_and_nothing_else(name: str) -> None:
+    """Its designs change with the choices that it names, and with no other."""
+    mechanism = MECHANISMS[name]
+    lattice = disk(3, padding=1)
+    facts = PublicFacts(lattice, 150, places_public=True)
+
+    def shapes(**asked: Any) -> list[Any]:
+        return list(mechanism.grid(facts, Ask(**{"priors": ("car",), "quick": True, **asked})))
+
+    plain = shapes()
+    found = {"priors"} if shapes(priors=("exponential",)) != plain else set()
+    found |= {"paths"} if shapes(paths=7) != plain else set()
+    priced = [
+        [mechanism.calibrate(each, facts, Budget(3.0, 1e-3, bound)) for each in plain[-3:]]
+        for bound in ("triangle", "maximum-principle")
+    ]
+    found |= {"bound"} if priced[0] != priced[1] else set()
+    assert found == set(mechanism.reads)

@@ -20,8 +20,8 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import draw_release
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import draw_release
 from tests.dpgp_core.hexmap import disk, line
 from tests.oracles.papers import function_sensitivity
 

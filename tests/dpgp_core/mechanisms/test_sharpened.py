@@ -13,7 +13,7 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk
 from tests.oracles.hockey import gaussian_profile
 

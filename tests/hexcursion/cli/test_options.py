@@ -55,13 +55,15 @@ def test_help_explains_every_option(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_new_settings_are_options() -> None:
     found = parsed(
-        "--focus", "threshold", "--places-public", "--no-public-counts", "--executor", "dask", "--dask",
+        "--focus", "threshold", "--mechanisms", "posterior-sampling", "--places-public",
+        "--no-public-counts", "--executor", "dask", "--dask",
         "tcp://192.0.2.1:8786", "--owner", "station", "--records-per-owner", "3", "--cutoff", "0.4",
         "--accept-low-agreement", "--accept-large-delta", "--stated-contact", "data@example.org",
         "--notes", "one", "two", "--relation", "replace-one",
     )  # fmt: skip
     assert found == ReleaseSettings(
         data=SENSORS, bbox=BOX, threshold=20.0, focus="threshold", places_public=True, public_counts=False,
+        mechanisms=("posterior-sampling",),
         executor="dask", dask="tcp://192.0.2.1:8786", owner="station", records_per_owner=3, cutoff=0.4,
         accept_low_agreement=True, accept_large_delta=True, stated=StatedFacts(contact="data@example.org"),
         notes=("one", "two"),

@@ -167,7 +167,7 @@ def test_what_settings_ask_is_counted(town: Town) -> None:
     assert (planned(plain, 100, 50).fields, planned(plain, 100, 50).fixed) == (9, False)
     assert planned(plain.with_changes(quick=True), 100, 50).fields == 3
     assert planned(plain.with_changes(focus="threshold"), 100, 50).fields == 54
-    spectral = plain.with_changes(mechanisms=("spectral-statistics",), focus="threshold")
+    spectral = plain.with_changes(mechanisms=("spectral-statistics",))
     assert (planned(spectral, 100, 50).fields, planned(spectral, 100, 50).fixed) == (9, True)
     assert planned(spectral.with_changes(pilot=0.3), 100, 50).fixed is False
 

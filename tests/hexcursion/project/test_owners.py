@@ -13,7 +13,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.area import build_domain
 from hexcursion.project.load import load_project, load_source
-from hexcursion.release.transaction import GROUPS, groups_of, plan_release
+from hexcursion.releasing.transaction import GROUPS, groups_of, plan_release
 from hexcursion.search.decision.choice import given_choice
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings

@@ -86,7 +86,8 @@ def test_settings_are_frozen_plain_dataclasses() -> None:
 
 
 def test_numbers_of_other_libraries_become_plain() -> None:
-    made = settings(epsilon=np.float32(0.5), paths=np.int64(3), bbox=[0, 51, 1, 52], resolution=8.0)
+    made = settings(epsilon=np.float32(0.5), paths=np.int64(3), bbox=[0, 51, 1, 52], resolution=8.0,
+                    mechanisms=("posterior-sampling",))  # fmt: skip
     assert (made.epsilon, made.paths, made.bbox, made.resolution) == (0.5, 3, (0.0, 51.0, 1.0, 52.0), 8)
     assert type(made.epsilon) is float
     assert type(made.paths) is type(made.resolution) is int
@@ -120,7 +121,10 @@ def test_a_mechanism_speaks_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
         relations = ("add-or-remove",)
 
     class Guest:
-        protection = Protection()
+        protection, reads = Protection(), ()
+
+        def fixed(self, spacing: float) -> None:
+            """It is searched for."""
 
     monkeypatch.setitem(MECHANISMS, "guest", Guest())
     made = settings(mechanisms=("guest",), unit="cell", relation="add-or-remove", records_about=9)
@@ -136,7 +140,10 @@ def test_what_shows_places_needs_them_public(monkeypatch: pytest.MonkeyPatch) ->
         relations = ("replace-one",)
 
     class Guest:
-        protection = Protection()
+        protection, reads = Protection(), ()
+
+        def fixed(self, spacing: float) -> None:
+            """It is searched for."""
 
     monkeypatch.setitem(MECHANISMS, "guest", Guest())
     assert settings(mechanisms=("guest",), places_public=True).mechanisms == ("guest",)
@@ -170,3 +177,34 @@ def test_delta_is_at_most_a_tenth_of_one_in_n_rounded_down_to_a_power_of_ten(n: 
 def test_delta_needs_a_record(n: int) -> None:
     with pytest.raises(WorkflowError, match="at least 1"):
         default_delta(n)
+
+
+def test_choices_of_which_nothing_comes_are_refused_in_one_sentence() -> None:
+    spectral, sampling = ("spectral-statistics",), ("posterior-sampling",)
+    asked = {"priors": ("matern32",), "paths": 5, "bound": "triangle"}
+    with pytest.raises(WorkflowError) as error:
+        settings(mechanisms=spectral, **asked)
+    assert str(error.value) == (
+        "Nothing is done with `priors` and `paths` and `bound` where the fixed design of "
+        "spectral-statistics is released without a search: leave that out, or choose `mechanisms` without "
+        "spectral-statistics."
+    )
+    with pytest.raises(WorkflowError) as error:
+        settings(mechanisms=spectral, reference=SENSORS, **asked)
+    assert str(error.value) == (
+        "Nothing is done with `paths` and `bound` by spectral-statistics: leave that out, or choose a "
+        "mechanism that reads it: posterior-sampling."
+    )
+    for name, value in (("focus", "threshold"), ("objective", "bce")):
+        with pytest.raises(WorkflowError, match=f"Nothing is done with `{name}` where the fixed design"):
+            settings(**{name: value})
+        with pytest.raises(WorkflowError, match=f"`{name}` where a design of posterior-sampling is given by"):
+            settings(mechanisms=sampling, lengthscale=900.0, ridge=3.0, **{name: value})
+        assert getattr(settings(reference=SENSORS, **{name: value}), name) == value
+        assert getattr(settings(pilot=0.3, **{name: value}), name) == value
+    assert settings(mechanisms=sampling, **asked).paths == 5
+    assert settings(mechanisms=(*sampling, "noisy-cell-statistics"), **asked).bound == "triangle"
+    look = {"range_choice": 0.3, "places_public": True}
+    assert settings(mechanisms=spectral, priors=("car",), **look).priors == ("car",)
+    with pytest.raises(WorkflowError, match="Nothing is done with `paths`"):
+        settings(mechanisms=spectral, paths=3, **look)

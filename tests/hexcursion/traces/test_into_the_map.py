@@ -16,7 +16,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.project.trip import TripProtection, trip_protection
-from hexcursion.release.transaction import plan_release, publish
+from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.choice import given_choice
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from geo import GeoError
 from hexcursion.project.example import example_settings
-from pages.shared import basemap_panel, basemaps
+from pages.shared import basemap_panel, linked_maps
 from pages.shared.server import basemap_files
 from pages.shared.session import workspace
 from pages.shared.steps import DATA, HEXAGONS
@@ -75,14 +75,14 @@ def test_the_operators_basemap_lies_under_every_map_of_its_place(
     path = archive(tmp_path / "town.pmtiles", vector_tile(), BOX)
     monkeypatch.setenv("HEXCURSION_BASEMAP", str(path))
     basemap_files.check_the_operators()
-    found = basemaps.beneath((2.0, 54.6, 2.2, 54.8))
+    found = linked_maps.beneath((2.0, 54.6, 2.2, 54.8))
     assert found is not None
     assert found[1] == basemap_files.offered(path)
     assert found[1].startswith("/basemap/")
     assert "town" not in found[1]
-    assert basemaps.beneath((12.0, 54.6, 12.2, 54.8)) is None
+    assert linked_maps.beneath((12.0, 54.6, 12.2, 54.8)) is None
     path.unlink()
-    assert basemaps.beneath((2.0, 54.6, 2.2, 54.8)) is None
+    assert linked_maps.beneath((2.0, 54.6, 2.2, 54.8)) is None
     with pytest.raises(GeoError, match=r"the basemap town\.pmtiles cannot be found"):
         basemap_files.check_the_operators()
 

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.errors import WorkflowError
-from hexcursion.release.reach import public_folder
+from hexcursion.releasing.reach import public_folder
 from hexcursion.settings import ReleaseSettings
 from pages.data import public_data
 from pages.shared.computing.jobs import Job

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.errors import WorkflowError
-from hexcursion.release.reach import Reach, files_of
+from hexcursion.releasing.reach import Reach, files_of
 from hexcursion.settings.source import SourceSettings
 from tests.pages.conftest import press
 from tests.pages.data.test_owners import of, with_table, work_of

@@ -262,3 +262,16 @@ def test_a_private_number_of_records_is_asked_for_and_can_be_public_again(open_a
     assert (work.choices["relation"], work.choices["records_about"]) == ("replace-one", None)
     assert work.private is not None
     assert work.records == work.private.size
+
+
+def test_only_what_the_chosen_mechanisms_read_is_asked(open_app: OpenApp) -> None:
+    """What was typed while it was read is dropped with the question."""
+    app = at_privacy(open_app)
+    app.number_input(key=key_of(app, "paths")).set_value(5).run()
+    assert work_of(app).settings().paths == 5
+    app.multiselect(key=key_of(app, "mechanisms")).set_value(["spectral-statistics"]).run()
+    assert not app.exception
+    assert key_of(app, "paths") not in [each.key for each in app.number_input]
+    assert work_of(app).settings().paths == 1
+    app.multiselect(key=key_of(app, "mechanisms")).set_value(["posterior-sampling"]).run()
+    assert key_of(app, "paths") in [each.key for each in app.number_input]

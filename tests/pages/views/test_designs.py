@@ -11,7 +11,7 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.numbers import significant
 from hexcursion.ledger import open_ledger
 from hexcursion.project.example import example_settings
-from hexcursion.release.transaction import plan_release
+from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.decision.settle import settle_on
 from hexcursion.search.exploration.simulated import simulated_release
 from hexcursion.words import ratio_words

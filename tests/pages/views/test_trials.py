@@ -14,7 +14,7 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.model import Project
-from hexcursion.release.transaction import plan_release
+from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.decision.settle import settle_on, settle_on_typed
 from hexcursion.search.decision.tuning import Tuned
 from pages.privacy.trials.trials import (

@@ -22,7 +22,7 @@ from dpgp_core.mechanisms.sums.cell_sums import (
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 from tests.dpgp_core.hexmap import ZeroEntropy, disk
 from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
 

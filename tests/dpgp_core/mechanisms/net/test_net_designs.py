@@ -13,7 +13,7 @@ from dpgp_core.mechanisms.paths.reading import PathReader
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.terms import Ask, Budget
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk
 
 LATTICE = disk(3, padding=1)

@@ -23,7 +23,7 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.sparse_gp import SparseGpDesign, inducing_cells
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.terms import Ask
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk, line
 
 LATTICE = disk(3, padding=1)  # 400 m apart, 2,400 m across

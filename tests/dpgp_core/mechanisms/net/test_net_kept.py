@@ -21,7 +21,7 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.shelf import Shelf
-from dpgp_core.release.facts import PublicFacts
+from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.simulation.world import World
 from tests.dpgp_core.hexmap import disk
 from tests.dpgp_core.mechanisms.net.test_net_simulation import records, world

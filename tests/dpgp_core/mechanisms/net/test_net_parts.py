@@ -20,8 +20,8 @@ from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics
 from dpgp_core.mechanisms.terms import Ask, Budget, Protection
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import draw_release
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import draw_release
 from tests.dpgp_core.hexmap import disk, line
 from tests.dpgp_core.mechanisms.net.test_net_simulation import records
 from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS

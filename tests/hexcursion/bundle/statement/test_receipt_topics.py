@@ -18,7 +18,7 @@ from hexcursion.ledger.overlap.links import Decision
 from hexcursion.ledger.overlap.sentences import account_lines
 from hexcursion.ledger.overlap.standing import OtherUnit, Standing, Stronger
 from hexcursion.record import Expected, ReceiptLine, Relation, Yardsticks
-from hexcursion.release.worth import objections
+from hexcursion.releasing.worth import objections
 from tests.hexcursion.bundle.bundle_samples import make_release
 from tests.hexcursion.bundle.reading.test_forged import fixture, resealed
 

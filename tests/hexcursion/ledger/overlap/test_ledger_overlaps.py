@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpgp_core.accounting.curve import RdpCurve
 from dpgp_core.accounting.gaussian import gaussian_epsilon
 from dpgp_core.accounting.orders import ORDERS
-from dpgp_core.release.facts import Relation
+from dpgp_core.releasing.facts import Relation
 from hexcursion.ledger import BudgetExceeded, Ledger, LedgerError
 from hexcursion.ledger.accounts.book import Book
 from hexcursion.ledger.accounts.charge import encode

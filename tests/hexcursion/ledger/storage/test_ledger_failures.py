@@ -13,11 +13,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import hexcursion.release.transaction as release_module
+import hexcursion.releasing.transaction as release_module
 from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, release_statistics
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.release.released import Released
+from dpgp_core.releasing.released import Released
 from hexcursion.bundle import BundleError, write_bundle
 from hexcursion.bundle.published.shelf import find_bundle, shelf
 from hexcursion.bundle.writing import rehearsal
@@ -27,9 +27,9 @@ from hexcursion.ledger import Ledger, LedgerError, RequestTaken, open_ledger
 from hexcursion.ledger.unreleased import Unreleased
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.release import once as transaction
-from hexcursion.release.transaction import Plan, plan_release, publish
-from hexcursion.release.trial import try_draw
+from hexcursion.releasing import once as transaction
+from hexcursion.releasing.transaction import Plan, plan_release, publish
+from hexcursion.releasing.trial import try_draw
 from hexcursion.search.decision.choice import given_choice
 from hexcursion.search.looks.pilot import pilot_strength, pilot_warning, run_pilot
 from tests.dpgp_core.drawing import draw_paths
@@ -76,7 +76,7 @@ def test_any_failure_of_the_draw_shows_in_the_trial(
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr("hexcursion.release.trial.draw_release", fail)
+    monkeypatch.setattr("hexcursion.releasing.trial.draw_release", fail)
     with pytest.raises(WorkflowError, match=r"cannot be drawn .*: nothing was charged"):
         publish(plan, ledger, out)
     assert charged(ledger) == []

@@ -19,8 +19,8 @@ from hexcursion.bundle.writing.recovery import recover
 from hexcursion.ledger import Ledger, LedgerError, Reservation
 from hexcursion.ledger.unreleased import Unreleased
 from hexcursion.record import Release
-from hexcursion.release import once as transaction
-from hexcursion.release.once import release_once, working_beside
+from hexcursion.releasing import once as transaction
+from hexcursion.releasing.once import release_once, working_beside
 from tests.hexcursion.bundle.bundle_samples import make_release, small_domain
 from tests.hexcursion.ledger.places import Place, charge_for
 from tests.hexcursion.ledger.storage.test_ledger_crash import killed, start

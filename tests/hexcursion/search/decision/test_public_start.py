@@ -16,7 +16,7 @@ from hexcursion.project.baseline import fit_baseline, free_map
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
-from hexcursion.release.worth import objections
+from hexcursion.releasing.worth import objections
 from hexcursion.search.decision.settle import settle_on
 from hexcursion.search.decision.tuning import Tuned, better_start, tune
 from hexcursion.search.exploration.scorer import Bench

@@ -16,7 +16,7 @@ from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
 from hexcursion.record import Yardsticks
-from hexcursion.release.worth import objections
+from hexcursion.releasing.worth import objections
 from hexcursion.search.decision.choice import expected_of, given_choice
 from hexcursion.search.decision.proposal import proposal_words
 from hexcursion.search.decision.tuning import Tuned, search_task, tune

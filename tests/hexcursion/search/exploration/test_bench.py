@@ -15,7 +15,7 @@ from hexcursion.errors import Cancelled, WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Pilot, Project
-from hexcursion.release.transaction import plan_release
+from hexcursion.releasing.transaction import plan_release
 from hexcursion.search.decision.choice import stated, typed_choice
 from hexcursion.search.decision.tuning import Tuned, tune
 from hexcursion.search.exploration.coverage import coverage_of

@@ -18,7 +18,7 @@ from hexcursion.ledger import BudgetExceeded, Ledger, RequestTaken, open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.simulated import simulate_reference
-from hexcursion.release.transaction import plan_release, publish
+from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.tuning import tune
 from hexcursion.search.looks import look_warning, paid_look
 from hexcursion.search.looks.range_choice import choice_warning, run_range_choice

@@ -11,8 +11,8 @@ from scipy.special import ndtr
 from dpgp_core.excursion.sets import Direction, released_set
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.release.facts import PublicFacts
-from dpgp_core.release.released import Released
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Released
 from dpgp_core.simulation.world import Agreement, World, average
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project

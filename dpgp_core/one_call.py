@@ -1,0 +1,79 @@
+"""A release in one call: the fixed design of spectral statistics, for data of which nothing is known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dpgp_core.errors import InvalidValue, NumericalFailure
+from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
+from dpgp_core.mechanisms.terms import Budget
+from dpgp_core.noise.entropy import SystemEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Released, draw_release
+
+
+def release(values: Any, cells: Any, lattice: Lattice, epsilon: float, delta: float) -> Released:
+    """Release a field from private records, (epsilon, delta)-differentially private.
+
+    One record exchanged for another, value and place, is hidden; the number of records is public. Every call
+    draws anew and costs epsilon: nothing keeps account here, `hexcursion.release` charges a ledger first.
+
+    Parameters
+    ----------
+    values : (n,) array_like
+        Responses: (value - centre) / clip with a public centre and clip bound. What lies beyond -1 and 1 is
+        cut to them.
+    cells : (n,) array_like of int
+        The cell of each record, a position in the domain of `lattice`.
+    lattice : Lattice
+        The public domain, N cells.
+    epsilon, delta : float
+        The budget.
+
+    Returns
+    -------
+    Released
+        `mean` and `sd`, (N,) in response units; `probability(level)` that a cell lies above a level.
+
+    Raises
+    ------
+    InvalidValue
+        For values that are no finite numbers, cells that are no whole numbers or lie outside of the domain,
+        and an impossible budget; nothing is drawn then.
+    NumericalFailure
+        Where the computed cost exceeds the budget; nothing is drawn then.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from dpgp_core import Lattice, release
+    >>> centres = 1000.0 * np.argwhere(np.ones((6, 8)))
+    >>> touching = np.isclose(np.hypot(*(centres[:, None] - centres).T), 1000.0)
+    >>> lattice = Lattice(centres, sparse.csr_matrix(touching).astype(float), np.arange(48), 1000.0)
+    >>> cells = np.arange(4800) % 48
+    >>> released = release(np.where(centres[cells, 1] < 4000, -0.6, 0.6), cells, lattice, 1.0, 1e-5)
+    >>> released.probability(0.0).shape
+    (48,)
+    """
+    response, index = np.asarray(values, dtype=np.float64), np.asarray(cells)
+    if response.ndim != 1 or not np.all(np.isfinite(response)):
+        raise InvalidValue("values must be finite numbers, one for each record.")
+    if index.shape != response.shape or index.dtype.kind not in "iu":
+        raise InvalidValue("cells must be whole numbers, one for each value.")
+    if index.size and not (index.min() >= 0 and index.max() < lattice.size):
+        raise InvalidValue(f"cells must lie from 0 to {lattice.size - 1}: leave other records out.")
+    if not epsilon > 0:
+        raise InvalidValue(f"epsilon must be a number above 0, got {epsilon!r}.")
+    records = CollapsedRecords.from_records(index, np.clip(response, -1.0, 1.0))
+    facts, mechanism = PublicFacts(lattice, n=response.size), SpectralStatistics()
+    budget = Budget(epsilon, delta)
+    design = mechanism.calibrate(mechanism.fixed(lattice.spacing), facts, budget)
+    ready = mechanism.prepare(design, facts, records)
+    if not mechanism.guarantee(design, facts).epsilon(delta).epsilon <= epsilon:
+        raise NumericalFailure("this design does not keep the budget: choose a larger epsilon or delta.")
+    return draw_release(ready, SystemEntropy())

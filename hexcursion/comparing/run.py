@@ -1,0 +1,223 @@
+"""Comparing mechanisms: the best design of each at equal epsilon, delta and unit, on reference data."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from dpgp_core.mechanisms.registry import mechanism_named
+from dpgp_core.mechanisms.terms import Protects, Unit
+from hexcursion.comparing.calibration import calibration_of
+from hexcursion.errors import WorkflowError
+from hexcursion.progress import Report
+from hexcursion.project.model import Project
+from hexcursion.search.decision.tuning import search_task
+from hexcursion.search.executors import Executor, SerialExecutor
+from hexcursion.search.optimisation.optimise import search
+from hexcursion.search.optimisation.unconstrained import unconstrained_design
+from hexcursion.search.problem.task import Scored, SearchResult, SearchTask, Utility
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.serving import that_can_serve
+from hexcursion.settings.words import ReferenceKind, mechanism_names
+from hexcursion.words import ratio_words
+
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 10.0)
+BY_HAND = ("lengthscale", "ridge", "pilot", "range_choice")
+"""Settings of a release of which nothing would be seen in a comparison."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """The best design of one mechanism at one epsilon; every figure is on reference data.
+
+    Parameters
+    ----------
+    mechanism : str
+        Name in `MECHANISMS`.
+    protects : Protects
+        What the mechanism hides by its own noise.
+    epsilon : float
+        The budget at the comparison's delta.
+    result : SearchResult or None
+        What its search found, None where no design meets the budget.
+    calibration : float
+        Calibration error of simulated releases of the best design; NaN where there is none.
+    reason : str
+        Why there is none; "" otherwise.
+    seconds : float
+        Time of its search on this machine.
+    """
+
+    mechanism: str
+    protects: Protects
+    epsilon: float
+    result: SearchResult | None
+    calibration: float
+    reason: str
+    seconds: float
+
+    @property
+    def best(self) -> Scored | None:
+        """The best design found, None where none meets the budget."""
+        return None if self.result is None else self.result.chosen
+
+    @property
+    def title(self) -> str:
+        """The mechanism's name for a reader."""
+        return mechanism_named(self.mechanism).title
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All rows, by what the mechanisms hide and then in the order asked for, epsilons increasing.
+
+    Parameters
+    ----------
+    rows : tuple of Row
+    delta : float
+    unit : Unit
+    n : int
+        The public number of records.
+    cells : int
+    basis : ReferenceKind
+        What the figures rest on.
+    """
+
+    rows: tuple[Row, ...]
+    delta: float
+    unit: Unit
+    n: int
+    cells: int
+    basis: ReferenceKind
+
+    @property
+    def protections(self) -> tuple[Protects, ...]:
+        """The different protections among the rows."""
+        return tuple(dict.fromkeys(row.protects for row in self.rows))
+
+    @property
+    def banner(self) -> str:
+        """What must stand over rows of different protections; "" where all hide the same."""
+        if len(self.protections) < 2:
+            return ""
+        return (
+            "These mechanisms do not hide the same: some hide values and places, others values only. Equal "
+            "epsilons promise different things, so there is one ranking for each protection and none across."
+        )
+
+    def under(self, protects: Protects) -> tuple[Row, ...]:
+        """The rows of one protection."""
+        return tuple(row for row in self.rows if row.protects == protects)
+
+    def recommendations(self) -> tuple[str, ...]:
+        """For every protection and epsilon the mechanism with the best expected agreement, in words."""
+        return tuple(said for protects in self.protections for said in self.recommended(protects))
+
+    def recommended(self, protects: Protects) -> tuple[str, ...]:
+        """The same for one protection."""
+        return tuple(self._recommended(protects))
+
+    def _recommended(self, protects: Protects) -> Iterator[str]:
+        ordered = sorted(self.under(protects), key=lambda row: row.epsilon)
+        for epsilon, group in groupby(ordered, key=lambda row: row.epsilon):
+            found = [(row.best.utility, row) for row in group if row.best is not None]
+            if not found:
+                yield f"Hiding {protects}, epsilon {epsilon:g}: no mechanism meets the budget."
+                continue
+            if not any(math.isfinite(utility.agreement) for utility, _ in found):
+                yield f"Hiding {protects}, epsilon {epsilon:g}: the map to be reached has one side only."
+                continue
+            found.sort(key=lambda item: -item[0].known_agreement)
+            best, row = found[0]
+            close = [
+                other.title
+                for utility, other in found[1:]
+                if best.agreement - utility.agreement <= (best.agreement_sd + utility.agreement_sd) / 2.0
+            ]
+            yield (
+                f"Hiding {protects}, epsilon {epsilon:g}: {row.title} reaches the best expected agreement, "
+                f"{ratio_words(best.agreement)} (deviation {best.agreement_sd:.2f}){_why(found, close)}."
+            )
+
+
+def _why(found: Sequence[tuple[Utility, Row]], close: Sequence[str]) -> str:
+    """What stands beside the best: the mechanisms that simulations do not tell from it, or the next one."""
+    if close:
+        return f"; {' and '.join(close)} within the spread of releases"
+    if len(found) < 2:
+        return "; nothing else meets the budget"
+    utility, row = found[1]
+    gap = found[0][0].agreement - utility.agreement
+    return f", {gap:.2f} above {row.title}, and more than releases vary"
+
+
+def comparable_under(settings: ReleaseSettings, asked: Sequence[str] = ()) -> tuple[str, ...]:
+    """The mechanisms asked for, or all, that can serve the settings' unit, neighbours and places."""
+    return that_can_serve(
+        asked or mechanism_names(), settings.unit, settings.relation, settings.places_public
+    )
+
+
+def comparable(project: Project, asked: Sequence[str] = ()) -> tuple[str, ...]:
+    """The mechanisms to compare: those asked for, or all, that can serve the project's unit and neighbours.
+
+    Raises
+    ------
+    WorkflowError
+        If none can.
+    """
+    names = comparable_under(project.settings, asked)
+    if not names:
+        raise WorkflowError("None of the mechanisms can serve this unit and relation: choose another unit.")
+    return names
+
+
+def compare_mechanisms(
+    project: Project,
+    names: Sequence[str],
+    epsilons: Sequence[float] = EPSILONS,
+    report: Report | None = None,
+    executor: Executor | None = None,
+) -> Comparison:
+    """Search every mechanism alone at every epsilon, on the same reference data and the same baseline.
+
+    Each gets the same thorough search of its own grid. Nothing is drawn from private records and nothing is
+    charged. `report(fraction, text)` may raise to cancel.
+
+    Raises
+    ------
+    WorkflowError
+        For epsilons that are none, or where the search itself cannot run.
+    """
+    if not epsilons or not all(epsilon > 0 for epsilon in epsilons):
+        raise WorkflowError("Compare at one or more epsilons above 0.")
+    tell, where = report or (lambda fraction, text: None), executor or SerialExecutor()
+    tell(0.0, "Fitting the map to be reached")
+    task = search_task(project, executor=where, every_scale=True)
+    if task.unconstrained is None:
+        task = replace(task, unconstrained=unconstrained_design(task, where, lambda share, text: None))
+    pairs = [(name, epsilon) for name in names for epsilon in sorted(set(epsilons))]
+    rows = []
+    for number, (name, epsilon) in enumerate(pairs):
+        tell((number + 1) / (len(pairs) + 1), f"{mechanism_named(name).title} at epsilon {epsilon:g}")
+        rows.append(_row(task, name, epsilon, where))
+    rows.sort(key=lambda row: row.protects != "values and places")
+    settings = project.settings
+    return Comparison(
+        tuple(rows), project.delta, settings.unit, task.n, task.facts.lattice.size, project.reference_kind
+    )
+
+
+def _row(task: SearchTask, name: str, epsilon: float, where: Executor) -> Row:
+    own = replace(task, mechanisms=(name,), budget=replace(task.budget, epsilon=epsilon), frontier=(epsilon,))
+    protects, start = mechanism_named(name).hides(task.facts), time.perf_counter()
+    try:
+        result = search(own, None, where)
+    except WorkflowError as error:
+        return Row(name, protects, epsilon, None, float("nan"), str(error), time.perf_counter() - start)
+    world = own.scene_of(result.chosen.response).world
+    calibration = calibration_of(result.chosen.design, world, result.baseline)
+    return Row(name, protects, epsilon, result, calibration, "", time.perf_counter() - start)

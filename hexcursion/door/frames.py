@@ -1,0 +1,168 @@
+"""Tables and areas as a program holds them, as the settings of a release."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import geopandas
+import numpy as np
+import pandas
+from pandas.api.types import is_numeric_dtype
+
+from hexcursion.errors import WorkflowError
+from hexcursion.project.model import HeldTable
+from hexcursion.settings import SourceSettings
+from hexcursion.settings.checked import fields_of
+
+PRIVATE, REFERENCE = "a table in memory", "a reference table in memory"
+POINT_X, POINT_Y = "longitude or easting of the point", "latitude or northing of the point"
+COLUMNS = ("value", "x", "y", "identifier", "time", "condition", "place_sd")
+"""What names a column of a table, besides its owner's and those of row filters."""
+
+
+def as_source(
+    data: Any, name: str, said: Mapping[str, Any], owner: str | None = None
+) -> tuple[dict[str, Any], dict[str, HeldTable]]:
+    """A source as settings say it, and its rows where they lie in memory.
+
+    Parameters
+    ----------
+    data : DataFrame, GeoDataFrame, str or Path
+        A table, or the name of a file.
+    name : str
+        What the settings call a table that is no file.
+    said : mapping
+        What is said of the source, by the names of `SourceSettings`; None for nothing.
+    owner : str, optional
+        Column of the owners of rows.
+
+    Returns
+    -------
+    dict
+        Key-value pairs of the source.
+    dict
+        `name` with the table, or nothing for a file.
+
+    Raises
+    ------
+    WorkflowError
+        For what is no table, a column that it has not, and points without a coordinate system.
+    """
+    given = {key: value for key, value in said.items() if value is not None}
+    if isinstance(data, str | Path):
+        return {**given, "path": str(data)}, {}
+    if not isinstance(data, pandas.DataFrame):
+        raise WorkflowError("Give the data as a pandas or GeoPandas table, or as the name of a file.")
+    for key in ("path", "layer", "header_row"):
+        if key in given:
+            raise WorkflowError(f"`{key}` is said of files alone: leave it out for a table in memory.")
+    table = data
+    if isinstance(data, geopandas.GeoDataFrame) and "x" not in given and "y" not in given:
+        table, given = _with_points(data, given)
+    given.setdefault("value", None)
+    if given["value"] is None:
+        raise WorkflowError("Name the measured column of the table with `value`.")
+    filters = [column for column, _ in _pairs(given.get("where", ()))]
+    named = [*(given[key] for key in COLUMNS if key in given), *filters, *([] if owner is None else [owner])]
+    if unnamed := [column for column in named if not isinstance(column, str)]:
+        raise WorkflowError(f"Columns are named by texts, not {unnamed[0]!r}: rename that column.")
+    columns = list(dict.fromkeys(named))
+    labels = [str(label) for label in table.columns]
+    for column in columns:
+        if labels.count(column) != 1:
+            many = "several columns" if column in labels else "no column"
+            others = ", ".join(labels[:20])
+            raise WorkflowError(f"The table has {many} named {column!r}: name one of {others}.")
+    chosen = table.iloc[:, [labels.index(column) for column in columns]].set_axis(columns, axis=1)
+    if is_numeric_dtype(chosen[given["value"]].dtype):
+        given.setdefault("decimal", ".")
+    digest = hashlib.sha256(table.to_csv(index=False).encode()).hexdigest()
+    held = HeldTable(chosen.to_csv(index=False).encode(), digest)
+    return {**given, "path": name, "header_row": 1}, {name: held}
+
+
+def _with_points(
+    data: geopandas.GeoDataFrame, given: dict[str, Any]
+) -> tuple[pandas.DataFrame, dict[str, Any]]:
+    """The table with its points in two columns, and what is then said of it."""
+    points = data.geometry
+    kinds = set(points.dropna().geom_type)
+    if kinds - {"Point"}:
+        raise WorkflowError(f"The table holds {' and '.join(sorted(kinds))}: records need points.")
+    own = None if data.crs is None else data.crs.to_epsg()
+    if "crs" in given:
+        if own is not None and str(given["crs"]).upper() not in (f"EPSG:{own}", str(own)):
+            raise WorkflowError(f"The points are in EPSG:{own}: leave `crs` out, or convert them.")
+    elif own is None:
+        raise WorkflowError("The table states no EPSG code for its points: name one with `crs`.")
+    missing = points.is_empty | points.isna()
+    x, y = (np.where(missing, np.nan, part) for part in (points.x, points.y))
+    plain = pandas.DataFrame(data.drop(columns=points.name)).assign(**{POINT_X: x, POINT_Y: y})
+    return plain, {**given, "crs": given.get("crs", f"EPSG:{own}"), "x": POINT_X, "y": POINT_Y}
+
+
+def _pairs(where: Any) -> list[tuple[str, Any]]:
+    return list(where.items()) if isinstance(where, Mapping) else list(where)
+
+
+@contextmanager
+def as_area(area: Any) -> Iterator[dict[str, Any]]:
+    """An area as settings say it, while this holds.
+
+    Parameters
+    ----------
+    area : four numbers, str, Path, GeoDataFrame, GeoSeries, shapely geometry, mapping or None
+        West, south, east and north in degrees; a file of polygons; polygons, those of a table in its own
+        coordinate system and others in degrees; None where other settings say it.
+
+    Yields
+    ------
+    dict
+        `bbox` or `region`. Polygons lie in a file that is gone afterwards: an area is public.
+
+    Raises
+    ------
+    WorkflowError
+        For anything else.
+    """
+    if area is None:
+        yield {}
+        return
+    if isinstance(area, str | Path):
+        yield {"region": str(area)}
+        return
+    if isinstance(area, geopandas.GeoDataFrame | geopandas.GeoSeries):
+        if area.crs is None:
+            raise WorkflowError("The area's table states no coordinate system: set its `crs`.")
+        area = area.geometry.to_crs("EPSG:4326").union_all()
+    shape = area if isinstance(area, Mapping) else getattr(area, "__geo_interface__", None)
+    if shape is None:
+        try:
+            box = [float(edge) for edge in area]
+        except (TypeError, ValueError):
+            raise WorkflowError(
+                "Give the area as west, south, east and north in degrees, as polygons, or as a file of them."
+            ) from None
+        yield {"bbox": box}
+        return
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / "area.geojson"
+        if shape.get("type") not in ("Feature", "FeatureCollection"):
+            shape = {"type": "Feature", "properties": {}, "geometry": shape}
+        place.write_text(json.dumps(shape), encoding="utf-8")
+        yield {"region": str(place)}
+
+
+def split_settings(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is said of the source, and everything else, by the settings' own names."""
+    ours = set(fields_of(SourceSettings))
+    return (
+        {name: value for name, value in given.items() if name in ours},
+        {name: value for name, value in given.items() if name not in ours},
+    )

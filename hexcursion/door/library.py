@@ -1,0 +1,235 @@
+"""What a program calls: plan a release, publish it, do both at once, or compare mechanisms."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from data_loaders import DataError
+from dpgp_core.noise.entropy import random_name
+from geo import GeoError
+from hexcursion.comparing.run import BY_HAND, EPSILONS, Comparison
+from hexcursion.door.frames import PRIVATE, REFERENCE, as_area, as_source, split_settings
+from hexcursion.door.pipeline import Listener, Planned, compare_settings, plan_settings, publish_planned
+from hexcursion.door.released import Released
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger.overlap.sentences import alike_text
+from hexcursion.new_place import new_place
+from hexcursion.progress import Report
+from hexcursion.project.model import HeldTable
+from hexcursion.settings import ReleaseSettings, settings_from_mapping
+from hexcursion.settings.checked import fields_of
+
+OWN = {"x": None, "y": None, "crs": "EPSG:4326", "decimal": None, "header_row": None}
+"""What is said of the private table alone, with what holds of another one unless it is said."""
+
+
+class CuratorWarning(UserWarning):
+    """Something that only the curator should read: it comes from private records, so do not publish it."""
+
+
+def release(
+    data: Any,
+    *,
+    out: str | Path | None = None,
+    progress: Report | None = None,
+    same_records_as: Sequence[int] = (),
+    **settings: Any,
+) -> Released:
+    """Release a private map: search on reference data, charge the ledger, draw once, write the bundle.
+
+    Every call is a release of its own and costs epsilon. Without a `budget` the first release of these data
+    sets its own epsilon as their budget, so a second call is refused.
+
+    Parameters
+    ----------
+    data, settings
+        As for `plan`; also `pilot` and `range_choice`, which are charged and drawn before the search.
+    out : str or Path, optional
+        New folder for the bundle; its zip lies beside it. Otherwise `releases` in this installation's home.
+    progress : callable, optional
+        Told (fraction, text); may raise to cancel.
+    same_records_as : sequence of int
+        As for `plan`.
+
+    Returns
+    -------
+    Released
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for what stops the release; nothing was charged then.
+    Unreleased
+        If it broke off after the charge: it names the entry of the ledger that stands without a release.
+    """
+    _refuse_taken(out)
+    planned = _planned(data, settings, progress, same_records_as, pay=True)
+    with _one_root():
+        return Released(publish_planned(planned, None if out is None else Path(out)).folder)
+
+
+def plan(
+    data: Any, *, progress: Report | None = None, same_records_as: Sequence[int] = (), **settings: Any
+) -> Planned:
+    """Search on reference data and say what a release would publish and cost; draw and charge nothing.
+
+    Parameters
+    ----------
+    data : DataFrame, GeoDataFrame, str, Path or ReleaseSettings
+        The private records: a table, whose points give the coordinates where it has them, or a file. Or all
+        settings at once.
+    progress : callable, optional
+        Told (fraction, text); may raise to cancel.
+    same_records_as : sequence of int
+        Entries of the ledger whose data hold the same records in other words.
+    **settings
+        `area`: west, south, east and north in degrees, polygons, or a file of them; `value`, `lon` and `lat`:
+        columns; `reference`: a table or a file; everything else by its name in docs/settings.md.
+
+    Returns
+    -------
+    Planned
+
+    Warns
+    -----
+    CuratorWarning
+        Where earlier releases may be of the same records.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for settings, data and areas that do not do.
+    """
+    return _planned(data, settings, progress, same_records_as, pay=False)
+
+
+def publish(plan: Planned, out: str | Path | None = None) -> Released:
+    """Charge the ledger, draw once, and write the bundle; a plan is published once.
+
+    Parameters
+    ----------
+    plan : Planned
+        From `plan`.
+    out : str or Path, optional
+        As for `release`.
+
+    Returns
+    -------
+    Released
+
+    Raises
+    ------
+    WorkflowError
+        As `release`; `RequestTaken` where this plan was published before: nothing is charged again.
+    """
+    _refuse_taken(out)
+    with _one_root():
+        return Released(publish_planned(plan, None if out is None else Path(out), aged=True).folder)
+
+
+def compare(
+    data: Any,
+    *,
+    epsilons: Sequence[float] = EPSILONS,
+    progress: Report | None = None,
+    **settings: Any,
+) -> Comparison:
+    """Compare mechanisms at equal epsilon by simulated releases of reference data; release nothing.
+
+    Parameters
+    ----------
+    data, settings, progress
+        As for `plan`; without `mechanisms` all that can serve are compared.
+    epsilons : sequence of float
+        The budgets.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    WorkflowError
+        As `plan`, and where no mechanism can serve.
+    """
+    with _one_root(), _settings(data, settings) as (made, tables):
+        if idle := [name for name in BY_HAND if getattr(made, name) is not None]:
+            named = " and ".join(f"`{name}`" for name in idle)
+            raise WorkflowError(
+                f"A comparison finds every design by a search that is free: leave {named} out."
+            )
+        names = tuple(settings.get("mechanisms") or ())
+        return compare_settings(made, names, tuple(epsilons), progress, made.executor, tables=tables)[1]
+
+
+def _refuse_taken(out: str | Path | None) -> None:
+    """Refuse a place where something stands, or nothing can be written: before anything is begun."""
+    if out is not None:
+        place = new_place(out)
+        new_place(place.with_name(f"{place.name}.zip"))
+
+
+class _Progress(Listener):
+    def __init__(self, report: Report | None) -> None:
+        self._report = report
+
+    def progress(self, fraction: float, text: str) -> None:
+        if self._report is not None:
+            self._report(fraction, text)
+
+
+def _planned(
+    data: Any, settings: Mapping[str, Any], report: Report | None, same_as: Sequence[int], *, pay: bool
+) -> Planned:
+    with _one_root(), _settings(data, settings) as (made, tables):
+        planned = plan_settings(
+            made, made.ledger, _Progress(report), tables=tables, same_as=same_as, pay=pay
+        )  # fmt: skip
+    for alike in planned.plan.preview.alike:
+        warnings.warn(
+            f"{alike_text(alike)} Pass same_records_as=[{alike.entry}] for that.",
+            CuratorWarning,
+            stacklevel=3,
+        )
+    return replace(planned, session=random_name())
+
+
+@contextmanager
+def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSettings, dict[str, HeldTable]]]:
+    """Settings and tables in memory, from what a program passes."""
+    if isinstance(data, ReleaseSettings):
+        if unknown := set(given) - set(fields_of(ReleaseSettings)):
+            named = " and ".join(f"`{name}`" for name in sorted(unknown))
+            raise WorkflowError(f"{named} changes no settings that are made already: leave it out.")
+        yield data.with_changes(**given) if given else data, {}
+        return
+    said, others = split_settings(
+        {{"lon": "x", "lat": "y"}.get(name, name): value for name, value in given.items()}
+    )
+    area, reference = others.pop("area", None), others.pop("reference", None)
+    source, tables = as_source(data, PRIVATE, said, others.get("owner"))
+    values = {"epsilon": 1.0, **others, "data": source}
+    if isinstance(reference, Mapping):
+        values["reference"] = dict(reference)
+    elif reference is not None:
+        own = {name: said.get(name) for name in ("value", "crs", "x", "y", "identifier", "time", "condition")}
+        found, more = as_source(reference, REFERENCE, own)
+        # What was found out about the private table is no word about another one.
+        values["reference"] = {**{name: said.get(name, usual) for name, usual in OWN.items()}, **found}
+        tables = {**tables, **more}
+    with as_area(area) as place:
+        yield settings_from_mapping({**values, **place}), tables
+
+
+@contextmanager
+def _one_root() -> Iterator[None]:
+    """Every refusal as a `WorkflowError`, in the same words."""
+    try:
+        yield
+    except (DataError, GeoError) as error:
+        raise WorkflowError(str(error)) from error

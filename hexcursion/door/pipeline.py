@@ -1,0 +1,297 @@
+"""The pipeline of a release, from settings to a bundle, for command line, screens and programs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
+from dpgp_core.numbers import lower, upper
+from hexcursion.comparing.run import Comparison, comparable, compare_mechanisms
+from hexcursion.errors import WorkflowError
+from hexcursion.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit
+from hexcursion.ledger import Ledger, begin, ledger_to_plan
+from hexcursion.progress import Report
+from hexcursion.project.consent import refuse_large_delta
+from hexcursion.project.load import load_project
+from hexcursion.project.model import HeldTable, Project
+from hexcursion.record import ReceiptLine
+from hexcursion.releasing.transaction import Plan, Published, named_budget, plan_release, publish
+from hexcursion.search.decision.choice import Choice, given_choice, stated
+from hexcursion.search.decision.settle import settle_on
+from hexcursion.search.decision.tuning import Tuned, tune
+from hexcursion.search.executors import make_executor
+from hexcursion.search.exploration.epsilon_solver import smallest_epsilon
+from hexcursion.search.looks import paid_look
+from hexcursion.settings import ReleaseSettings
+from hexcursion.settings.words import ExecutorName
+
+
+class Listener:
+    """What a caller is told while a release is planned; nothing is done with it unless a subclass does."""
+
+    def loaded(self, project: Project) -> None:
+        """The data are loaded; what `project.private` says of them is for the curator alone."""
+
+    def note(self, line: str) -> None:
+        """A sentence from public facts: how long a step will take, what is unusual about the area."""
+
+    def progress(self, fraction: float, text: str) -> None:
+        """How far the search is; may raise to cancel."""
+
+    def searched(self, tuned: Tuned) -> None:
+        """The search is done."""
+
+    def solved(self, sentence: str) -> None:
+        """The smallest epsilon for a wanted agreement is found."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Planned:
+    """A release as it would be, with the ledger that was asked. Nothing is drawn, nothing charged for it.
+
+    Parameters
+    ----------
+    plan
+        its facts, its charge and its receipt (curator only: it holds the private records)
+    ledger
+        what was asked; it may not be begun yet
+    tuned
+        the search that found the design; None for one that was given
+    session
+        who asks: the same plan is released once in a session, however often it is published; without one
+        every call is a request of its own
+    """
+
+    plan: Plan
+    ledger: Ledger
+    tuned: Tuned | None = None
+    session: str = ""
+
+    def __repr__(self) -> str:
+        """Public facts alone: a notebook shows it, and a notebook is passed on."""
+        facts = self.plan.choice.design.mechanism, self.plan.project.domain.size
+        return f"<Planned release by {facts[0]} on {facts[1]:,} hexagons, epsilon {upper(self.epsilon, 4)}>"
+
+    @property
+    def epsilon(self) -> float:
+        """What the release costs, at `delta`."""
+        return self.plan.privacy.epsilon
+
+    @property
+    def delta(self) -> float:
+        """The delta at which `epsilon` is stated."""
+        return self.plan.privacy.delta
+
+    @property
+    def receipt(self) -> tuple[ReceiptLine, ...]:
+        """What will be published about the release, line by line."""
+        return self.plan.receipt
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a curator should know before releasing, from the search alone."""
+        return () if self.tuned is None else self.tuned.remarks()
+
+    def check(self) -> None:
+        """Ask the ledger whether it would accept the charge now.
+
+        Raises
+        ------
+        BudgetExceeded, NoBudget
+            Where it would not.
+        """
+        self.ledger.check_charge(self.plan.charge, named_budget(self.plan))
+
+
+def plan_settings(
+    settings: ReleaseSettings,
+    place: str | Path | None = None,
+    told: Listener | None = None,
+    *,
+    tables: Mapping[str, HeldTable] | None = None,
+    wanted: float | None = None,
+    same_as: Sequence[int] = (),
+    pay: bool = False,
+) -> Planned:
+    """Load, search on reference data, and plan: everything before the button.
+
+    Parameters
+    ----------
+    settings
+        public choices
+    place
+        the ledger, as for `open_ledger`
+    told
+        who is told how far it is
+    tables
+        as for `load_project`
+    wanted
+        an agreement on reference data: the smallest epsilon that reaches it is planned, at most the settings'
+    same_as
+        ledger entries whose data hold the same records in other words
+    pay
+        whether a pilot or a private choice of the range that the settings ask for is charged and drawn
+
+    Raises
+    ------
+    WorkflowError, DataError, GeoError
+        One sentence, for what stops the release.
+    """
+    told = told or Listener()
+    _refuse_looks(settings, wanted, pay)
+    if (reading := expected_reading(settings.data)) is not None:
+        told.note(reading)
+    project = load_project(settings, tables=tables)
+    told.loaded(project)
+    refuse_large_delta(project)
+    searching = settings.lengthscale is None
+    if searching:
+        processes = (os.cpu_count() or 1) if settings.executor == "processes" else 1
+        refuse_what_cannot_fit(project, processes)
+        told.note(expected_of(project, processes, alone=wanted is None))
+    elif (said := expected_release(project)) is not None:
+        told.note(said)
+    ledger = ledger_to_plan(place)
+    project = replace(project, same_as=ledger.datasets_of(same_as))
+    if settings.pays_for_a_look:
+        ledger = begin(ledger)
+        project = paid_look(project, ledger)
+    tuned = None
+    if searching:
+        beside = () if wanted is None else FRONTIER_EPSILONS  # a frontier is where a solver begins
+        tuned = search_design(project, told.progress, settings.executor, beside=beside)
+        told.searched(tuned)
+    choice = given_choice(project) if tuned is None else tuned.choice
+    if wanted is not None:
+        project, choice = _at_wanted_iou(project, tuned, wanted, told)
+    return plan_choice(project, choice, ledger, tuned)
+
+
+def search_design(
+    project: Project,
+    report: Report | None = None,
+    executor: ExecutorName = "serial",
+    processes: int | None = None,
+    *,
+    beside: tuple[float, ...] = FRONTIER_EPSILONS,
+    walked: tuple[float, ...] = (),
+) -> Tuned:
+    """Search on the project's reference data, where its settings say.
+
+    Parameters
+    ----------
+    executor, processes
+        where designs are scored, and in how many processes; None for one per core
+    beside, walked
+        as for `tune`
+
+    Raises
+    ------
+    WorkflowError
+        As `tune`, and for an executor that cannot be reached.
+    """
+    with closing(make_executor(executor, processes, project.settings.dask)) as where:
+        return tune(project, report, where, beside=beside, walked=walked)
+
+
+def compare_settings(
+    settings: ReleaseSettings,
+    names: Sequence[str],
+    epsilons: Sequence[float],
+    report: Report | None = None,
+    executor: ExecutorName = "serial",
+    processes: int | None = None,
+    *,
+    tables: Mapping[str, HeldTable] | None = None,
+) -> tuple[Project, Comparison]:
+    """Load, and compare mechanisms at equal epsilon; nothing is drawn from private records.
+
+    Parameters
+    ----------
+    names
+        the mechanisms; () for all that can serve
+    executor, processes
+        as for `search_design`
+    tables
+        as for `load_project`
+
+    Raises
+    ------
+    WorkflowError, DataError, GeoError
+        One sentence, for settings or data that do not do.
+    """
+    tell = report or (lambda fraction, text: None)
+    project = load_project(settings, lambda fraction, text: tell(0.05 * fraction, text), tables)
+    asked = comparable(project, names)
+    with closing(make_executor(executor, processes, settings.dask)) as where:
+        return project, compare_mechanisms(
+            project, asked, epsilons, lambda fraction, text: tell(0.05 + 0.95 * fraction, text), where
+        )
+
+
+def plan_choice(project: Project, choice: Choice, ledger: Ledger, tuned: Tuned | None = None) -> Planned:
+    """Plan the release of a chosen design; nothing is drawn and nothing charged.
+
+    Raises
+    ------
+    WorkflowError
+        As `plan_release`.
+    """
+    return Planned(plan_release(project, stated(project, choice), ledger), ledger, tuned)
+
+
+def publish_planned(planned: Planned, folder: Path | None = None, *, aged: bool = False) -> Published:
+    """Charge the ledger, draw once, write the bundle, put it in place.
+
+    Parameters
+    ----------
+    folder
+        a new folder for the bundle; None: in `releases` in this installation's home
+    aged
+        whether time may have passed since the plan: its receipt is made anew where the ledger has moved on
+
+    Raises
+    ------
+    WorkflowError
+        As `publish`; where the ledger refuses, none is begun for it.
+    """
+    planned.check()
+    plan, ledger = planned.plan, begin(planned.ledger)
+    began_elsewhere = ledger.identity != planned.ledger.identity  # by another process, with its own key
+    if began_elsewhere or (aged and ledger.preview(plan.charge, plan.project.delta) != plan.preview):
+        plan = plan_release(plan.project, plan.choice, ledger)
+    return publish(plan, ledger, folder, planned.session)
+
+
+def _refuse_looks(settings: ReleaseSettings, wanted: float | None, pay: bool) -> None:
+    """Refuse a look that is not to be paid, or that would be paid for nothing: before anything is loaded."""
+    if not settings.pays_for_a_look:
+        return
+    look = "A pilot" if settings.pilot is not None else "A private choice of the range"
+    name = "pilot" if settings.pilot is not None else "range_choice"
+    if not pay:
+        raise WorkflowError(f"{look} spends budget, so it is part of a release alone: leave `{name}` out.")
+    if wanted is not None:
+        raise WorkflowError(
+            f"{look} is a share of a fixed epsilon: leave `{name}` out, or do not ask for an agreement."
+        )
+
+
+def _at_wanted_iou(
+    project: Project, tuned: Tuned | None, wanted: float, told: Listener
+) -> tuple[Project, Choice]:
+    """The release of the smallest epsilon that reaches the wanted IoU, if the settings' epsilon allows it."""
+    if tuned is None:
+        raise WorkflowError("A wanted IoU needs the search: leave --lengthscale and --ridge out.")
+    point, most = smallest_epsilon(project, tuned, wanted), project.settings.epsilon
+    if point is None:
+        raise WorkflowError(f"No design reaches IoU {wanted:g} on {project.tried_on}: accept less.")
+    needed = f"IoU {wanted:g} on {project.tried_on} needs epsilon {upper(point.epsilon, 6)}"
+    if point.epsilon > most:
+        raise WorkflowError(f"{needed}, more than {lower(most, 6)}: raise --epsilon, or accept less.")
+    told.solved(f"{needed}: releasing at that.")
+    return settle_on(project, tuned, point)

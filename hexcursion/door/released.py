@@ -1,0 +1,194 @@
+"""A released map as a program and a notebook see it: read from its bundle and from nothing else."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from geo.domains.polygons import cell_polygons
+from hexcursion.bundle import Bundle, read_bundle
+from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
+from hexcursion.bundle.statement.expected import how_right
+from hexcursion.errors import WorkflowError
+from hexcursion.new_place import made_whole, new_place
+from hexcursion.words import quantity, side_words
+
+if TYPE_CHECKING:
+    import geopandas
+
+
+class Released:
+    """A released map: public, checked, and shown by itself in a notebook.
+
+    Parameters
+    ----------
+    place : str or Path
+        Folder or zip of its bundle.
+
+    Raises
+    ------
+    BundleError
+        If it is no valid bundle.
+
+    Attributes
+    ----------
+    place : Path
+        Where its bundle lies.
+    bundle : Bundle
+        Everything that is in it.
+    """
+
+    def __init__(self, place: str | Path) -> None:
+        self.place = Path(place)
+        self.bundle: Bundle = read_bundle(self.place)
+
+    @property
+    def statement(self) -> Mapping[str, Any]:
+        """The privacy statement, as in `statement.json`."""
+        return self.bundle.statement
+
+    @cached_property
+    def map(self) -> geopandas.GeoDataFrame:
+        """One row a hexagon, in degrees.
+
+        Returns
+        -------
+        GeoDataFrame
+            `h3`; `class`: on the asked side of the threshold, not on it, or `open` where that cannot be told;
+            `in_set`: whether it belongs to the published set; `probability` of lying on that side and `mean`
+            in the unit of the value, NaN where the mechanism has none.
+        """
+        import geopandas
+
+        bundle, products = self.bundle, self.bundle.published
+        side = products.direction
+        inside = np.where(products.vote_set, 1, -1)
+        if products.three_way is not None:
+            inside = products.three_way * (1 if side == "above" else -1)
+        named = {1: side, 0: "open", -1: f"not {side}"}
+        unknown = np.full(bundle.domain.size, np.nan)
+        columns = {
+            "h3": list(bundle.domain.cells),
+            "class": [named[int(each)] for each in inside],
+            "in_set": products.vote_set,
+            "probability": unknown if products.probability is None else products.probability,
+            "mean": unknown if bundle.field is None else bundle.response.value(bundle.field[0]),
+        }
+        shapes = cell_polygons(bundle.domain.cells)  # two parts where a cell crosses the date line
+        outlines = [each.geoms[0] if len(each.geoms) == 1 else each for each in shapes]
+        made = geopandas.GeoDataFrame(columns, geometry=outlines, crs="EPSG:4326")
+        made.attrs = {"unit": str(self.statement["subject"]["unit"]), "threshold": bundle.threshold}
+        return made
+
+    @property
+    def deck(self) -> Any:
+        """The map as a deck of pydeck, which a notebook draws.
+
+        Returns
+        -------
+        pydeck.Deck
+
+        Raises
+        ------
+        WorkflowError
+            Where pydeck is not installed.
+        """
+        try:
+            from geo.maps.layers import pane_deck
+        except ModuleNotFoundError as error:
+            raise WorkflowError("A deck needs pydeck: install hexcursion[app].") from error
+        from geo.maps.linked import Pane
+        from geo.maps.painting import paint_votes
+        from geo.maps.shares import paint_shares
+
+        products, subject = self.bundle.published, self.statement["subject"]
+        what = f"{side_words(products.direction)} {quantity(self.bundle.threshold, str(subject['unit']))}"
+        if products.probability is not None:
+            painting = paint_shares(
+                products.probability, what=what, title=self.title, word="a probability of"
+            )
+        else:
+            count = int(self.bundle.paths.shape[0])
+            painting = paint_votes(products.votes, count, what=what, title=self.title)
+        return pane_deck(self.bundle.domain, Pane(self.title, painting))
+
+    @property
+    def title(self) -> str:
+        """What the map is called."""
+        return str(self.statement["release"]["title"])
+
+    def save(self, path: str | Path) -> Path:
+        """Copy the bundle to a new place: a zip where the name ends in `.zip`, otherwise a folder.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        Path
+
+        Raises
+        ------
+        WorkflowError
+            Where something stands there, or nothing can be written there.
+        """
+        place, files = new_place(path), contents_of(self.place)
+        try:
+            with made_whole(place) as made:
+                if place.suffix.lower() == ".zip":
+                    with made.open("wb") as stream:
+                        zip_bytes_to(stream, place.stem, files)
+                else:
+                    made.mkdir()
+                    for name, content in files.items():
+                        (made / name).write_bytes(content)
+        except OSError as error:
+            raise WorkflowError(
+                f"{place} cannot be written ({error.strerror}): name another place."
+            ) from error
+        return place
+
+    def __repr__(self) -> str:
+        cells = self.bundle.domain.size
+        return f"<{type(self).__name__} {self.title!r}, {cells:,} hexagons, in {self.place}>"
+
+    def _repr_html_(self) -> str:
+        """The picture and what a reader should know beside it, for a notebook."""
+        guarantee = self.statement["guarantee"]
+        said = [
+            f"ε {guarantee['epsilon']:.4g} at δ {guarantee['delta']:.3g}, for each {guarantee['unit']}.",
+            *how_right(self.statement),
+        ]
+        picture = b64encode(self.bundle.map_png).decode()
+        return (
+            f'<figure><img alt="{escape(self.title)}" style="max-width: 100%" '
+            f'src="data:image/png;base64,{picture}"><figcaption><strong>{escape(self.title)}</strong><br>'
+            f"{'<br>'.join(map(escape, said))}</figcaption></figure>"
+        )
+
+
+def open_bundle(path: str | Path) -> Released:
+    """Open a bundle that anybody may have made: everything in it is checked, nothing is executed.
+
+    Parameters
+    ----------
+    path : str or Path
+        Folder or zip.
+
+    Returns
+    -------
+    Released
+
+    Raises
+    ------
+    BundleError
+        One sentence, for the first check that fails.
+    """
+    return Released(path)

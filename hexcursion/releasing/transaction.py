@@ -1,0 +1,360 @@
+"""The release transaction: plan, reserve, draw once, store, commit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from dpgp_core.accounting.composition import Cost, Neighbours
+from dpgp_core.accounting.composition import epsilon as composed_epsilon
+from dpgp_core.accounting.groups import group_cost, group_epsilon, priced_for, together
+from dpgp_core.accounting.orders import ORDERS
+from dpgp_core.mechanisms.reading import Reading
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.noise.entropy import SystemEntropy, random_name
+from dpgp_core.numbers import significant
+from dpgp_core.releasing.released import Prepared, Released, draw_release
+from geo import geometry_dict
+from hexcursion.bundle.statement.receipt import AT_EDGE, BudgetLine, build_receipt
+from hexcursion.bundle.writing.rehearsal import rehearse_writing
+from hexcursion.bundle.writing.write import bundle_contents, targets
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger import Budget, Charge, Ledger, Preview, Reservation
+from hexcursion.ledger.overlap.sentences import account_lines
+from hexcursion.ledger.storage.places import home
+from hexcursion.project.accounts import area_facts, record_keys
+from hexcursion.project.consent import refuse_large_delta
+from hexcursion.project.model import Project
+from hexcursion.project.records import BinnedRecords, bin_records
+from hexcursion.record import Guarded, ReceiptLine, Release
+from hexcursion.releasing.once import release_once, working_beside
+from hexcursion.releasing.trial import prepare_draw, read_release, try_draw
+from hexcursion.releasing.worth import stop_or_state
+from hexcursion.search.decision.choice import Choice
+from hexcursion.search.looks.beside_pilot import with_pilot
+from hexcursion.search.looks.pilot import fingerprint
+from hexcursion.search.problem.facts import protects, public_facts
+from hexcursion.words import group_sentence
+
+UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # stands for the ledger entry while a bundle is rehearsed
+GROUPS = (2, 5, 10)  # records of one person, for the group lines of the statement
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A release as it would be: its facts, its charge and its receipt. Nothing is drawn, nothing charged.
+
+    Parameters
+    ----------
+    binned
+        private records (curator only)
+    prepared
+        the draw, ready: everything that can fail before it has been tried
+    preview
+        what the ledger says of the charge now
+    """
+
+    project: Project
+    choice: Choice
+    binned: BinnedRecords
+    prepared: Prepared
+    privacy: Guarded
+    charge: Charge
+    preview: Preview
+    receipt: tuple[ReceiptLine, ...]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A release that was charged, drawn, stored and committed."""
+
+    release: Release
+    folder: Path
+    archive: Path
+
+
+def groups_of(most: int | None) -> tuple[int, ...]:
+    """Numbers of records for which a statement has a group line: the usual, and the most of an owner."""
+    return tuple(sorted({*GROUPS, most})) if most is not None and most > 1 else GROUPS
+
+
+def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
+    """Everything the curator should read before the button.
+
+    Raises
+    ------
+    LowAgreement
+        For a map that is expected to be poor, unless the settings accept that.
+    WorkflowError
+        For a delta that was not agreed to, a cost without a finite epsilon, and a design that cannot be
+        drawn.
+    BoundRefused
+        For a bound that is not proved for this design.
+    """
+    settings, design = project.settings, choice.design
+    level = choice.level(settings.threshold)
+    worth = stop_or_state(choice.expected, choice.yardsticks, settings.accept_low_agreement, level)
+    mean = None if choice.public_map is None else choice.public_map.mean
+    binned = bin_records(project.private.placed, choice.response, settings.unit, mean)
+    refuse_large_delta(project)
+    mechanism, facts = mechanism_of(design), choice.facts(project)
+    proved = mechanism.guarantee(design, facts)
+    own = priced_for(proved.cost, facts.neighbours)
+    cost = with_pilot(own, project.pilot)
+    bound = composed_epsilon(cost, project.delta)
+    by_curve = cost.curve.epsilon(project.delta)
+    if not np.isfinite(bound.epsilon):
+        raise WorkflowError(
+            f"No finite epsilon is proved for this design at delta {project.delta:g}: choose a larger delta, "
+            "or a design with more noise."
+        )
+    groups = groups_of(settings.records_per_owner)
+    privacy = Guarded(
+        epsilon=bound.epsilon,
+        delta=project.delta,
+        order=by_curve.order if bound.method == "renyi" else None,
+        unit=settings.unit,
+        unit_word=settings.unit_word,
+        n=facts.n,
+        bound=proved.bound,
+        bound_source=proved.source,
+        proved=proved.proved,
+        rdp_orders=tuple(float(order) for order in ORDERS),
+        rdp_values=tuple(float(value) for value in cost.curve.values),
+        group=tuple((q, group_epsilon(cost, q, project.delta).epsilon, project.delta) for q in groups),
+        gaussian_mu=cost.gaussian_mu,
+        cost=cost,
+    )
+    charge = Charge(
+        dataset=fingerprint(project, ledger),
+        unit=settings.unit,
+        cost=own,
+        facts={
+            "title": _title(project),
+            "file": Path(settings.data.path).name,  # the ledger is the curator's own
+            "mechanism": design.mechanism,
+            "bound": proved.bound,
+            "epsilon": bound.epsilon,
+            "delta": project.delta,
+            "n": facts.n,
+            "tuning": choice.tuning.kind,
+            **area_facts(project),
+        },
+        records=record_keys(project, ledger),
+        accepts_weaker=settings.accept_weaker_promise,
+        same_as=project.same_as,
+    )
+    preview = ledger.preview(charge, project.delta)
+    owner = _owner_line(project, privacy, _owner_epsilon(project, choice, own))
+    receipt = (*_receipt(project, choice, privacy, preview), *owner, *worth)
+    if preview.standing is not None:
+        lines = account_lines(
+            preview.standing, settings.unit_word, settings.relation,
+            values_only=facts.neighbours == "values-only",
+        )  # fmt: skip
+        receipt += tuple(ReceiptLine(line.topic, line.text, line.warning) for line in lines)
+    if bound.method == "renyi" and by_curve.at_edge:
+        receipt += (ReceiptLine("Orders", AT_EDGE),)
+    prepared = prepare_draw(design, facts, binned.records)
+    return Plan(project, choice, binned, prepared, privacy, charge, preview, receipt)
+
+
+def publish(plan: Plan, ledger: Ledger, folder: Path | None = None, session: str = "") -> Published:
+    """Try everything, reserve, draw once from operating-system entropy, stage, commit, put in place.
+
+    A dataset without a budget gets this release's epsilon as its budget. What can fail is tried before the
+    charge: the factorisations, and the writing with real bytes.
+
+    So a bundle is made twice, picture and all: the first, of a draw that is none, is whole, since a font,
+    a title or a limit of size may stop any of its files; the second holds other numbers in nearly all.
+
+    Parameters
+    ----------
+    session
+        who asks, e.g. a token of a browser session: the same plan from the same session is released once,
+        however often it is asked for. Without one every call is a request of its own.
+
+    Raises
+    ------
+    BundleError, WorkflowError
+        For what cannot be written or drawn; nothing was charged.
+    NoBudget, BudgetExceeded, RequestTaken
+        Before anything is charged, the first two before anything is tried; also `LedgerError` for a larger
+        budget without a reason.
+    Unreleased
+        If it broke off after that: it names the entry of the charge that stands without a release.
+    """
+    ledger.check_charge(plan.charge, named_budget(plan))
+    release_id = random_name()
+    target = folder if folder is not None else home() / "releases" / release_id
+    targets(target)
+    with working_beside(target, ledger) as work:
+        facts, records = plan.choice.facts(plan.project), plan.binned.records
+        trial = try_draw(plan.prepared)
+        tried = read_release(plan.choice.design, facts, records, trial, trial=True)
+        rehearse_writing(
+            bundle_contents(_release(plan, release_id, trial, tried, UNWRITTEN)), target, work.folder
+        )
+        if (budget := named_budget(plan)) is not None:
+            ledger.set_budget(plan.charge.dataset, plan.charge.unit, budget.epsilon, budget.delta)
+
+        def draw(reservation: Reservation) -> Release:
+            released = draw_release(plan.prepared, SystemEntropy())
+            reading = read_release(plan.choice.design, facts, records, released)
+            return _release(plan, release_id, released, reading, reservation.seal)
+
+        request = ledger.request(_wish(plan), session or random_name())
+        release, written = release_once(ledger, plan.charge, request, release_id, draw, target, work.folder)
+    return Published(release, written.directory, written.zip)
+
+
+def named_budget(plan: Plan) -> Budget | None:
+    """The budget that is set with a release; None where one stands and no other is named."""
+    if plan.project.settings.budget is None and plan.preview.budget is not None:
+        return None
+    return Budget(_first_budget(plan.project, plan.preview), plan.project.delta)
+
+
+def _wish(plan: Plan) -> str:
+    """Everything public that makes this plan this plan, as one text."""
+    settings = plan.project.settings
+    return json.dumps(
+        {
+            "dataset": plan.charge.dataset,
+            "unit": plan.charge.unit,
+            "facts": dict(plan.charge.facts),
+            "curve": [value.hex() for value in plan.privacy.rdp_values],
+            "design": repr(plan.choice.design),
+            "threshold": settings.threshold,
+            "direction": settings.direction,
+            "response": repr(plan.choice.response),
+        },
+        sort_keys=True,
+    )
+
+
+def _release(plan: Plan, release_id: str, released: Released, reading: Reading | None, seal: str) -> Release:
+    project, choice = plan.project, plan.choice
+    settings = project.settings
+    mean = None if choice.public_map is None else choice.public_map.mean
+    shifted = released.shifted(mean)
+    read = None if reading is None else reading.shifted(mean)
+    field = shifted if read is None else read
+    level = float(choice.response.forward(settings.threshold))
+    return Release(
+        release_id=release_id,
+        created=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        title=_title(project),
+        cells=tuple(project.domain.cells),
+        resolution=project.domain.resolution,
+        region=geometry_dict(project.domain.region),
+        response=choice.response,
+        value_name=settings.value_name or settings.data.read_by.value_name,
+        value_unit=_unit(project),
+        threshold=settings.threshold,
+        direction=settings.direction,
+        design=choice.design.settled(shifted, level, settings.direction),
+        privacy=plan.privacy,
+        tuning=choice.tuning,
+        paths=shifted.paths,
+        mean=field.mean,
+        sd=field.sd,
+        draws=None if read is None else read.draws,
+        shown_map=shifted.shown_map,
+        records=None if field.mean is None else shifted.records,
+        relation=settings.relation,
+        protects=protects(project),
+        expected=choice.expected,
+        receipt=plan.receipt,
+        attribution=project.attribution,
+        notes=(*(() if project.trip is None else (project.trip.in_words,)), *settings.data.rules_in_words),
+        trip=project.trip,
+        generated=project.generated,
+        prior_mean=mean,
+        relative=project.relative,
+        domain_origin=project.domain.origin,
+        ledger_entry=seal,
+        stated=settings.stated,
+        layers=project.layers,
+    )
+
+
+def _receipt(project: Project, choice: Choice, privacy: Guarded, preview: Preview) -> tuple[ReceiptLine, ...]:
+    standing = None if project.settings.budget is not None else preview.budget
+    budget = _first_budget(project, preview) if standing is None else standing.epsilon
+    made = build_receipt(
+        privacy,
+        choice.design,
+        choice.response,
+        choice.tuning,
+        cells=project.domain.size,
+        resolution=project.domain.resolution,
+        domain_origin=project.domain.origin,
+        value_unit=_unit(project),
+        ledger=BudgetLine(preview.before, preview.after, budget, _differing(preview, privacy)),
+        prior_mean_origin=None if choice.public_map is None else choice.public_map.origin,
+        generated=project.generated,
+        relation=project.settings.relation,
+        protects=protects(project),
+    )
+    relative = project.relative
+    return made if relative is None else (*made, ReceiptLine("Question", relative.sentence))
+
+
+def _differing(preview: Preview, privacy: Guarded) -> Neighbours | None:
+    """What all releases of the records hide together, where this one promises more; else None."""
+    own = None if privacy.cost is None else privacy.cost.neighbours
+    return None if own == preview.neighbours else preview.neighbours
+
+
+def _first_budget(project: Project, preview: Preview) -> float:
+    """The budget that is named, else what this release costs, or may cost where its delta covers it all."""
+    named = project.settings.budget
+    return float(named if named is not None else preview.asked or project.settings.epsilon)
+
+
+def _owner_epsilon(project: Project, choice: Choice, own: Cost) -> float | None:
+    """What a whole owner's records cost who lie in different hexagons; None where that is not known."""
+    settings, design = project.settings, choice.design
+    most = settings.records_per_owner
+    if most is None or not settings.owner_once_per_hexagon:
+        return None
+    mu = mechanism_of(design).apart_mu(design, public_facts(project), most)
+    if mu is None:
+        return None
+    release = Cost.gaussian(mu, own.distance).among(own.neighbours)
+    paid = () if project.pilot is None else (group_cost(project.pilot.cost, most),)
+    return composed_epsilon(together((release, *paid)), project.delta).epsilon
+
+
+def _owner_line(project: Project, privacy: Guarded, apart: float | None) -> tuple[ReceiptLine, ...]:
+    """What is promised to a whole sensor or person, where a column names it (docs/units-of-protection.md)."""
+    settings = project.settings
+    most, whole = settings.records_per_owner, project.private.observations.owner_word
+    if most is None or whole is None:
+        return ()
+    kept = "one reading" if most == 1 else f"{most:,} readings"
+    each = ", no two of them in one hexagon" if settings.owner_once_per_hexagon and most > 1 else ""
+    text = f"Used of each {whole}: at most {kept}{each}, by a public rule that does not look at the values. "
+    if most == 1:
+        return (ReceiptLine("Owner", f"{text}So one record is one whole {whole}."),)
+    epsilon, delta = next((epsilon, delta) for q, epsilon, delta in privacy.group if q == most)
+    said = group_sentence(most, epsilon if apart is None else apart, delta, privacy.unit_word)
+    lying = "" if apart is None else ", which lie in different hexagons"
+    return (ReceiptLine("Owner", f"{text}A whole {whole}, all its readings together{lying}: {said}"),)
+
+
+def _title(project: Project) -> str:
+    settings = project.settings
+    if settings.title:
+        return settings.title
+    name = settings.value_name or settings.data.read_by.value_name.capitalize()
+    return f"{name} {settings.direction} {significant(settings.threshold, 9)} {_unit(project)}".strip()
+
+
+def _unit(project: Project) -> str:
+    return project.unit

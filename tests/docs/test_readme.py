@@ -1,0 +1,41 @@
+"""The README is short, and what it shows in Python runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+
+from hexcursion.bundle import read_bundle
+from hexcursion.ledger import open_ledger
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_it_has_at_most_seven_hundred_words_one_picture_and_two_commands() -> None:
+    assert 400 < len(TEXT.split()) <= 700
+    (picture,) = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", TEXT)
+    assert (ROOT / picture).is_file()
+    assert re.findall(r"^    make (\w+)", TEXT, re.M) == ["run", "test"]
+
+
+def test_its_eight_lines_release_a_map(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (code,) = re.findall(r"^```python\n(.*?)^```$", TEXT, re.M | re.S)
+    assert len(code.splitlines()) == 8
+    rng = np.random.default_rng(1)
+    x, y = rng.uniform(80_000, 100_000, 5_000), rng.uniform(425_000, 445_000, 5_000)
+    pb = 120 + 90 * np.sin((x - 80_000) / 4_000) + 15 * rng.standard_normal(x.size)
+    monkeypatch.chdir(tmp_path)
+    pandas.DataFrame({"pb": pb, "x": x, "y": y}).to_csv("soil.csv", index=False)
+    exec(code, {})
+    assert [entry.kind for entry in open_ledger(create=False).entries()].count("commit") == 1
+    printed = capsys.readouterr().out
+    assert "probability" in printed
+    assert "guesses right with a chance of at most 73.2 %" in printed
+    assert read_bundle(tmp_path / "lead-map.zip").statement["guarantee"]["epsilon"] <= 1.0

@@ -1,0 +1,91 @@
+"""Comparing mechanisms: one row each, a banner over different protections, no ranking across them."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpgp_core.mechanisms.bin_means import BinMeans
+from dpgp_core.mechanisms.registry import MECHANISMS
+from hexcursion.cli import main
+from hexcursion.comparing.calibration import calibration_error
+from hexcursion.comparing.report import csv_text, lines, svg_text
+from hexcursion.comparing.run import comparable, compare_mechanisms
+from hexcursion.errors import WorkflowError
+from hexcursion.project.load import load_project
+from tests.town import BOX, THRESHOLD, Town
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(MECHANISMS, "bin-means", BinMeans())
+
+
+def test_different_protections_stand_apart(town: Town) -> None:
+    project = load_project(town.settings(places_public=True, priors=("car",), resolution=7, delta=1e-5))
+    names = comparable(project, ("noisy-cell-statistics", "bin-means"))
+    told: list[str] = []
+    found = compare_mechanisms(project, names, (2.0, 1.0), lambda share, text: told.append(text))
+    assert [(row.mechanism, row.epsilon) for row in found.rows] == [
+        ("noisy-cell-statistics", 1.0), ("noisy-cell-statistics", 2.0),
+        ("bin-means", 1.0), ("bin-means", 2.0),
+    ]  # fmt: skip
+    assert all(row.best is not None and row.best.epsilon <= row.epsilon for row in found.rows)
+    assert "Bin means at epsilon 2" in told
+    assert "none across" in found.banner
+    assert found.protections == ("values and places", "values")
+    said = found.recommendations()
+    assert len(said) == 4
+    assert all("Bin means" not in line for line in said if line.startswith("Hiding values and places"))
+    assert found.banner in lines(found)
+    rows = list(csv.DictReader(csv_text(found).splitlines()))
+    assert [row["protects"] for row in rows] == ["values and places"] * 2 + ["values"] * 2
+    assert {(row["delta"], row["unit"]) for row in rows} == {("1e-05", "point")}
+    assert all(0 <= float(row["agreement"]) <= 1 and row["agreement_sd"] for row in rows)
+    assert all(0 <= float(row["calibration_error"]) <= 1 for row in rows)
+    drawn = svg_text(found)
+    assert drawn.count('id="axes_') == 2
+
+
+def test_calibration_is_the_gap_between_what_is_said_and_what_is_so() -> None:
+    said = np.array([0.9, 0.9, 0.9, 0.9, 0.05, 0.05, 1.0])
+    so = np.array([True, True, True, False, False, True, True])
+    # tenths: .9 (and 1.0) said 4.6 of 4 so; .05 said .1 of 1 so
+    assert calibration_error(said, so) == pytest.approx((0.6 + 0.9) / 7)
+    assert calibration_error(np.array([0.5, 0.5]), np.array([True, False])) == 0.0
+    assert calibration_error(np.array([0.0, 1.0]), np.array([True, False])) == 1.0
+
+
+def test_one_protection_needs_no_banner_and_a_budget_out_of_reach_has_a_reason(town: Town) -> None:
+    project = load_project(town.settings(priors=("exponential",), resolution=7, bound="triangle"))
+    names = comparable(project, ("posterior-sampling", "bin-means"))
+    assert names == ("posterior-sampling",)
+    found = compare_mechanisms(project, names, (1e-4,))
+    assert found.banner == ""
+    assert found.rows[0].best is None
+    assert "No design on the grid meets epsilon 0.0001" in found.rows[0].reason
+    assert found.recommendations() == (
+        "Hiding values and places, epsilon 0.0001: no mechanism meets the budget.",
+    )
+
+
+def test_what_cannot_be_compared_is_one_sentence(
+    town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = load_project(town.settings(resolution=7))
+    with pytest.raises(WorkflowError, match="choose another unit"):
+        comparable(project, ("bin-means",))
+    with pytest.raises(WorkflowError, match="epsilons above 0"):
+        compare_mechanisms(project, ("posterior-sampling",), (0.0,))
+    words = [
+        "compare", "--bbox", *map(str, BOX), "--data", str(town.private), "--value", "no2", "--lon", "lon",
+        "--lat", "lat", "--value-unit", "ug/m3", "--threshold", str(THRESHOLD), "--out", str(tmp_path),
+    ]  # fmt: skip
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert "exists already" in error
+    assert error.count("\n") == 1

@@ -1,0 +1,234 @@
+"""The door: what a program gets from `import hexcursion`, and that it charges once or refuses."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import numpy as np
+import pandas
+import pytest
+from shapely.geometry import Polygon, box
+
+import hexcursion
+from hexcursion.bundle import read_bundle
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger import Ledger, open_ledger
+from hexcursion.ledger.storage.places import home
+from hexcursion.settings import ReleaseSettings
+from tests.town import BOX, THRESHOLD, Town
+
+BY_HAND: dict[str, Any] = {
+    "value": "no2", "lon": "lon", "lat": "lat", "area": BOX, "resolution": 7, "threshold": THRESHOLD,
+    "epsilon": 2.0, "centre": 28.0, "clip": 15.0, "mechanisms": ("posterior-sampling",), "priors": ("car",),
+    "lengthscale": 3000.0, "ridge": 20.0, "value_unit": "ug/m3",
+}  # fmt: skip
+"""A design given by hand on 16 hexagons: nothing is searched."""
+
+
+@pytest.fixture(scope="module")
+def rows(town: Town) -> pandas.DataFrame:
+    return pandas.read_csv(town.private)
+
+
+def charges(ledger: Ledger) -> list[str]:
+    return [entry.kind for entry in ledger.entries()]
+
+
+def test_importing_the_package_imports_no_library() -> None:
+    script = (
+        "import sys, hexcursion; assert not {'numpy', 'pandas', 'geopandas'} & set(sys.modules); "
+        "assert 'release' in dir(hexcursion); print(hexcursion.__version__)"
+    )
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (run.stdout.strip(), run.stderr) == ("1.0.0", "")
+    for name in hexcursion.__all__:
+        assert getattr(hexcursion, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'releases'"):
+        _ = hexcursion.releases  # type: ignore[attr-defined]
+
+
+def test_a_table_is_released_and_charged_once(rows: pandas.DataFrame, tmp_path: Path) -> None:
+    made = hexcursion.release(rows, out=tmp_path / "bundle", **BY_HAND)
+    assert charges(open_ledger(create=False)).count("reserve") == 1
+    assert 1.9 < made.statement["guarantee"]["epsilon"] <= 2.0
+    assert list(made.map.columns) == ["h3", "class", "in_set", "probability", "mean", "geometry"]
+    assert (len(made.map), made.map.crs, made.map.attrs) == (
+        16, "EPSG:4326", {"unit": "ug/m3", "threshold": 30.0},
+    )  # fmt: skip
+    assert set(made.map["class"]) <= {"above", "open", "not above"}
+    assert made.map["in_set"].tolist() == read_bundle(tmp_path / "bundle").published.vote_set.tolist()
+    assert made.map["mean"].between(5, 55).all(), "in the value's unit, not in response units"
+    assert "<img alt=" in made._repr_html_()
+    assert "ε 2 at δ" in made._repr_html_()
+    assert next(layer.id for layer in made.deck.layers) == "cells"
+    for name in ("copy.zip", "copy"):
+        again = hexcursion.open_bundle(made.save(tmp_path / name))
+        assert again.map["probability"].tolist() == made.map["probability"].tolist()
+    with pytest.raises(WorkflowError, match="exists already"):
+        made.save(tmp_path / "copy")
+    before = charges(open_ledger(create=False))
+    with pytest.raises(WorkflowError, match="does not fit the point budget of epsilon"):
+        hexcursion.release(rows, out=tmp_path / "second", **BY_HAND)
+    assert charges(open_ledger(create=False)) == before
+    assert not (tmp_path / "second").exists()
+
+
+def test_a_table_and_its_file_are_the_same_records(rows: pandas.DataFrame, town: Town) -> None:
+    open_ledger()
+    points = geopandas.GeoDataFrame(
+        rows[["no2"]], geometry=geopandas.points_from_xy(rows.lon, rows.lat), crs="EPSG:4326"
+    )
+    pointed = {name: value for name, value in BY_HAND.items() if name not in ("lon", "lat")}
+    plans = [
+        hexcursion.plan(rows, **BY_HAND),
+        hexcursion.plan(town.private, **BY_HAND),
+        hexcursion.plan(points, **pointed),
+        hexcursion.plan(rows, **{**BY_HAND, "area": geopandas.GeoSeries([box(*BOX)], crs="EPSG:4326")}),
+    ]
+    assert len({each.plan.charge.dataset for each in plans}) == 1
+    assert len({each.epsilon for each in plans}) == 1
+    assert plans[0].receipt == plans[1].receipt == plans[2].receipt
+    projected = hexcursion.plan(points.to_crs("EPSG:32632"), **pointed).plan.binned.records
+    assert projected.count.tolist() == plans[0].plan.binned.records.count.tolist()
+    assert charges(open_ledger(create=False)) == ["genesis"]
+
+
+def test_a_plan_charges_nothing_and_is_published_once(rows: pandas.DataFrame, tmp_path: Path) -> None:
+    planned = hexcursion.plan(rows, budget=9.0, **BY_HAND)
+    assert list(home().iterdir()) == []
+    assert 1.9 < planned.epsilon <= 2.0
+    assert repr(planned) == "<Planned release by posterior-sampling on 16 hexagons, epsilon 2>"
+    hexcursion.publish(planned, tmp_path / "bundle")
+    before = charges(open_ledger(create=False))
+    with pytest.raises(WorkflowError, match="This very request was charged already"):
+        hexcursion.publish(planned, tmp_path / "again")
+    assert charges(open_ledger(create=False)) == before
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_plan_that_waited_says_what_the_ledger_says_now(rows: pandas.DataFrame, tmp_path: Path) -> None:
+    first, second = (hexcursion.plan(rows, budget=9.0, **BY_HAND) for _ in range(2))
+    hexcursion.publish(first, tmp_path / "first")
+    made = hexcursion.publish(second, tmp_path / "second")
+    (line,) = (line["text"] for line in made.statement["receipt"] if line["topic"] == "Budget")
+    (old,) = (line.text for line in second.receipt if line.topic == "Budget")
+    assert line != old
+    assert charges(open_ledger()).count("reserve") == 2
+
+
+def test_settings_and_files_go_through_the_same_door(town: Town, tmp_path: Path) -> None:
+    settings = town.settings(resolution=7, priors=("car",))
+    assert isinstance(settings, ReleaseSettings)
+    told: list[float] = []
+    planned = hexcursion.plan(settings, progress=lambda fraction, text: told.append(fraction))
+    assert planned.remarks
+    assert told
+    rows, last = (pandas.read_csv(each) for each in (town.private, town.reference))
+    same = {
+        name: getattr(settings, name)
+        for name in ("resolution", "priors", "threshold", "epsilon", "quick", "mechanisms", "prior_mean",
+                     "reference_public", "value_name", "value_unit", "accept_low_agreement")
+    }  # fmt: skip
+    for reference in (last, town.reference, {"path": str(town.reference)}):
+        again = hexcursion.plan(
+            rows, reference=reference, area=BOX, value="no2", lon="lon", lat="lat", **same
+        )  # fmt: skip
+        assert again.plan.choice.design == planned.plan.choice.design
+    with pytest.raises(WorkflowError, match="`area` changes no settings that are made already"):
+        hexcursion.plan(settings, area=BOX)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"value": "pm25"}, "no column named 'pm25': name one of lon, lat, no2"),
+        ({"value": None}, "Name the measured column of the table with `value`"),
+        ({"area": None}, "region"),
+        ({"area": "nowhere.geojson"}, "nowhere.geojson"),
+        ({"area": 7}, "Give the area as west, south, east and north"),
+        ({"resolution": 99}, "resolution"),
+        ({"threshhold": 3}, "threshhold"),
+        ({"crs": "EPSG:27700"}, "degrees"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"delta": 0.5}, "accept_large_delta"),
+        ({"layer": "sheet"}, "`layer` is said of files alone"),
+        ({"budget": 0.5}, "does not fit the point budget of epsilon 0.5"),
+        ({"threshold": 900.0}, "This release is stopped, and nothing was charged"),
+        ({"area": Polygon()}, ""),
+    ],
+)
+def test_what_does_not_do_is_one_sentence_and_nothing_is_begun(
+    rows: pandas.DataFrame, tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(WorkflowError) as refused:
+        hexcursion.release(rows, out=tmp_path / "bundle", **{**BY_HAND, **changes})
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert list(home().iterdir()) == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_no_table_is_refused(rows: pandas.DataFrame) -> None:
+    with pytest.raises(WorkflowError, match="pandas or GeoPandas table"):
+        hexcursion.plan(rows.to_numpy(), **BY_HAND)
+    pointed = {name: value for name, value in BY_HAND.items() if name not in ("lon", "lat")}
+    points = geopandas.GeoDataFrame(rows[["no2"]], geometry=geopandas.points_from_xy(rows.lon, rows.lat))
+    with pytest.raises(WorkflowError, match="name one with `crs`"):
+        hexcursion.plan(points, **pointed)
+    with pytest.raises(WorkflowError, match="in EPSG:4326: leave `crs` out"):
+        hexcursion.plan(points.set_crs(4326), crs="EPSG:27700", **pointed)
+    lines = points.set_crs(4326).set_geometry(points.buffer(1.0))
+    with pytest.raises(WorkflowError, match="holds Polygon: records need points"):
+        hexcursion.plan(lines, **pointed)
+    twice = pandas.DataFrame(np.zeros((2, 4)), columns=["lon", "lat", "no2", "no2"])
+    with pytest.raises(WorkflowError, match="several columns named 'no2'"):
+        hexcursion.plan(twice, **BY_HAND)
+
+
+def test_a_plan_pays_for_no_look(rows: pandas.DataFrame) -> None:
+    searched = {name: each for name, each in BY_HAND.items() if name not in ("lengthscale", "ridge")}
+    with pytest.raises(WorkflowError, match="A pilot spends budget, so it is part of a release alone"):
+        hexcursion.plan(rows, pilot=0.3, **searched)
+    assert list(home().iterdir()) == []
+
+
+def test_data_that_were_released_under_another_name_are_said_to_the_curator(
+    rows: pandas.DataFrame, tmp_path: Path
+) -> None:
+    hexcursion.release(rows, out=tmp_path / "bundle", **BY_HAND)
+    other = rows.assign(no2=rows.no2 * 1.01)
+    with pytest.warns(hexcursion.CuratorWarning, match=r"same_records_as=\[\d\]"):
+        hexcursion.plan(other, **BY_HAND)
+
+
+def test_mechanisms_are_compared_and_nothing_is_charged(rows: pandas.DataFrame) -> None:
+    searched = {name: each for name, each in BY_HAND.items() if name not in ("lengthscale", "ridge")}
+    found = hexcursion.compare(rows, epsilons=(2.0,), quick=True, **searched)
+    with pytest.raises(WorkflowError, match="leave `lengthscale` and `ridge` out"):
+        hexcursion.compare(rows, **BY_HAND)
+    assert [(row.mechanism, row.epsilon) for row in found.rows] == [("posterior-sampling", 2.0)]
+    assert list(home().iterdir()) == []
+
+
+def test_another_column_of_one_table_is_of_the_same_records(rows: pandas.DataFrame, tmp_path: Path) -> None:
+    """As with a file: the rows of a table are known again, so both releases are one account."""
+    table = rows.assign(o3=np.random.default_rng(3).uniform(20, 40, len(rows)))
+    hexcursion.release(table, out=tmp_path / "bundle", **BY_HAND)
+    other = hexcursion.plan(table, **{**BY_HAND, "value": "o3"})
+    standing = other.plan.preview.standing
+    assert standing is not None
+    assert standing.shared == len(rows)
+    with pytest.raises(WorkflowError, match="does not fit"):
+        hexcursion.publish(other, tmp_path / "other")
+    with pytest.raises(WorkflowError, match="exists already"):
+        hexcursion.publish(other, tmp_path / "bundle")
+    assert charges(open_ledger(create=False)).count("reserve") == 1
+
+
+def test_columns_are_named_by_texts(rows: pandas.DataFrame) -> None:
+    with pytest.raises(WorkflowError, match="Columns are named by texts, not 2"):
+        hexcursion.plan(rows.set_axis([0, 1, 2], axis=1), **{**BY_HAND, "value": 2})

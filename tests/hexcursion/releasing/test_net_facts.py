@@ -1,0 +1,165 @@
+"""Each public fact of a project arrives in its release, and each fact that is missing is marked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.noise.entropy import Entropy, SimulationEntropy, SystemEntropy
+from hexcursion.bundle.statement.receipt import BudgetLine, build_receipt
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger import open_ledger
+from hexcursion.project.model import Project
+from hexcursion.record import Guarded, ReceiptLine, Tuning
+from hexcursion.releasing.transaction import _release, plan_release
+from hexcursion.releasing.trial import prepare_draw, read_release, try_draw
+from hexcursion.search.decision.tuning import Tuned
+from hexcursion.search.problem.facts import public_facts
+from tests.hexcursion.bundle.bundle_samples import RESPONSE, guarded
+
+ACCOUNTED = Tuning("public reference data", "b.csv")
+
+
+def receipt(hamlet_tuned: Tuned, privacy: Guarded, **changes: object) -> dict[str, ReceiptLine]:
+    """Topic -> line of a receipt in which nothing is missing, but for the changes."""
+    facts: dict[str, object] = {
+        "design": hamlet_tuned.choice.design, "response": RESPONSE, "tuning": ACCOUNTED, "cells": 1_234,
+        "resolution": 8, "domain_origin": "a public box", **changes,
+    }  # fmt: skip
+    return {line.topic: line for line in build_receipt(privacy, **facts)}  # type: ignore[arg-type]
+
+
+def test_a_receipt_has_these_lines_and_marks_none_where_nothing_is_missing(hamlet_tuned: Tuned) -> None:
+    lines = receipt(hamlet_tuned, guarded())
+    assert [line.topic for line in lines.values() if line.warning] == []
+    assert {"Data", "Randomness", "Places", "Prior mean", "Ledger", "Budget"}.isdisjoint(lines)
+    assert lines["Domain"].text == "1,234 H3 cells of resolution 8: a public box."
+
+
+@pytest.mark.parametrize(
+    ("changes", "marked"),
+    [
+        ({"domain_origin": ""}, ["Domain"]),
+        ({"response": replace(RESPONSE, origin="")}, ["Centre", "Clip bound"]),
+        ({"tuning": Tuning("not accounted", "x")}, ["Tuning"]),
+        ({"simulation": True}, ["Randomness"]),
+        ({"protects": "values"}, ["Places"]),
+        ({"generated": True, "prior_mean_origin": "a literal"}, []),
+    ],
+)
+def test_what_is_missing_is_marked_and_nothing_else(
+    hamlet_tuned: Tuned, changes: dict[str, object], marked: list[str]
+) -> None:
+    lines = receipt(hamlet_tuned, guarded(), **changes)
+    assert [line.topic for line in lines.values() if line.warning] == marked
+
+
+def test_odds_of_a_hundred_are_not_marked_and_larger_ones_are(hamlet_tuned: Tuned) -> None:
+    """As is a bound that is not proved."""
+    for epsilon, marked in ((math.log(100.0), False), (4.61, True)):
+        lines = receipt(hamlet_tuned, replace(guarded(), epsilon=epsilon))
+        assert lines["In words"].warning is marked
+    assert receipt(hamlet_tuned, replace(guarded(), proved=False))["Bound"].warning
+
+
+def test_a_release_holds_the_facts_of_its_project(hamlet: Project, hamlet_tuned: Tuned) -> None:
+    """Each one differs from what a release says where nothing is said."""
+    plan = plan_release(hamlet, hamlet_tuned.choice, open_ledger())
+    settings = hamlet.settings.with_changes(
+        relation="add-or-remove", mechanisms=("spectral-statistics",), records_about=2000
+    )
+    project = replace(hamlet, settings=settings, attribution=("By A.",), generated=True)
+    drawn = try_draw(plan.prepared)
+    made = _release(replace(plan, project=project), "an id", drawn, None, "17:a:b")
+    assert (made.relation, made.attribution, made.generated) == ("add-or-remove", ("By A.",), True)
+    assert (made.release_id, made.ledger_entry, made.draws) == ("an id", "17:a:b", None)
+    assert made.domain_origin == hamlet.domain.origin != ""
+    assert made.expected == hamlet_tuned.choice.expected is not None
+    assert (made.simulation, made.notes, made.trip) == (False, (), None)
+    known = replace(hamlet, settings=hamlet.settings.with_changes(places_public=True))
+    assert _release(replace(plan, project=known), "an id", drawn, None, "").protects == "values"
+    assert _release(plan, "an id", drawn, None, "").protects == "values and places"
+
+
+def test_the_privacy_facts_of_a_plan_are_those_that_were_proved(hamlet: Project, hamlet_tuned: Tuned) -> None:
+    plan = plan_release(hamlet, hamlet_tuned.choice, open_ledger())
+    found, proved = plan.privacy, mechanism_of(plan.choice.design).guarantee(
+        plan.choice.design, public_facts(hamlet)
+    )  # fmt: skip
+    assert (found.unit, found.unit_word, found.n, found.delta) == ("point", "reading", 2659, 1e-5)
+    assert (found.bound, found.bound_source, found.proved) == (proved.bound, proved.source, True)
+    assert (plan.charge.unit, plan.charge.facts["n"], plan.charge.facts["file"]) == (
+        "point", 2659, "private.csv",
+    )  # fmt: skip
+    lines = {line.topic: line for line in plan.receipt}
+    assert lines["Domain"].text.startswith("16 H3 cells of resolution 7: ")
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("too far"), OverflowError("too far"), np.linalg.LinAlgError("too far")]
+)
+def test_whatever_fails_in_a_preparation_or_a_reading_is_said_before_a_charge(
+    hamlet: Project, hamlet_tuned: Tuned, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    plan = plan_release(hamlet, hamlet_tuned.choice, open_ledger())
+    design, facts, records = plan.choice.design, public_facts(hamlet), plan.binned.records
+    drawn = try_draw(plan.prepared)
+
+    def fail(*_: object) -> None:
+        raise error
+
+    for name in ("prepare", "read"):
+        monkeypatch.setattr(mechanism_of(design), name, fail, raising=False)
+    said = r"^This design cannot be drawn \(too far\): nothing was charged\. Choose another range, ridge or"
+    with pytest.raises(WorkflowError, match=said):
+        prepare_draw(design, facts, records)
+    with pytest.raises(WorkflowError, match=said):
+        read_release(design, facts, records, drawn, trial=True)
+    with pytest.raises(type(error), match=r"^too far$"):
+        read_release(design, facts, records, drawn)
+
+
+def test_a_value_is_called_as_the_settings_say_or_else_as_its_loader_does(
+    hamlet: Project, hamlet_tuned: Tuned
+) -> None:
+    unnamed = replace(hamlet, settings=hamlet.settings.with_changes(value_name=""))
+    for project, name, title in (
+        (hamlet, "NO2", "NO2 above 30 ug/m3"), (unnamed, "value", "Value above 30 ug/m3"),
+    ):  # fmt: skip
+        plan = plan_release(project, hamlet_tuned.choice, open_ledger())
+        made = _release(plan, "an id", try_draw(plan.prepared), None, "")
+        assert (made.value_name, made.title, plan.charge.facts["title"]) == (name, title, title)
+    titled = replace(hamlet, settings=hamlet.settings.with_changes(title="A title"))
+    assert plan_release(titled, hamlet_tuned.choice, open_ledger()).charge.facts["title"] == "A title"
+
+
+@pytest.mark.parametrize(
+    ("after", "budget", "left"), [(1.5, 2.0, 0.5), (2.0, 2.0, 0.0), (3.0, 2.0, 0.0), (1.5, None, None)]
+)
+def test_what_is_left_of_a_budget_is_never_below_nothing(
+    after: float, budget: float | None, left: float | None
+) -> None:
+    assert BudgetLine(1.0, after, budget).left == left
+
+
+def test_a_field_is_read_with_repeatable_noise_in_a_trial_and_with_the_systems_in_a_release(
+    hamlet: Project, hamlet_tuned: Tuned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The trial's noise is another one than that of its draw."""
+    plan = plan_release(hamlet, hamlet_tuned.choice, open_ledger())
+    design, facts, drawn = plan.choice.design, public_facts(hamlet), try_draw(plan.prepared)
+    seen: list[Entropy] = []
+
+    def read(*given: Any) -> None:
+        seen.append(given[-1])
+
+    monkeypatch.setattr(mechanism_of(design), "read", read, raising=False)
+    for trial in (True, False):
+        read_release(design, facts, plan.binned.records, drawn, trial=trial)
+    assert [type(entropy) for entropy in seen] == [SimulationEntropy, SystemEntropy]
+    assert seen[0].normal(3).tolist() == SimulationEntropy(20260619).normal(3).tolist()

@@ -1,0 +1,102 @@
+"""What a plan says besides its price: the unit of the values, and a best order at the edge of the grid."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import hexcursion.releasing.transaction as release_module
+from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger import open_ledger
+from hexcursion.project.model import Project
+from hexcursion.record import Release
+from hexcursion.releasing.transaction import plan_release, publish
+from hexcursion.search.decision.tuning import Choice, Tuned
+
+SEAL = re.compile(r"\d+:[0-9a-f]{64}:[0-9a-f]{16}")
+
+
+def receipt(project: Project, choice: Choice) -> dict[str, str]:
+    """Topic -> text of a plan's receipt."""
+    return {line.topic: line.text for line in plan_release(project, choice, open_ledger()).receipt}
+
+
+def test_an_order_at_the_edge_is_said_and_one_inside_is_not(hamlet: Project, hamlet_tuned: Tuned) -> None:
+    """Ridge and scale of a thousand cost next to nothing, and the largest order of the grid is the best."""
+    choice = hamlet_tuned.choice
+    assert "Orders" not in receipt(hamlet, choice)
+    quiet = replace(choice.design, ridge=1e3, scale=1e3)
+    said = receipt(hamlet, replace(choice, design=quiet))
+    assert said["Orders"].startswith("The best Renyi order lies at the edge")
+
+
+def test_a_release_that_its_delta_pays_for_begins_the_budget_that_was_asked_for(
+    hamlet: Project, hamlet_tuned: Tuned, tmp_path: Path
+) -> None:
+    """A budget of 0 is none: publishing ended with that sentence."""
+    ledger, quiet = open_ledger(), replace(hamlet_tuned.choice.design, ridge=1e3, scale=1e3)
+    plan = plan_release(hamlet, replace(hamlet_tuned.choice, design=quiet), ledger)
+    assert (plan.preview.asked, hamlet.settings.epsilon) == (0.0, 2.0)
+    publish(plan, ledger, tmp_path / "out")
+    account = ledger.account(plan.charge.dataset, plan.charge.unit)
+    assert account.budget is not None
+    assert account.budget.epsilon == 2.0
+
+
+def test_the_unit_of_the_values_is_the_settings_or_else_the_datas(
+    hamlet: Project, hamlet_tuned: Tuned
+) -> None:
+    loaded = replace(hamlet.private, observations=replace(hamlet.private.observations, unit="ppm"))
+    named = replace(hamlet, private=loaded)
+    unnamed = replace(named, settings=named.settings.with_changes(value_unit=""))
+    choice = hamlet_tuned.choice
+    for project, unit in ((named, "ug/m3"), (unnamed, "ppm")):
+        plan = plan_release(project, choice, open_ledger())
+        assert plan.charge.facts["title"] == f"NO2 above 30 {unit}"
+        text = " ".join(line.text for line in plan.receipt)
+        assert f" {unit}" in text
+        assert (" ppm" in text) is (unit == "ppm")
+
+
+def test_a_title_of_no_ones_own_has_the_whole_threshold(hamlet: Project, hamlet_tuned: Tuned) -> None:
+    asked = replace(hamlet, settings=hamlet.settings.with_changes(threshold=30.1234567))
+    facts = plan_release(asked, hamlet_tuned.choice, open_ledger()).charge.facts
+    assert facts["title"] == "NO2 above 30.1234567 ug/m3"
+
+
+def test_the_rehearsed_bundle_names_a_ledger_entry_of_the_form_of_the_real_one(
+    hamlet: Project, hamlet_tuned: Tuned, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def watched(release: Release) -> dict[str, bytes]:
+        seen.append(release.ledger_entry)
+        return bundle_contents(release)
+
+    monkeypatch.setattr(release_module, "bundle_contents", watched)
+    ledger = open_ledger()
+    published = publish(plan_release(hamlet, hamlet_tuned.choice, ledger), ledger, out)
+    for entry in (*seen, published.release.ledger_entry):
+        assert SEAL.fullmatch(entry)
+    assert len(seen) == 1
+
+
+def test_the_curators_own_layers_go_with_the_release(
+    hamlet: Project, hamlet_tuned: Tuned, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[object] = []
+
+    def watched(release: Release) -> dict[str, bytes]:
+        seen.append(release.layers)
+        raise WorkflowError("seen")
+
+    monkeypatch.setattr(release_module, "bundle_contents", watched)
+    ledger = open_ledger()
+    layered = replace(hamlet, layers=("a layer",))  # type: ignore[arg-type]
+    with pytest.raises(WorkflowError, match="seen"):
+        publish(plan_release(layered, hamlet_tuned.choice, ledger), ledger, out)
+    assert seen == [("a layer",)]

@@ -1,0 +1,258 @@
+"""Two neighbouring datasets, and every byte that leaves their releases: released numbers alone may differ."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import h3
+import pytest
+
+import dpgp_core.mechanisms.spectral_statistics as spectral_statistics
+import hexcursion.cli.run as run
+import hexcursion.releasing.transaction as transaction
+from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.registry import MECHANISMS
+from hexcursion.project.model import Project
+from hexcursion.project.records import public_n
+from tests.hexcursion.releasing.leaving import RELEASES, Row, Run, Tape, leaving, rows_of, told_apart, written
+from tests.town import BOX
+
+RESOLUTION = 7
+LONELY: Row = (10.115, 50.04, 1e9)
+"""A record in a hexagon of its own, with a value beyond all others."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What protects the records of two neighbours."""
+
+    mechanism: str
+    unit: str = "point"
+    relation: str = "replace-one"
+    places_public: bool = False
+    reference: bool = True
+
+    def __str__(self) -> str:
+        places = ["public-places"] if self.places_public else []
+        return "-".join([self.mechanism, self.unit, self.relation, *places])
+
+    def options(self, folder: Path, *more: str) -> list[str]:
+        """Options of a quick release on 16 hexagons."""
+        options = {
+            "value": "no2", "lon": "lon", "lat": "lat", "resolution": RESOLUTION, "threshold": 30,
+            "epsilon": 2,
+            "value-name": "NO2", "value-unit": "ug/m3", "mechanisms": self.mechanism, "unit": self.unit,
+            "relation": self.relation, "priors": "car", "centre": 28, "clip": 15,
+        }  # fmt: skip
+        if self.reference:
+            options["reference"] = written(folder / "reference.csv", rows_of(450, seed=6))
+        if self.relation == "add-or-remove":
+            options["records-about"] = 10 if self.unit == "cell" else 500
+        words = [word for key, value in options.items() for word in (f"--{key}", str(value))]
+        words += ["--bbox", *map(str, BOX), "--quick", "--accept-low-agreement", *more]
+        return [*words, "--places-public"] if self.places_public else words
+
+    def neighbour(self, rows: Sequence[Row]) -> list[Row]:
+        """The rows with one record changed by as much as can be."""
+        if self.relation == "add-or-remove":
+            return [*rows, LONELY]
+        (lon, lat, _), hexagon = rows[0], hexagon_of(rows[0])
+        others = [row for row in rows[1:] if self.unit == "point" or hexagon_of(row) != hexagon]
+        changed = (lon, lat, 1e9) if self.places_public else LONELY
+        return [*others, *[changed] * (1 if self.unit == "point" else 3)]
+
+
+def hexagon_of(row: Row) -> str:
+    return str(h3.latlng_to_cell(row[1], row[0], RESOLUTION))
+
+
+SERVED = [
+    Case(name, unit, relation, public)
+    for name, mechanism in MECHANISMS.items()
+    for unit in mechanism.protection.units
+    for relation in mechanism.protection.relations
+    for public in (False, True)
+    if (public or mechanism.protection.what != "values") and not (public and relation == "add-or-remove")
+]
+"""Every mechanism with every unit, relation and knowledge of places that it serves."""
+
+EVERY_DAY = [
+    Case("posterior-sampling", "cell"),
+    Case("noisy-cell-statistics", places_public=True),
+    Case("spectral-statistics", "cell", "add-or-remove"),
+    Case("sparse-gp"),
+    Case("cloaking", places_public=True),
+]
+HIDDEN = Case("spectral-statistics", relation="add-or-remove")
+
+
+ROWS = rows_of(400)
+
+
+def differing(
+    folder: Path,
+    case: Case,
+    capsys: pytest.CaptureFixture[str],
+    *more: str,
+    runs: Sequence[Run] = ("release",),
+    neighbour: Sequence[Row | str] = (),
+) -> dict[str, str]:
+    """What differs between what leaves of a case and of its neighbour."""
+    options, tape = case.options(folder, *more), Tape()
+    one, other = (
+        leaving(folder / "work", rows, options, capsys, tape=tape, runs=runs)
+        for rows in (ROWS, neighbour or case.neighbour(ROWS))
+    )
+    assert [one[f"{run}: status and refusal"] for run in runs] == [b"0"] * len(runs)
+    assert "release" not in runs or tape.kept, "nothing was drawn"
+    return told_apart(one, other)
+
+
+def test_every_mechanism_says_where_it_releases() -> None:
+    assert set(RELEASES) == set(MECHANISMS)
+    assert {case.mechanism for case in SERVED} == set(MECHANISMS)
+    assert set(EVERY_DAY) < set(SERVED)
+    assert len(SERVED) == 26
+
+
+@pytest.mark.parametrize("case", EVERY_DAY, ids=str)
+def test_neighbours_differ_in_released_numbers_alone(
+    case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = type(MECHANISMS[case.mechanism]).given is not Mechanism.given
+    by_hand = ("--lengthscale", "3000", "--ridge", "20") if given else ()
+    assert differing(tmp_path, case, capsys, *by_hand) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", SERVED, ids=str)
+def test_so_do_those_of_every_mechanism_and_their_dry_runs(
+    case: Case, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert differing(tmp_path, case, capsys, runs=("dry run", "release")) == {}
+
+
+MORE_OR_LESS = {
+    "one less": ROWS[:-1],
+    "outside the area": [*ROWS, (20.0, 50.0, 31.0)],
+    "without a value": [*ROWS, "10.02,50.02,"],
+    "no number": [*ROWS, "10.02,50.02,high"],
+    "a value with a comma": [*ROWS, '10.02,50.02,"1,234"'],
+    "too many columns": [*ROWS, "10.02,50.02,31.5,7"],
+    "listed twice": [*ROWS, ROWS[0]],
+    "in other letters": [*ROWS, "10.02,50.02,31\xb5"],
+}
+
+
+@pytest.mark.parametrize("neighbour", MORE_OR_LESS.values(), ids=MORE_OR_LESS)
+def test_a_record_more_or_less_is_not_told_by_a_dry_run(
+    neighbour: Sequence[Row | str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whatever is wrong with it: standard output, refusals and public work are the same."""
+    assert differing(tmp_path, HIDDEN, capsys, runs=("dry run",), neighbour=neighbour) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbour", MORE_OR_LESS.values(), ids=MORE_OR_LESS)
+def test_nor_is_it_by_a_release(
+    neighbour: Sequence[Row | str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert differing(tmp_path, HIDDEN, capsys, neighbour=neighbour) == {}
+
+
+@pytest.mark.parametrize("n", [10_000, 1_000])
+def test_a_number_of_records_at_which_delta_would_change_is_not_told(
+    n: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of 10,000 records delta is 1e-5 and of 10,001 it is 1e-6; a delta of 1e-3 is refused of 1,000."""
+    rows = rows_of(n)
+    delta = [] if n == 10_000 else ["--delta", "1e-3"]
+    options = HIDDEN.options(tmp_path, *delta)
+    one, other = (
+        leaving(tmp_path / "work", each, options, capsys, runs=("dry run",)) for each in (rows, rows[1:])
+    )
+    more = leaving(tmp_path / "work", [*rows, LONELY], options, capsys, runs=("dry run",))
+    assert told_apart(one, other) == told_apart(one, more) == {}
+    assert one["dry run: status and refusal"] == b"0"
+
+
+def test_a_pilot_tells_the_number_of_records_by_its_noisy_counts_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    case = replace(HIDDEN, reference=False)
+    assert differing(tmp_path, case, capsys, "--pilot", "0.4") == {}
+
+
+def private_n(project: Project) -> int:
+    return public_n(project.private.placed, project.settings.unit)
+
+
+def in_the_title(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(transaction, "_title", lambda project: f"Air at {private_n(project)} places")
+
+
+def in_the_number_of_records(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Project, "public_n", property(private_n))
+
+
+def in_the_reading(patch: pytest.MonkeyPatch) -> None:
+    known = spectral_statistics._known
+    patch.setattr(
+        spectral_statistics,
+        "_known",
+        lambda facts, records: replace(known(facts, records), n=float(records.n)),
+    )
+
+
+def in_what_is_printed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(run, "CURATOR_ONLY", "")
+    patch.setattr(run, "sys", SimpleNamespace(stderr=sys.stdout))
+
+
+TOLD = ("statement.json", "README.txt", "label.html")
+"""What a release tells about its map is computed from the released numbers, and stands here beside them."""
+
+PLANTED = [
+    (in_the_title, {"bundle: statement.json", "bundle: label.html", "bundle: map.html", "zip", "ledger"}),
+    (in_the_number_of_records, {"bundle: statement.json", "release: output", "ledger"}),
+    (in_the_reading, {"bundle: paths.parquet", "bundle: cells.geojson", "zip"}),
+    (in_what_is_printed, {"release: output"}),
+]
+
+
+@pytest.mark.parametrize(("plant", "where"), PLANTED, ids=[plant.__name__ for plant, _ in PLANTED])
+def test_a_planted_leak_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None],
+    where: set[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plant(monkeypatch)
+    found = differing(tmp_path, HIDDEN, capsys)
+    assert where <= set(found)
+    if plant is in_the_reading:
+        assert "ledger" not in found
+    if plant is in_what_is_printed:
+        assert set(found) == where
+
+
+def test_fixed_noise_alone_shows_what_the_records_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So it is the tape that makes them equal; files without released numbers are equal without it."""
+    case = Case("noisy-cell-statistics")
+    options = case.options(tmp_path)
+    one, other = (leaving(tmp_path / "work", rows, options, capsys) for rows in (ROWS, case.neighbour(ROWS)))
+    found = set(told_apart(one, other))
+    assert "bundle: paths.parquet" in found
+    tables = ("csv", "geojson", "kml", "parquet")
+    assert found <= {
+        "zip", "release: output", "bundle: SHA256SUMS", "bundle: paths.parquet", "bundle: regions.geojson",
+        "bundle: map.html", "bundle: map.png", "bundle: release.gpkg",
+        *(f"bundle: {name}" for name in TOLD), *(f"bundle: cells.{ending}" for ending in tables),
+    }  # fmt: skip
