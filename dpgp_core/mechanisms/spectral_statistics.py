@@ -52,7 +52,7 @@ PATHS = 100  # paths drawn after the noise cost nothing
 LEAST_DRAWS = 50  # of the map without privacy, from which its mean and deviation are taken
 WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums where a published reference is weighed
 NO_FIELD = "this design starts from a published reference: name it, or choose another."
-DRIFTED, DRIFT_RELEASES = 64, 2  # simulated releases kept then (eight worlds, eight budgets), in each so many
+DRIFTED, DRIFT_RELEASES = 2**22, 2  # cells of all simulated releases kept then, and releases in each world
 DETAIL, SHARED = 300, 24  # nodes at which simulations compute deviations; sets of shared readings kept
 
 
@@ -263,13 +263,12 @@ class SpectralStatistics(Mechanism):
         self, design: SpectralStatisticsDesign, world: World, releases: int, draws: int
     ) -> tuple[Floats, Floats | None]:
         """As `_simulated` for all records of the world, kept."""
-
-        def make() -> tuple[Floats, Floats | None]:
-            return self._simulated(design, world, world.records, releases, draws)
-
         plain = replace(design, cutoff=0.5, paths=1)
         key = (world.key, plain, *(() if design.drift else (releases, draws)))
-        return world.shelf.keep("spectral", key, make, DRIFTED if design.drift else FEW)
+        most = max(FEW, DRIFTED // world.facts.lattice.size) if design.drift else FEW
+        return world.shelf.keep(
+            "spectral", key, lambda: self._simulated(design, world, world.records, releases, draws), most
+        )
 
     def _held_out(self, design: SpectralStatisticsDesign, world: World) -> tuple[Floats, Floats | None]:
         """The same without the records of the held-out cells."""

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from data_loaders import DataError
 from dpgp_core.noise.entropy import random_name
 from geo import GeoError
@@ -69,7 +71,7 @@ def release(
     """
     _refuse_taken(out)
     planned = _planned(data, settings, progress, same_records_as, pay=True)
-    with _one_root():
+    with _inside():
         return Released(publish_planned(planned, None if out is None else Path(out)).folder)
 
 
@@ -128,7 +130,7 @@ def publish(plan: Planned, out: str | Path | None = None) -> Released:
         As `release`; `RequestTaken` where this plan was published before: nothing is charged again.
     """
     _refuse_taken(out)
-    with _one_root():
+    with _inside():
         return Released(publish_planned(plan, None if out is None else Path(out), aged=True).folder)
 
 
@@ -157,7 +159,7 @@ def compare(
     WorkflowError
         As `plan`, and where no mechanism can serve.
     """
-    with _one_root(), _settings(data, settings) as (made, tables):
+    with _inside(), _settings(data, settings) as (made, tables):
         if idle := [name for name in BY_HAND if getattr(made, name) is not None]:
             named = " and ".join(f"`{name}`" for name in idle)
             raise WorkflowError(
@@ -186,7 +188,7 @@ class _Progress(Listener):
 def _planned(
     data: Any, settings: Mapping[str, Any], report: Report | None, same_as: Sequence[int], *, pay: bool
 ) -> Planned:
-    with _one_root(), _settings(data, settings) as (made, tables):
+    with _inside(), _settings(data, settings) as (made, tables):
         planned = plan_settings(
             made, made.ledger, _Progress(report), tables=tables, same_as=same_as, pay=pay
         )  # fmt: skip
@@ -227,9 +229,13 @@ def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSett
 
 
 @contextmanager
-def _one_root() -> Iterator[None]:
-    """Every refusal as a `WorkflowError`, in the same words."""
+def _inside() -> Iterator[None]:
+    """One BLAS thread, whatever a notebook began with; every refusal as a `WorkflowError`, in the same words.
+
+    Several threads take many times as long where anything else runs.
+    """
     try:
-        yield
+        with threadpool_limits(limits=1, user_api="blas"):
+            yield
     except (DataError, GeoError) as error:
         raise WorkflowError(str(error)) from error

@@ -12,9 +12,12 @@ import numpy as np
 import pandas
 import pytest
 from shapely.geometry import Polygon, box
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import hexcursion
+from data_loaders import DataError
 from hexcursion.bundle import read_bundle
+from hexcursion.door import library
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger, open_ledger
 from hexcursion.ledger.storage.places import home
@@ -36,6 +39,19 @@ def rows(town: Town) -> pandas.DataFrame:
 
 def charges(ledger: Ledger) -> list[str]:
     return [entry.kind for entry in ledger.entries()]
+
+
+def test_linear_algebra_has_one_thread_inside_and_gets_its_own_back() -> None:
+    def threads() -> set[int]:
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    with threadpool_limits(limits=2, user_api="blas"):
+        before = threads()
+        with library._inside():
+            assert threads() == {1}
+        assert threads() == before
+    with pytest.raises(WorkflowError, match="No column"), library._inside():
+        raise DataError("No column named pb.")
 
 
 def test_importing_the_package_imports_no_library() -> None:
