@@ -10,6 +10,7 @@ from scipy.spatial.distance import cdist
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.scores import exceedance_probability
+from dpgp_core.excursion.sets import Direction
 from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms import drift_reading
@@ -23,6 +24,7 @@ from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Released
 from dpgp_core.spectral.counts import NodeCounts
+from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.public_field import MapModel, PublicField
 from tests.dpgp_core.hexmap import disk
 
@@ -250,6 +252,24 @@ def test_a_design_that_weighs_drift_needs_a_public_field_and_then_reads_by_it() 
     assert only.drift
     assert only.lengthscale == pytest.approx(8 * SPACING, rel=1e-5)
     assert mechanism.refinement((only,), facts, ask=None) == ()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_simulated_release_is_cut_as_a_real_one_by_the_map_without_privacy(sign: float) -> None:
+    reader = DriftReader(field_of(0.3, 0.4, 20), features(), known_counts(), 0.2, places_known=True)
+    level = 0.1 - field_of(0.3, 0.4, 20).at(LATTICE.domain_centres)
+    exact = 3.0 * np.linspace(-1.0, 1.0, 9)
+    stated, cuts = reader.simulated(exact, 2, level, sign, SimulationEntropy(4))
+    entropy = SimulationEntropy(4)
+    for probability, cut in zip(stated, cuts, strict=True):
+        read = reader.read(exact + 0.2 * entropy.normal(9), drift_reading.MAPS, entropy)
+        paths = np.zeros((1, SIZE))
+        released = Released(paths, read.field.mean, read.field.sd, map_sd=read.map_sd, map_mean=read.map_mean)
+        side: Direction = "above" if sign > 0 else "below"
+        assert released.probability(level, side) == pytest.approx(probability)
+        assert released.own_cutoff(level, side) == cut
+    plain = [cutoff_for_map(probability, probability) for probability in stated]
+    assert plain != cuts.tolist(), "else nothing tells the two apart"
 
 
 def test_a_release_cuts_by_the_map_without_privacy_where_that_is_known() -> None:
