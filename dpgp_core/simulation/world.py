@@ -109,8 +109,9 @@ def average(found: Sequence[Agreement]) -> Agreement:
 
 
 def _standard_error(values: Sequence[float] | Floats) -> float:
-    """Of the mean of k values; 0 where one value says nothing of it."""
-    return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else 0.0
+    """Of the mean of k values; 0 where one value, or one that is not defined, says nothing of it."""
+    known = len(values) > 1 and bool(np.all(np.isfinite(values)))
+    return float(np.std(values, ddof=1) / math.sqrt(len(values))) if known else 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -206,3 +206,14 @@ def test_an_agreement_that_is_undefined_is_said_so_and_stops_a_release(tuned: Tu
     )
     blind = replace(result.unconstrained, utility=replace(result.unconstrained.utility, holdout_iou=math.nan))
     assert math.isnan(replace(result, unconstrained=blind).iou_gap)
+
+
+def test_a_map_of_one_side_has_no_standard_error_and_a_search_still_answers(town: Town) -> None:
+    """No design agrees better than another there; the first of the best probabilities is taken."""
+    project = load_project(town.settings(resolution=6, priors=("car",)))
+    tuned = tune(project, beside=())
+    assert math.isnan(tuned.result.chosen.utility.agreement)
+    assert tuned.result.chosen.utility.error == 0.0
+    assert math.isfinite(tuned.result.chosen.utility.bce)
+    assert tuned.choice.yardsticks is not None
+    assert tuned.choice.yardsticks.gain is None
