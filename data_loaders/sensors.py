@@ -131,7 +131,9 @@ def load_sensors(
     """
     chosen = _columns(value, x, y, where or {}, identifier, time, sensor, person, place_sd)
     if not unit.strip():
-        raise DataError("State the unit of the value column, such as ug/m3 or mg/kg.")
+        raise DataError(
+            "State the unit of the values, such as ug/m3 or mg/kg, with `value_unit` (--value-unit)."
+        )
     stated = Stated(
         decimal, delimiter, header_row, missing, censored, detection_limit, condition, limit_column, day_first
     )

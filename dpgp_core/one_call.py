@@ -60,15 +60,18 @@ def release(values: Any, cells: Any, lattice: Lattice, epsilon: float, delta: fl
     >>> released.probability(0.0).shape
     (48,)
     """
-    response, index = np.asarray(values, dtype=np.float64), np.asarray(cells)
+    try:
+        response, index = np.asarray(values, dtype=np.float64), np.asarray(cells)
+    except (TypeError, ValueError):  # numpy's own words quote the value, which is private
+        raise InvalidValue("values must be finite numbers, one for each record.") from None
     if response.ndim != 1 or not np.all(np.isfinite(response)):
         raise InvalidValue("values must be finite numbers, one for each record.")
     if index.shape != response.shape or index.dtype.kind not in "iu":
         raise InvalidValue("cells must be whole numbers, one for each value.")
     if index.size and not (index.min() >= 0 and index.max() < lattice.size):
         raise InvalidValue(f"cells must lie from 0 to {lattice.size - 1}: leave other records out.")
-    if not epsilon > 0:
-        raise InvalidValue(f"epsilon must be a number above 0, got {epsilon!r}.")
+    if not 0 < epsilon < np.inf:
+        raise InvalidValue(f"epsilon must be a finite number above 0, got {epsilon!r}.")
     records = CollapsedRecords.from_records(index, np.clip(response, -1.0, 1.0))
     facts, mechanism = PublicFacts(lattice, n=response.size), SpectralStatistics()
     budget = Budget(epsilon, delta)

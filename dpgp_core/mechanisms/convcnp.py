@@ -113,7 +113,7 @@ class _SimulatedNoise:
         return np.rint(scale * self.source.normal((size,))).astype(np.int64)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _PreparedSums:
     """The plan and the records, ready for the noise."""
 

@@ -193,7 +193,7 @@ class NoisyCellStatisticsDesign(Design):
             raise DesignError("noisy cell statistics are read by a smooth model: leave smoothing at 0.")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _PreparedStatistics:
     """The exact statistics, ready for the noise."""
 

@@ -50,7 +50,7 @@ def _least_scales(
     return float(solved.scale), float(solved.noise_scale)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _PreparedPaths:
     """The posterior of the records, factored; a draw costs one triangular solve per path."""
 

@@ -200,7 +200,7 @@ class InducingPlan:
         return posterior, design.scale * mean, design.scale * np.sqrt(variance)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _PreparedMoments:
     """The plan and the records, ready for the noise."""
 

@@ -56,7 +56,7 @@ DRIFTED, DRIFT_RELEASES = 2**22, 2  # cells of all simulated releases kept then,
 DETAIL, SHARED = 300, 24  # nodes at which simulations compute deviations; sets of shared readings kept
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _PreparedSums:
     """The exact integer sums' makers, ready for the noise."""
 

@@ -17,7 +17,7 @@ UNIT = 2.0**-RESPONSE_BITS
 """That public step, response units."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CollapsedRecords:
     """Records at cell centres, collapsed exactly per non-empty cell (note, sections 8 and 9).
 

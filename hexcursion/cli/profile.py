@@ -90,6 +90,8 @@ def _profile(data: dict[str, Any], wanted: str | None) -> Recognised | None:
             named=wanted,
         )
     except DataError:
+        if wanted is not None:
+            raise
         return None  # whoever reads the file says the same of it, after the settings are found right
     if wanted is not None and (found is None or not (found.place or found.values)):
         raise WorkflowError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +15,7 @@ import numpy as np
 import pandas
 from pandas.api.types import is_numeric_dtype
 
+from data_loaders.errors import closest
 from hexcursion.errors import WorkflowError
 from hexcursion.project.model import HeldTable
 from hexcursion.settings import SourceSettings
@@ -22,7 +23,7 @@ from hexcursion.settings.checked import fields_of
 
 PRIVATE, REFERENCE = "a table in memory", "a reference table in memory"
 POINT_X, POINT_Y = "longitude or easting of the point", "latitude or northing of the point"
-COLUMNS = ("value", "x", "y", "identifier", "time", "condition", "place_sd")
+COLUMNS = ("value", "x", "y", "identifier", "time", "condition", "limit_column", "place_sd")
 """What names a column of a table, besides its owner's and those of row filters."""
 
 
@@ -63,22 +64,24 @@ def as_source(
         if key in given:
             raise WorkflowError(f"`{key}` is said of files alone: leave it out for a table in memory.")
     table = data
-    if isinstance(data, geopandas.GeoDataFrame) and "x" not in given and "y" not in given:
+    if has_points(data) and "x" not in given and "y" not in given:
         table, given = _with_points(data, given)
     given.setdefault("value", None)
     if given["value"] is None:
         raise WorkflowError("Name the measured column of the table with `value`.")
-    filters = [column for column, _ in _pairs(given.get("where", ()))]
-    named = [*(given[key] for key in COLUMNS if key in given), *filters, *([] if owner is None else [owner])]
+    labels = [str(label) for label in table.columns]
+    filters, owners = _filtered(given.get("where", ())), [] if owner is None else _owners(owner, labels)
+    named = [*(given[key] for key in COLUMNS if key in given), *filters, *owners]
     if unnamed := [column for column in named if not isinstance(column, str)]:
         raise WorkflowError(f"Columns are named by texts, not {unnamed[0]!r}: rename that column.")
     columns = list(dict.fromkeys(named))
-    labels = [str(label) for label in table.columns]
     for column in columns:
         if labels.count(column) != 1:
             many = "several columns" if column in labels else "no column"
-            others = ", ".join(labels[:20])
-            raise WorkflowError(f"The table has {many} named {column!r}: name one of {others}.")
+            # Only a near miss is quoted: labels of a table that was read without a header are private.
+            near = closest(column, labels) if column not in labels else ""
+            end = near or ": name one of its columns."
+            raise WorkflowError(f"The table has {many} named {column!r}{end}")
     chosen = table.iloc[:, [labels.index(column) for column in columns]].set_axis(columns, axis=1)
     if is_numeric_dtype(chosen[given["value"]].dtype):
         given.setdefault("decimal", ".")
@@ -107,8 +110,28 @@ def _with_points(
     return plain, {**given, "crs": given.get("crs", f"EPSG:{own}"), "x": POINT_X, "y": POINT_Y}
 
 
-def _pairs(where: Any) -> list[tuple[str, Any]]:
-    return list(where.items()) if isinstance(where, Mapping) else list(where)
+def has_points(data: Any) -> bool:
+    """Whether a table is one of GeoPandas with a geometry of its own; any other has columns alone."""
+    return isinstance(data, geopandas.GeoDataFrame) and data.active_geometry_name is not None
+
+
+def _filtered(where: Any) -> list[Any]:
+    """The columns that row filters name."""
+    pairs = list(where.items()) if isinstance(where, Mapping) else where
+    try:
+        if not isinstance(pairs, str):
+            return [column for column, _ in pairs]
+    except (TypeError, ValueError):
+        pass
+    raise WorkflowError("Write row filters as {column: entry}, such as where={'species': 'no2'}.")
+
+
+def _owners(owner: Any, labels: Sequence[str]) -> list[Any]:
+    """The columns that name the owner of a row: one, or several joined by a plus sign."""
+    if not isinstance(owner, str) or owner in labels:
+        return [owner]
+    parts = [part.strip() for part in owner.split("+")]
+    return [owner] if "" in parts else parts
 
 
 @contextmanager

@@ -9,13 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pandas import DataFrame
 from threadpoolctl import threadpool_limits
 
 from data_loaders import DataError
 from dpgp_core.noise.entropy import random_name
 from geo import GeoError
 from hexcursion.comparing.run import BY_HAND, EPSILONS, Comparison
-from hexcursion.door.frames import PRIVATE, REFERENCE, as_area, as_source, split_settings
+from hexcursion.door.frames import PRIVATE, REFERENCE, as_area, as_source, has_points, split_settings
 from hexcursion.door.pipeline import Listener, Planned, compare_settings, plan_settings, publish_planned
 from hexcursion.door.released import Released
 from hexcursion.errors import WorkflowError
@@ -23,11 +24,13 @@ from hexcursion.ledger.overlap.sentences import alike_text
 from hexcursion.new_place import new_place
 from hexcursion.progress import Report
 from hexcursion.project.model import HeldTable
-from hexcursion.settings import ReleaseSettings, settings_from_mapping
+from hexcursion.settings import ReleaseSettings, field, settings_from_mapping
 from hexcursion.settings.checked import fields_of
 
 OWN = {"x": None, "y": None, "crs": "EPSG:4326", "decimal": None, "header_row": None}
 """What is said of the private table alone, with what holds of another one unless it is said."""
+PLACES, COLUMNS = ("x", "y", "crs"), ("value", "identifier", "time", "condition", "limit_column")
+"""What a reference table has in common with the private one: its places, and columns of the same names."""
 
 
 class CuratorWarning(UserWarning):
@@ -166,7 +169,10 @@ def compare(
                 f"A comparison finds every design by a search that is free: leave {named} out."
             )
         names = tuple(settings.get("mechanisms") or ())
-        return compare_settings(made, names, tuple(epsilons), progress, made.executor, tables=tables)[1]
+        budgets = tuple(field("epsilon").check(each) for each in epsilons)
+        if not budgets:
+            raise WorkflowError("Give at least one epsilon to compare at with `epsilons`.")
+        return compare_settings(made, names, budgets, progress, made.executor, tables=tables)[1]
 
 
 def _refuse_taken(out: str | Path | None) -> None:
@@ -219,13 +225,22 @@ def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSett
     if isinstance(reference, Mapping):
         values["reference"] = dict(reference)
     elif reference is not None:
-        own = {name: said.get(name) for name in ("value", "crs", "x", "y", "identifier", "time", "condition")}
+        if has_points(data) and said.get("x") is None and type(reference) is DataFrame:
+            raise WorkflowError("The reference table has no points: make them with geopandas.points_from_xy.")
+        shared = COLUMNS if _own_points(reference, said) else (*COLUMNS, *PLACES)
+        own = {name: said.get(name) for name in shared}
         found, more = as_source(reference, REFERENCE, own)
         # What was found out about the private table is no word about another one.
         values["reference"] = {**{name: said.get(name, usual) for name, usual in OWN.items()}, **found}
         tables = {**tables, **more}
     with as_area(area) as place:
         yield settings_from_mapping({**values, **place}), tables
+
+
+def _own_points(reference: Any, said: Mapping[str, Any]) -> bool:
+    """Whether a reference table tells its places by points, and the private one by columns."""
+    named = {said.get("x"), said.get("y")}
+    return None not in named and has_points(reference) and not named <= set(reference.columns)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.words import TRIED_ON, ReferenceKind, TriedOn
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HeldTable:
     """A sensor table in memory.
 

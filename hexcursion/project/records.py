@@ -24,7 +24,7 @@ GROUP = 4 << 20
 """Rows whose medians are taken at a time."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PlacedObservations:
     """Observations that lie inside the domain: their cell and value, private to the curator.
 
@@ -61,7 +61,7 @@ class PlacedObservations:
         return PlacedObservations(self.index[kept], self.value[kept], int(kept.sum()), 0, year, self.sure)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BinnedRecords:
     """Records of one unit of protection; `clipped` of them lay beyond the clip bound (curator only)."""
 

@@ -44,7 +44,7 @@ UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # stands for the ledger entry while a bu
 GROUPS = (2, 5, 10)  # records of one person, for the group lines of the statement
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """A release as it would be: its facts, its charge and its receipt. Nothing is drawn, nothing charged.
 

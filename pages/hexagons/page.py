@@ -12,7 +12,7 @@ from geo.maps.painting import paint_cells
 from hexcursion.errors import WorkflowError
 from pages.hexagons import own_layers
 from pages.hexagons.mending import offer_exchange, stop
-from pages.hexagons.places import facts_of, proposal_of
+from pages.hexagons.places import facts_of, proposal_of, proposal_words
 from pages.hexagons.ways import DRAW, Asked, asked_area, asked_way, take_outline
 from pages.shared import basemap_panel, linked_maps
 from pages.shared.glossary import tip
@@ -69,14 +69,14 @@ def propose(domain: Domain) -> None:
     """Say which resolution suits area and records, where it is another than that of the hexagons shown."""
     found = proposal_of(domain, work.private, work.choices)
     if found is not None and found.resolution != domain.resolution:
-        sentence = plain(found.sentence)
-        st.caption(f":material/lightbulb: Proposed: {sentence}.")
+        st.caption(f":material/lightbulb: {plain(proposal_words(found, work.choices))}")
         st.button(f"Use resolution {found.resolution:d}", on_click=take_resolution, args=(found.resolution,))
 
 
 def take_resolution(resolution: int) -> None:
-    """Let the slider stand at a resolution."""
+    """Let the slider stand at a proposed resolution, which tells about how many records there are."""
     st.session_state["resolution"] = resolution
+    work.proposed = None if work.choices.get("relation") == "add-or-remove" else resolution
 
 
 def summary(domain: Domain) -> None:

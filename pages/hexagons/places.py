@@ -74,6 +74,13 @@ def proposal_of(domain: Domain, preview: Preview | None, choices: Mapping[str, A
     return found if found is not None and COARSEST <= found.resolution <= FINEST else None
 
 
+def proposal_words(found: Proposal, choices: Mapping[str, Any]) -> str:
+    """The proposal, with what taking it means: the relation may be chosen on a later screen."""
+    guessed = choices.get("relation") == "add-or-remove"
+    means = "" if guessed else " Taking it makes about how many records there are public."
+    return f"Proposed: {found.sentence}.{means}"
+
+
 def columns_of(path: str) -> dict[str, tuple[str, ...]]:
     """The columns by which parts of an area file can be chosen, and the names in each."""
     try:

@@ -54,6 +54,10 @@ def test_a_filter_may_list_several_values() -> None:
     assert load(AIR, where={"species": ["NO2", "PM10"], "year": "2023"})[0].size == 3
 
 
+def test_a_unit_that_is_not_stated_is_asked_for_by_its_option() -> None:
+    assert "`value_unit` (--value-unit)" in refused(lambda: load(AIR, unit=" "))
+
+
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
 def test_delimiters_are_sniffed_and_said(delimiter: str) -> None:
     data = "site,lat,lon,value\nÉcole,51.5,-0.1,3.5\nB,51.6,-0.2,4.5\n".replace(",", delimiter)

@@ -85,7 +85,7 @@ class LabelDesign(Design):
             raise DesignError("released sums are read by a smooth model: leave smoothing at 0.")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PreparedSums:
     """The public part of a release, ready for the records' sums and the noise.
 

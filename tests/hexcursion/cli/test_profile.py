@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from data_loaders import DataError
 from hexcursion.bundle import read_bundle
 from hexcursion.cli import main
 from hexcursion.cli.main import build_parser
@@ -105,6 +106,13 @@ def test_what_is_open_is_asked(
 ) -> None:
     with pytest.raises(WorkflowError, match=word):
         fill_from_profile({"data": {"path": table(head), **data}}, wanted)
+
+
+def test_a_named_profile_says_why_its_table_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"{ROWS[OPENAQ]}\n{ROWS[OPENAQ]}\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"t\.csv has numbers in its first row: add a header"):
+        fill_from_profile({"data": {"path": str(path)}}, "openaq")
 
 
 def test_no_profile_for_none_for_a_settings_file_and_for_what_cannot_be_read(

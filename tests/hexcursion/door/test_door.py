@@ -18,6 +18,8 @@ import hexcursion
 from data_loaders import DataError
 from hexcursion.bundle import read_bundle
 from hexcursion.door import library
+from hexcursion.door.frames import POINT_X, as_source
+from hexcursion.door.library import _settings
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Ledger, open_ledger
 from hexcursion.ledger.storage.places import home
@@ -118,6 +120,9 @@ def test_a_plan_charges_nothing_and_is_published_once(rows: pandas.DataFrame, tm
     assert list(home().iterdir()) == []
     assert 1.9 < planned.epsilon <= 2.0
     assert repr(planned) == "<Planned release by posterior-sampling on 16 hexagons, epsilon 2>"
+    plan = planned.plan
+    for private in (plan, plan.binned, plan.binned.records, plan.prepared, plan.project.private):
+        assert "array(" not in repr(private), "a notebook is passed on"
     hexcursion.publish(planned, tmp_path / "bundle")
     before = charges(open_ledger(create=False))
     with pytest.raises(WorkflowError, match="This very request was charged already"):
@@ -161,7 +166,8 @@ def test_settings_and_files_go_through_the_same_door(town: Town, tmp_path: Path)
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"value": "pm25"}, "no column named 'pm25': name one of lon, lat, no2"),
+        ({"value": "pm25"}, "no column named 'pm25': name one of its columns"),
+        ({"value": "no3"}, "no column named 'no3'; did you mean 'no2'"),
         ({"value": None}, "Name the measured column of the table with `value`"),
         ({"area": None}, "region"),
         ({"area": "nowhere.geojson"}, "nowhere.geojson"),
@@ -226,6 +232,9 @@ def test_mechanisms_are_compared_and_nothing_is_charged(rows: pandas.DataFrame) 
     found = hexcursion.compare(rows, epsilons=(2.0,), quick=True, **searched)
     with pytest.raises(WorkflowError, match="leave `lengthscale` and `ridge` out"):
         hexcursion.compare(rows, **BY_HAND)
+    for epsilons, said in (((), "Give at least one epsilon"), ((2.0, -1.0), "epsilon must be a positive")):
+        with pytest.raises(WorkflowError, match=said):
+            hexcursion.compare(rows, epsilons=epsilons, **searched)
     assert [(row.mechanism, row.epsilon) for row in found.rows] == [("posterior-sampling", 2.0)]
     assert list(home().iterdir()) == []
 
@@ -248,3 +257,36 @@ def test_another_column_of_one_table_is_of_the_same_records(rows: pandas.DataFra
 def test_columns_are_named_by_texts(rows: pandas.DataFrame) -> None:
     with pytest.raises(WorkflowError, match="Columns are named by texts, not 2"):
         hexcursion.plan(rows.set_axis([0, 1, 2], axis=1), **{**BY_HAND, "value": 2})
+
+
+def test_every_column_that_is_named_is_read_from_a_table_in_memory() -> None:
+    names = ["lon", "lat", "no2", "limit", "state", "site", "a + b"]
+    table = pandas.DataFrame(np.full((2, 7), 123456.5), columns=names)
+    said = {"value": "no2", "x": "lon", "y": "lat", "limit_column": "limit"}
+    for owner, columns in (("state + site", b"state,site"), ("a + b", b"a + b")):
+        _, tables = as_source(table, "rows", said, owner)
+        assert tables["rows"].content.splitlines()[0] == b"no2,lon,lat,limit," + columns
+        assert "123456.5" not in repr(tables)
+    with pytest.raises(WorkflowError, match="no column named 'sit'"):
+        as_source(table, "rows", said, "state + sit")
+    for where in ("state=1", ["state"], 3):
+        with pytest.raises(WorkflowError, match=r"Write row filters as \{column: entry\}"):
+            as_source(table, "rows", {**said, "where": where})
+    unplaced = geopandas.GeoDataFrame(table)
+    assert as_source(unplaced, "rows", {"value": "no2"})[1]["rows"].content.splitlines()[0] == b"no2"
+
+
+def test_reference_points_and_columns_stand_beside_each_other(rows: pandas.DataFrame) -> None:
+    points = geopandas.GeoDataFrame(
+        rows[["no2"]], geometry=geopandas.points_from_xy(rows.lon, rows.lat), crs="EPSG:4326"
+    ).to_crs("EPSG:32632")
+    with _settings(rows, {**BY_HAND, "reference": points}) as (made, _):
+        assert made.reference is not None
+        assert (made.data.x, made.data.crs) == ("lon", "EPSG:4326")
+        assert (made.reference.x, made.reference.crs) == (POINT_X, "EPSG:32632")
+    pointed = {name: value for name, value in BY_HAND.items() if name not in ("lon", "lat")}
+    with (
+        pytest.raises(WorkflowError, match="The reference table has no points: make them with"),
+        _settings(points, {**pointed, "reference": rows}),
+    ):
+        pass

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from geo import DomainError, domain_from_bbox, region_from_geojson
 from geo.context.surroundings import Place
 from pages.hexagons import own_layers, ways
-from pages.hexagons.places import proposal_of
+from pages.hexagons.places import proposal_of, proposal_words
 from pages.hexagons.ways import outline_file, place_words, take_outline
 from pages.shared.session.previews import Preview
 from pages.shared.steps import DATA, HEXAGONS
@@ -156,6 +156,11 @@ def test_a_resolution_is_proposed_from_public_numbers_alone() -> None:
     guessed = {"relation": "add-or-remove", "records_about": 15_000}
     assert proposal_of(domain, seen, guessed).resolution == 5  # type: ignore[union-attr]
     assert proposal_of(domain, seen, {"relation": "add-or-remove"}) is None
+    found = proposal_of(domain, seen, {})
+    assert found is not None
+    public = "Taking it makes about how many records there are public."
+    assert proposal_words(found, {}) == f"Proposed: {found.sentence}. {public}"
+    assert proposal_words(found, guessed) == f"Proposed: {found.sentence}."
     assert proposal_of(domain, seen, {"unit": "cell"}) is None
     assert proposal_of(domain, seen, {"owner": "station"}) is None
     assert proposal_of(domain, None, {}) is None
