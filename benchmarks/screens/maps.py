@@ -195,7 +195,7 @@ def _from_disk(page: Page, cells: int, shown: Shown) -> Opening:
         page.goto(path.as_uri())
         page.wait_for_selector(f"{BOARD} canvas")
         if shown == "graded":
-            page.get_by_label("how sure").check()
+            page.get_by_label("chances").check()
         frames(page)
         yield size, taken, path.stat().st_size / 1e6
 
