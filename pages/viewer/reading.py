@@ -84,7 +84,7 @@ def largest(viewer: Viewer) -> None:
     if not regions:
         return
     side = f"{'likely ' if shown.graded else ''}{words.side_words(shown.direction)}"
-    st.header(f"Largest regions {side} the threshold", anchor=False)
+    st.header(plain(f"Largest regions {side} the threshold"), anchor=False)
     st.table(
         {
             "Where on the map": [plain(region.where) for region in regions],
