@@ -5,8 +5,8 @@ Command: `python -m benchmarks.screens.maps [--cells 100000] [--shown field set 
 A field over so many hexagons of a box in the middle of England, every hexagon with a value of its own, or
 the ragged set of those above a threshold, is shown by a real server on the linked map and drawn in headless
 Chromium, which has no graphics card here: what its graphics process takes is what a card would do. A `page`
-is `map.html` of a release of that field with its standard deviation, opened from disk: in or out, or
-`graded`, how sure. `made s` are CPU seconds of making a scene or a page. `sent` is what travels to the
+is `map.html` of a release of that field with its standard deviation, opened from disk: likely or not, or
+`graded`, chances. `made s` are CPU seconds of making a scene or a page. `sent` is what travels to the
 browser beside the program's own files, or the page's file. `seconds` are by the clock; the other times are
 CPU seconds of each process, so that a busy machine matters little. `MB` are what the page holds for its
 objects, and all its process holds. Then a step of the zoom button, the mean of six: `far` about the whole
@@ -195,7 +195,7 @@ def _from_disk(page: Page, cells: int, shown: Shown) -> Opening:
         page.goto(path.as_uri())
         page.wait_for_selector(f"{BOARD} canvas")
         if shown == "graded":
-            page.get_by_label("how sure").check()
+            page.get_by_label("chances").check()
         frames(page)
         yield size, taken, path.stat().st_size / 1e6
 

@@ -35,6 +35,7 @@ from hexcursion.bundle.documents.papers import readme_text
 from hexcursion.bundle.documents.registry import registry_yaml
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.archive import contents_of
+from hexcursion.bundle.page.print_map import map_png
 from hexcursion.bundle.published.site import zip_anew
 from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.writing.write import statement_text
@@ -95,7 +96,7 @@ def frontier(project: Project, tuned: Tuned, truth: np.ndarray, draws: int) -> l
 
 
 def pages_anew(place: Path) -> None:
-    """Write a bundle's zip again with the papers that are made of it today; nothing else in it changes."""
+    """Write a zip again with the papers and the picture that are made of its bundle today, and no more."""
     contents = contents_of(place)
     bundle = bundle_from_contents(contents)
     statement = dict(bundle.statement)  # its numbers, and what follows from them in today's words
@@ -104,9 +105,11 @@ def pages_anew(place: Path) -> None:
         layout.README: readme_text(statement),
         layout.REGISTRY: registry_yaml(statement),
     }
-    place.write_bytes(
-        zip_anew("bundle", {**contents, **{name: text.encode() for name, text in papers.items()}}, bundle)
-    )
+    made = {**contents, **{name: text.encode() for name, text in papers.items()}}
+    made[layout.MAP] = map_png(statement, bundle.domain, bundle.published, bundle.layers)
+    rest = {name: content for name, content in made.items() if name not in (layout.SUMS, layout.SIGNATURE)}
+    made = {**rest, layout.SUMS: layout.sums_text(rest).encode()}
+    place.write_bytes(zip_anew("bundle", made, bundle))
 
 
 def main() -> None:

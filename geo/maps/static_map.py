@@ -22,7 +22,7 @@ from geo.coordinates.projection import project
 from geo.domains.domain import Domain
 from geo.domains.hexagons import boundary
 from geo.domains.polygons import rings
-from geo.maps.painting import Entry, Painting
+from geo.maps.painting import Entry, Painting, legend
 from geo.maps.static_ground import draw_ground, draw_names, draw_own
 
 
@@ -116,7 +116,7 @@ def draw_map(
     handles = [_handle(entry, theme) for entry in painting.entries]
     key = figure.legend(
         handles,
-        [entry.label for entry in painting.entries],
+        [f"{line.label}: {line.cells:,}" for line in legend(painting, theme)],
         loc="upper left",
         bbox_to_anchor=(left, (foot - 0.05) / height),
         borderaxespad=0.0,

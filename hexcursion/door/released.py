@@ -14,6 +14,7 @@ import numpy as np
 from geo.domains.polygons import cell_polygons
 from hexcursion.bundle import Bundle, read_bundle
 from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
+from hexcursion.bundle.products.classes import class_column
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
@@ -60,22 +61,18 @@ class Released:
         Returns
         -------
         GeoDataFrame
-            `h3`; `class`: on the asked side of the threshold, not on it, or `open` where that cannot be told;
-            `in_set`: whether it belongs to the published set; `probability` of lying on that side and `mean`
-            in the unit of the value, NaN where the mechanism has none.
+            `h3`; `class`, as in the bundle's files: likely on the asked side of the threshold ("above"),
+            "open", likely not ("not above"), "no record expected"; `in_set`: whether it belongs to the
+            published set; `probability` of lying on that side and `mean` in the unit of the value, NaN where
+            the mechanism has none.
         """
         import geopandas
 
         bundle, products = self.bundle, self.bundle.published
-        side = products.direction
-        inside = np.where(products.vote_set, 1, -1)
-        if products.three_way is not None:
-            inside = products.three_way * (1 if side == "above" else -1)
-        named = {1: side, 0: "open", -1: f"not {side}"}
         unknown = np.full(bundle.domain.size, np.nan)
         columns = {
             "h3": list(bundle.domain.cells),
-            "class": [named[int(each)] for each in inside],
+            "class": class_column(products),
             "in_set": products.vote_set,
             "probability": unknown if products.probability is None else products.probability,
             "mean": unknown if bundle.field is None else bundle.response.value(bundle.field[0]),

@@ -28,7 +28,7 @@ def heading(viewer: Viewer, areas: BoroughTable | None) -> None:
         with st.container(key="asked"):
             st.markdown(plain(words.asked(statement["subject"], statement["guarantee"]["unit_word"])))
         places, shown = around(viewer.domain).places, viewer.bundle.published
-        lies = (areas.lead if areas else "") or where(viewer.domain, shown.vote_set, places)
+        lies = (areas.lead if areas else "") or where(viewer.domain, shown.classes == 0, places)
         st.markdown(plain(f"{answer(shown)} {lies}"))
         st.caption(plain(place(viewer.domain, places)))
         signed(viewer)
@@ -78,13 +78,13 @@ def belief_html(surest: float) -> str:
 
 
 def largest(viewer: Viewer) -> None:
-    """The largest regions of the published set, as a table."""
-    regions = largest_regions(
-        viewer.domain, viewer.bundle.published.vote_set, places=around(viewer.domain).places
-    )
+    """The largest regions of the first class, as a table."""
+    shown = viewer.bundle.published
+    regions = largest_regions(viewer.domain, shown.classes == 0, places=around(viewer.domain).places)
     if not regions:
         return
-    st.header("Largest regions of the published set", anchor=False)
+    side = f"{'likely ' if shown.graded else ''}{words.side_words(shown.direction)}"
+    st.header(plain(f"Largest regions {side} the threshold"), anchor=False)
     st.table(
         {
             "Where on the map": [plain(region.where) for region in regions],

@@ -179,7 +179,7 @@ def test_the_format_of_the_page_joins_a_bundle_and_is_checked(monkeypatch: pytes
     monkeypatch.setitem(EXPORTS, toy.file, toy)
     contents = bundle_contents(make_release(small_domain()))
     lines = contents["cells.jsonl"].decode().splitlines()
-    assert lines[0].startswith('{"h3": "88194ad061fffff", "in_set": ')
+    assert lines[0].startswith('{"h3": "88194ad061fffff", "class": "not above", "in_set": ')
     assert len(lines) == 122
     assert bundle_from_contents(contents).domain.size == 122
     domain = small_domain()  # a release with a probability has more columns

@@ -44,7 +44,7 @@ def test_the_page_answers_in_words(
     assert [title.value for title in app.title] == ["Flats above the stamp duty line, London 2018"]
     said = texts(app)
     assert "Where do properties sell for more than £442,413?" in said
-    assert "This map answers: in 17 of 122 hexagons (14 %)." in said
+    assert "This map answers: 3 of 122 hexagons (2 %) are likely above the threshold, 25 open, 94" in said
     assert [header.value.replace("\\", "") for header in app.header][:3] == [
         "93 % of the region right",
         "Guessed right: 91.7 % at most",

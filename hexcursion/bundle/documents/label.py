@@ -14,6 +14,7 @@ from hexcursion import words
 from hexcursion.bundle.documents.picture import picture_svg
 from hexcursion.bundle.files.policy import source_of
 from hexcursion.bundle.products.at_threshold import Products
+from hexcursion.bundle.products.classes import counted, threshold_words
 from hexcursion.bundle.statement.designs import design_line
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.bundle.statement.receipt_check import publishers_notes, publishers_own
@@ -72,11 +73,12 @@ def label_html(
 <p class="title">{escape(title)}</p>
 <p class="small own">Title, name of the value, and what is marked *: {words.PUBLISHERS}.</p>
 <p class="question">{escape(words.question(statement["subject"]))}</p>
+<p class="answer">{escape(counted(products))}</p>
 {_flags(statement)}
 <div class="bar"></div>
 <div class="top">
 <section class="map">
-{picture or picture_svg(cells, region, products, layers)}
+{picture or picture_svg(cells, region, products, threshold_words(statement), layers)}
 </section>
 <section>
 <h2>Protects</h2>

@@ -15,7 +15,7 @@ from hexcursion.bundle.statement.evaluation import STATED
 from hexcursion.bundle.statement.expected import how_right
 
 CONTENTS = {
-    layout.CELLS: "every hexagon of the domain: share of the paths (vote_fraction), in or out (in_set)",
+    layout.CELLS: "every hexagon: its class, share of the paths (vote_fraction), in or out (in_set)",
     layout.REGIONS: "dissolved regions: one per path, and one per summary of all paths",
     layout.BOUNDARY: "the public region the hexagons were taken from",
     layout.PATHS: "the released paths themselves, response units (formula in statement.json)",

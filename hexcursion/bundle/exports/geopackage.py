@@ -13,7 +13,8 @@ from geo import MAX_CELLS
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.exports.base import DECLARED, Export, Exported
 from hexcursion.bundle.exports.own_tables import SHAPES, Geometry, own_tables
-from hexcursion.bundle.exports.qgis import ShareColumn, add_styles, own_qml
+from hexcursion.bundle.exports.qgis import add_styles, own_qml
+from hexcursion.bundle.products.classes import class_labels, class_values, threshold_words
 
 NAME = "release.gpkg"
 _START = b"SQLite format 3\x00"
@@ -47,8 +48,9 @@ def write(exported: Exported) -> bytes:
         for name, content in zip([*layers, *(one.table for one in own)][1:], made[1:], strict=True):
             other.deserialize(content)
             _take_over(database, other, name)
-        share: ShareColumn = "probability" if "probability" in exported.columns else "vote_fraction"
-        add_styles(database, share, created, {one.table: own_qml(one.layer, one.kind) for one in own})
+        labels = class_labels(exported.products, threshold_words(exported.statement))
+        classes = dict(zip(class_values(exported.products), labels, strict=False))
+        add_styles(database, classes, created, {one.table: own_qml(one.layer, one.kind) for one in own})
         for one in own:
             database.execute(
                 "UPDATE gpkg_contents SET identifier = ?, description = ? WHERE table_name = ?",

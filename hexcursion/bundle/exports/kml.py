@@ -14,6 +14,7 @@ from geo.colours import Role, colour
 from geo.domains.hexagons import boundary
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.exports.base import Export, Exported
+from hexcursion.bundle.products.classes import LOOKS, class_values
 
 NAME = "cells.kml"
 _SPACE = "http://www.opengis.net/kml/2.2"
@@ -31,40 +32,44 @@ def escape(text: str) -> str:
 
 
 def write(exported: Exported) -> bytes:
-    """One placemark a cell with its data and its outline, coloured by whether it is in the published set."""
+    """One placemark a cell with its data and its outline, coloured by its class."""
     columns, facts = exported.columns, exported.facts
     fields = "".join(
         f'<SimpleField type="{_TYPES[type(values[0])]}" name="{escape(name)}"/>'
         for name, values in columns.items()
     )
     said = escape("; ".join(f"{name}: {value}" for name, value in facts.items() if value != ""))
+    named, known = class_values(exported.products), range(len(LOOKS))
+    styles = "\n".join(_style(f"class-{k}", LOOKS[k][0], faint=k == 3) for k in known)
+    style_of = {name: f"class-{k}" for k, name in enumerate(named)}
     head = (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<kml xmlns="{_SPACE}"><Document>'
         f"<name>{escape(str(facts['title']))}</name><description>{said}</description>\n"
-        f"{_style('in', 'inside')}\n{_style('out', 'outside')}\n"
+        f"{styles}\n"
         f'<Schema name="cells" id="cells">{fields}</Schema>\n'
     )
     decimals = decimals_for(exported.domain.resolution)
     names, rows = list(columns), zip(*columns.values(), strict=True)
-    body = "\n".join(_placemark(dict(zip(names, row, strict=True)), decimals) for row in rows)
+    told = (dict(zip(names, row, strict=True)) for row in rows)
+    body = "\n".join(_placemark(row, style_of[row["class"]], decimals) for row in told)
     return f"{head}{body}\n</Document></kml>\n".encode()
 
 
-def _style(name: str, role: Role) -> str:
-    """A KML style; its colours are written alpha, blue, green, red."""
-    text = colour(role)
+def _style(name: str, role: Role, *, faint: bool) -> str:
+    """A KML style; its colours are written alpha, blue, green, red. KML knows no dots: the last is faint."""
+    text, clear = colour(role), "50" if faint else "b0"
     reverse = text[5:7] + text[3:5] + text[1:3]
     line = "<LineStyle><color>60ffffff</color><width>1</width></LineStyle>"
-    return f'<Style id="{name}">{line}<PolyStyle><color>b0{reverse}</color></PolyStyle></Style>'
+    return f'<Style id="{name}">{line}<PolyStyle><color>{clear}{reverse}</color></PolyStyle></Style>'
 
 
-def _placemark(row: Mapping[str, Any], decimals: int) -> str:
+def _placemark(row: Mapping[str, Any], style: str, decimals: int) -> str:
     data = "".join(
         f'<SimpleData name="{escape(name)}">{_said(value)}</SimpleData>' for name, value in row.items()
     )
     ring = " ".join(f"{lon:.{decimals}f},{lat:.{decimals}f}" for lon, lat in boundary(row["h3"]).tolist())
     return (
-        f"<Placemark><styleUrl>#{'in' if row['in_set'] else 'out'}</styleUrl><ExtendedData>"
+        f"<Placemark><styleUrl>#{style}</styleUrl><ExtendedData>"
         f'<SchemaData schemaUrl="#cells">{data}</SchemaData></ExtendedData><Polygon><outerBoundaryIs>'
         f"<LinearRing><coordinates>{ring}</coordinates></LinearRing></outerBoundaryIs></Polygon></Placemark>"
     )
@@ -120,7 +125,7 @@ def _rows(content: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _meant(name: str, text: str) -> Any:
-    if name == "h3":
+    if name in ("h3", "class"):
         return text
     return text == "true" if text in ("true", "false") else float(text)
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Literal
 from xml.sax.saxutils import quoteattr
 
-from geo.colours import Role, channels, rgb, steps
+from geo.colours import Role, channels, ink_on, rgb
 from geo.context.own_layers import Kind, OwnLayer
-from geo.maps.painting import SHARE_LIMITS
+from geo.maps.painting import Mark
+from hexcursion.bundle.products.classes import LOOKS
 
 TABLE = "layer_styles"
-ShareColumn = Literal["probability", "vote_fraction"]
-DrawnBy = Literal["SimpleFill", "SimpleLine", "SimpleMarker"]
+DrawnBy = Literal["SimpleFill", "SimpleLine", "SimpleMarker", "PointPatternFill"]
 _GEOMETRY: Mapping[Kind, tuple[int, str]] = {"point": (0, "marker"), "line": (1, "line"), "area": (2, "fill")}
 _MILLIMETRES = 0.26  # of a pixel of the screen
-_LIMITS = (0.0, *SHARE_LIMITS, 1.0)
 _COLUMNS = (
     '"id" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, "f_table_catalog" TEXT(256), '
     '"f_table_schema" TEXT(256), '
@@ -28,20 +26,27 @@ _COLUMNS = (
 
 
 def add_styles(
-    database: sqlite3.Connection, share: ShareColumn, created: str, own: Mapping[str, str] | None = None
+    database: sqlite3.Connection,
+    classes: Mapping[str, str],
+    created: str,
+    own: Mapping[str, str] | None = None,
 ) -> None:
     """Add the default style of each layer to a GeoPackage.
 
     Parameters
     ----------
-    share
-        the column of `cells` that is coloured: probability, or share of the paths
+    classes
+        lines of the legend by the values of the column `class`, in the order of the classes
     created
         the release's own date
     own
         styles of further layers by their names
     """
-    styles = {"cells": cells_qml(share), "regions": regions_qml(), "boundary": _single(_outline("line", 0.5))}
+    styles = {
+        "cells": cells_qml(classes),
+        "regions": regions_qml(),
+        "boundary": _single(_outline("line", 0.5)),
+    }
     styles |= own or {}
     database.execute(f'CREATE TABLE "{TABLE}" ({_COLUMNS})')
     for layer, style in styles.items():
@@ -55,18 +60,19 @@ def add_styles(
     )
 
 
-def cells_qml(share: ShareColumn) -> str:
-    """Cells in five classes of their share, with the colours of the screen."""
-    roles = steps("votes", len(_LIMITS) - 1)
-    ranges = "".join(
-        f'<range lower="{low}" upper="{high}" symbol="{k}" label="{100 * low:.0f} to {100 * high:.0f} %" '
-        'render="true"/>'
-        for k, (low, high) in enumerate(pairwise(_LIMITS))
+def cells_qml(classes: Mapping[str, str]) -> str:
+    """Cells by their class, with the colours, dots and rings of the screen; `classes` as for `add_styles`."""
+    kinds = "".join(
+        f'<category value={quoteattr(value)} symbol="{k}" label={quoteattr(label)} render="true"/>'
+        for k, (value, label) in enumerate(classes.items())
     )
-    symbols = "".join(_symbol(str(k), _filled(role)) for k, role in enumerate(roles))
+    symbols = "".join(
+        _symbol(str(k), _filled(role) + (_marks(role, mark, k) if mark else ""))
+        for k, (role, mark) in enumerate(LOOKS[: len(classes)])
+    )
     return _qml(
-        f'<renderer-v2 type="graduatedSymbol" attr={quoteattr(share)} graduatedMethod="GraduatedColor" '
-        f'symbollevels="0"><ranges>{ranges}</ranges><symbols>{symbols}</symbols></renderer-v2>'
+        '<renderer-v2 type="categorizedSymbol" attr="class" symbollevels="0">'
+        f"<categories>{kinds}</categories><symbols>{symbols}</symbols></renderer-v2>"
     )
 
 
@@ -121,14 +127,27 @@ def _filled(role: Role) -> str:
     return _layer({"color": _colour(rgb(role)), "style": "solid", "outline_style": "no"})
 
 
+def _marks(role: Role, mark: Mark, place: int) -> str:
+    """Dots or rings over a class, as the second layer of its symbol."""
+    ink = _colour(rgb(ink_on(role)))
+    drawn = (
+        {"color": ink, "outline_style": "no"}
+        if mark == "dots"
+        else {"color": "0,0,0,0", "outline_color": ink}
+    )
+    marker = _layer({"name": "circle", "size": "0.7", "size_unit": "MM", **drawn}, "SimpleMarker")
+    apart = {"distance_x": "2", "distance_y": "2", "distance_x_unit": "MM", "distance_y_unit": "MM"}
+    return _layer(apart, "PointPatternFill", _symbol(f"@{place}@1", marker, "point"))
+
+
 def _outline(role: Role, millimetres: float) -> str:
     line = {"outline_color": _colour(rgb(role)), "outline_style": "solid", "outline_width_unit": "MM"}
     return _layer({"style": "no", **line, "outline_width": f"{millimetres:g}"})
 
 
-def _layer(properties: dict[str, str], kind: DrawnBy = "SimpleFill") -> str:
+def _layer(properties: dict[str, str], kind: DrawnBy = "SimpleFill", within: str = "") -> str:
     props = "".join(f"<prop k={quoteattr(name)} v={quoteattr(value)}/>" for name, value in properties.items())
-    return f'<layer class="{kind}" enabled="1" locked="0" pass="0">{props}</layer>'
+    return f'<layer class="{kind}" enabled="1" locked="0" pass="0">{props}{within}</layer>'
 
 
 def _colour(channels: Sequence[int]) -> str:

@@ -9,12 +9,13 @@ import numpy as np
 
 from geo import Domain, decimals_for
 from geo.export.geojson import cells_collection, collection_bytes, regions_collection
-from hexcursion.bundle.products.at_threshold import Floats, Products
+from hexcursion.bundle.products.at_threshold import SHARE_DECIMALS, Floats, Products
+from hexcursion.bundle.products.classes import class_column
 from hexcursion.bundle.products.regions import Drawn
 
+CLASS = "class"
+"""The column of the classes; bundles of earlier versions are without it."""
 THREE_WAY = {1: "above", 0: "cannot tell", -1: "below"}
-# Decimals of a share: far finer than any release can say, far coarser than one machine's last digit.
-SHARE_DECIMALS = 4
 
 
 def cells_geojson(
@@ -33,8 +34,8 @@ def cells_geojson(
 
 
 def cell_properties(products: Products) -> dict[str, list[Any]]:
-    """What each cell says: in or out, share of paths, and where they are known its other numbers."""
-    properties: dict[str, list[Any]] = {"in_set": products.vote_set.tolist()}
+    """What each cell says: class, in or out, share of paths, and where they are known its other numbers."""
+    properties: dict[str, list[Any]] = {CLASS: class_column(products), "in_set": products.vote_set.tolist()}
     if products.probability is not None:
         properties["probability"] = np.round(products.probability, SHARE_DECIMALS).tolist()
     properties["vote_fraction"] = np.round(products.votes, SHARE_DECIMALS).tolist()

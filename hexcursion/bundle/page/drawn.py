@@ -14,17 +14,19 @@ import shapely
 from numpy.typing import NDArray
 
 from dpgp_core.excursion.scores import exceedance_probability
-from dpgp_core.excursion.sets import agreed, vote_fraction
+from dpgp_core.excursion.sets import ROUNDING, vote_fraction
 from dpgp_core.excursion.smoothing import smooth
 from geo import Domain
-from geo.colours import colour, steps
+from geo.colours import colour, ink_on, steps
 from geo.context.surroundings import Place, Surroundings
 from geo.coordinates.projection import project
 from geo.domains.hexagons import boundary, parents
 from geo.domains.polygons import rings
 from geo.maps.detail import FEWEST
+from geo.maps.painting import SHARE_LIMITS
 from hexcursion import words
-from hexcursion.bundle.products.at_threshold import Floats
+from hexcursion.bundle.products.at_threshold import LIKELY, UNLIKELY, Bools, Floats, Products, likely
+from hexcursion.bundle.products.classes import LOOKS, class_labels
 from hexcursion.project.response import ResponseScale
 
 # Bytes before base64 that the hexagons and their shares may take: the whole page stays below 3 MB.
@@ -32,12 +34,13 @@ MOST_BYTES = 2_000_000
 STOPS = 41
 OWN_CORNERS = 40_000  # above so many hexagons neighbours share one outline: a page holds no more
 RUN = 64  # hexagons that share one, one after the other
+THRESHOLD = "{}"  # where the script writes the threshold it shows
 SPAN = 60_000  # whole numbers along the longer side of the map
 CORNERS = 6
 NAMES = 120  # places, the largest near the region first
 OWN_NAMES = 200  # besides: of the curator's own layers
 OWN_LINE_CORNERS = 8_000  # of these layers, together
-INSIDE = 128  # the bit that says: inside the set; the other seven hold the share in per cent
+EMPTY = 128  # the bit that says: no record expected there; the other seven hold the share in per cent
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,22 +74,32 @@ class Released:
     draws: Floats | None = None
 
 
-def drawing(released: Released) -> dict[str, Any]:
-    """Everything the page's script needs, as JSON values; texts in it are not yet escaped."""
+def drawing(released: Released, products: Products) -> dict[str, Any]:
+    """Everything the page's script needs, as JSON values; texts in it are not yet escaped.
+
+    Parameters
+    ----------
+    products
+        the published products
+    """
     stops, start = thresholds(released)
     subject = released.statement["subject"]
-    graded = released.field is not None or released.paths.shape[0] > 1
+    labels = class_labels(products, THRESHOLD)
     return {
         **_shape(released.domain, released.around),
         "stops": [words.quantity(stop, subject["unit"]) for stop in stops],
         "start": start,
-        "side": subject["direction"],
         "share": "probability" if released.field is not None else "share of the released maps",
-        "graded": graded,
-        "cube": _text(cube(released, stops)),
+        "graded": products.graded,
+        "threshold": THRESHOLD,
+        "classes": labels,
+        "marks": [mark for _, mark in LOOKS],
+        "limits": [round(100 * UNLIKELY), round(100 * LIKELY)],
+        "cube": _text(cube(released, stops, products.empty)),
         "colours": {
             theme: {
-                "set": [colour("outside", theme), colour("inside", theme)],
+                "classes": [colour(role, theme) for role, _ in LOOKS[: len(labels)]],
+                "inks": [colour(ink_on(role, theme), theme) for role, _ in LOOKS],
                 "shares": [colour(role, theme) for role in steps("votes", 6)],
                 "line": colour("line", theme),
                 "ground": colour("ground", theme),
@@ -119,30 +132,47 @@ def thresholds(released: Released) -> tuple[list[float], int]:
     return stops, stops.index(published)
 
 
-def cube(released: Released, stops: Sequence[float]) -> NDArray[np.uint8]:
-    """(K, N) what each hexagon says at each threshold: its share in per cent, and whether it is in the set.
+def cube(released: Released, stops: Sequence[float], empty: Bools | None = None) -> NDArray[np.uint8]:
+    """(K, N) what each hexagon says at each threshold: its share in per cent, and `EMPTY`.
 
-    A share that is neither none nor all is at least 1 and at most 99.
+    A share that is neither none nor all is at least 1 and at most 99, and none is rounded into another class.
+
+    Parameters
+    ----------
+    empty
+        (N,) hexagons in which no record is expected
     """
     products, subject = released.statement["products"], released.statement["subject"]
     stated = released.statement["response"]
     scale = ResponseScale(stated["transform"], stated["centre"], stated["clip"], stated["origin"])
-    voted = released.voted or released.field is None
+    voted = released.field is None
     smoothed = smooth(released.domain.adjacency, released.paths, products["smoothing"]) if voted else None
+    bit = np.where(np.zeros(released.domain.size, dtype=bool) if empty is None else empty, EMPTY, 0)
     made = np.empty((len(stops), released.domain.size), dtype=np.uint8)
     for row, stop in enumerate(stops):
         published = stop == float(subject["threshold"])
         level = subject["threshold_response"] if published else float(scale.forward(stop))
-        votes = None if smoothed is None else vote_fraction(smoothed, level, subject["direction"])
-        share = votes
         if released.field is not None:
             share = exceedance_probability(*released.field, level, subject["direction"])
-        assert share is not None
-        inside = agreed(share if votes is None else votes, products["cutoff"])
-        between = (share > 0) & (share < 1)
-        cent = np.where(between, np.clip(np.rint(100 * share), 1, 99), 100 * share).astype(np.uint8)
-        made[row] = cent + np.where(inside, INSIDE, 0).astype(np.uint8)
+        else:
+            assert smoothed is not None
+            share = vote_fraction(smoothed, level, subject["direction"])
+        made[row] = (_cents(share) + bit).astype(np.uint8)
     return made
+
+
+def _cents(share: Floats) -> NDArray[np.int64]:
+    """Shares in whole per cent, none of them on the other side of a limit that it was not on itself."""
+    between = (share > 0) & (share < 1)
+    cent = np.where(between, np.clip(np.rint(100 * share), 1, 99), 100 * share)
+    for limit in SHARE_LIMITS:
+        whole = round(100 * limit)
+        cent = np.where(share > limit + ROUNDING, np.maximum(cent, whole + 1), np.minimum(cent, whole))
+    way, (low, high) = likely(share), (round(100 * UNLIKELY), round(100 * LIKELY))
+    open_ = np.clip(cent, low + 1, high - 1)
+    return np.where(way > 0, np.maximum(cent, high), np.where(way < 0, np.minimum(cent, low), open_)).astype(
+        int
+    )
 
 
 def _shape(domain: Domain, near: Surroundings) -> dict[str, Any]:

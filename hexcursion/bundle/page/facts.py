@@ -7,19 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
-
 from dpgp_core.accounting.power import surest_guess
 from dpgp_core.numbers import lower, significant
 from geo import Domain
 from geo.context.surroundings import Place
 from hexcursion import words
 from hexcursion.bundle.products.at_threshold import Products
+from hexcursion.bundle.products.classes import counted, part_of
 from hexcursion.bundle.statement.expected import BASES, contradiction, told_words
 from hexcursion.record import LOW_AGREEMENT
 
-# A hexagon whose share lies between these is a close call.
-CLOSE = (0.2, 0.8)
 NAMED = 3  # places that stand for the whole map
 
 
@@ -54,9 +51,8 @@ def title_of(statement: Mapping[str, Any]) -> str:
 
 
 def answer(products: Products) -> str:
-    """How much of the map is inside, in one sentence."""
-    total, inside = products.vote_set.size, int(products.vote_set.sum())
-    return f"This map answers: in {inside:,} of {total:,} hexagons ({_part(inside, total)})."
+    """How many hexagons are in each class, in one or two sentences."""
+    return f"This map answers: {counted(products)}"
 
 
 def place(domain: Domain, places: Sequence[Place] = ()) -> str:
@@ -112,14 +108,13 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
     """Told by the release where it can, for the true values first; the rehearsal's figure follows."""
     expected, told = statement["expected"], statement.get("told")
     if told is not None and told["field"]["right"] is not None:
-        lead = f"About {_part(told['field']['right'], 1.0)} of the region right"
+        lead = f"About {part_of(told['field']['right'], 1.0)} of the region right"
         text = " ".join(filter(None, [told_words(told), _beforehand(expected)]))
     else:
         lead, text = _expected(expected)
-    share = products.votes if products.probability is None else products.probability
-    if products.paths.shape[0] > 1 or products.probability is not None:
-        close = int(((share > CLOSE[0]) & (share < CLOSE[1])).sum())
-        text += f" {_part(close, share.size)} of the hexagons are close calls."
+    if products.graded:
+        unsure = int((products.classes == 1).sum())
+        text += f" {part_of(unsure, products.classes.size)} of the hexagons are open."
     poor = [line["text"] for line in statement["receipt"] if line["topic"] == LOW_AGREEMENT]
     warned = " ".join(filter(None, [contradiction(expected, told), *poor]))
     return Fact("How sure", lead, f"{warned} {text}".strip(), bool(warned))
@@ -190,13 +185,3 @@ def _what_not(statement: Mapping[str, Any]) -> Fact:
         warnings.append("Its tuning is not accounted for: the true loss of privacy is larger than stated.")
     lead = "Not real data" if release["generated"] else f"Not a map of single {words.plural(2, one)[2:]}"
     return Fact("What it is not", lead, " ".join([*warnings, noise, f"{more}."]), bool(warnings))
-
-
-def _part(count: float, total: float) -> str:
-    """A share of hexagons: "13 %", and "under 1 %" rather than 0."""
-    share = 100.0 * count / total
-    if 0 < share < 1:
-        return "under 1 %"
-    if 99 < share < 100:
-        return "over 99 %"
-    return f"{np.rint(share):.0f} %"

@@ -19,6 +19,7 @@ from hexcursion.bundle.page.drawn import Released, drawing
 from hexcursion.bundle.page.facts import Fact, answer, belief_of, place, three_facts, title_of
 from hexcursion.bundle.page.largest import LargeRegion, largest_regions
 from hexcursion.bundle.products.at_threshold import Products
+from hexcursion.bundle.products.classes import threshold_words
 from hexcursion.bundle.statement.designs import design_line
 from hexcursion.bundle.statement.receipt_check import publishers_notes
 
@@ -52,7 +53,9 @@ def map_html(
     )
     facts = three_facts(statement, products)
     region = geometry_dict(domain.region)
-    still = picture or picture_svg(domain.cells, region, products, released.around.own)
+    still = picture or picture_svg(
+        domain.cells, region, products, threshold_words(statement), released.around.own
+    )
     body = f"""<header>
 <h1>{escape(title)}</h1>
 <p class="question">{escape(question)}</p>
@@ -75,8 +78,8 @@ def map_html(
 <ul class="legend" id="legend"></ul>
 <div class="controls">
 <fieldset id="modes"><legend>Show</legend>\
-<label><input type="radio" name="mode" value="set" checked> in or out</label>\
-<label><input type="radio" name="mode" value="share"> how sure</label></fieldset>
+<label><input type="radio" name="mode" value="class" checked> likely or not</label>\
+<label><input type="radio" name="mode" value="share"> chances</label></fieldset>
 <div id="moving"><label>Threshold <input type="range" id="threshold" min="0" step="1"></label> \
 <output id="stop" for="threshold"></output> <button id="published" type="button">As published</button></div>
 </div>
@@ -88,8 +91,8 @@ def map_html(
 </div>
 </div>
 <section>
-<h2>Largest regions {escape(_side(statement))}</h2>
-{_table(largest_regions(domain, products.vote_set, places=released.around.places))}
+<h2>Largest regions {"likely " if products.graded else ""}{escape(_side(statement))}</h2>
+{_table(largest_regions(domain, products.classes == 0, places=released.around.places))}
 </section>
 {_boroughs(released, products)}
 <details>
@@ -100,7 +103,7 @@ def map_html(
 <footer>
 {_foot(statement, released.around.source)}
 </footer>
-<script type="application/json" id="data">{_json(drawing(released))}</script>
+<script type="application/json" id="data">{_json(drawing(released, products))}</script>
 <script>{_script()}</script>"""
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -158,12 +161,12 @@ def _signed(said: str) -> str:
 
 def _side(statement: Mapping[str, Any]) -> str:
     subject = statement["subject"]
-    return f"{words.side_words(subject['direction'])} {words.quantity(subject['threshold'], subject['unit'])}"
+    return f"{words.side_words(subject['direction'])} {threshold_words(statement)}"
 
 
 def _table(regions: Sequence[LargeRegion]) -> str:
     if not regions:
-        return "<p>The published set is empty.</p>"
+        return "<p>There is none.</p>"
     rows = "".join(
         f'<tr><td class="number">{rank}</td><td>{escape(region.where)}</td>'
         f'<td class="number">{region.cells:,}</td><td class="number">{escape(region.size)}</td></tr>\n'

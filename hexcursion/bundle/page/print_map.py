@@ -9,16 +9,17 @@ from dpgp_core.numbers import upper
 from geo import Domain
 from geo.context.own_layers import OwnLayer
 from geo.context.surroundings import around
-from geo.maps.painting import Painting, paint_three_way, paint_votes
+from geo.maps.painting import Painting
 from hexcursion import words
 from hexcursion.bundle.page.facts import three_facts
 from hexcursion.bundle.products.at_threshold import Products
+from hexcursion.bundle.products.classes import paint_classes, threshold_words
 
 
 def map_png(
     statement: Mapping[str, Any], domain: Domain, products: Products, layers: Sequence[OwnLayer] = ()
 ) -> bytes:
-    """PNG of the published map: above / below / cannot tell where supported, otherwise vote fractions."""
+    """PNG of the published map: the classes of the release."""
     from geo.maps.static_map import (
         draw_map,  # with matplotlib, which a search in a process of its own never needs
     )
@@ -50,14 +51,9 @@ def map_pdf(
 
 
 def painted(statement: Mapping[str, Any], products: Products) -> Painting:
-    """The painting of the published products under the release's title."""
-    subject = statement["subject"]
-    threshold = words.quantity(subject["threshold"], subject["unit"])
+    """The painting of the published classes under the release's title."""
     title = statement["release"]["title"] or "Private excursion map"
-    if products.three_way is not None:
-        return paint_three_way(products.three_way, threshold=threshold, title=title, empty=products.empty)
-    what = f"{words.side_words(subject['direction'])} {threshold}"
-    return paint_votes(products.votes, products.paths.shape[0], what=what, title=title)
+    return paint_classes(products, threshold_words(statement), title)
 
 
 def _subtitle(statement: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -28,6 +29,10 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 CONFIDENCE = 0.9
+LIKELY, UNLIKELY = 0.8, 0.2
+"""The chance from which a cell is likely in the set, and that up to which it is likely not; open between."""
+SHARE_DECIMALS = 4
+"""Decimals of a share: far finer than any release can say, far coarser than one machine's last digit."""
 FEW_RECORDS = 0.5
 """Expected number of records below which a cell is taken for one without any."""
 ProductName = Literal["path", "vote-set", "vorobev", "inner", "outer"]
@@ -102,6 +107,22 @@ class Products:
         """(N,) cells in which the release expects no record: what is shown there follows from around them."""
         return None if self.records is None else self.records < FEW_RECORDS
 
+    @property
+    def chance(self) -> Floats:
+        """(N,) exceedance probability of each cell, or its share of paths where there is none."""
+        return self.votes if self.probability is None else self.probability
+
+    @property
+    def graded(self) -> bool:
+        """Whether a cell's chance can be anything else than none or all."""
+        return self.probability is not None or self.paths.shape[0] > 1
+
+    @cached_property
+    def classes(self) -> NDArray[np.int64]:
+        """(N,) class of each cell: 0 likely in the set, 1 open, 2 likely not, 3 no record expected there."""
+        classes = 1 - likely(self.chance)
+        return classes if self.empty is None else np.where(self.empty, 3, classes)
+
     def sets(self) -> dict[ProductName, Bools]:
         """The (N,) sets that summarise all paths, by product, without those that are not supported."""
         named: dict[ProductName, Bools | None] = {
@@ -111,6 +132,15 @@ class Products:
             "outer": self.outer,
         }
         return {name: cells for name, cells in named.items() if cells is not None}
+
+
+def likely(chance: Floats) -> NDArray[np.int64]:
+    """+1 where a chance is at least `LIKELY`, -1 where it is at most `UNLIKELY`, 0 between; of any shape.
+
+    Chances are taken as the files write them: so a reader finds the class again from the column beside it.
+    """
+    written = np.round(chance, SHARE_DECIMALS)
+    return agreed(written, LIKELY).astype(np.int64) - (written <= UNLIKELY + ROUNDING)
 
 
 def least_paths(confidence: float) -> int:

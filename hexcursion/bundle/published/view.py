@@ -14,6 +14,7 @@ from geo import Domain, never_negative
 from hexcursion import words
 from hexcursion.bundle import Bundle, Products, products_at, supports
 from hexcursion.bundle.products.at_threshold import CONFIDENCE, least_paths
+from hexcursion.bundle.products.classes import counted
 from hexcursion.bundle.statement.expected import how_right
 from hexcursion.errors import WorkflowError
 
@@ -147,6 +148,7 @@ class Viewer:
         relative = self.bundle.statement["subject"].get("relative")
         about = () if relative is None else (f"Relative to a public field: {relative['origin']}.",)
         return (
+            counted(products),
             *self._said(products),
             *about,
             f"As published: {' '.join(how_right(self.bundle.statement))}",

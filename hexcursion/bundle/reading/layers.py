@@ -13,12 +13,12 @@ from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.exports.registry import EXPORTS
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.maps import (
-    SHARE_DECIMALS,
+    CLASS,
     cell_columns,
     cell_properties,
     cell_properties_of_format1,
 )
-from hexcursion.bundle.products.at_threshold import Products
+from hexcursion.bundle.products.at_threshold import SHARE_DECIMALS, Products
 from hexcursion.bundle.products.regions import region_list
 from hexcursion.bundle.statement.build import facts
 from hexcursion.bundle.statement.format1 import facts_of_format1
@@ -60,11 +60,12 @@ def check_layers(contents: Mapping[str, bytes], bundle: Drawn) -> None:
     BundleError
         Naming the first file and property that differs.
     """
-    check_cells(strict_json(contents[layout.CELLS], layout.CELLS), bundle)
+    classed = check_cells(strict_json(contents[layout.CELLS], layout.CELLS), bundle)
     check_regions(strict_json(contents[layout.REGIONS], layout.REGIONS), bundle)
     boundary = strict_json(contents[layout.BOUNDARY], layout.BOUNDARY)
     _check_facts(boundary, features_of(boundary, layout.BOUNDARY), bundle, layout.BOUNDARY)
     expected = cell_columns(bundle.domain, bundle.published, bundle.field)
+    expected = {name: values for name, values in expected.items() if classed or name != CLASS}
     for name, export in EXPORTS.items():
         if name in contents:
             _check_columns(export.read(contents[name]), expected, name)
@@ -82,8 +83,13 @@ def properties_of(bundle: Drawn) -> dict[str, list[Any]]:
     return made(bundle.published)
 
 
-def check_cells(collection: Any, bundle: Drawn) -> None:
+def check_cells(collection: Any, bundle: Drawn) -> bool:
     """Refuse a layer of cells that does not follow from the paths.
+
+    Returns
+    -------
+    bool
+        Whether the cells say their class: those of earlier versions do not.
 
     Raises
     ------
@@ -93,10 +99,14 @@ def check_cells(collection: Any, bundle: Drawn) -> None:
     features = features_of(collection, layout.CELLS)
     if [_property(feature, "h3") for feature in features] != list(bundle.domain.cells):
         raise BundleError(f"{layout.CELLS} does not hold the cells of the paths.")
+    classed = any(_property(feature, CLASS) is not None for feature in features)
     for name, values in properties_of(bundle).items():
-        if not _same([_property(feature, name) for feature in features], values):
+        if (classed or name != CLASS) and not _same(
+            [_property(feature, name) for feature in features], values
+        ):
             raise BundleError(f"{layout.CELLS} does not follow from the paths: {name} differs.")
     _check_facts(collection, features, bundle, layout.CELLS)
+    return classed
 
 
 def check_regions(collection: Any, bundle: Drawn) -> None:

@@ -11,7 +11,7 @@
   const back = document.createElement("canvas"), pen = back.getContext("2d"); // all but the chosen hexagon
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const view = { x: data.width / 2, y: data.height / 2, zoom: 1, fit: 1 };
-  let row = data.start, mode = "set", chosen = -1, asked = 0, stale = true;
+  let row = data.start, mode = "class", chosen = -1, asked = 0, stale = true;
 
   const FAR = 3; // pixels from hexagon to hexagon below which a map of very many shows regions or means
   const BATCH = 200; // hexagons of one path: many small ones are drawn sooner than a large one
@@ -32,11 +32,12 @@
 
   const LIMITS = [0, 20, 40, 60, 80];
   const shareOf = (cell) => cube[row * data.size + cell] & 127;
-  const isIn = (cell) => cube[row * data.size + cell] >= 128;
-  const kindOf = (cell) => {
-    if (mode === "set") return isIn(cell) ? 1 : 0;
-    return classOf(shareOf(cell));
+  const likelyOf = (cell) => { // likely, open, likely not, no record expected there
+    if (cube[row * data.size + cell] >= 128) return 3;
+    const share = shareOf(cell);
+    return share >= data.limits[1] ? 0 : share > data.limits[0] ? 1 : 2;
   };
+  const kindOf = (cell) => (mode === "class" ? likelyOf(cell) : classOf(shareOf(cell)));
   const classOf = (share) => LIMITS.reduce((kind, limit) => kind + (share > limit ? 1 : 0), 0);
   const zoomedOut = () => families.length > 0 && (spacing * scale()) / (window.devicePixelRatio || 1) < FAR;
   const averaged = () => mode === "share" && zoomedOut();
@@ -63,11 +64,27 @@
     return [centres[2 * cell] + x, centres[2 * cell + 1] + y];
   };
   const percent = (share) => (share === 1 ? "at most 1 %" : share === 99 ? "at least 99 %" : `${share} %`);
-  const side = () => `${data.side === "above" ? "above" : "at most"} ${data.stops[row]}`;
+  const classes = () => data.classes.map((label) => label.split(data.threshold).join(data.stops[row]));
   const labels = () =>
-    mode === "set" ? [`not ${side()}`, side()] : ["none", "up to 20 %", "20 to 40 %", "40 to 60 %", "60 to 80 %", "over 80 %"];
+    mode === "class" ? classes() : ["none", "up to 20 %", "20 to 40 %", "40 to 60 %", "60 to 80 %", "over 80 %"];
   const colours = () => data.colours[dark.matches ? "dark" : "light"];
-  const paints = () => (mode === "set" ? colours().set : colours().shares);
+  const paints = () => (mode === "class" ? colours().classes : colours().shares);
+  const markOf = (kind) => (mode === "class" ? data.marks[kind] : "");
+  const tiles = {};
+  const marks = (kind) => { // dots or rings as a fill over a class
+    const ratio = window.devicePixelRatio || 1, name = `${kind} ${dark.matches} ${ratio}`;
+    if (!tiles[name]) {
+      const tile = document.createElement("canvas"), ink = tile.getContext("2d"), side = Math.round(8 * ratio);
+      tile.width = tile.height = side;
+      ink.arc(side / 2, side / 2, (markOf(kind) === "dots" ? 1.2 : 2) * ratio, 0, 2 * Math.PI);
+      ink.fillStyle = ink.strokeStyle = colours().inks[kind];
+      ink.lineWidth = 0.9 * ratio;
+      if (markOf(kind) === "dots") ink.fill();
+      else ink.stroke();
+      tiles[name] = pen.createPattern(tile, "repeat");
+    }
+    return tiles[name];
+  };
 
   const scale = () => view.fit * view.zoom;
   const place = (x, y) => [
@@ -129,6 +146,13 @@
       pen.fillStyle = pen.strokeStyle = paints()[kind];
       pen.fill(path, "evenodd");
       pen.stroke(path);
+      if (!markOf(kind)) return;
+      pen.save();
+      pen.clip(path, "evenodd");
+      pen.setTransform(1, 0, 0, 1, 0, 0);
+      pen.fillStyle = marks(kind);
+      pen.fillRect(0, 0, canvas.width, canvas.height);
+      pen.restore();
     });
     pen.setTransform(1, 0, 0, 1, 0, 0);
   };
@@ -137,11 +161,13 @@
     const grown = 1 + 0.6 / (spacing * scale()); // by a third of a pixel: closes the seams between neighbours
     for (const cell of seen) groups[kindOf(cell)].push(cell);
     groups.forEach((cells, kind) => {
-      pen.fillStyle = paint[kind];
       for (let from = 0; from < cells.length; from += BATCH) {
         pen.beginPath();
         cells.slice(from, from + BATCH).forEach((cell) => path(cell, pen, grown));
-        pen.fill();
+        for (const fill of markOf(kind) ? [paint[kind], marks(kind)] : [paint[kind]]) {
+          pen.fillStyle = fill;
+          pen.fill();
+        }
       }
     });
     const near = spacing * scale() > 20;
@@ -223,8 +249,11 @@
     at("length").textContent = round >= 1000 ? `${round / 1000} km` : `${round} m`;
   };
   const words = () => {
-    const counts = paints().map(() => 0);
-    for (let cell = 0; cell < data.size; cell += 1) counts[kindOf(cell)] += 1;
+    const counts = paints().map(() => 0), likely = data.classes.map(() => 0);
+    for (let cell = 0; cell < data.size; cell += 1) {
+      counts[kindOf(cell)] += 1;
+      likely[likelyOf(cell)] += 1;
+    }
     const list = at("legend");
     list.replaceChildren();
     labels().forEach((label, kind) => {
@@ -236,23 +265,26 @@
       square.setAttribute("fill", paints()[kind]);
       swatch.setAttribute("aria-hidden", "true");
       swatch.append(square);
+      if (markOf(kind)) {
+        const mark = document.createElementNS("http://www.w3.org/2000/svg", "circle"), ink = colours().inks[kind];
+        const looks = markOf(kind) === "dots" ? { r: "20%", fill: ink } : { r: "28%", fill: "none", stroke: ink, "stroke-width": 1.5 };
+        for (const [name, value] of Object.entries({ cx: "50%", cy: "50%", ...looks })) mark.setAttribute(name, value);
+        swatch.append(mark);
+      }
       item.append(swatch, `${label} (${counts[kind].toLocaleString("en")} hexagons)`);
       list.append(item);
     });
-    let inside = 0;
-    for (let cell = 0; cell < data.size; cell += 1) inside += isIn(cell) ? 1 : 0;
     at("stop").textContent = data.stops[row] + (row === data.start ? " (as published)" : "");
     at("threshold").setAttribute("aria-valuetext", data.stops[row]);
     at("board").setAttribute("aria-label",
-      `Map: ${inside.toLocaleString("en")} of ${data.size.toLocaleString("en")} hexagons ${side()}. Arrow keys move it, plus and minus zoom.`);
+      `Map of ${data.size.toLocaleString("en")} hexagons. ${classes().map((label, kind) => `${label}: ${likely[kind].toLocaleString("en")}`).join("; ")}. Arrow keys move it, plus and minus zoom.`);
     said();
   };
   const sizeOf = ([from, to]) => (to - from === 1 ? "one hexagon" : `${to - from} hexagons`);
   const said = () => {
     at("said").textContent = chosen < 0 ? "Point at a hexagon to read it."
       : averaged() ? `These ${sizeOf(families[family[chosen]])}: ${data.share} ${Math.round(meanOf(families[family[chosen]]))} % on average.`
-      : data.graded ? `This hexagon: ${isIn(chosen) ? "shown as" : "not shown as"} ${side()}; ${data.share} ${percent(shareOf(chosen))}.`
-      : `This hexagon: ${isIn(chosen) ? "shown as" : "not shown as"} ${side()}.`;
+      : `This hexagon: ${classes()[likelyOf(chosen)]}${data.graded ? `; ${data.share} ${percent(shareOf(chosen))}` : ""}.`;
   };
   const show = () => { words(); redraw(); };
 

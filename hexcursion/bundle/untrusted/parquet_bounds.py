@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from geo import MAX_CELLS
 from hexcursion.bundle.errors import BundleError
 
-LONGEST = 15  # letters of an H3 index
+LONGEST = {"h3": 15, "class": 18}  # letters of the texts in the columns that hold such
 MAX_UNPACKED = 700_000_000  # bytes of all columns together: 50 million numbers, texts and room
 
 
@@ -37,10 +37,9 @@ def checked_parquet(content: bytes, name: str, columns: int) -> pq.ParquetFile:
         raise BundleError(f"{name} is damaged: it cannot be read as Parquet.")
     # Texts as a dictionary: one of megabytes that every row repeats takes no room in the file, and hundreds
     # of gigabytes as a column.
-    file = pq.ParquetFile(
-        io.BytesIO(content), thrift_string_size_limit=10**7, thrift_container_size_limit=10**6,
-        read_dictionary=["h3"],
-    )  # fmt: skip
+    schema = _opened(content, []).schema
+    paths = {schema.column(place).path for place in range(len(schema.names))}
+    file = _opened(content, [text for text in LONGEST if text in paths])
     facts = file.metadata
     if facts.num_rows < 1 or facts.num_rows > MAX_CELLS or facts.num_columns > columns:
         raise BundleError(
@@ -58,6 +57,13 @@ def checked_parquet(content: bytes, name: str, columns: int) -> pq.ParquetFile:
     return file
 
 
+def _opened(content: bytes, texts: list[str]) -> pq.ParquetFile:
+    return pq.ParquetFile(
+        io.BytesIO(content), thrift_string_size_limit=10**7, thrift_container_size_limit=10**6,
+        read_dictionary=texts,
+    )  # fmt: skip
+
+
 def table_of(file: pq.ParquetFile, name: str, columns: Sequence[str]) -> pa.Table:
     """Columns of a file from `checked_parquet`, all their values found right.
 
@@ -68,24 +74,24 @@ def table_of(file: pq.ParquetFile, name: str, columns: Sequence[str]) -> pa.Tabl
     name
         Its name, for messages.
     columns
-        Which ones; `h3` comes back as texts.
+        Which ones; those of `LONGEST` come back as texts.
 
     Raises
     ------
     BundleError
-        For texts longer than an H3 index, and columns of anything but numbers; `pyarrow` errors pass.
+        For texts longer than any of a bundle's, and columns of anything but numbers; `pyarrow` errors pass.
     """
     for column in columns:
         kind = file.schema_arrow.field(column).type
-        if column != "h3" and not pa.types.is_primitive(kind):
+        if column not in LONGEST and not pa.types.is_primitive(kind):
             raise BundleError(f"{name} holds something else than a number for each cell: it is no bundle's.")
     table = file.read(columns=list(columns), use_threads=False)
-    if "h3" in table.column_names:
-        cells = table.column("h3")
+    for text in set(LONGEST) & set(columns):
+        cells = table.column(text)
         chunks = [chunk.dictionary for chunk in cells.chunks if isinstance(chunk, pa.DictionaryArray)]
-        if any((pc.max(pc.binary_length(texts)).as_py() or 0) > LONGEST for texts in chunks):
-            raise BundleError(f"{name} holds names of cells that are longer than any.")
+        if any((pc.max(pc.binary_length(texts)).as_py() or 0) > LONGEST[text] for texts in chunks):
+            raise BundleError(f"{name} holds names of cells or classes that are longer than any.")
         if pa.types.is_dictionary(cells.type):
-            table = table.set_column(table.column_names.index("h3"), "h3", pc.cast(cells, pa.string()))
+            table = table.set_column(table.column_names.index(text), text, pc.cast(cells, pa.string()))
     table.validate(full=True)
     return table

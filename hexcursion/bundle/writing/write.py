@@ -29,6 +29,7 @@ from hexcursion.bundle.files.public_field import field_bytes
 from hexcursion.bundle.page.drawn import Released
 from hexcursion.bundle.page.html import map_html
 from hexcursion.bundle.page.print_map import map_png
+from hexcursion.bundle.products.classes import threshold_words
 from hexcursion.bundle.reading.read import bundle_from_contents, published_products, region_of
 from hexcursion.bundle.statement.build import build_statement, facts
 from hexcursion.bundle.statement.expected import told_block
@@ -185,7 +186,7 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         contents[layout.LAYERS] = own
     contents |= {name: export.write(exported) for name, export in EXPORTS.items()}
     region = geometry_dict(domain.region)
-    picture = picture_svg(domain.cells, region, products, layers)
+    picture = picture_svg(domain.cells, region, products, threshold_words(statement), layers)
     contents |= {
         layout.PATHS: paths_bytes(domain.cells, paths, field, records=records),
         layout.STATEMENT: statement_text(statement).encode(),

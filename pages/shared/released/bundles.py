@@ -109,6 +109,6 @@ def embedded_label(viewer: Viewer) -> None:
     with st.container(key="label"):
         st.iframe(
             f"data:text/html;charset=utf-8;base64,{page}",
-            height=1180,
+            height=1240,
             alt="The one-page label of the release",
         )

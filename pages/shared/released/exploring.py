@@ -17,19 +17,21 @@ from geo.maps.painting import (
 from geo.maps.shares import paint_shares
 from hexcursion.bundle import Products
 from hexcursion.bundle.products.at_threshold import Bools
+from hexcursion.bundle.products.classes import paint_classes
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.words import quantity, side_words
 
 STOPS = 96
 ShownProduct = Literal[
-    "vote-set", "votes", "probability", "surely", "three-way", "vorobev", "inner", "outer", "field"
+    "classes", "vote-set", "votes", "probability", "surely", "three-way", "vorobev", "inner", "outer", "field"
 ]
 PRODUCTS: dict[ShownProduct, str] = {
+    "classes": "Likely, open, likely not",
     "vote-set": "Released region",
     "votes": "Share of paths",
     "probability": "Probability",
     "surely": "Confidence (all surer hexagons together)",
-    "three-way": "Above, below, cannot tell",
+    "three-way": "Surely above or below at once",
     "vorobev": "Region of the expected area",
     "inner": "Inner region (surely inside)",
     "outer": "Outer region (possibly inside)",
@@ -69,6 +71,8 @@ def paint(viewer: Viewer, products: Products, name: ShownProduct, threshold: flo
     said = quantity(threshold, viewer.unit)
     what = f"{side_words(products.direction)} {said}"
     title = PRODUCTS[name]
+    if name == "classes":
+        return paint_classes(products, said, title)
     if name == "votes":
         return paint_votes(products.votes, viewer.count, what=what, title=title)
     if name == "probability" and products.probability is not None:

@@ -22,7 +22,9 @@ def test_the_picture_draws_the_domain_the_set_and_the_boundary(domain: Domain) -
     """Every path has points, and the widest of them reaches from 0 to 920 units."""
     release = make_release(domain)
     products = published_products(build_statement(release), domain, release.paths)
-    paths = re.findall(r'<path d="([^"]*)" fill', picture_svg(domain.cells, release.region, products))
+    paths = re.findall(
+        r'<path d="([^"]*)" fill', picture_svg(domain.cells, release.region, products, "£442,413")
+    )
     assert len(paths) >= 3
     extents = []
     for path in paths:
@@ -39,7 +41,7 @@ def test_the_picture_is_as_high_as_the_domain_is_and_its_legend_stands_below() -
         domain = domain_from_bbox(*box, 8)
         release = make_release(domain)
         products = published_products(build_statement(release), domain, release.paths)
-        drawn = picture_svg(domain.cells, release.region, products)
+        drawn = picture_svg(domain.cells, release.region, products, "£442,413")
         path = re.search(r'<path d="([^"]*)" fill', drawn)
         assert path is not None
         points = np.array([pair.split(",") for pair in re.findall(r"[-\d.]+,[-\d.]+", path[1])], dtype=float)
@@ -47,22 +49,24 @@ def test_the_picture_is_as_high_as_the_domain_is_and_its_legend_stands_below() -
         assert points.min() >= 0.0
         below = re.search(r'viewBox="-4 -4 928 (\d+)"', drawn)
         assert below is not None
-        assert height + 20 < int(below[1]) < height + 200
+        assert height + 20 < int(below[1]) < height + 240
 
 
 def test_the_lines_of_the_legend_are_no_wider_than_the_picture() -> None:
     """In the widest of the label's fonts a letter is 0.62 of the size on the mean; longer lines are cut."""
     bundle = open_bundle(BUNDLE).bundle
-    drawn = picture_svg(bundle.domain.cells, geometry_dict(bundle.domain.region), bundle.published)
-    lines = re.findall(r'<text x="(\d+)" y="\d+" font-size="26"[^>]*>([^<]*)</text>', drawn)
+    drawn = picture_svg(
+        bundle.domain.cells, geometry_dict(bundle.domain.region), bundle.published, "£442,413"
+    )
+    lines = re.findall(r'<text x="(\d+)" y="\d+" font-size="24"[^>]*>([^<]*)</text>', drawn)
     assert [words for _, words in lines] == [
-        "surely above the threshold: 93 of 1,248 cells",
-        "surely at most the threshold: 294 of 1,248 cells",
-        "cannot tell at this privacy: 861 of 1,248 cells",
-        "surely: in 90 % of the paths at once",
+        "129: likely above £442,413 (chance of at least 80 %)",
+        "130: open (chance between 20 and 80 %)",
+        "989: likely not above £442,413 (chance of at most 20 %)",
+        "1,248 hexagons in all",
     ]
     for left, words in lines:
-        assert int(left) + 0.62 * 26 * len(words) < 924
+        assert int(left) + 0.62 * 24 * len(words) < 924
 
 
 def test_the_readme_indents_what_runs_on_below_its_column(domain: Domain) -> None:

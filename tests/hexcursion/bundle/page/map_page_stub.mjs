@@ -30,7 +30,7 @@ const element = (id) => {
   };
 };
 const all = {}, made = [], regions = [];
-const modes = ["set", "share"].map((value) => ({ ...element("mode"), value }));
+const modes = ["class", "share"].map((value) => ({ ...element("mode"), value }));
 globalThis.document = {
   getElementById: (id) => (all[id] ??= element(id)),
   createElement: (name) => { const one = element(name); made.push(one); return one; },
@@ -56,7 +56,7 @@ const drawn = () => ({ form: all.board.dataset.detail, note: all.detail.textCont
 said.far = drawn();
 for (const one of modes) one.value === "share" && one.heard.change();
 said.means = { ...drawn(), pointed: all.said.textContent };
-for (const one of modes) one.value === "set" && one.heard.change();
+for (const one of modes) one.value === "class" && one.heard.change();
 all.threshold.value = "0";
 all.threshold.heard.input();
 said.lowest = all.board["aria-label"];

@@ -40,11 +40,18 @@ def test_the_script_says_what_the_page_says(contents: dict[str, bytes], tmp_path
     page = tmp_path / "map.html"
     page.write_bytes(map_html(released, bundle.published))
     said = run(page, 700, 450)
-    assert said["first"].startswith("Map: 17 of 122 hexagons above £442,413.")
+    assert said["first"].startswith(
+        "Map of 122 hexagons. likely above £442,413 (at least 80 % of the paths): 3; open (between 20 and "
+        "80 % of the paths): 25; likely not above £442,413 (at most 20 % of the paths): 94. Arrow keys"
+    )
     assert said["stop"] == said["again"] == "£442,413 (as published)"
     assert said["scale"] == "2 km"
-    assert said["pointed"].startswith("This hexagon: shown as above £442,413; share of the released maps ")
-    assert said["lowest"].startswith("Map: 122 of 122 hexagons above £")
+    assert re.fullmatch(
+        r"This hexagon: .*£442,413.*paths\); share of the released maps \d+ %\.|"
+        r"This hexagon: open \(between 20 and 80 % of the paths\); share of the released maps \d+ %\.",
+        said["pointed"],
+    )
+    assert said["lowest"].startswith("Map of 122 hexagons. likely above £")
     assert said["names"] == ["London", "</script>Camden", "Stockwell"]
     assert said["moved"] > 7 * 122
     assert said["far"]["form"] == said["means"]["form"] == "cells"
@@ -65,9 +72,9 @@ def test_very_many_hexagons_are_regions_and_means_zoomed_out(
     far, means = said["far"], said["means"]
     assert far["form"] == "regions"
     assert far["note"] == "Zoomed out: hexagons of one class are one region"
-    # The last two paths are those of hexagons out and in: what they enclose, in hexagons.
-    assert np.abs(far["areas"][-2:]) / one == pytest.approx([105, 17], rel=0.01)
-    assert sum(far["corners"][-2:]) < 6 * 122 / 2
+    # The last three paths are those of the classes: what they enclose, in hexagons.
+    assert np.abs(far["areas"][-3:]) / one == pytest.approx([3, 25, 94], rel=0.01)
+    assert sum(far["corners"][-3:]) < 6 * 122 / 2
     assert means["form"] == "means"
     assert means["note"] == "Zoomed out: each patch shows the mean of up to 7 hexagons"
     # Of each class, the hexagons of the parents whose mean share is in it.

@@ -23,26 +23,29 @@ UNKNOWN: dict[str, Any] = {"expected": None, "receipt": []}
 
 def shown(votes: list[float], paths: int, probability: list[float] | None = None) -> Products:
     """Products of which only shares are known."""
-    known = None if probability is None else np.array(probability)
-    made = SimpleNamespace(votes=np.array(votes), probability=known, paths=np.zeros((paths, len(votes))))
-    return cast(Products, made)
+    none, known = np.zeros(len(votes), dtype=bool), None if probability is None else np.array(probability)
+    return Products(
+        level=0.0, direction="above", cutoff=0.5, confidence=0.9, votes=np.array(votes), probability=known,
+        paths=np.zeros((paths, len(votes)), dtype=bool), vote_set=none, vorobev=none, inner=None, outer=None,
+        three_way=None,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("products", "close"),
+    ("products", "unsure"),
     [
-        (shown([0.0, 0.2, 0.21, 0.5, 0.79, 0.8, 1.0, 0.1], 12), "38 % of the hexagons are close calls."),
-        (shown([0.0, 1.0, 0.9, 0.1], 12), "0 % of the hexagons are close calls."),
-        (shown([0.0, 1.0, 0.0, 1.0], 1, [0.5, 0.9, 0.3, 0.8]), "50 % of the hexagons are close calls."),
-        (shown([0.5, 0.5, 0.5, 0.5], 12, [0.1, 0.9, 0.3, 0.8]), "25 % of the hexagons are close calls."),
+        (shown([0.0, 0.2, 0.21, 0.5, 0.79, 0.8, 1.0, 0.1], 12), "38 % of the hexagons are open."),
+        (shown([0.0, 1.0, 0.9, 0.1], 12), "0 % of the hexagons are open."),
+        (shown([0.0, 1.0, 0.0, 1.0], 1, [0.5, 0.9, 0.3, 0.8]), "50 % of the hexagons are open."),
+        (shown([0.5, 0.5, 0.5, 0.5], 12, [0.1, 0.9, 0.3, 0.8]), "25 % of the hexagons are open."),
     ],
 )
-def test_between_a_fifth_and_four_fifths_a_hexagon_is_a_close_call(products: Products, close: str) -> None:
-    assert _how_sure(UNKNOWN, products).text.endswith(f"before it was drawn. {close}")
+def test_between_a_fifth_and_four_fifths_a_hexagon_is_open(products: Products, unsure: str) -> None:
+    assert _how_sure(UNKNOWN, products).text.endswith(f"before it was drawn. {unsure}")
 
 
-def test_one_path_without_probabilities_has_no_close_calls() -> None:
-    assert "close calls" not in _how_sure(UNKNOWN, shown([0.0, 1.0], 1)).text
+def test_one_path_without_probabilities_leaves_nothing_open() -> None:
+    assert "open" not in _how_sure(UNKNOWN, shown([0.0, 1.0], 1)).text
 
 
 def test_a_hexagon_whose_neighbours_lie_a_kilometre_off_has_866_thousandths_of_one_square() -> None:

@@ -21,7 +21,7 @@ LIMITS = {
     "page.boroughs": {"MOST": 100},
     "page.drawn": {
         "MOST_BYTES": 2_000_000, "STOPS": 41, "OWN_CORNERS": 40_000, "RUN": 64, "SPAN": 60_000, "CORNERS": 6,
-        "NAMES": 120, "OWN_NAMES": 200, "OWN_LINE_CORNERS": 8_000, "INSIDE": 128,
+        "NAMES": 120, "OWN_NAMES": 200, "OWN_LINE_CORNERS": 8_000, "EMPTY": 128,
     },
     "page.largest": {"MOST": 8},
     "products.area_shares": {"FEWEST": 10},

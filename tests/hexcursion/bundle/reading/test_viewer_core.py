@@ -111,7 +111,7 @@ def test_few_paths_say_so(viewer: Viewer, single: Viewer) -> None:
     assert viewer.sentences(viewer.at())[-1] == (
         "As published: How right this map is was not estimated before it was drawn."
     )
-    assert "that takes 100" in viewer.sentences(viewer.at(confidence=0.99))[1]
+    assert "that takes 100" in viewer.sentences(viewer.at(confidence=0.99))[2]
 
 
 def test_smoothing_in_steps_is_smoothing_at_once(contents: dict[str, bytes]) -> None:
@@ -159,6 +159,12 @@ def test_identity_scale(domain: Domain) -> None:
     assert "below" not in said
     answers = question_words(viewer, (), None)
     assert answers.startswith("Share of each area that lies at most 20 ug/m3, and")
+    shown = paint(viewer, viewer.at(None), "classes", 20.0, 1)
+    assert [entry.label for entry in shown.entries] == [
+        "likely at most 20 ug/m3 (at least 80 % of the paths)",
+        "open (between 20 and 80 % of the paths)",
+        "likely not at most 20 ug/m3 (at most 20 % of the paths)",
+    ]
     what = paint(viewer, viewer.at(None), "vote-set", 20.0, 1)
     assert [entry.label for entry in what.entries] == ["at most 20 ug/m3", "not at most 20 ug/m3"]
 
@@ -183,9 +189,9 @@ def test_a_slider_does_not_go_below_what_can_be(viewer: Viewer, domain: Domain) 
 
 def test_a_map_of_one_colour_says_so(viewer: Viewer) -> None:
     low, high = viewer.thresholds
-    above = viewer.sentences(viewer.at(high * 100))[0]
+    above = viewer.sentences(viewer.at(high * 100))[1]
     assert above == (
         "The whole map is one colour: no hexagon is above the threshold. Another threshold tells more."
     )
-    assert "every hexagon is above the threshold" in viewer.sentences(viewer.at(low / 100))[0]
+    assert "every hexagon is above the threshold" in viewer.sentences(viewer.at(low / 100))[1]
     assert "one colour" not in " ".join(viewer.sentences(viewer.at()))

@@ -82,15 +82,15 @@ def test_one_path_has_probabilities_and_joint_sets(contents_of_one: dict[str, by
     assert 0 < products.inner.sum() < products.outer.sum() < bundle.domain.size
     assert np.array_equal(products.vote_set, products.paths[0])  # the published set is the path's
     first = json.loads(contents_of_one["cells.geojson"])["features"][0]["properties"]
-    assert set(first) == {"h3", "in_set", "probability", "vote_fraction", "excursion_function"}
+    assert set(first) == {"h3", "class", "in_set", "probability", "vote_fraction", "excursion_function"}
 
 
 def test_a_reader_of_one_path_is_told_how_sure_it_is(contents_of_one: dict[str, bytes]) -> None:
     viewer = Viewer(bundle_from_contents(contents_of_one))
     said = viewer.sentences(viewer.at())
-    assert said[0].endswith("on the released path.")
-    assert "with a probability of at least 50 %" in said[1]
-    assert said[2].startswith("At 90 %: ")
+    assert said[1].endswith("on the released path.")
+    assert "with a probability of at least 50 %" in said[2]
+    assert said[3].startswith("At 90 %: ")
     assert viewer.confidences == (0.5, 0.7, 0.8, 0.9, 0.95)
 
 

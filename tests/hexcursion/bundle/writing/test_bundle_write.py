@@ -98,7 +98,7 @@ def test_geopandas_reads_both_layers(bundle_folder: Path, release: Release) -> N
     assert cells["h3"].tolist() == list(release.cells)
     assert cells["vote_fraction"].between(0, 1).all()
     assert (cells["in_set"] == (cells["vote_fraction"] >= release.design.cutoff)).all()
-    assert set(cells.columns) == {"h3", "in_set", "vote_fraction", "geometry"}
+    assert set(cells.columns) == {"h3", "class", "in_set", "vote_fraction", "geometry"}
     once = json.loads((bundle_folder / "cells.geojson").read_bytes())["release"]
     assert once["epsilon"] == release.privacy.epsilon
     assert once["threshold_unit"] == "pounds"
