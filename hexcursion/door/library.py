@@ -130,7 +130,8 @@ def publish(plan: Planned, out: str | Path | None = None) -> Released:
     Raises
     ------
     WorkflowError
-        As `release`; `RequestTaken` where this plan was published before: nothing is charged again.
+        As `release`. Where this plan was published before, `RequestTaken`, or `BudgetExceeded` where no
+        budget is left: nothing is charged again. An interruption after the charge names the ledger's entry.
     """
     _refuse_taken(out)
     with _inside():
