@@ -103,7 +103,7 @@ def plan(
     Warns
     -----
     CuratorWarning
-        Where earlier releases may be of the same records.
+        Where rows were dropped, with the reasons, and where earlier releases may be of the same records.
 
     Raises
     ------
@@ -199,6 +199,9 @@ def _planned(
         planned = plan_settings(
             made, made.ledger, _Progress(report), tables=tables, same_as=same_as, pay=pay
         )  # fmt: skip
+    private = planned.plan.project.private
+    if any(count for _, count in private.report.dropped):
+        warnings.warn(" ".join(private.sentences()), CuratorWarning, stacklevel=3)
     for alike in planned.plan.preview.alike:
         warnings.warn(
             f"{alike_text(alike)} Pass same_records_as=[{alike.entry}] for that.",

@@ -43,6 +43,12 @@ def charges(ledger: Ledger) -> list[str]:
     return [entry.kind for entry in ledger.entries()]
 
 
+def test_rows_that_cannot_be_read_are_told_to_the_curator(rows: pandas.DataFrame) -> None:
+    holed = rows.assign(no2=rows["no2"].where(np.arange(len(rows)) % 10 > 0))
+    with pytest.warns(hexcursion.CuratorWarning, match=r"300 .*dropped: .*value"):
+        hexcursion.plan(holed, **BY_HAND)
+
+
 def test_linear_algebra_has_one_thread_inside_and_gets_its_own_back() -> None:
     def threads() -> set[int]:
         return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
