@@ -233,7 +233,9 @@ def test_a_bundle_is_handed_over_to_a_reader_who_has_nothing_else(
         page.get_by_test_id("stFileUploader").locator("input[type=file]").set_input_files(bundle)
         heading(page, "Streets beneath the map")
         wait_for_colour(page.locator(MAP).first, INSIDE, MANY)
-        assert page.locator(".legend").first.inner_text() == shown
+        classes = page.locator(".legend").first.inner_text()
+        assert classes.startswith("likely above £450,000 (chance of at least 80 %)")
+        assert shown.startswith(classes), "the curator's goes on with the map without privacy"
         page.get_by_role("slider").first.press("ArrowLeft")
         settle(page)
         assert "viewer_threshold" in page.url
