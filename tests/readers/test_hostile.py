@@ -62,7 +62,7 @@ def files(folder: Path) -> dict[str, tuple[str, Path, str]]:
     pq.write_table(
         pa.table({"h3": names, "path_1": [1.0] * 50_000}), folder / "long.parquet", store_schema=False
     )
-    made["parquet"] = "paths", folder / "long.parquet", "names of cells that are longer than any"
+    made["parquet"] = "paths", folder / "long.parquet", "names of cells or classes that are longer than any"
     kml = b'<kml xmlns="http://www.opengis.net/kml/2.2"><Document>' + b"<a/>" * 8_000_000
     put("elements.kml", "export-cells.kml", kml, "is damaged: it cannot be read as KML")
     one = b'<kml xmlns="http://www.opengis.net/kml/2.2"><Placemark>' + b"<a/>" * 8_000_000
