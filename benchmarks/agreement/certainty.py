@@ -115,7 +115,7 @@ def boroughs(lattice: Lattice) -> np.ndarray:
 
 
 def published(nodes: Nodes, cells: np.ndarray, values: np.ndarray) -> PublicField:
-    """What published records say, in units of its own clip bound; a map without privacy clips at 1."""
+    """Fit the public field to published records and scale it to its clip bound."""
     field = PublicField.of(nodes, cells, values)
     model = MapModel("exponential", 3_000.0, SCATTER / 0.4, 0.0, 1.0 / field.bound)
     return field.rescaled(0.0, field.bound, model)

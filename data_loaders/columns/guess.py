@@ -225,7 +225,7 @@ def profile_of(
     Raises
     ------
     DataError
-        As `guess_columns` does, and for a profile that is none.
+        As `guess_columns` does, and for the name of no profile.
     """
     shape = _opened(source, layer, header_row, limits)[1]
     return shape.known if named is None else held_against(named_profile(named), shape.called)

@@ -1,4 +1,4 @@
-"""Knows the tables of agencies by the names of their columns; each is described by a TOML file of its own."""
+"""Recognise the tables of agencies by their column names; a TOML file describes each agency."""
 
 from __future__ import annotations
 
@@ -202,8 +202,8 @@ def held_against(profile: Profile, names: Sequence[str]) -> Recognised:
     ----------
     profile : Profile
     names : sequence of str
-        The table's columns. Those that differ in capitals alone are one; of a name that stands there twice
-        it is open which is meant, so it counts as absent.
+        The table's columns. Capitals do not count. A name that occurs twice is ambiguous, so it counts as
+        absent.
 
     Returns
     -------

@@ -31,8 +31,8 @@ def fill_from_profile(values: dict[str, Any], wanted: str | None) -> str:
     Raises
     ------
     WorkflowError, DataError
-        One sentence: for a profile that is none or does not fit, and where a person must choose a value, a
-        quantity or a coordinate system. It depends on the names of the columns alone.
+        One sentence: for a profile that does not exist or does not fit, and where a person must choose a
+        value, a quantity or a coordinate system. It depends on the names of the columns alone.
     """
     data = values.get("data")
     if wanted == NO_PROFILE or not isinstance(data, dict) or not _is_table(data):

@@ -88,7 +88,7 @@ class _Printed(Listener):
     """Says on the terminal how far it is: on standard output nothing but what may be published."""
 
     def loaded(self, project: Project) -> None:
-        """What was read is for the curator alone; notes of the public area stand beside it."""
+        """Print what was read, and notes on the public area, on standard error: for the curator alone."""
         print(CURATOR_ONLY, *project.private.sentences(), *project.domain.notes, sep="\n", file=sys.stderr)
 
     def note(self, line: str) -> None:

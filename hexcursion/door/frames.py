@@ -111,7 +111,7 @@ def _with_points(
 
 
 def has_points(data: Any) -> bool:
-    """Whether a table is one of GeoPandas with a geometry of its own; any other has columns alone."""
+    """Whether a table is a GeoDataFrame with an active geometry."""
     return isinstance(data, geopandas.GeoDataFrame) and data.active_geometry_name is not None
 
 
