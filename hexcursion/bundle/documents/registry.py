@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from hexcursion import words
+from hexcursion.bundle.products.classes import threshold_words
 from hexcursion.bundle.statement.designs import design_line
 from hexcursion.settings.stated import UNSAID
 
@@ -170,9 +171,8 @@ def _slug(text: str) -> str:
 def _description(statement: Mapping[str, Any]) -> str:
     subject, release = statement["subject"], statement["release"]
     value = subject["value"] or "a measured value"
-    threshold = words.quantity(subject["threshold"], subject["unit"])
     text = (
-        f"Map of where {value} is {words.side_words(subject['direction'])} {threshold}, "
+        f"Map of where {value} is {words.side_words(subject['direction'])} {threshold_words(statement)}, "
         f"on {subject['domain']['cells']:,} hexagons (H3 resolution {subject['domain']['resolution']}), with "
         f"{words.plural(statement['paths']['count'], 'released path')} of the field."
     )

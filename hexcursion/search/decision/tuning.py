@@ -205,7 +205,7 @@ def concluded(
     public = public_map(project, result.model, chosen.response)
     kind: TuningKind = "fixed" if result.fixed and project.pilot is None else project.reference_kind
     tuning = tuning_of(project, kind, _detail(project, result))
-    gain = result.gain if np.isfinite(result.gain) and has_reference(project) else None
+    gain = result.gain if np.isfinite(result.gain) else None
     yardsticks = Yardsticks(result.one_colour, free_agreement, gain)
     choice = Choice(chosen.design, chosen.response, tuning, public, expected_of(project, chosen), yardsticks)
     left_out = tuple(name for name in project.settings.priors or () if name not in project.priors)
@@ -302,12 +302,12 @@ def _simulated_task(project: Project, facts: PublicFacts, every_scale: bool) -> 
 def _scenes(
     project: Project, facts: PublicFacts, placed: PlacedObservations, scales: Sequence[ResponseScale]
 ) -> tuple[Scene, ...]:
-    """One scene for each response scale, all on the same reference data, and on its shuffled values."""
-    mixed = shuffled(placed)
+    """One scene for each response scale, on the same data; for reference data with their shuffled values."""
+    mixed = (shuffled(placed),) if has_reference(project) else ()  # a pilot's stand-ins prove nothing
     return tuple(
         replace(
             project_scene(project, facts, placed, scale),
-            controls=(project_scene(project, facts, mixed, scale).world,),
+            controls=tuple(project_scene(project, facts, each, scale).world for each in mixed),
         )
         for scale in scales
     )
