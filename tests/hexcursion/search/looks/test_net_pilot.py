@@ -18,7 +18,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Pilot, Project
-from hexcursion.search.decision.tuning import Tuned, tune
+from hexcursion.search.decision.tuning import Tuned, search_task, tune
 from hexcursion.search.looks.beside_pilot import beside_pilot, with_pilot
 from hexcursion.search.looks.pilot import pilot_warning, run_pilot
 from hexcursion.search.problem.facts import private_n
@@ -47,6 +47,12 @@ def test_the_prior_noise_keeps_its_share_beside_a_pilot(
     own = path_guarantee(design, private_n(hamlet), prior)
     assert 1.999 < epsilon(with_pilot(own.cost, PILOT), 1e-5).epsilon <= 2.0
     assert own.epsilon(1e-5).epsilon < 1.9, "the pilot has a part of the budget"
+
+
+def test_reference_data_have_a_control_and_the_stand_ins_of_a_pilot_none(hamlet: Project) -> None:
+    assert [len(scene.controls) for scene in search_task(hamlet).scenes] == [1]
+    paid = replace(hamlet, pilot=PILOT, reference_kind="private selection")
+    assert [scene.controls for scene in search_task(paid).scenes] == [()]
 
 
 def test_a_pilot_is_read_by_nine_models_at_each_lengthscale(
