@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, pdtrik
+from scipy.special import gammaincinv, ndtr, pdtrik
 
 from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
 from dpgp_core.mechanisms.reading import LEAST_WEIGHT, Reading, mixed, shares
@@ -256,6 +256,9 @@ class DriftReader:
     def _smoother(self, entropy: Entropy) -> Smoothed:
         n, field = self.counts.mean, self._field
         if not self._known:
+            growth = self.counts.growth
+            if growth:  # a node's own count scatters as that of a gamma mixture of Poisson laws
+                n = n * growth * gammaincinv(1.0 / growth, entropy.uniform(n.size))
             chance = entropy.uniform(n.size)
             n = np.maximum(np.ceil(pdtrik(chance, np.maximum(n, 1e-9))), 0.0)
             n = np.minimum(n, field.nodes.cells_per_node) if self._single else n
@@ -279,8 +282,8 @@ class DriftReader:
 
     def simulated(
         self, exact: Floats, releases: int, level: Floats, sign: float, entropy: Entropy
-    ) -> tuple[Floats, Floats]:
-        """(R, N) exceedance probabilities that R releases would state, and (R,) the cutoffs of their choice.
+    ) -> tuple[Floats, Floats, Floats]:
+        """What R releases would state: chances of the field, of the map without privacy, and own cutoffs.
 
         Parameters
         ----------
@@ -292,14 +295,20 @@ class DriftReader:
             The threshold less the public map, response units.
         sign : float
             1 for above, -1 for below.
+
+        Returns
+        -------
+        tuple of ndarray
+            (R, N) exceedance probabilities of the field, and those of the map without privacy, by which the
+            set is cut; (R,) the cutoffs of the releases' choice.
         """
-        found, own = [], []
+        found, shown, own = [], [], []
         for _ in range(releases):
             read = self.read(exact + self._noise * entropy.normal(exact.size), MAPS, entropy)
             found.append(ndtr(sign * (read.field.mean - level) / np.maximum(read.field.sd, 1e-12)))
-            shown = ndtr(sign * (read.map_mean - level) / np.maximum(read.map_sd, 1e-12))
-            own.append(cutoff_for_map(found[-1], shown))
-        return np.array(found), np.array(own)
+            shown.append(ndtr(sign * (read.map_mean - level) / np.maximum(read.map_sd, 1e-12)))
+            own.append(cutoff_for_map(shown[-1], shown[-1]))
+        return np.array(found), np.array(shown), np.array(own)
 
 
 def _shuffled(reading: Reading, entropy: Entropy) -> Reading:

@@ -19,8 +19,9 @@ NEIGHBOUR_SHARE = 0.1
 LEAST_SHARE = 0.002
 """Least prior mean of a cell, as a share of n/N: public counts of zero do not exclude a record."""
 
-GROWTH = 0.1
-"""Squared relative change of a cell's count from one period to the next, beyond chance."""
+GROWTHS = (0.1, 0.4, 1.5, 6.0)
+"""Squared relative changes of a cell's count from one period to the next, beyond chance: the released counts
+choose one of them. New buildings move from year to year as no sales of old ones do."""
 
 CHANCE = 2.0
 """Variance of a count over its mean: records come in clusters, twice as scattered as a Poisson law."""
@@ -52,12 +53,15 @@ class CountPrior:
         (M, Q) such that `mean_i mean_j <relative_i, relative_j>` is the covariance they share, or None
     rounds
         how often mean and covariance are centred on the smoothed posterior again
+    growths
+        squared relative changes of a node's count; `white` holds the first, the released counts choose one
     """
 
     mean: Floats
     white: Floats
     relative: Floats | None = None
     rounds: int = 0
+    growths: tuple[float, ...] = (0.0,)
 
     def __post_init__(self) -> None:
         if self.mean.ndim != 1 or self.mean.shape != self.white.shape:
@@ -66,6 +70,29 @@ class CountPrior:
             raise InvalidValue("prior means of counts must be positive and finite.")
         if np.any(self.white < 0):
             raise InvalidValue("prior variances of counts must not be negative.")
+
+    def likeliest(self, features: Floats, released: Floats, noise: float) -> CountPrior:
+        """The same with the one of its growths under which released counts (p,) have the largest density.
+
+        Parameters
+        ----------
+        features : ndarray, shape (M, p)
+        noise : float
+            Standard deviation of the noise on the released counts.
+        """
+        if len(self.growths) == 1:
+            return self
+        best, likeliest = -np.inf, self
+        for growth in self.growths:
+            white = self.white + (growth - self.growths[0]) * np.square(self.mean)
+            covariance = (white[:, None] * features).T @ features
+            covariance[np.diag_indices_from(covariance)] += noise**2
+            root = cholesky(covariance, "the covariance of the released counts", "use more noise")
+            left = solve_lower(root, released - features.T @ self.mean)
+            density = -0.5 * float(left @ left) - float(np.sum(np.log(root.diagonal())))
+            if density > best:
+                best, likeliest = density, replace(self, white=white, growths=(growth,))
+        return likeliest
 
     def with_total_known(self) -> CountPrior:
         """The same where the number of all records is public: unevenness then moves records, and adds none.
@@ -88,10 +115,13 @@ class NodeCounts:
         (M,) >= 0
     error
         (p, p) covariance of the error of `sum phi` over the records, given what was released
+    growth
+        squared relative deviation of a node's own count from `mean`, beyond chance
     """
 
     mean: Floats
     error: Floats
+    growth: float = 0.0
 
     @classmethod
     def known(cls, counts: Floats, size: int) -> NodeCounts:
@@ -130,7 +160,9 @@ def prior_from_reference(nodes: Nodes, reference: Floats, n: float, *, single: b
     mean = (public + NEIGHBOUR_SHARE * around) / (1.0 + NEIGHBOUR_SHARE)
     mean = mean * (n / mean.sum()) + LEAST_SHARE * n * nodes.cells_per_node / nodes.cells
     mean *= n / mean.sum()
-    return _single(nodes, mean) if single else CountPrior(mean, GROWTH * mean**2 + CHANCE * mean)
+    if single:
+        return _single(nodes, mean)
+    return CountPrior(mean, GROWTHS[0] * mean**2 + CHANCE * mean, growths=GROWTHS)
 
 
 def _single(nodes: Nodes, mean: Floats) -> CountPrior:
@@ -198,6 +230,7 @@ def read_counts(
     seen, lose their variance and keep less of the noise.
     """
     total, a = float(prior.mean.sum()), features.values
+    prior = prior.likeliest(a, released, noise)
     mean, white, relative = prior.mean, prior.white, prior.relative
     kind: np.dtype[Any] = np.dtype(np.float32 if rough else np.float64)
     rows = a.astype(kind, copy=False)
@@ -222,4 +255,5 @@ def read_counts(
             mean = around * (total / around.sum())
     found = np.maximum(found, FLOOR * np.minimum(mean, mean.mean()))
     known = solve_lower(factor, inner)
-    return NodeCounts(found * (total / found.sum()), np.asarray(inner - known.T @ known))
+    error = np.asarray(inner - known.T @ known)
+    return NodeCounts(found * (total / found.sum()), error, prior.growths[0])

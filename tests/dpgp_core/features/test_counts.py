@@ -81,6 +81,24 @@ def test_reference_counts_are_scaled_to_n() -> None:
     assert prior.mean[int(far.argmax())] < 0.02
 
 
+@pytest.mark.parametrize(("moved", "growth"), [(0.02, 0.1), (6.0, 6.0)])
+def test_released_counts_choose_how_much_the_records_moved(moved: float, growth: float) -> None:
+    """Counts of which each is its reference but for chance, and counts that differ by factors."""
+    made = prepared(radius=6)
+    generator = np.random.default_rng(6)
+    reference = generator.uniform(20.0, 60.0, made.nodes.size)
+    true = reference * generator.gamma(1.0 / moved, moved, made.nodes.size)
+    released = made.features.values.T @ true + 0.5 * generator.standard_normal(made.features.size)
+    prior = prior_from_reference(made.nodes, reference, float(true.sum()))
+    chosen = prior.likeliest(made.features.values, released, 0.5)
+    assert chosen.growths == (growth,)
+    assert np.allclose(chosen.white, growth * prior.mean**2 + 2.0 * prior.mean)
+    found = read_counts(prior, made.features, released, 0.5, made.nodes)
+    assert found.growth == growth
+    again = read_counts(chosen, made.features, released, 0.5, made.nodes)
+    assert np.array_equal(found.mean, again.mean)
+
+
 def test_cells_of_at_most_one_record() -> None:
     made = prepared(radius=3)
     reference = np.zeros(37)
