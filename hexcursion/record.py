@@ -173,7 +173,9 @@ class Release:
         (J, N) joint draws of the field given the release, where the paths are none themselves
     shown_map
         (N,) mean and deviation, given the release, of what the map without privacy shows, response units,
-        where the mechanism knows them; in no file, but the statement holds what follows from them
+        where the mechanism knows them
+    cut_by_map
+        whether the published set is cut by that map instead of by the field
     records
         (N,) expected number of records, given the release and what is public, where the mechanism knows it
     relation
@@ -224,6 +226,7 @@ class Release:
     sd: NDArray[np.float64] | None = None
     draws: NDArray[np.float64] | None = None
     shown_map: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    cut_by_map: bool = False
     records: NDArray[np.float64] | None = None
     relation: Relation = "replace-one"
     protects: Protects = "values and places"

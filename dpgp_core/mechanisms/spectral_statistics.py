@@ -51,6 +51,8 @@ GLANCE = 8  # releases by which a search ranks its candidates, of one release of
 PATHS = 100  # paths drawn after the noise cost nothing
 LEAST_DRAWS = 50  # of the map without privacy, from which its mean and deviation are taken
 WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums where a published reference is weighed
+Stated = tuple[Floats, Floats, Floats | None]
+"""Exceedance probabilities of R simulated releases, chances by which sets are cut (R, N), own cutoffs."""
 NO_FIELD = "this design starts from a published reference: name it, or choose another."
 DRIFTED, DRIFT_RELEASES = 2**22, 2  # cells of all simulated releases kept then, and releases in each world
 DETAIL, SHARED = 300, 24  # nodes at which simulations compute deviations; sets of shared readings kept
@@ -233,7 +235,7 @@ class SpectralStatistics(Mechanism):
         return _cut(design, *self._held_out(design, world))
 
     def held_out(self, design: SpectralStatisticsDesign, world: World) -> HeldOut:
-        probability, _ = self._held_out(design, world)
+        probability = self._held_out(design, world)[0]
         return HeldOut(float(np.mean([world.bce(row[world.held_out]) for row in probability])))
 
     def describe(self, design: SpectralStatisticsDesign) -> str:
@@ -261,7 +263,7 @@ class SpectralStatistics(Mechanism):
 
     def _probability(
         self, design: SpectralStatisticsDesign, world: World, releases: int, draws: int
-    ) -> tuple[Floats, Floats | None]:
+    ) -> Stated:
         """As `_simulated` for all records of the world, kept."""
         plain = replace(design, cutoff=0.5, paths=1)
         key = (world.key, plain, *(() if design.drift else (releases, draws)))
@@ -270,7 +272,7 @@ class SpectralStatistics(Mechanism):
             "spectral", key, lambda: self._simulated(design, world, world.records, releases, draws), most
         )
 
-    def _held_out(self, design: SpectralStatisticsDesign, world: World) -> tuple[Floats, Floats | None]:
+    def _held_out(self, design: SpectralStatisticsDesign, world: World) -> Stated:
         """The same without the records of the held-out cells."""
         key = ("held out", world.key, replace(design, cutoff=0.5, paths=1))
         return world.shelf.keep(
@@ -284,11 +286,8 @@ class SpectralStatistics(Mechanism):
         records: CollapsedRecords,
         releases: int = RELEASES,
         draws: int = COUNT_DRAWS,
-    ) -> tuple[Floats, Floats | None]:
-        """(R, N) exceedance probabilities of simulated releases and, where asked for, own cutoffs (R,).
-
-        The same draws serve every reading.
-        """
+    ) -> Stated:
+        """What simulated releases state; the same draws serve every reading."""
         made = self._plan(design, world.facts, rough=True)
         if design.drift:
             return _drifted(made, records, world, DRIFT_RELEASES, SimulationEntropy(SEED + 5))
@@ -332,11 +331,11 @@ def _per_cell(records: CollapsedRecords, facts: PublicFacts) -> tuple[Floats, Fl
     return counts, totals
 
 
-def _cut(design: SpectralStatisticsDesign, probability: Floats, own: Floats | None) -> Bools:
+def _cut(design: SpectralStatisticsDesign, _: Floats, cut: Floats, own: Floats | None) -> Bools:
     """(R, N) sets of simulated releases, cut by the design or each where it chooses itself."""
     if own is None or design.cutoff_from == "design":
-        return agreed(probability, design.cutoff)
-    return agreed_each(probability, own)
+        return agreed(cut, design.cutoff)
+    return agreed_each(cut, own)
 
 
 def _unseen(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
@@ -359,7 +358,7 @@ def _drift_reader(
 
 def _drifted(
     made: PreparedPlan, records: CollapsedRecords, world: World, releases: int, entropy: Entropy
-) -> tuple[Floats, Floats]:
+) -> Stated:
     """As `_read` for simulated releases that start from a published reference; they share their counts."""
     counts, totals = _per_cell(records, world.facts)
     a, nodes, released = made.features.values, made.nodes, None
@@ -376,12 +375,13 @@ def _read(
     totals: Floats,
     made: PreparedPlan,
     world: World,
-) -> tuple[Floats, Floats | None]:
-    """(R, N) exceedance probabilities and, where the design asks for them, (R,) their own cutoffs."""
+) -> Stated:
     sign, level = sign_of(world.direction), world.level - world.offset
     if design.cutoff_from == "design":
-        return readings.probabilities(totals, made.prior, level, sign), None
-    return readings.read(totals, made.prior, level, sign, _unseen(design, made.prior))
+        probability, own = readings.probabilities(totals, made.prior, level, sign), None
+    else:
+        probability, own = readings.read(totals, made.prior, level, sign, _unseen(design, made.prior))
+    return probability, probability, own
 
 
 def _grid_records(records: CollapsedRecords) -> GridRecords:

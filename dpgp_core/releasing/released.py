@@ -50,7 +50,7 @@ class Released:
         (N,) standard deviation, given the release, of what a map of the same records without privacy noise
         shows, response units. None where that is not known.
     map_mean
-        (N,) its mean, where that is not the field's own.
+        (N,) its mean, where that is not the field's own: the published set is then cut by that map.
     records
         (N,) expected number of records, >= 0, given the release and what is public of their places. None
         where the mechanism does not know it.
@@ -105,6 +105,17 @@ class Released:
             return None
         return exceedance_probability(self.mean, self.sd, level, direction)
 
+    def set_chance(self, level: Floats | float, direction: Direction = "above") -> Floats | None:
+        """(N,) chance by which cells enter the published set; None where there is none.
+
+        With a map of its own the release says how likely the same records show a cell inside without privacy
+        noise: cutting by that agrees best with them, above all where there are no records. Otherwise it is
+        `probability`.
+        """
+        if self.map_mean is None or self.map_sd is None:
+            return self.probability(level, direction)
+        return exceedance_probability(self.map_mean, self.map_sd, level, direction)
+
     def own_cutoff(self, level: Floats | float, direction: Direction = "above") -> float:
         """The cutoff at which this release is expected to agree best with the map without privacy noise.
 
@@ -125,7 +136,7 @@ class Released:
         InvalidValue
             If the release does not say how sure the map is.
         """
-        found, shown = self.probability(level, direction), self.shown_map
+        found, shown = self.set_chance(level, direction), self.shown_map
         if found is None or shown is None:
             raise InvalidValue("this release does not say how sure the map is: take the design's cutoff.")
         return cutoff_for_map(found, exceedance_probability(*shown, level, direction))

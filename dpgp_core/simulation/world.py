@@ -213,7 +213,7 @@ class World:
     def published(self, released: Released, design: PostProcessing) -> Bools:
         """(N,) the set that a release would publish, by the design's smoothing and cutoff."""
         full = released.shifted(self.offset)
-        found = full.probability(self.level, self.direction)
+        found = full.set_chance(self.level, self.direction)
         if found is not None:
             return agreed(found, design.settled(full, self.level, self.direction).cutoff)
         paths = smooth(self.facts.lattice, full.paths, design.smoothing)

@@ -265,6 +265,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         sd=field.sd,
         draws=None if read is None else read.draws,
         shown_map=shifted.shown_map,
+        cut_by_map=shifted.map_mean is not None,
         records=None if field.mean is None else shifted.records,
         relation=settings.relation,
         protects=protects(project),

@@ -20,6 +20,7 @@ from hexcursion.bundle.untrusted.parquet_bounds import checked_parquet, table_of
 Floats = NDArray[np.float64]
 
 FIELD = ("mean", "sd")
+SHOWN = ("map_mean", "map_sd")
 RECORDS = "records"
 Kind = Literal["path", "draw"]
 MAX_PATHS = 10_000
@@ -80,8 +81,9 @@ def paths_bytes(
     field: tuple[Floats, Floats] | None = None,
     kind: Kind = "path",
     records: Floats | None = None,
+    shown: tuple[Floats, Floats] | None = None,
 ) -> bytes:
-    """Parquet: `h3`, `mean`, `sd` and `records` where there are, `path_1` ... `path_L`, a row a cell.
+    """Parquet: `h3`, the columns below where there are, `path_1` ... `path_L`, a row a cell.
 
     Parameters
     ----------
@@ -90,17 +92,20 @@ def paths_bytes(
     paths
         (L, N) paths on the grid, response units; or the draws, whose columns are `draw_1`, ...
     field
-        (N,) mean and standard deviation on the grid
+        (N,) mean and standard deviation on the grid: `mean`, `sd`
     kind
         what the columns are named after
     records
-        (N,) expected numbers of records on the grid
+        (N,) expected numbers of records on the grid: `records`
+    shown
+        (N,) mean and standard deviation, on the grid, of the map without privacy: `map_mean`, `map_sd`
     """
     columns = {"h3": pa.array(list(cells), type=pa.string())}
-    if field is not None:
-        columns |= {
-            name: pa.array(column, type=pa.float64()) for name, column in zip(FIELD, field, strict=True)
-        }
+    for names, pair in ((FIELD, field), (SHOWN, shown)):
+        if pair is not None:
+            columns |= {
+                name: pa.array(column, type=pa.float64()) for name, column in zip(names, pair, strict=True)
+            }
     if records is not None:
         columns[RECORDS] = pa.array(records, type=pa.float64())
     columns |= {f"{kind}_{k + 1}": pa.array(path, type=pa.float64()) for k, path in enumerate(paths)}
@@ -123,18 +128,21 @@ class StoredPaths:
         (N,) mean and standard deviation, where the file has them
     records
         (N,) expected numbers of records, where the file has them
+    shown
+        (N,) mean and standard deviation of the map without privacy, where the file has them
     """
 
     cells: tuple[str, ...]
     paths: Floats
     field: tuple[Floats, Floats] | None
     records: Floats | None = None
+    shown: tuple[Floats, Floats] | None = None
 
 
 def read_paths(
-    content: bytes, *, field: bool = False, kind: Kind = "path", records: bool = False
+    content: bytes, *, field: bool = False, kind: Kind = "path", records: bool = False, shown: bool = False
 ) -> StoredPaths:
-    """The file's values, checked; `field` and `records` say whether these columns must be there.
+    """The file's values, checked; `field`, `records` and `shown` say whether these columns must be there.
 
     Raises
     ------
@@ -142,7 +150,7 @@ def read_paths(
         If it is damaged, or has other columns, types or sizes, or values that are not on the grid.
     """
     try:
-        extra = (*(FIELD if field else ()), *((RECORDS,) if records else ()))
+        extra = (FIELD if field else ()) + (SHOWN if shown else ()) + ((RECORDS,) if records else ())
         table, count = _checked_table(content, extra, kind)
         cells = tuple(table.column("h3").to_pylist())
         columns = [table.column(name).to_numpy() for name in table.column_names[1:]]
@@ -160,11 +168,14 @@ def read_paths(
     known = values[len(extra) - 1] if records else None
     if known is not None and np.any(known < 0.0):
         raise BundleError(f"{kind}s.parquet holds a negative number of records.")
-    if not field:
-        return StoredPaths(cells, values[len(extra) :], None, known)
-    if np.any(values[1] < 0.0):
-        raise BundleError(f"{kind}s.parquet holds a negative standard deviation.")
-    return StoredPaths(cells, values[len(extra) :], (values[0], values[1]), known)
+    pairs: dict[tuple[str, str], tuple[Floats, Floats]] = {}
+    for names, wanted in ((FIELD, field), (SHOWN, shown)):
+        if wanted:
+            place = extra.index(names[0])
+            pairs[names] = values[place], values[place + 1]
+            if np.any(values[place + 1] < 0.0):
+                raise BundleError(f"{kind}s.parquet holds a negative standard deviation.")
+    return StoredPaths(cells, values[len(extra) :], pairs.get(FIELD), known, pairs.get(SHOWN))
 
 
 def _checked_table(content: bytes, extra: tuple[str, ...], kind: Kind) -> tuple[pa.Table, int]:

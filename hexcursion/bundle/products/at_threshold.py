@@ -44,6 +44,10 @@ MEANINGS: dict[ProductName, str] = {
     "inner": "Cells that lie in the excursion set all at once, in at least the stated share of the paths.",
     "outer": "Cells outside of which, in at least the stated share of the paths, nothing lies in the set.",
 }
+BY_MAP = (
+    "The published set: cells that the map of the same records without privacy noise shows in the set with a "
+    "chance, given the release, that reaches the stated cutoff."
+)
 SURE = (
     "Of every cell, the largest confidence at which it belongs to the inner set: the share of the paths that "
     "hold it and every surer cell."
@@ -71,7 +75,8 @@ class Products:
     paths
         (L, N) excursion set of each path
     vote_set
-        (N,) the published set: cells with probability >= cutoff, or votes >= cutoff where there is none
+        (N,) the published set: cells with `shown` >= cutoff, with probability >= cutoff where there is no
+        `shown`, and with votes >= cutoff where there is neither
     vorobev
         (N,) Vorob'ev set
     inner, outer, three_way
@@ -84,6 +89,9 @@ class Products:
         number of joint draws of the field that the sets rest on
     records
         (N,) expected number of records given the release, where its mechanism knows it
+    shown
+        (N,) chance that the map of the same records without privacy shows the cell in the set, where the
+        published set is cut by it
     """
 
     level: Floats | float
@@ -101,6 +109,7 @@ class Products:
     surely: Floats | None = None
     draws: int = 1
     records: Floats | None = None
+    shown: Floats | None = None
 
     @property
     def empty(self) -> Bools | None:
@@ -167,6 +176,7 @@ def products_at(
     draws: Floats | None = None,
     by_probability: bool = True,
     records: Floats | None = None,
+    shown: tuple[Floats, Floats] | None = None,
 ) -> Products:
     """All products of (already smoothed) paths (L, N) at a level in response units.
 
@@ -187,10 +197,15 @@ def products_at(
         earlier bundles
     records
         (N,) expected number of records, where it is known
+    shown
+        (N,) mean and standard deviation of the map without privacy given the release, response units, where
+        the published set is cut by it
     """
     probability = None if field is None else exceedance_probability(*field, level, direction)
     voted = probability is None or draws is not None
     share = vote_fraction(paths, level, direction) if probability is None or voted else probability
+    of_map = None if shown is None else exceedance_probability(*shown, level, direction)
+    share = share if of_map is None else of_map
     joint = paths if draws is None else draws
     supported, function = supports(joint.shape[0], confidence), None
     inner, outer, ways = None, None, None
@@ -221,4 +236,5 @@ def products_at(
         surely=function,
         draws=joint.shape[0],
         records=records,
+        shown=of_map,
     )

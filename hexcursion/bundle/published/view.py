@@ -109,6 +109,7 @@ class Viewer:
             draws=self.bundle.draws,
             by_probability=published.get("excursion_function", False),
             records=self.bundle.records,
+            shown=self.bundle.shown,
         )
 
     def level(self, threshold: float | None) -> float:
@@ -173,12 +174,13 @@ class Viewer:
                 f"{inside:,} of {total:,} cells are {side} the threshold on the released path.",
                 "One path says in or out; how sure that is, only several paths can say.",
             )
+        kind = "probability" if products.shown is None else "probability on the map without privacy noise"
         where = (
             "on the released path."
             if self.count == 1 and voted
             else f"in at least {products.cutoff * 100:.0f} % of the {paths}."
             if voted
-            else f"with a probability of at least {products.cutoff * 100:.0f} %, given the release."
+            else f"with a {kind} of at least {products.cutoff * 100:.0f} %, given the release."
         )
         said = [f"{inside:,} of {total:,} cells are {side} the threshold {where}"]
         if voted and products.probability is not None:

@@ -73,6 +73,7 @@ class Bundle:
     layers: tuple[OwnLayer, ...] = ()
     signature: Signature | None = None
     records: NDArray[np.float64] | None = None
+    shown: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
     @property
     def threshold(self) -> float:
@@ -89,7 +90,7 @@ class Bundle:
     def published(self) -> Products:
         """The products at the published threshold, smoothing and cutoff."""
         return published_products(
-            self.statement, self.domain, self.paths, self.field, self.draws, self.records
+            self.statement, self.domain, self.paths, self.field, self.draws, self.records, self.shown
         )
 
     @property
@@ -129,8 +130,9 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     _check_schema_file(contents, version, statement["design"]["mechanism"])
     about = statement["paths"]
     stored = read_paths(
-        contents[layout.PATHS], field=about["field"], records=about["field"] and about.get("records", False)
-    )
+        contents[layout.PATHS], field=about["field"], records=about["field"] and about.get("records", False),
+        shown=statement["products"].get("cut_by_map", False),
+    )  # fmt: skip
     cells, paths = stored.cells, stored.paths
     subject = statement["subject"]["domain"]
     if len(cells) != subject["cells"] or paths.shape[0] != statement["paths"]["count"]:
@@ -150,8 +152,9 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     layers = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
     picture = contents[layout.MAP]
     bundle = Bundle(
-        statement, domain, paths, picture, stored.field, version, draws, layers, signature, stored.records
-    )
+        statement, domain, paths, picture, stored.field, version, draws, layers, signature, stored.records,
+        stored.shown,
+    )  # fmt: skip
     check_layers(contents, bundle)
     check_told(statement.get("told"), bundle.published)
     return bundle
@@ -164,6 +167,7 @@ def published_products(
     field: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
     draws: NDArray[np.float64] | None = None,
     records: NDArray[np.float64] | None = None,
+    shown: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> Products:
     """Products at the statement's own threshold, smoothing, cutoff and confidence.
 
@@ -177,6 +181,8 @@ def published_products(
         (J, N) joint draws of the field, response units, where the paths are none
     records
         (N,) expected number of records, where it is known
+    shown
+        (N,) mean and deviation of the map without privacy, response units, where the set is cut by it
     """
     published = statement["products"]
     return products_at(
@@ -189,6 +195,7 @@ def published_products(
         draws=draws,
         by_probability=published.get("excursion_function", False),
         records=records,
+        shown=shown,
     )
 
 

@@ -68,12 +68,14 @@ def surest(
     return found
 
 
-def probability(table: pd.DataFrame, level: float, direction: str) -> np.ndarray | None:
+def probability(
+    table: pd.DataFrame, level: float, direction: str, mean: str = "mean", sd: str = "sd"
+) -> np.ndarray | None:
     """(N,) probability of the asked side of the level given the release, where its mechanism has one."""
-    if "mean" not in table:
+    if mean not in table:
         return None
     sign = 1.0 if direction == "above" else -1.0
-    score = sign * (table["mean"] - level) / np.maximum(table["sd"], 1e-12)
+    score = sign * (table[mean] - level) / np.maximum(table[sd], 1e-12)
     return np.array([0.5 * math.erfc(-value / math.sqrt(2.0)) for value in score])
 
 
@@ -89,6 +91,8 @@ def products(
         field = pd.read_parquet(folder / "draws.parquet").filter(regex="^draw_").to_numpy().T
         draws = field > level if direction == "above" else field <= level
     share = None if draws is not inside else probability(table, level, direction)
+    if statement["products"].get("cut_by_map", False):
+        share = probability(table, level, direction, "map_mean", "map_sd")
     made = {f"path {k + 1}": path for k, path in enumerate(inside)}
     votes = inside.mean(axis=0)
     made["vote-set"] = (votes if share is None else share) >= statement["products"]["cutoff"] - 1e-9

@@ -86,7 +86,9 @@ def build_statement(release: Release) -> dict[str, Any]:
         },
         "expected": expected_block(release.expected),
         "evaluation": {},
-        "products": products_block(release.design, count, ranked=release.mean is not None),
+        "products": products_block(
+            release.design, count, ranked=release.mean is not None, cut_by_map=release.cut_by_map
+        ),
         "paths": {
             "file": layout.PATHS,
             "field": release.mean is not None,

@@ -89,9 +89,14 @@ def told_block(
     of_map = None
     if shown_map is not None:
         shown = exceedance_probability(*shown_map, products.level, products.direction)
-        of_map = _numbers(stated_scores(shown, products.vote_set))
+        of_map = _of_map(products, shown)
     told: dict[str, Any] = {"map": of_map, **_of_field(products, products.probability)}
     return {**told, "in_words": told_words(told)}
+
+
+def _of_map(products: Products, shown: Floats) -> dict[str, Any]:
+    """Against the map of the same records without privacy, which shows cells with these (N,) chances."""
+    return _numbers(stated_scores(shown, products.vote_set))
 
 
 def _of_field(products: Products, probability: Floats) -> dict[str, Any]:
@@ -171,7 +176,10 @@ def check_told(told: Mapping[str, Any] | None, products: Products) -> None:
         return
     probability = products.probability
     follows = {} if probability is None else _of_field(products, probability)
-    names = ("field", "recorded")
+    names = ["field", "recorded"]
+    if products.shown is not None:
+        follows["map"] = _of_map(products, products.shown)
+        names.append("map")
     if not follows or any(not _same_numbers(told.get(name), follows.get(name)) for name in names):
         raise BundleError("What the privacy statement tells about its map does not follow from the release.")
     if told["in_words"] != told_words(told):

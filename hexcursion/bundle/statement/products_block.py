@@ -5,11 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from dpgp_core.mechanisms.design import Design
-from hexcursion.bundle.products.at_threshold import CONFIDENCE, MEANINGS, SURE, ProductName, supports
+from hexcursion.bundle.products.at_threshold import (
+    BY_MAP,
+    CONFIDENCE,
+    MEANINGS,
+    SURE,
+    ProductName,
+    supports,
+)
 from hexcursion.bundle.products.regions import MAX_PATH_REGIONS
 
 
-def products_block(design: Design, draws: int | None = None, *, ranked: bool = False) -> dict[str, Any]:
+def products_block(
+    design: Design, draws: int | None = None, *, ranked: bool = False, cut_by_map: bool = False
+) -> dict[str, Any]:
     """The block as it stands in a statement; it follows from the design and the number of draws.
 
     Parameters
@@ -18,6 +27,8 @@ def products_block(design: Design, draws: int | None = None, *, ranked: bool = F
         Joint draws of the field that go along with the paths, None where the paths are such draws.
     ranked
         Whether cells are ordered by their probabilities: so where there are any, but not in earlier bundles.
+    cut_by_map
+        Whether the published set is cut by the chance that the map without privacy shows a cell in it.
     """
     count = design.paths
     joint = supports(count if draws is None else draws, CONFIDENCE)
@@ -33,15 +44,18 @@ def products_block(design: Design, draws: int | None = None, *, ranked: bool = F
         left_out.append(
             f"Dissolved regions of single paths are written for the first {MAX_PATH_REGIONS} paths."
         )
+    meanings = MEANINGS | ({"vote-set": BY_MAP} if cut_by_map else {})
     return {
         "cutoff": float(design.cutoff),
         "smoothing": int(design.smoothing),
         "confidence": CONFIDENCE if joint else None,
         "vote_step": 1.0 / count,
-        "meanings": {name: _said(name, MEANINGS[name], draws) for name in names}
+        "meanings": {name: _said(name, meanings[name], draws) for name in names}
         | ({"excursion_function": _said("inner", SURE, draws)} if ranked and joint else {}),
         "left_out": left_out,
-    } | ({"excursion_function": joint} if ranked else {})
+        **({"excursion_function": joint} if ranked else {}),
+        **({"cut_by_map": True} if cut_by_map else {}),
+    }
 
 
 def _said(name: ProductName, meaning: str, draws: int | None) -> str:

@@ -118,7 +118,8 @@ def _check_texts(statement: dict[str, Any]) -> None:
     design = design_from(statement["design"])
     draws = statement["paths"].get("draws", {}).get("count")
     ranked = statement["paths"]["field"] and "excursion_function" in statement["products"]
-    if statement["products"] != products_block(design, draws, ranked=ranked):
+    by_map = statement["products"].get("cut_by_map", False)
+    if statement["products"] != products_block(design, draws, ranked=ranked, cut_by_map=by_map):
         raise BundleError("The privacy statement contradicts itself about its products.")
     if statement["response"]["formula"] != FORMULA[statement["response"]["transform"]]:
         raise BundleError("The privacy statement contradicts itself about its response.")

@@ -24,6 +24,7 @@ _EARLIER = frozenset({
     "24b1cd5373ee6d7b832f820c5f165d7884b8c0a0adb7e3b99ac1d08c0c6c7800",
     "a5575d2227637822e13c9fabd4e3537504d19d33e3aba2ae6bc92c059b76539e",
     "5f5485350cf0220bf61576109fa4350155d1f44078db22cc756552840538a0d1",
+    "20c97d6f04e922b2ce6e5ca2a4c5a781fbcc8f005e1df04ae9b12d8ec34a4c89",
 })  # fmt: skip
 _FOLDER = Path(__file__).parent / "schema"
 

@@ -171,8 +171,10 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         domain = domain_from_cells(release.cells, region_of(boundary))  # rounded, as every reader has it
         draws = None if release.draws is None else rounded(release.draws)
         records = None if release.records is None else rounded(release.records)
-        products = published_products(statement, domain, paths, field, draws, records)
-        statement = {**statement, "told": told_block(products, field, release.shown_map)}
+        shown = None if release.shown_map is None else rounded_field(*release.shown_map)
+        cut_by = shown if release.cut_by_map else None
+        products = published_products(statement, domain, paths, field, draws, records, cut_by)
+        statement = {**statement, "told": told_block(products, field, shown)}
         columns = cell_columns(domain, products, field)
         exported = Exported(statement, shared, domain, products, columns, layers)
         contents = {
@@ -188,7 +190,7 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
     region = geometry_dict(domain.region)
     picture = picture_svg(domain.cells, region, products, threshold_words(statement), layers)
     contents |= {
-        layout.PATHS: paths_bytes(domain.cells, paths, field, records=records),
+        layout.PATHS: paths_bytes(domain.cells, paths, field, records=records, shown=cut_by),
         layout.STATEMENT: statement_text(statement).encode(),
         layout.SCHEMAS[2]: schema_bytes(2, release.design.mechanism),
         layout.REGISTRY: registry_yaml(statement).encode(),

@@ -24,7 +24,6 @@ from dpgp_core.priors.registry import make_prior
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Released
 from dpgp_core.spectral.counts import NodeCounts
-from dpgp_core.spectral.cutoff import cutoff_for_map
 from dpgp_core.spectral.public_field import MapModel, PublicField
 from tests.dpgp_core.hexmap import disk
 
@@ -259,25 +258,31 @@ def test_a_simulated_release_is_cut_as_a_real_one_by_the_map_without_privacy(sig
     reader = DriftReader(field_of(0.3, 0.4, 20), features(), known_counts(), 0.2, places_known=True)
     level = 0.1 - field_of(0.3, 0.4, 20).at(LATTICE.domain_centres)
     exact = 3.0 * np.linspace(-1.0, 1.0, 9)
-    stated, cuts = reader.simulated(exact, 2, level, sign, SimulationEntropy(4))
+    stated, shown, cuts = reader.simulated(exact, 2, level, sign, SimulationEntropy(4))
     entropy = SimulationEntropy(4)
-    for probability, cut in zip(stated, cuts, strict=True):
+    for probability, of_map, cut in zip(stated, shown, cuts, strict=True):
         read = reader.read(exact + 0.2 * entropy.normal(9), drift_reading.MAPS, entropy)
         paths = np.zeros((1, SIZE))
         released = Released(paths, read.field.mean, read.field.sd, map_sd=read.map_sd, map_mean=read.map_mean)
         side: Direction = "above" if sign > 0 else "below"
         assert released.probability(level, side) == pytest.approx(probability)
+        assert released.set_chance(level, side) == pytest.approx(of_map)
         assert released.own_cutoff(level, side) == cut
-    plain = [cutoff_for_map(probability, probability) for probability in stated]
-    assert plain != cuts.tolist(), "else nothing tells the two apart"
+    assert np.abs(stated - shown).max() > 0.1, "else nothing tells the two apart"
 
 
 def test_a_release_cuts_by_the_map_without_privacy_where_that_is_known() -> None:
-    """Cells sure to be inside by the field, of which that map shows the first alone."""
+    """Cells likely inside by the field; that map shows the last alone, which no cutoff on the field does."""
     mean, sd = np.array([1.0, 0.3, 0.1, -2.0]), np.ones(4)
     released = Released(
-        np.zeros((1, 4)), mean, sd, map_sd=np.full(4, 0.01), map_mean=np.array([1.0, -1, -1, -1])
+        np.zeros((1, 4)), mean, sd, map_sd=np.full(4, 0.01), map_mean=np.array([-1.0, -1, -1, 1])
     )
-    assert released.own_cutoff(0.0) > 0.61
+    chance = released.set_chance(0.0)
+    assert chance is not None
+    assert (chance >= released.own_cutoff(0.0)).tolist() == [False, False, False, True]
+    below = released.set_chance(0.0, "below")
+    assert below is not None
+    assert below == pytest.approx([1.0, 1.0, 1.0, 0.0])
     plain = Released(np.zeros((1, 4)), mean, sd, map_sd=np.full(4, 0.01))
+    assert plain.set_chance(0.0) == pytest.approx([0.8413447, 0.6179114, 0.5398278, 0.0227501319])
     assert plain.own_cutoff(0.0) < 0.54

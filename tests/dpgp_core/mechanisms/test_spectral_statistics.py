@@ -116,11 +116,12 @@ def test_simulated_releases_are_cut_by_the_design_or_each_by_its_own_cutoff() ->
     none = np.empty(0, dtype=np.int64)
     world = World(facts, held, held, none, none.astype(bool), 0.0, "above", np.zeros(LATTICE.size))
     given = replace(DESIGN, mu=0.2)
-    probability, no_cutoffs = MECHANISM._simulated(given, world, held)
+    probability, cut, no_cutoffs = MECHANISM._simulated(given, world, held)
     assert no_cutoffs is None
+    assert cut is probability
     np.testing.assert_array_equal(MECHANISM.simulate(given.with_cutoff(0.7), world), probability >= 0.7)
     chosen = replace(given, cutoff_from="release")
-    again, own = MECHANISM._simulated(chosen, world, held)
+    again, _, own = MECHANISM._simulated(chosen, world, held)
     np.testing.assert_allclose(again, probability, atol=1e-12)
     assert own is not None
     assert float(np.ptp(own)) > 0.0

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dpgp_core.errors import InvalidValue
-from dpgp_core.excursion.scores import StatedScores, stated_scores
+from dpgp_core.excursion.scores import StatedScores, exceedance_probability, stated_scores
 from geo import Domain
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files.layout import sums_text
 from hexcursion.bundle.files.paths import paths_bytes, read_paths, rounded
 from hexcursion.bundle.page.facts import three_facts
 from hexcursion.bundle.products.at_threshold import Products, products_at
-from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.reading.read import bundle_from_contents, read_bundle
 from hexcursion.bundle.statement.expected import (
     check_told,
     contradiction,
@@ -26,7 +30,7 @@ from hexcursion.bundle.statement.expected import (
     told_block,
     told_words,
 )
-from hexcursion.bundle.writing.write import bundle_contents, statement_text
+from hexcursion.bundle.writing.write import bundle_contents, statement_text, write_bundle
 from hexcursion.errors import WorkflowError
 from tests.hexcursion.bundle.bundle_samples import make_release
 
@@ -143,6 +147,36 @@ def test_the_statement_of_a_release_with_probabilities_tells_and_a_forged_one_is
     with pytest.raises(BundleError, match="does not follow from the release"):
         bundle_from_contents(contents)
     assert json.loads(bundle_contents(release)["statement.json"])["told"] is None
+
+
+def test_a_set_that_is_cut_by_the_map_is_found_again_and_its_told_agreement_is_checked(
+    domain: Domain, tmp_path: Path
+) -> None:
+    """The set follows the chances of the map without privacy, in every reader and at other thresholds."""
+    release = make_release(domain)
+    mean, sd = release.paths.mean(axis=0), release.paths.std(axis=0) + 0.1
+    shown_map = (np.roll(mean, 40), 0.3 * sd)
+    cut = replace(release, mean=mean, sd=sd, shown_map=shown_map, cut_by_map=True)
+    written = write_bundle(cut, tmp_path / "bundle")
+    bundle = read_bundle(written.directory)
+    by_map = exceedance_probability(*shown_map, release.response.forward(442_413.0)) >= 0.5
+    assert bundle.published.vote_set.tolist() == by_map.tolist()
+    by_field = bundle_from_contents(bundle_contents(replace(cut, cut_by_map=False))).published.vote_set
+    assert by_field.tolist() != by_map.tolist()
+    assert (
+        "map of the same records without privacy noise"
+        in bundle.statement["products"]["meanings"]["vote-set"]
+    )
+    higher = exceedance_probability(*shown_map, release.response.forward(600_000.0)) >= 0.5
+    assert Viewer(bundle).at(600_000.0).vote_set.tolist() == higher.tolist()
+    done = subprocess.run(
+        [sys.executable, "-I", written.directory / "redraw.py"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    told = bundle.statement["told"]
+    forged = {**told, "map": {**told["map"], "agreement": 0.999}}
+    with pytest.raises(BundleError, match="does not follow from the release"):
+        check_told({**forged, "in_words": told_words(forged)}, bundle.published)
 
 
 RECORDS = np.array([0.4999, 0.5, 7.0, 0.0])
