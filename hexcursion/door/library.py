@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -133,6 +133,8 @@ def publish(plan: Planned, out: str | Path | None = None) -> Released:
         As `release`. Where this plan was published before, `RequestTaken`, or `BudgetExceeded` where no
         budget is left: nothing is charged again. An interruption after the charge names the ledger's entry.
     """
+    if not isinstance(plan, Planned):
+        raise WorkflowError("Publish what `hexcursion.plan` returned.")
     _refuse_taken(out)
     with _inside():
         return Released(publish_planned(plan, None if out is None else Path(out), aged=True).folder)
@@ -141,7 +143,7 @@ def publish(plan: Planned, out: str | Path | None = None) -> Released:
 def compare(
     data: Any,
     *,
-    epsilons: Sequence[float] = EPSILONS,
+    epsilons: Sequence[float] | float = EPSILONS,
     progress: Report | None = None,
     **settings: Any,
 ) -> Comparison:
@@ -151,7 +153,7 @@ def compare(
     ----------
     data, settings, progress
         As for `plan`; without `mechanisms` all that can serve are compared.
-    epsilons : sequence of float
+    epsilons : sequence of float, or float
         The budgets.
 
     Returns
@@ -170,7 +172,10 @@ def compare(
                 f"A comparison finds every design by a search that is free: leave {named} out."
             )
         names = tuple(settings.get("mechanisms") or ())
-        budgets = tuple(field("epsilon").check(each) for each in epsilons)
+        several = (
+            epsilons if isinstance(epsilons, Iterable) and not isinstance(epsilons, str) else (epsilons,)
+        )
+        budgets = tuple(field("epsilon").check(each) for each in several)
         if not budgets:
             raise WorkflowError("Give at least one epsilon to compare at with `epsilons`.")
         return compare_settings(made, names, budgets, progress, made.executor, tables=tables)[1]
@@ -178,6 +183,8 @@ def compare(
 
 def _refuse_taken(out: str | Path | None) -> None:
     """Refuse a place where something stands, or nothing can be written: before anything is begun."""
+    if not isinstance(out, str | Path | None):
+        raise WorkflowError(f"Name the new folder as a text or a path with `out`, not {out!r}.")
     if out is not None:
         place = new_place(out)
         new_place(place.with_name(f"{place.name}.zip"))
@@ -220,14 +227,12 @@ def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSett
             raise WorkflowError(f"{named} changes no settings that are made already: leave it out.")
         yield data.with_changes(**given) if given else data, {}
         return
-    said, others = split_settings(
-        {{"lon": "x", "lat": "y"}.get(name, name): value for name, value in given.items()}
-    )
+    said, others = split_settings(_by_own_names(given))
     area, reference = others.pop("area", None), others.pop("reference", None)
     source, tables = as_source(data, PRIVATE, said, others.get("owner"))
     values = {"epsilon": 1.0, **others, "data": source}
     if isinstance(reference, Mapping):
-        values["reference"] = dict(reference)
+        values["reference"] = _by_own_names(reference)
     elif reference is not None:
         if has_points(data) and said.get("x") is None and type(reference) is DataFrame:
             raise WorkflowError("The reference table has no points: make them with geopandas.points_from_xy.")
@@ -239,6 +244,11 @@ def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSett
         tables = {**tables, **more}
     with as_area(area) as place:
         yield settings_from_mapping({**values, **place}), tables
+
+
+def _by_own_names(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of which the columns of degrees may be called `lon` and `lat`."""
+    return {{"lon": "x", "lat": "y"}.get(name, name): value for name, value in given.items()}
 
 
 def _own_points(reference: Any, said: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from geo.domains.polygons import cell_polygons
-from hexcursion.bundle import Bundle, read_bundle
+from hexcursion.bundle import Bundle, BundleError, read_bundle
 from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
 from hexcursion.bundle.products.classes import class_column
 from hexcursion.bundle.statement.expected import how_right
@@ -188,4 +188,6 @@ def open_bundle(path: str | Path) -> Released:
     BundleError
         One sentence, for the first check that fails.
     """
+    if not isinstance(path, str | Path):
+        raise BundleError(f"Name the bundle's folder or zip as a text or a path, not {path!r}.")
     return Released(path)

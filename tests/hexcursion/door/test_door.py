@@ -241,6 +241,8 @@ def test_mechanisms_are_compared_and_nothing_is_charged(rows: pandas.DataFrame) 
     for epsilons, said in (((), "Give at least one epsilon"), ((2.0, -1.0), "epsilon must be a positive")):
         with pytest.raises(WorkflowError, match=said):
             hexcursion.compare(rows, epsilons=epsilons, **searched)
+    with pytest.raises(WorkflowError, match="epsilon must be a positive"):
+        hexcursion.compare(rows, epsilons=-1.0, **searched)
     assert [(row.mechanism, row.epsilon) for row in found.rows] == [("posterior-sampling", 2.0)]
     assert list(home().iterdir()) == []
 
@@ -258,6 +260,24 @@ def test_another_column_of_one_table_is_of_the_same_records(rows: pandas.DataFra
     with pytest.raises(WorkflowError, match="exists already"):
         hexcursion.publish(other, tmp_path / "bundle")
     assert charges(open_ledger(create=False)).count("reserve") == 1
+
+
+def test_arguments_of_another_kind_are_refused_in_a_sentence(rows: pandas.DataFrame) -> None:
+    with pytest.raises(WorkflowError, match=r"Publish what `hexcursion\.plan` returned"):
+        hexcursion.publish("x")  # type: ignore[arg-type]
+    with pytest.raises(WorkflowError, match="Name the new folder as a text or a path with `out`, not 5"):
+        hexcursion.release(rows, out=5, **BY_HAND)
+    with pytest.raises(WorkflowError, match="folder or zip as a text or a path, not None"):
+        hexcursion.open_bundle(None)  # type: ignore[arg-type]
+
+
+def test_a_reference_file_may_name_its_degrees_as_the_private_table_does(
+    rows: pandas.DataFrame, town: Town
+) -> None:
+    reference = {"path": str(town.reference), "value": "no2", "lon": "lon", "lat": "lat"}
+    with _settings(rows, {**BY_HAND, "reference": reference}) as (made, _):
+        assert made.reference is not None
+        assert (made.reference.x, made.reference.y) == ("lon", "lat")
 
 
 def test_columns_are_named_by_texts(rows: pandas.DataFrame) -> None:
