@@ -1,4 +1,4 @@
-"""What is told before a release, told by it, and reached, on real pairs of years with a published reference.
+"""What is told before a release, told by it, and reached: pairs of years, and surveys without a reference.
 
 Command: `python -m benchmarks.agreement.panel [FOLDER] [--releases N]`.
 
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.agreement.spectral_sensors import SURVEYS, survey_settings
 from benchmarks.material.real_files import real_files_parser
 from dpgp_core.excursion.scores import exceedance_probability, iou, stated_scores
 from dpgp_core.excursion.sets import Bools
@@ -41,6 +42,7 @@ SEED, RELEASES = 7, 20
 TOLEDO = (-83.88, 41.415, -83.16, 41.735)
 LONDON = "house_sales/london_transactions_2015_2018_latlon.csv.gz"
 LUCAS = "house_sales/lucas_county_ohio_1993_98.csv.gz"
+STATIONS = "sensors/london_laqn_annual_means_2022_2024.csv"
 
 
 def rows(folder: Path) -> dict[str, ReleaseSettings]:
@@ -62,6 +64,21 @@ def rows(folder: Path) -> dict[str, ReleaseSettings]:
             bbox=more.get("bbox"), epsilon=more.get("epsilon", 1.0),
         )  # fmt: skip
 
+    def air(level: float) -> ReleaseSettings:
+        data, reference = (
+            SourceSettings(
+                str(folder / STATIONS), value="annual_mean", x="Longitude", y="Latitude",
+                where=(("species", "NO2"), ("year", str(each))),
+            )
+            for each in (2023, 2022)
+        )  # fmt: skip
+        box = next(each.box for each in SURVEYS if each.title.startswith("LAQN"))
+        return ReleaseSettings(
+            data=data, reference=reference, reference_public=True, threshold=level, value_unit="ug/m3",
+            bbox=box, resolution=7, mechanisms=("spectral-statistics",),
+        )  # fmt: skip
+
+    alone = {f"{each.title} alone": survey_settings(each, folder) for each in SURVEYS}
     london = {"region": flats.region}
     toledo = {"bbox": TOLEDO}
     return {
@@ -76,6 +93,9 @@ def rows(folder: Path) -> dict[str, ReleaseSettings]:
         "Lucas 1993, 80,000": sales(LUCAS, "syear", 1993, 1998, 80_000.0, **toledo),
         "Lucas 1997, 80,000": sales(LUCAS, "syear", 1997, 1998, 80_000.0, **toledo),
         "Lucas 1993, 130,000": sales(LUCAS, "syear", 1993, 1998, 130_000.0, **toledo),
+        "LAQN NO2 2022, 25": air(25.0),
+        "LAQN NO2 2022, 30": air(30.0),
+        **alone,
     }
 
 
@@ -95,9 +115,10 @@ def main() -> None:
     print("Gain: agreement beyond shuffled reference values, before the release. Empty: hexagons in which it")
     print("expects no record; held: those of them that hold one.")
     print(
-        f"{'row':28} before   told  reached  shuffled  colour   free  ECE q  ECE p   gain  empty  held  "
-        "stopped"
+        f"{'row':28} before     range      told  reached  shuffled  colour   free  ECE q  ECE p   gain  empty"
+        "  held  stopped"
     )
+    gaps, within = [], []
     for name, settings in every.items():
         project = load_project(settings)
         tuned = tune(project, beside=())
@@ -105,15 +126,26 @@ def main() -> None:
         truth = fit_baseline(project, model).inside
         own = _released(project, choice, truth, asked.releases)
         mixed = _released(_shuffled(project), choice, truth, max(2, asked.releases // 4))
-        free = iou(free_map(project, model), truth)
+        free = np.nan if settings.reference is None else iou(free_map(project, model), truth)
         against = objections(choice.expected, choice.yardsticks, choice.level(project.settings.threshold))
-        before = choice.expected.agreement if choice.expected is not None else None
+        before = choice.expected
+        assert before is not None
+        shown = "".rjust(13)
+        if before.low is not None and before.high is not None:
+            shown = f"{before.low:5.3f} to {before.high:.3f}"
+            within.append(before.low <= own[1] <= before.high)
+        gaps.append(own[0] - own[1])
         print(
-            f"{name:28} {before or float('nan'):6.3f} {own[0]:6.3f} {own[1]:8.3f} {mixed[1]:9.3f} "
-            f"{truth.mean():7.3f} {free:6.3f} {own[2]:6.3f} {own[3]:6.3f} {tuned.result.gain:6.3f} "
-            f"{own[4]:6.0f} {own[5]:5.0f}  {'yes' if against else 'no'}",
+            f"{name:28} {before.agreement or np.nan:6.3f} {shown:13} {own[0]:6.3f} {own[1]:8.3f} "
+            f"{mixed[1]:9.3f} {truth.mean():7.3f} {free:6.3f} {own[2]:6.3f} {own[3]:6.3f} "
+            f"{tuned.result.gain:6.3f} {own[4]:6.0f} {own[5]:5.0f}  {'yes' if against else 'no'}",
             flush=True,
         )
+    print(
+        f"Told by the release less reached: {np.mean(gaps):+.3f} on average, {np.mean(np.abs(gaps)):.3f} in "
+        f"size, {max(gaps):+.3f} at most; the range told beforehand holds in {sum(within)} of {len(within)} "
+        "rows."
+    )
 
 
 def _released(project: Project, choice: Choice, truth: Bools, releases: int) -> Floats:
@@ -125,11 +157,12 @@ def _released(project: Project, choice: Choice, truth: Bools, releases: int) -> 
     found = []
     for number in range(releases):
         drawn = draw_release(prepared, SimulationEntropy(SEED + number), simulation=True).shifted(mean)
-        probability = drawn.probability(level)
+        probability, chance = drawn.probability(level), drawn.set_chance(level)
         assert probability is not None
+        assert chance is not None
         assert drawn.shown_map is not None
         of_map = exceedance_probability(*drawn.shown_map, level)
-        region = probability > choice.design.settled(drawn, level, "above").cutoff
+        region = chance >= choice.design.settled(drawn, level, "above").cutoff
         told = stated_scores(of_map, region).agreement
         errors = [_ece(each[inhabited], truth[inhabited]) for each in (of_map, probability)]
         assert drawn.records is not None

@@ -31,6 +31,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
+from pathlib import Path
 from time import process_time
 from typing import get_args
 
@@ -117,7 +118,7 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", help="surveys whose title holds this")
     parser.add_argument("--scale", choices=get_args(Transform), default="identity", help="of the values")
-    parser.add_argument("--focus", choices=get_args(Focus), default="threshold", help="of the designs")
+    parser.add_argument("--focus", choices=get_args(Focus), help="of the oracle's designs")
     parser.add_argument("--hidden", action="store_true", help="leave out public places and epsilon 10")
     parser.add_argument("--oracle", action="store_true", help="best of a grid of designs, truth known")
     asked = parser.parse_args()
@@ -137,20 +138,29 @@ def main() -> None:
     print(f"Seed {SEED}; {asked.draws} simulated releases of each design; `all`: everything painted.")
 
 
-def _project(survey: Survey, asked: Namespace, places: bool, clip: float = 1.0) -> Project:
+def survey_settings(
+    survey: Survey, folder: Path, *, scale: Transform = "identity", focus: Focus | None = None,
+    places: bool = False, clip: float = 1.0,
+) -> ReleaseSettings:  # fmt: skip
     """A survey in its box, its places public or not, the clip bound in standard deviations of the values."""
-    path, scale = asked.folder / survey.file, asked.scale
+    path = folder / survey.file
     value = pd.read_csv(path)[survey.value].dropna().to_numpy(dtype=np.float64)
     threshold = float(np.quantile(value, 0.6)) if survey.threshold is None else survey.threshold
     spread = float(np.std(np.log(value) if scale == "log" else value))
-    settings = ReleaseSettings(
+    return ReleaseSettings(
         data=SourceSettings(str(path), value=survey.value, x=survey.x, y=survey.y, crs=survey.crs),
         value_unit="mg/kg" if "topsoil" in survey.file else "ug/m3",
         bbox=survey.box, resolution=survey.resolution, threshold=threshold, transform=scale,
         centre=float(np.log(threshold)) if scale == "log" else threshold, clip=float(f"{clip * spread:.3g}"),
-        mechanisms=("spectral-statistics",), focus=asked.focus, places_public=places,
+        mechanisms=("spectral-statistics",), places_public=places,
+        **({} if focus is None else {"focus": focus}),
     )  # fmt: skip
-    return load_project(settings)
+
+
+def _project(survey: Survey, asked: Namespace, places: bool, clip: float = 1.0) -> Project:
+    return load_project(
+        survey_settings(survey, asked.folder, scale=asked.scale, focus=asked.focus, places=places, clip=clip)
+    )
 
 
 def _at(project: Project, epsilon: float) -> Project:
