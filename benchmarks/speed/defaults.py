@@ -66,6 +66,7 @@ def one_run(settings: ReleaseSettings, more: tuple[str, ...]) -> tuple[float, st
         place = Path(name)
         (place / "settings.toml").write_text(settings_to_toml(settings), encoding="utf-8")
         words = [sys.executable, "-m", "hexcursion", "release", "--config", str(place / "settings.toml")]
+        words.append("--trust-settings")  # they name the shared files
         environment = {
             **os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1",
             "HEXCURSION_HOME": str(place / "home"), "HEXCURSION_WITNESS": str(place / "witness"),

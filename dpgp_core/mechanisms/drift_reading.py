@@ -143,7 +143,7 @@ class DriftReader:
         field, a, m = self._field, self._features, self.counts.mean
         loaded = m[:, None] * a
         own, drifted = field.covariance @ loaded, field.drift @ loaded
-        records = a.T @ loaded
+        records, own_seen, drifted_seen = (loaded.T @ each for each in (a, own, drifted))
         found = []
         for trust in TRUSTS:
             for drift in DRIFTS:
@@ -152,7 +152,8 @@ class DriftReader:
                 prior = ClippedPrior.of(PublicPrior(0.0, deviation, field.scatter / deviation))
                 slope = prior.deviation / deviation
                 link = slope * (trust * own + drift**2 * drifted)
-                covariance = slope * loaded.T @ link + prior.record_noise**2 * records
+                covariance = slope**2 * (trust * own_seen + drift**2 * drifted_seen)
+                covariance += prior.record_noise**2 * records
                 covariance += prior.deviation**2 * self.counts.error
                 covariance[np.diag_indices_from(covariance)] += self._noise**2
                 root = cholesky(0.5 * (covariance + covariance.T), "the covariance of the released sums",

@@ -13,6 +13,7 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.terms import Budget
 from dpgp_core.numbers import upper
 from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.spectral.public_field import PublicField
 from hexcursion.errors import WorkflowError
 from hexcursion.progress import Report
 from hexcursion.project.model import Pilot, Project
@@ -194,15 +195,20 @@ def _tuned(
         free_agreement = estimate if np.isfinite(estimate) else None  # two empty halves agree on nothing
     if project.pilot is not None:
         result = replace(result, chosen=beside_pilot(project, result.chosen, project.pilot))
-    return concluded(project, result, free_agreement)
+    known = task.facts.field if last_year(project.reference) is None else None
+    return concluded(project, result, free_agreement, field=known)
 
 
 def concluded(
-    project: Project, result: SearchResult, free_agreement: float | None, starts: str = ""
+    project: Project,
+    result: SearchResult,
+    free_agreement: float | None,
+    starts: str = "",
+    field: PublicField | None = None,
 ) -> Tuned:
-    """A search result with the choice it leads to; the rest is as in `Tuned`."""
+    """A search result with the choice it leads to; `field` as in `public_map`, the rest as in `Tuned`."""
     chosen = result.chosen
-    public = public_map(project, result.model, chosen.response)
+    public = public_map(project, result.model, chosen.response, field)
     kind: TuningKind = "fixed" if result.fixed and project.pilot is None else project.reference_kind
     tuning = tuning_of(project, kind, _detail(project, result))
     gain = result.gain if np.isfinite(result.gain) else None

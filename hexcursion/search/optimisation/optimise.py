@@ -37,6 +37,7 @@ from hexcursion.words import plural
 REFINED = 3  # designs of a mechanism refined around in its local stage, and compared in full
 IN_STAGES = 2  # at most so many in each of several local stages; the last has one
 FIRST_PASS = 2  # a mechanism that comes after others shows every so many designs of its grid first
+IN_WORLDS = 6  # and every so many where each is simulated in several worlds
 BEHIND = 0.06  # agreement (IoU) by which that pass may lie behind the best so far; see benchmarks/README.md
 BESIDE = 2  # designs that the next budget of a frontier takes over from the one before
 Found = list[tuple[float, Scored]]
@@ -151,9 +152,9 @@ def _first_pass(task: SearchTask, coarse: list[Batch], found: Found) -> tuple[li
     best = min(reached, key=lambda scored: task.loss(scored.utility)).response
     here = tuple(number for number, scene in enumerate(task.scenes) if scene.response == best)
     there = tuple(number for number in range(len(task.scenes)) if number not in here)
-    first, rest = [], []
+    first, rest, step = [], [], IN_WORLDS if task.scenes[0].others else FIRST_PASS
     for batch in coarse:
-        shown = batch.designs[1::FIRST_PASS]
+        shown = batch.designs[1::step]
         others = tuple(item for item in batch.designs if item not in shown)
         first.append(replace(batch, designs=shown, scenes=here))
         rest += [replace(batch, designs=others), replace(batch, designs=shown, scenes=there)]

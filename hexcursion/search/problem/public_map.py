@@ -59,11 +59,19 @@ def answered(project: Project, result: SearchResult) -> Project:
     return replace(project, settings=project.settings.with_changes(prior_mean=result.public_mean))
 
 
-def public_map(project: Project, model: FieldModel, scale: ResponseScale) -> PublicMap | None:
-    """The public prior mean under a response scale, where the settings ask for one."""
+def public_map(
+    project: Project, model: FieldModel, scale: ResponseScale, known: PublicField | None = None
+) -> PublicMap | None:
+    """The public prior mean under a response scale, where the settings ask for one.
+
+    Parameters
+    ----------
+    known
+        its field, where that was made already: of all reference data, this model, and this scale
+    """
     if not project.settings.prior_mean:
         return None
-    field = in_scale(project, public_field(project, project.reference), scale, model)
+    field = known or in_scale(project, public_field(project, project.reference), scale, model)
     return PublicMap(
         field.at(project.lattice.domain_centres), "posterior mean of the public reference data", field
     )
