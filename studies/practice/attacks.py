@@ -1,0 +1,143 @@
+"""What a published table tells of one record: shares of all records for which simple attacks succeed.
+
+*Two editions*: tables without and with the record, its hexagon known. *Was it in*: all other records known; a
+rule without randomness either publishes another table when the record is taken out, or the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from studies.practice.rules import Bools, Floats, Records, Table, minimum, rounded, smoothed
+
+EXACT = 0.5  # units within which a recovered value is exact
+
+
+def two_editions(records: Records, rule: str, least: float) -> float:
+    """Share of the records whose value follows exactly from the tables without and with it.
+
+    Parameters
+    ----------
+    rule
+        "minimum", "rounded" or "smoothed"
+    least
+        the rule's least count
+    """
+    if rule == "smoothed":
+        weights = records.kernel()
+        count = weights @ records.count
+        seen = [bool(np.any((row > 0.0) & (count - row >= least))) for row in weights]
+        return float(np.mean(np.array(seen)[records.cell]))
+    if rule == "minimum":
+        before = records.count[records.cell] - 1.0
+        return float(np.mean((before >= least) | (least <= 1.0)))
+    return float(
+        np.mean([abs(found - value) <= EXACT for found, value in _by_rounded_sums(records, int(least))])
+    )
+
+
+def _by_rounded_sums(records: Records, least: int) -> list[tuple[float, float]]:
+    """For each record the difference of its hexagon's published sums (NaN where blank), and its value."""
+    full = rounded(records, least)
+    assert full.count is not None
+    assert full.mean is not None
+    cap, found = float(np.quantile(records.value, 0.95)), []
+    for cell, values in _by_cell(records):
+        capped = np.minimum(values, cap)
+        for place, value in enumerate(values):
+            rest = np.delete(capped, place)
+            if rest.size < least:
+                found.append((np.nan, float(value)))
+                continue
+            alone = Records(
+                np.zeros(rest.size, dtype=np.int64), rest, records.threshold, records.centres[:1],
+                records.spacing,
+            )  # fmt: skip
+            before = rounded(alone, least)
+            assert before.count is not None
+            assert before.mean is not None
+            now = float(full.count[cell] * full.mean[cell])
+            found.append((now - float(before.count[0] * before.mean[0]), float(value)))
+    return found
+
+
+def changes(records: Records, rule: str, least: float, *, numbers: bool) -> float:
+    """Share of the records without which the table would be another one.
+
+    Parameters
+    ----------
+    numbers
+        Whether counts, means and medians are published beside the classes.
+    """
+    if rule == "smoothed":
+        return _smoothed_changes(records, least, numbers=numbers)
+    table: Callable[[Records], Table] = (
+        (lambda each: minimum(each, int(least)))
+        if rule == "minimum"
+        else (lambda each: rounded(each, int(least)))
+    )
+    full, changed = table(records), 0
+    for cell, values in _by_cell(records):
+        for place in range(values.size):
+            rest = np.delete(values, place)
+            if not rest.size:
+                changed += bool(full.shown[cell])
+                continue
+            alone = Records(
+                np.zeros(rest.size, dtype=np.int64), rest, records.threshold, records.centres[:1],
+                records.spacing,
+            )  # fmt: skip
+            changed += not _same(full, cell, table(alone), numbers=numbers)
+    return changed / records.cell.size
+
+
+def _same(full: Table, cell: int, alone: Table, *, numbers: bool) -> bool:
+    if full.shown[cell] != alone.shown[0]:
+        return False
+    if not full.shown[cell]:
+        return True
+    if full.inside[cell] != alone.inside[0]:
+        return False
+    pairs = ((full.count, alone.count), (full.mean, alone.mean), (full.median, alone.median))
+    return not numbers or all(one is None or other is None or one[cell] == other[0] for one, other in pairs)
+
+
+def _smoothed_changes(records: Records, least: float, *, numbers: bool) -> float:
+    weights, table = records.kernel(), smoothed(records, least)
+    high = records.value > records.threshold
+    above = weights @ np.bincount(records.cell, weights=high.astype(np.float64), minlength=records.size)
+    count = weights @ records.count
+    other: dict[tuple[int, bool], bool] = {}
+    for cell, side in {(int(cell), bool(side)) for cell, side in zip(records.cell, high, strict=True)}:
+        near = weights[cell] > 0.0
+        left, left_above = count[near] - weights[cell, near], above[near] - side * weights[cell, near]
+        shown = left >= least
+        inside = shown & (left_above > 0.5 * left)
+        moved = np.any((shown != table.shown[near]) | (inside != table.inside[near]))
+        other[cell, side] = bool(moved or (numbers and table.shown[near].any()))
+    return float(np.mean([other[int(c), bool(s)] for c, s in zip(records.cell, high, strict=True)]))
+
+
+def told_apart(changed: float) -> float:
+    """AUC of "was it in?" for a rule without randomness that changes for this share of the records."""
+    return 0.5 * (1.0 + changed)
+
+
+def _by_cell(records: Records) -> list[tuple[int, Floats]]:
+    order = np.argsort(records.cell, kind="stable")
+    places, first = np.unique(records.cell[order], return_index=True)
+    return [
+        (int(place), values)
+        for place, values in zip(places, np.split(records.value[order], first[1:]), strict=True)
+    ]
+
+
+def own_medians(table: Table, records: Records) -> float:
+    """IoU with "the hexagon's own median is above", over occupied hexagons; blank ones count as not above."""
+    occupied = records.count > 0
+    with np.errstate(invalid="ignore"):
+        truth: Bools = records.median > records.threshold
+    both, either = table.inside & truth, table.inside | truth
+    return float(both[occupied].sum() / max(1, either[occupied].sum()))
