@@ -1,4 +1,4 @@
-"""Guests: a mechanism, a prior, a loader and an export of a test's own, as somebody else would write them."""
+"""A mechanism, a prior, a loader and an export of a test's own, as somebody else would write them."""
 
 from __future__ import annotations
 
@@ -104,6 +104,9 @@ class Stripes(Mechanism):
 
     def describe(self, design: StripesDesign) -> str:
         return f"{design.stripes} stripes, noise {design.noise:.4g} (response units)"
+
+
+STRIPES = Stripes()
 
 
 @dataclass(frozen=True, eq=False)
