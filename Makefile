@@ -7,6 +7,7 @@ PORT ?= 8501
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed.stamp
+OWN := $(VENV)/own.stamp
 TOOLS := $(VENV)/tools.stamp
 MAPS := $(VENV)/maps.stamp
 INSTALL = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --require-hashes -r
@@ -64,9 +65,9 @@ lint: $(MAPS) $(TOOLS)  ## check style, formatting and types
 docs: $(TOOLS)  ## build the documentation into out/site; a broken link is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-wheel: $(MAPS) $(TOOLS)  ## build the installable package into out/wheel, with the linked maps where they are built
+wheel: $(MAPS) $(TOOLS)  ## build the installable packages into out/wheel, with the linked maps where they are built
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation \
-	  --wheel-dir out/wheel .
+	  --wheel-dir out/wheel . $(dir $(PLUGINS))
 
 # One resolution for every platform and Python that pyproject.toml allows, with the hash of each file and no address.
 LOCK := $(VENV)-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
@@ -94,7 +95,7 @@ screenshots: $(MAPS) $(TOOLS)  ## photograph every screen, light and dark, into 
 	@$(BIN)/python -m tests.browser.screenshots
 
 # Where the maps cannot be built the app falls back to plain ones; with HEXCURSION_REQUIRE_MAPS=1 that is an error.
-$(MAPS): $(STAMP) $(wildcard frontend/src/*) $(wildcard frontend/*.mjs) frontend/build.py frontend/package-lock.json frontend/pyproject.toml
+$(MAPS): $(OWN) $(wildcard frontend/src/*) $(wildcard frontend/*.mjs) frontend/build.py frontend/package-lock.json frontend/pyproject.toml
 	@$(BEGIN) "Building the linked maps, once: half a minute."; \
 	  $(BIN)/python frontend/build.py $(if $(HEXCURSION_REQUIRE_MAPS),--required) && $(END)
 	@touch $@
@@ -105,7 +106,14 @@ $(STAMP): requirements.txt
 	@$(BEGIN) "Installing the packages into it: one to three minutes."; $(INSTALL) requirements.txt && $(END)
 	@touch $@
 
-$(TOOLS): $(STAMP) requirements-test.txt
+# The checkout and its plugins in editable form: their commands, screens and the like are found by entry points.
+PLUGINS := $(wildcard plugins/*/pyproject.toml)
+$(OWN): $(STAMP) pyproject.toml hatch_build.py hexcursion/version.py $(PLUGINS)
+	@$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --no-index --no-deps \
+	  --no-build-isolation --editable . $(patsubst %/pyproject.toml,--editable %,$(PLUGINS))
+	@touch $@
+
+$(TOOLS): $(OWN) requirements-test.txt
 	@$(BEGIN) "Installing what tests and documentation need, once: one to three minutes."; \
 	  $(INSTALL) requirements-test.txt && $(END)
 	@touch $@

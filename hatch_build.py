@@ -1,4 +1,4 @@
-"""The build's reading of requirements.in and its siblings: what is asked for is stated there only."""
+"""What the build adds: requirements from requirements.in and its siblings, and the app's files to a wheel."""
 
 from __future__ import annotations
 
@@ -6,10 +6,22 @@ import re
 from pathlib import Path
 from typing import Any
 
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 FILES = ("requirements.in", "requirements-test.in", "requirements-train.in")
 LIBRARY = "library"
+# The app is a folder of files that Streamlit runs, so in a wheel it is one folder too, laid out as in the
+# repository: no module called `pages` or `studies` enters anybody's environment.
+APP = {
+    **{
+        name: f"hexcursion/app/{name}"
+        for name in ("app.py", ".streamlit/config.toml", "pages", "studies", "benchmarks/results", "static")
+    },
+    "frontend/hexcursion_maps": "hexcursion/app/hexcursion_maps",  # with its assets where they were built
+    "frontend/wheel/__init__.py": "hexcursion/app/__init__.py",
+    "frontend/wheel/pyproject.toml": "hexcursion/pyproject.toml",
+}
 _HEADING = re.compile(r"# \[([a-z]+)\]")
 
 
@@ -37,3 +49,12 @@ class Requirements(MetadataHookInterface):
         extras = requirements(Path(self.root))
         metadata["dependencies"] = extras.pop(LIBRARY)
         metadata["optional-dependencies"] = extras
+
+
+class App(BuildHookInterface[Any]):
+    """Puts the app into a wheel; an editable installation runs it from the checkout."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Add the files to be included."""
+        if version != "editable":
+            build_data["force_include"].update(APP)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -260,13 +260,15 @@ SENSOR_TABLE = Loader(
 LOADERS: dict[str, Loader] = {loader.name: loader for loader in (PRICE_PAID, SENSOR_TABLE)}
 
 
-def loader_of(wanted: Wanted) -> Loader:
+def loader_of(wanted: Wanted, known: Mapping[str, Loader] = LOADERS) -> Loader:
     """The loader that a source names, or else the one that its other words mean.
 
     Parameters
     ----------
     wanted : Wanted
         With a `value` it means a sensor table, without one Price Paid sales.
+    known : mapping of str to Loader
+        All that may be named.
 
     Raises
     ------
@@ -275,6 +277,6 @@ def loader_of(wanted: Wanted) -> Loader:
     """
     if wanted.loader is None:
         return PRICE_PAID if wanted.value is None else SENSOR_TABLE
-    if wanted.loader not in LOADERS:
-        raise DataError(f"There is no loader {wanted.loader!r}: choose one of {', '.join(sorted(LOADERS))}.")
-    return LOADERS[wanted.loader]
+    if wanted.loader not in known:
+        raise DataError(f"There is no loader {wanted.loader!r}: choose one of {', '.join(sorted(known))}.")
+    return known[wanted.loader]

@@ -33,3 +33,7 @@ class NumericalFailure(CoreError, ArithmeticError):
     Nothing is repaired silently: jitter added on the fly would change the law of what is released, and
     with it the guarantee.
     """
+
+
+class PluginError(HexcursionError):
+    """An installed package offers something that cannot be used, or under a name that is taken."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 FROZEN = "tests/architecture/test_values.py"  # reads the source, of all packages
 TESTS: dict[str, tuple[str, ...]] = {
     "hexcursion/releasing": (
@@ -32,6 +33,10 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/hexcursion/releasing/test_release.py",
     ),
     "dpgp_core/accounting": (FROZEN, "tests/dpgp_core/accounting", "tests/dpgp_core/test_*.py"),
+}
+TESTS |= {
+    path.relative_to(ROOT).as_posix(): (FROZEN, f"plugins/{path.parents[1].name}/tests")
+    for path in sorted(ROOT.glob("plugins/*/src/hexcursion_*"))
 }
 """Package -> folders and files (globs) of its tests, from the root of the checkout. What does not exist is
 left out, as tests move from loose files into folders; a package none of whose tests exist is an error."""

@@ -1,4 +1,4 @@
-"""The registry of mechanisms: one line for each room."""
+"""The registry of mechanisms: one line for each of ours, and those of installed packages."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatistics
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
 from dpgp_core.mechanisms.sparse_gp import SparseGp
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
+from dpgp_core.plugins import Registry
 
-MECHANISMS: dict[str, Mechanism] = {
-    mechanism.name: mechanism
-    for mechanism in (
-        PosteriorSampling(),
-        NoisyCellStatistics(),
-        SpectralStatistics(),
-        SparseGp(),
-        ConvCnp(),
-        Cloaking(),
-        Functional(),
-        BinMeans(),
-    )
-}
+_OWN: tuple[Mechanism, ...] = (
+    PosteriorSampling(),
+    NoisyCellStatistics(),
+    SpectralStatistics(),
+    SparseGp(),
+    ConvCnp(),
+    Cloaking(),
+    Functional(),
+    BinMeans(),
+)
+MECHANISMS = Registry("hexcursion.mechanisms", {each.name: each for each in _OWN}, Mechanism)
 
 
 def mechanism_of(design: Design) -> Mechanism:

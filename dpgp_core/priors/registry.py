@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpgp_core.errors import PriorError
+from dpgp_core.plugins import Registry
 from dpgp_core.priors import kernels
 from dpgp_core.priors.base import GraphPrior, Prior
 from dpgp_core.priors.car import CarPrior
@@ -72,15 +73,13 @@ def _squared_exponential(lattice: Lattice, lengthscale: float) -> Prior:
     )
 
 
-PRIORS: dict[str, PriorFamily] = {
-    family.name: family
-    for family in (
-        PriorFamily("exponential", "exponential kernel", False, _exponential, 1.5),
-        PriorFamily("car", "neighbour graph (CAR)", True, CarPrior.make, 1.0),
-        PriorFamily("matern32", "Matérn 3/2 kernel", False, _matern32, 2.5),
-        PriorFamily("squared-exponential", "squared exponential kernel", False, _squared_exponential, 6.0),
-    )
-}
+_OWN = (
+    PriorFamily("exponential", "exponential kernel", False, _exponential, 1.5),
+    PriorFamily("car", "neighbour graph (CAR)", True, CarPrior.make, 1.0),
+    PriorFamily("matern32", "Matérn 3/2 kernel", False, _matern32, 2.5),
+    PriorFamily("squared-exponential", "squared exponential kernel", False, _squared_exponential, 6.0),
+)
+PRIORS = Registry("hexcursion.priors", {family.name: family for family in _OWN}, PriorFamily)
 
 
 def can_make(name: str, cells: int) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from data_loaders import DataError
 from dpgp_core.errors import HexcursionError
+from dpgp_core.plugins import Registry
 from geo import GeoError
 from hexcursion.cli.areas import add_areas_command
 from hexcursion.cli.compare import add_compare_command
@@ -18,7 +19,6 @@ from hexcursion.cli.options import add_release_options
 from hexcursion.cli.run import run_demo, run_release, run_view
 from hexcursion.cli.signing import add_sign_option, add_signers_option, add_signing_commands
 from hexcursion.cli.site import add_site_command
-from hexcursion.cli.trace import add_trace_command
 from hexcursion.errors import Cancelled
 from hexcursion.ledger.cli import add_ledger_commands
 from hexcursion.lint import add_lint_command
@@ -52,8 +52,16 @@ class Parser(argparse.ArgumentParser):
         self.exit(REFUSED, f"error: {' '.join(message.split())}; compare `{self.prog} --help`.\n")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """All commands with their options."""
+def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
+    """All commands with their options, or of those of installed packages at most the wanted one.
+
+    A package's command is a function of the subparsers that adds one of its entry point's name.
+
+    Raises
+    ------
+    PluginError
+        For a package whose command does not load, or bears a name that is taken.
+    """
     parser = Parser(prog=_program(), description=ABOUT)
     parser.add_argument("--version", action="version", version=f"{NAME} {VERSION}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -94,7 +102,11 @@ def build_parser() -> argparse.ArgumentParser:
     add_compare_command(commands)
     add_ledger_commands(commands)
     add_lint_command(commands)
-    add_trace_command(commands)
+    known: Registry[Any] = Registry("hexcursion.commands", dict(commands.choices), Callable, "")
+    if wanted not in known.own:
+        added = [name for name in known if name not in known.own]
+        for name in [wanted] if wanted in added else added:
+            known[name](commands)
     return parser
 
 
@@ -106,7 +118,8 @@ def _program() -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
     try:
-        options = build_parser().parse_args(arguments)
+        given = sys.argv[1:] if arguments is None else arguments
+        options = build_parser(*given[:1]).parse_args(given)
         return int(options.run(options))
     except (Cancelled, KeyboardInterrupt) as stop:
         stands = " ".join(getattr(stop, "__notes__", ()))  # after the charge: its entry, by `charge_stands`

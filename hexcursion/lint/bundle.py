@@ -11,6 +11,7 @@ from geo import GeoError, domain_from_geojson, geometry_dict, rfc7946_findings
 from hexcursion.bundle import Bundle
 from hexcursion.bundle.documents.papers import attribution_text, readme_text
 from hexcursion.bundle.documents.registry import registry_yaml
+from hexcursion.bundle.exports.registry import EXPORTS
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.archive import contents_of
 from hexcursion.bundle.published.offers import page_of
@@ -43,7 +44,7 @@ def lint_bundle(source: str | Path | bytes | BinaryIO) -> list[Finding]:
     contents = contents_of(source)
     bundle = bundle_from_contents(contents)
     found = lint(plan_from_bundle(bundle))
-    for check in (_attributes, _texts, _papers, _active_content, _geojson):
+    for check in (_attributes, _texts, _papers, _active_content, _geojson, _unknown):
         found += check(contents, bundle)
     return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
@@ -113,6 +114,20 @@ def _attributes(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Findi
                 READERS,
                 "Publish the bundle as it was written; never join other columns to it.",
                 LEAK,
+            )
+
+
+def _unknown(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
+    """Files of formats that only another installation knows: nobody has looked into them here."""
+    for name in layout.added_files(contents):
+        if name not in EXPORTS:
+            yield Finding(
+                "format-not-known",
+                f"{name}: this program does not know its format, so nothing says that it holds no more than "
+                "the released paths.",
+                READERS,
+                "Install the package that wrote it and look again, or publish the bundle without it.",
+                WARNING,
             )
 
 

@@ -8,10 +8,11 @@ from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.priors.registry import PRIORS
 from hexcursion.errors import WorkflowError
 
-DEFAULT_MECHANISMS: tuple[str, ...] = tuple(name for name, each in MECHANISMS.items() if each.usual)
+DEFAULT_MECHANISMS: tuple[str, ...] = tuple(name for name in MECHANISMS.own if MECHANISMS[name].usual)
 """Mechanisms that a search tries unless told otherwise, as far as they serve what is to be protected.
 
-Those of other papers are asked for by name: each of their designs needs a dense factorisation.
+Those of other papers and of installed packages are asked for by name: each design of the former needs a
+dense factorisation.
 """
 
 DEFAULT_PRIORS: tuple[str, ...] = ("car", "exponential")

@@ -11,7 +11,7 @@ from data_loaders.house_prices.segments import FIRST_YEAR, LAST_YEAR
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.checked import Checked
 from hexcursion.settings.field import Setting
-from hexcursion.settings.words import loader_names, segment_names
+from hexcursion.settings.words import LOADERS, loader_names, segment_names
 
 OF_ITS_OWN = ("path", "years", "where", "layer", "place_sd", "trip")
 """What reference data do not take over from the private data where they say nothing: file and filters."""
@@ -294,7 +294,7 @@ class SourceSettings(Checked):
     @property
     def read_by(self) -> Loader:
         """The loader that is named, or else meant."""
-        return loader_of(self)
+        return loader_of(self, LOADERS)
 
     @property
     def is_sales(self) -> bool:

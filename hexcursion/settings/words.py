@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import Literal
 
-from data_loaders import LOADERS, SEGMENTS
+from data_loaders import LOADERS as OWN_LOADERS
+from data_loaders import SEGMENTS, Loader
 from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.excursion.sets import Direction
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.terms import Unit
+from dpgp_core.plugins import Registry
 from dpgp_core.priors.registry import PRIORS
 from dpgp_core.releasing.facts import Relation
 from hexcursion.words import UnitWord
 
 __all__ = [
-    "GROUPS", "TRIED_ON", "Direction", "ExecutorName", "Focus", "Group", "Objective", "ReferenceKind",
-    "Relation", "Transform", "TriedOn", "TuningKind", "Unit", "UnitWord", "bound_names", "loader_names",
-    "mechanism_names", "prior_names", "segment_names",
+    "GROUPS", "LOADERS", "TRIED_ON", "Direction", "ExecutorName", "Focus", "Group", "Objective",
+    "ReferenceKind", "Relation", "Transform", "TriedOn", "TuningKind", "Unit", "UnitWord", "bound_names",
+    "loader_names", "mechanism_names", "prior_names", "segment_names",
 ]  # fmt: skip
 
 
@@ -57,6 +59,9 @@ GROUPS: dict[Group, str] = {
     "running": "running and keeping",
     "statement": "title, and what the curator states (components of NIST SP 800-226)",
 }
+
+
+LOADERS = Registry("hexcursion.loaders", OWN_LOADERS, Loader)
 
 
 def prior_names() -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from dpgp_core.errors import PluginError
 from pages.shared import public_places
 from pages.shared.generated import generated_badge
 from pages.shared.plain_text import plain
@@ -17,12 +18,12 @@ from pages.shared.steps import (
     DATA,
     HELP,
     MAIN_PATH,
-    SCREENS,
     SECTIONS,
     START,
     VIEWER,
     Screen,
     after,
+    all_sections,
     before,
 )
 
@@ -44,6 +45,12 @@ def navigate() -> tuple[Any, Screen]:
     """Route to the screen of the address; only screens this person may see exist at all."""
     curator = access.may_curate()
     home = START if curator else VIEWER
+    try:
+        found = all_sections()
+    except PluginError as error:
+        found = SECTIONS
+        if curator:
+            st.error(plain(error), icon=":material/error:")
     sections = {
         section: [
             st.Page(
@@ -58,7 +65,7 @@ def navigate() -> tuple[Any, Screen]:
             for screen in screens
             if curator or not screen.curator
         ]
-        for section, screens in SECTIONS.items()
+        for section, screens in found.items()
     }
     # The first screen also answers at its own address, as it does where another screen is the first.
     sections[""].append(st.Page(home.path, title=home.title, url_path=home.address, visibility="hidden"))
@@ -66,7 +73,7 @@ def navigate() -> tuple[Any, Screen]:
         page = st.navigation({name: pages for name, pages in sections.items() if pages}, expanded=True)
     else:  # three screens, named in one line above, leave the width to the map
         page = st.navigation([page for pages in sections.values() for page in pages], position="top")
-    return page, next((screen for screen in SCREENS if screen.title == page.title), HELP)
+    return page, next((one for each in found.values() for one in each if one.title == page.title), HELP)
 
 
 def header(screen: Screen) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dpgp_core.plugins import Registry
+
 
 @dataclass(frozen=True)
 class Screen:
     """One screen. `question` is the line under its title: what to do there; `icon` is a Material symbol.
 
+    `path` is relative to the checkout, or absolute for a screen of an installed package, whose `section`
+    says under which heading of the menu it stands.
     `heads_itself`: the page writes its own heading, because that depends on what it shows.
     """
 
@@ -19,6 +23,7 @@ class Screen:
     question: str
     curator: bool = True
     heads_itself: bool = False
+    section: str = "More"
 
 
 START = Screen(
@@ -87,13 +92,6 @@ LEDGER = Screen(
     ":material/receipt_long:",
     "See what was released so far and how much budget is left.",
 )
-TRACES = Screen(
-    "Traces",
-    "pages/traces/page.py",
-    "traces",
-    ":material/route:",
-    "Choose which moments of a recorded trip stay secret, and release the rest.",
-)
 COMPARE = Screen(
     "Compare",
     "pages/compare/page.py",
@@ -121,11 +119,28 @@ MAIN_PATH = (DATA, HEXAGONS, PRIVACY, RELEASE, PUBLISH)
 SECTIONS: dict[str, tuple[Screen, ...]] = {
     "": (START, TOUR),
     "From data to map": MAIN_PATH,
-    "Trips": (TRACES,),
     "Look and check": (VIEWER, COMPARE, LEDGER, STUDIES),
     "About": (HELP,),
 }
 SCREENS = tuple(screen for screens in SECTIONS.values() for screen in screens)
+PAGES = Registry("hexcursion.pages", {screen.address: screen for screen in SCREENS}, Screen, "address")
+
+
+def all_sections() -> dict[str, tuple[Screen, ...]]:
+    """The menu: our sections, with the screens of installed packages after the main path.
+
+    Raises
+    ------
+    PluginError
+        For a package whose screen does not load, or has an address that is taken.
+    """
+    added: dict[str, tuple[Screen, ...]] = {}
+    for address in PAGES:
+        if address not in PAGES.own:
+            screen = PAGES[address]
+            added[screen.section] = (*added.get(screen.section, ()), screen)
+    begin = {name: SECTIONS[name] for name in list(SECTIONS)[:2]}
+    return {name: (*SECTIONS.get(name, ()), *added.get(name, ())) for name in {**begin, **added, **SECTIONS}}
 
 
 def after(screen: Screen) -> Screen | None:

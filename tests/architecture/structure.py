@@ -32,7 +32,6 @@ FLOORS = (
         "hexcursion.estimates",
         "hexcursion.lint",
         "hexcursion.releasing",
-        "hexcursion.traces",
     ),
     ("hexcursion.search",),
     ("hexcursion.bundle",),

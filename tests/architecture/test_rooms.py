@@ -35,7 +35,7 @@ OWNERS = {
         "data_loaders/columns/systems.py",
     ),
     "pyogrio": ("data_loaders/files/layers.py",),
-    "pydeck": ("geo/maps/layers.py", "geo/maps/decks/"),
+    "pydeck": ("geo/maps/layers.py",),
     "numpy.random": (
         "dpgp_core/noise/entropy.py",
         "data_loaders/",
@@ -52,6 +52,15 @@ OWNERS = {
 }
 LONGEST = 400
 MOST_MODULES = 17  # side by side in one folder: a room of thirty is a drawer
+
+
+PLUGINS = sorted(path for path in ROOT.glob("plugins/*/src/*") if (path / "__init__.py").is_file())
+"""The packages of the plugins: what they may do is said below, each may be missing."""
+
+
+def plugged(folder: str = "") -> list[Path]:
+    """Python files of all plugins, or of one folder of each."""
+    return [path for package in PLUGINS for path in sorted((package / folder).rglob("*.py"))]
 
 
 def sources(*rooms: str) -> list[Path]:
@@ -105,6 +114,18 @@ def test_a_room_imports_only_what_it_may() -> None:
     assert wrong == []
 
 
+def test_nothing_of_the_house_imports_a_plugin() -> None:
+    """Screens, studies, benchmarks and tests neither: a plugin may be deleted."""
+    house = [*sources(), *sources("studies", "benchmarks", "tests")]
+    wrong = [
+        f"{name_of(path)}:{line} imports {name}"
+        for path in house
+        for line, name in imported(path)
+        if name.startswith(("hexcursion_", "plugins")) and not under(name, "hexcursion_maps")
+    ]
+    assert wrong == []
+
+
 def test_a_foreign_idea_has_one_owner() -> None:
     wrong = [
         f"{name_of(path)}:{line} imports {name}, which belongs to {' or '.join(owners)}"
@@ -137,6 +158,7 @@ def test_randomness_has_one_owner() -> None:
     """`os.urandom`, `np.random` and the `random` module stand where `OWNERS` allows and nowhere else."""
     owners = (*OWNERS["numpy.random"], *OWNERS["secrets"])
     others = [path for path in sources() if not name_of(path).startswith(owners)]
+    others += [path for path in plugged() if not path.name.startswith("demo_")]  # nobody's data
     calls = [
         f"{name_of(path)}:{node.lineno} uses {node.value.id}.{node.attr}"
         for path in others
@@ -155,7 +177,7 @@ def test_randomness_has_one_owner() -> None:
 
 
 def test_a_module_has_a_duty_and_a_length() -> None:
-    for path in sources():
+    for path in (*sources(), *plugged()):
         text = path.read_text(encoding="utf-8")
         lines = text.count("\n")
         assert lines <= LONGEST, f"{name_of(path)} has {lines} lines: does it still have one duty?"
@@ -163,7 +185,7 @@ def test_a_module_has_a_duty_and_a_length() -> None:
 
 
 def test_no_room_is_a_drawer() -> None:
-    folders = {path.parent for path in sources(*ROOMS, "studies", "benchmarks", "tests")}
+    folders = {path.parent for path in (*sources(*ROOMS, "studies", "benchmarks", "tests"), *plugged())}
     crowded = [name_of(each) for each in sorted(folders) if len(list(each.glob("*.py"))) > MOST_MODULES]
     assert crowded == [], "group by what changes together"
 
@@ -197,7 +219,7 @@ def test_pages_lie_one_level_down() -> None:
 
 def test_nothing_private_is_cached_for_everybody() -> None:
     """Streamlit's caches are shared by all users unless their scope is the session."""
-    screens = [*sources("pages"), ROOT / "app.py"]
+    screens = [*sources("pages"), *plugged(), ROOT / "app.py"]
     scoped = {
         id(node.func)
         for path in screens
@@ -223,7 +245,7 @@ def imports_below_pages(*libraries: str) -> list[tuple[Path, str]]:
     """Every module of the screens that imports one of the libraries, with the name that it imports."""
     return [
         (path, name)
-        for path in sources("pages")
+        for path in (*sources("pages"), *plugged("page"))
         for _, name in imported(path)
         if any(under(name, one) for one in libraries)
     ]
@@ -266,7 +288,6 @@ def test_no_file_names_a_machine() -> None:
 THREADS = {
     "pages/data/public_files.py",  # waits for the network
     "pages/shared/computing/jobs.py",  # what a job is
-    "pages/traces/work.py",
 }
 
 

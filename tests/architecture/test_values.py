@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 import pytest
 
 from tests.architecture.code import tree_of
-from tests.architecture.test_rooms import name_of, sources
+from tests.architecture.test_rooms import name_of, plugged, sources
 
 MAY_CHANGE = {"_Running"}  # an account while the ledger's entries are read; it never leaves the book
 
@@ -33,7 +33,7 @@ def thawed(tree: ast.AST) -> list[str]:
 
 @pytest.mark.parametrize("room", ["dpgp_core", "hexcursion"])
 def test_values_are_frozen(room: str) -> None:
-    found = {name_of(path): thawed(tree_of(path)) for path in sources(room)}
+    found = {name_of(path): thawed(tree_of(path)) for path in (*sources(room), *plugged("mathematics"))}
     assert {name: kinds for name, kinds in found.items() if kinds} == {}
 
 
@@ -80,7 +80,7 @@ def aliases() -> frozenset[str]:
 @pytest.mark.parametrize("room", ROOMS)
 def test_what_holds_arrays_is_not_compared_field_by_field(room: str, aliases: frozenset[str]) -> None:
     assert {"Floats", "Bools"} <= aliases
-    found = {name_of(path): compared(tree_of(path), aliases) for path in sources(room)}
+    found = {name_of(path): compared(tree_of(path), aliases) for path in (*sources(room), *plugged())}
     assert {name: kinds for name, kinds in found.items() if kinds} == {}
 
 

@@ -8,11 +8,12 @@ from functools import cache
 from pathlib import Path
 
 from tests.architecture.code import tree_of
+from tests.architecture.test_rooms import plugged
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("dpgp_core", "geo", "data_loaders", "hexcursion", "studies", "pages")
 LIBRARY = ("dpgp_core", "geo", "data_loaders", "hexcursion")
-FILES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+FILES = [*(path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))), *plugged()]
 LISTED = re.compile(r"^(\w+(?:, \w+)*)(?: \([^)]*\))?(?:\s{2,}| : | -- ?)\S")
 SECTION = re.compile(r"^(\w+)\n-{3,}$", re.M)
 KNOWN = {

@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = "dpgp_core|hexcursion|geo|data_loaders|pages|studies|benchmarks|tests|frontend|docs|deploy|static"
+ROOMS = (
+    "dpgp_core|hexcursion|geo|data_loaders|pages|studies|benchmarks|plugins|tests|frontend|docs|deploy|static"
+)
 NAMED = re.compile(rf"(?<![\w/.-])((?:{ROOMS})(?:/[\w-]+)+\.(?:py|md|toml|txt|json|ts|tsx|js|css|html))\b")
 INVENTED = {
     "benchmarks/results/NAME.txt",  # any benchmark's
@@ -20,7 +22,11 @@ READ = [
     *ROOT.glob("*.md"),
     *ROOT.glob("*.toml"),
     *(path for room in ROOMS.split("|") if room != "frontend" for path in (ROOT / room).rglob("*.py")),
-    *(path for room in ("docs", "benchmarks", "studies", "tests") for path in (ROOT / room).rglob("*.md")),
+    *(
+        path
+        for room in ("docs", "benchmarks", "studies", "plugins", "tests")
+        for path in (ROOT / room).rglob("*.md")
+    ),
 ]
 
 

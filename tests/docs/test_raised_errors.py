@@ -12,10 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.architecture.code import tree_of
+from tests.architecture.test_rooms import plugged
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("dpgp_core", "geo", "data_loaders", "hexcursion", "studies", "pages")
-FILES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("[!_]*.py"))]
+FILES = [
+    *(path for room in ROOMS for path in sorted((ROOT / room).rglob("[!_]*.py"))),
+    *(path for path in plugged() if not path.name.startswith("_")),
+]
 FOREIGN = {"CRSError"}  # a library's own, raised where it is caught
 SECTION = re.compile(r"^Raises\n-{3,}\n(.*?)(?=^\w+\n-{3,}$|\Z)", re.M | re.S)
 

@@ -1,26 +1,38 @@
-"""The guests at the door: registered for one test, through the public registries and nothing else."""
+"""The guest at the door: a package that is built and installed for one test, found by entry points."""
 
 from __future__ import annotations
 
 import csv
+import zipfile
+from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
-from data_loaders import LOADERS
-from dpgp_core import MECHANISMS, PRIORS
-from hexcursion.bundle.exports.registry import EXPORTS
-from tests.guest.guests import LINES, PLATEAU, TRIPLES, Stripes
+from dpgp_core.plugins import installed
 from tests.town import Town
 
 
+@pytest.fixture(scope="session")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds the guest as an installer would leave it."""
+    folder = tmp_path_factory.mktemp("guest")
+    (wheel,) = WheelBuilder(str(Path(__file__).parent)).build(directory=str(folder), versions=["standard"])
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "packages")
+    return folder / "packages"
+
+
 @pytest.fixture
-def guests(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A guest mechanism, a guest prior, a guest loader and a guest export."""
-    monkeypatch.setitem(MECHANISMS, Stripes.name, Stripes())
-    monkeypatch.setitem(PRIORS, PLATEAU.name, PLATEAU)
-    monkeypatch.setitem(LOADERS, TRIPLES.name, TRIPLES)
-    monkeypatch.setitem(EXPORTS, LINES.file, LINES)
+def guests(unpacked: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The guest's package, installed for this test: a mechanism, a prior, a loader, a format, a screen."""
+    monkeypatch.syspath_prepend(unpacked)
+    installed.cache_clear()
+    yield import_module("hexcursion_guest")
+    installed.cache_clear()
 
 
 @pytest.fixture

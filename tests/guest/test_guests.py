@@ -1,24 +1,34 @@
-"""The guest test: what exists in a test file only goes through the whole house, which knows none of it."""
+"""The guest test: what a package beside the house brings goes through all of it, which knows none of it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-from dpgp_core import PRIORS, CollapsedRecords, SimulationEntropy, design_from_mapping, make_prior
+from dpgp_core import (
+    MECHANISMS,
+    CollapsedRecords,
+    SimulationEntropy,
+    design_from_mapping,
+    make_prior,
+    plugins,
+)
 from dpgp_core.audit.neighbours import among
 from dpgp_core.errors import NumericalFailure, PriorError
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.ridge_family import RidgeFamily
 from hexcursion.bundle import BundleError, read_bundle
-from hexcursion.bundle.exports.registry import EXPORTS
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.bounds import proved_bounds
 from hexcursion.cli import main
@@ -26,8 +36,9 @@ from hexcursion.errors import WorkflowError
 from hexcursion.lint import LEAK, lint_bundle
 from hexcursion.settings import field, settings_from_toml, settings_to_toml
 from hexcursion.settings.describe import reference_page
+from pages.shared.steps import all_sections
 from tests.dpgp_core.hexmap import disk
-from tests.guest.guests import SHARED, Stripes, StripesDesign
+from tests.patience import HANG
 from tests.town import BOX, THRESHOLD
 
 pytestmark = pytest.mark.usefixtures("guests")
@@ -55,7 +66,11 @@ def toml(triples: tuple[Path, Path], **choices: str) -> str:
 
 
 def test_a_guest_goes_from_a_settings_file_to_a_bundle_that_others_read(
-    triples: tuple[Path, Path], out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    triples: tuple[Path, Path],
+    out: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    guests: ModuleType,
 ) -> None:
     text = toml(triples, mechanisms='["guest-stripes"]', priors='["guest-plateau"]', paths="3")
     settings = settings_from_toml(text)
@@ -75,7 +90,7 @@ def test_a_guest_goes_from_a_settings_file_to_a_bundle_that_others_read(
 
     bundle = read_bundle(out)
     design = design_from_mapping(bundle.statement["design"])
-    assert isinstance(design, StripesDesign)
+    assert isinstance(design, guests.StripesDesign)
     assert (design.paths, design.stripes in (3, 4, 6, 7)) == (3, True)
     # Exactly calibrated: 2 sqrt(3) / mu with mu = 0.50156 for (2, 1e-5) (Balle and Wang 2018).
     assert design.noise == pytest.approx(6.90677, abs=1e-4)
@@ -149,7 +164,7 @@ def test_the_posterior_of_a_guest_prior_is_the_textbook_one() -> None:
         make_prior("guest-plateau", disk(1), 500.0),
         CollapsedRecords([0, 4], [2, 1], [0.5, -1.0]),
     )
-    matrix = SHARED + 0.5 * np.eye(7)
+    matrix = 0.4 + 0.5 * np.eye(7)
     kernel, noise = matrix[np.ix_([0, 4], [0, 4])], np.diag([2.25 / 2, 2.25 / 1])
     gain = matrix[:, [0, 4]] @ np.linalg.inv(kernel + noise)
     mean, variance = gain @ [0.5, -1.0], np.diag(matrix - gain @ matrix[[0, 4]])
@@ -165,12 +180,12 @@ def test_the_posterior_of_a_guest_prior_is_the_textbook_one() -> None:
 @pytest.mark.parametrize("error", [NumericalFailure, PriorError])
 def test_what_a_guest_cannot_do_is_one_sentence(
     triples: tuple[Path, Path], out: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch, error: type[Exception],
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception], guests: ModuleType,
 ) -> None:  # fmt: skip
     def refuse(lattice: object, lengthscale: float) -> Any:
         raise error("the guest's matrix is singular: use a shorter lengthscale.")
 
-    monkeypatch.setitem(PRIORS, "guest-plateau", replace(PRIORS["guest-plateau"], make=refuse))
+    monkeypatch.setattr(guests, "PLATEAU", replace(guests.PLATEAU, make=refuse))
     file = tmp_path / "settings.toml"
     file.write_text(toml(triples, priors='["guest-plateau"]'), encoding="utf-8")
     assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out)]) == 2
@@ -206,14 +221,45 @@ def test_without_the_guest_its_bundle_is_refused_in_one_sentence(
     text = toml(triples, mechanisms='["guest-stripes"]').replace("resolution = 8", "resolution = 7")
     file.write_text(text, encoding="utf-8")
     assert main(["release", "--config", str(file), "--trust-settings", "--out", str(out)]) == 0
-    monkeypatch.delitem(EXPORTS, "cells.jsonl")
-    with pytest.raises(
-        BundleError, match=r"^A bundle has no file named 'cells\.jsonl': name the folder or zip"
-    ):
+    assert read_bundle(out).statement["exports"] == ["cells.jsonl"]
+    monkeypatch.setattr(plugins, "entry_points", lambda group: ())
+    plugins.installed.cache_clear()
+    assert "guest-stripes" not in MECHANISMS
+    with pytest.raises(BundleError, match=r"^The mechanism 'guest-stripes' is not known here: install"):
         read_bundle(out)
 
 
-def test_a_guest_says_itself_which_bounds_of_its_own_are_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_guest_is_known_in_a_spawned_process(guests: ModuleType) -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        title = import_module(f"{guests.__name__}.command").title
+        assert pool.submit(title).result(HANG) == "Guest stripes"
+
+
+def test_a_guest_brings_a_command_and_a_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["guests"]) == 0
+    assert capsys.readouterr().out == "Guest stripes\n"
+    sections = all_sections()
+    assert [each.address for each in sections["Guests"]] == ["guests"]
+    assert list(sections)[:3] == ["", "From data to map", "Guests"]
+    assert [name for name in sections if name != "Trips"][3:] == ["Look and check", "About"]
+
+
+def test_a_command_that_does_not_load_is_one_sentence_and_hinders_no_other(
+    monkeypatch: pytest.MonkeyPatch, guests: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delattr(import_module(f"{guests.__name__}.command"), "add_guests_command")
+    assert main(["guests"]) == 2
+    assert capsys.readouterr().err.startswith(
+        "error: 'guests' of the package hexcursion-guest (hexcursion.commands) cannot be used, since it does "
+        "not load (AttributeError: "
+    )
+    assert main(["ledger", "show"]) == 2
+    assert "hexcursion-guest" not in capsys.readouterr().err
+
+
+def test_a_guest_says_itself_which_bounds_of_its_own_are_proved(
+    monkeypatch: pytest.MonkeyPatch, guests: ModuleType
+) -> None:
     assert "stripe-lemma" not in proved_bounds("guest-stripes")
-    monkeypatch.setattr(Stripes, "bounds", ("stripe-lemma",))
+    monkeypatch.setattr(guests.Stripes, "bounds", ("stripe-lemma",))
     assert proved_bounds("guest-stripes") - proved_bounds("posterior-sampling") == {"stripe-lemma"}

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from pages.shared.glossary import GLOSSARY, TERMS
-from pages.shared.steps import SCREENS
+from pages.shared.steps import PAGES as SCREENS_BY_ADDRESS
+from tests.architecture.test_rooms import plugged, sources
 
-PAGES = sorted((Path(__file__).resolve().parents[2] / "pages").rglob("*.py"))
+PAGES = [*sources("pages"), *plugged("page")]
 RIDDLES = (
     "rehears", "rounds", "the building", "your eyes", "curator's eyes", "do you want to say", "the receipt",
     "free map", "joint-sharp", "joint-bound", "judge ", "the baseline", "what may be said",
@@ -47,7 +48,7 @@ def test_a_riddle_would_be_found(tmp_path: Path) -> None:
     assert len(riddles(shown(module))) == 2
 
 
-@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.address)
+@pytest.mark.parametrize("screen", SCREENS_BY_ADDRESS.values(), ids=lambda screen: screen.address)
 def test_under_a_title_stands_an_instruction(screen) -> None:
     assert "?" not in screen.question
     assert screen.question.endswith(".")

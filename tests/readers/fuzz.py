@@ -17,10 +17,10 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["data_loaders", "geo", "hexcursion", "pmtiles", "fitdecode"]):
-    from tests.readers.registry import READERS, outcome
+WATCHED = ["data_loaders", "geo", "hexcursion", "hexcursion_traces", "pmtiles", "fitdecode"]
+with atheris.instrument_imports(include=WATCHED):
+    from tests.readers.registry import READERS, corpus_of, outcome
 
-CORPUS = Path(__file__).parent / "corpus"
 MEGABYTES = 2048  # of one input's reader, with all its libraries
 SECONDS = 25
 LONGEST = 1 << 16  # bytes of an input
@@ -50,7 +50,7 @@ def main() -> int:
 
 def fuzz(reader: str, asked: argparse.Namespace) -> None:
     """Fuzz one reader; ends the process."""
-    grown, found, seeds = asked.grown / reader, asked.found / reader, CORPUS / reader
+    grown, found, seeds = asked.grown / reader, asked.found / reader, corpus_of(reader)
     for folder in (grown, found):
         folder.mkdir(parents=True, exist_ok=True)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -58,7 +58,7 @@ def fuzz(reader: str, asked: argparse.Namespace) -> None:
         sys.argv[0], f"-runs={asked.runs}", f"-seed={asked.seed}", f"-max_total_time={asked.seconds}",
         f"-rss_limit_mb={MEGABYTES}", f"-timeout={SECONDS}", f"-max_len={LONGEST}",
         f"-artifact_prefix={found}/", "-verbosity=0", "-print_final_stats=1", str(grown),
-        *([str(seeds)] if seeds.is_dir() else []),
+        str(seeds),
     ]  # fmt: skip
     defects: list[bytes] = []
 

@@ -7,9 +7,12 @@ import io
 import sqlite3
 import struct
 import tarfile
+import tempfile
 import zipfile
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 _NS = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 _TYPE = "application/vnd.openxmlformats-officedocument.spreadsheetml"
@@ -25,6 +28,20 @@ _PARTS = {
     f'relationships"><Relationship Id="rId1" Type="{_OFFICE}/worksheet" Target="worksheets/sheet1.xml"/>'
     f'<Relationship Id="rId2" Type="{_OFFICE}/sharedStrings" Target="sharedStrings.xml"/></Relationships>',
 }
+
+
+def at_a_path(read: Callable[[Path], Any], suffix: str = "") -> Callable[[bytes], Any]:
+    """A reader of files as a reader of bytes."""
+
+    def from_bytes(content: bytes) -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"file{suffix}"
+            path.write_bytes(content)
+            return read(path)
+
+    return from_bytes
+
+
 HEAD = "".join(f'<c r="{c}1" t="inlineStr"><is><t>{c}</t></is></c>' for c in "AB")
 
 

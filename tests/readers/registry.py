@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from data_loaders import DataError, load_sensors
 from data_loaders.files.csvstream import blocks, first_rows, sniff_delimiter
 from data_loaders.files.shapes import is_geopackage, shapes_of
 from data_loaders.files.sources import open_tables
-from data_loaders.traces import load_traces
 from dpgp_core.errors import HexcursionError
 from geo import GeoError, domain_from_bbox
 from geo.basemap import read_basemap
@@ -27,22 +26,19 @@ from hexcursion.bundle.reading.read import _statement
 from hexcursion.bundle.untrusted.strict import strict_json
 from hexcursion.settings import settings_from_toml
 from hexcursion.settings.toml import read_toml
-from hexcursion.traces.readings import read_readings
+from tests.readers.hostile import at_a_path
 
+ROOT = Path(__file__).resolve().parents[2]
 OURS = (HexcursionError, DataError, GeoError)
 """What a reader may raise: one sentence for a person."""
 
+PLUGINS = [
+    import_module(f"plugins.{path.parents[1].name}.tests.readers")
+    for path in sorted(ROOT.glob("plugins/*/tests/readers.py"))
+]
+"""Of each plugin that reads files: `READERS`, `CORPUS`, and `hostile`, which puts files as `files` does."""
+
 DOMAIN = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 6)
-
-
-def _at_a_path(read: Callable[[Path], Any], suffix: str = "") -> Callable[[bytes], Any]:
-    def from_bytes(content: bytes) -> Any:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / f"file{suffix}"
-            path.write_bytes(content)
-            return read(path)
-
-    return from_bytes
 
 
 def _table(content: bytes) -> None:
@@ -83,18 +79,23 @@ def _settings(content: bytes) -> None:
 
 READERS: dict[str, Callable[[bytes], Any]] = {
     "table": _table,
-    "shapes": _at_a_path(_shapes, ".gpkg"),
+    "shapes": at_a_path(_shapes, ".gpkg"),
     "polygons": _polygons,
-    "traces": load_traces,
-    "readings": _at_a_path(read_readings, ".csv"),
-    "basemap": _at_a_path(read_basemap, ".pmtiles"),
+    "basemap": at_a_path(read_basemap, ".pmtiles"),
     "bundle": read_bundle,
     "paths": read_paths,
     "statement": lambda content: _statement(strict_json(content, "statement.json")),
     "settings": _settings,
-    "toml": _at_a_path(read_toml, ".toml"),
-    **{f"export-{name}": export.read for name, export in EXPORTS.items()},
+    "toml": at_a_path(read_toml, ".toml"),
+    **{f"export-{name}": EXPORTS[name].read for name in EXPORTS.own},
+    **{name: read for plugin in PLUGINS for name, read in plugin.READERS.items()},
 }
+
+
+def corpus_of(reader: str) -> Path:
+    """The folder of the files that a reader's fuzzing begins with."""
+    folders = [Path(__file__).parent / "corpus", *(plugin.CORPUS for plugin in PLUGINS)]
+    return next(folder / reader for folder in folders if (folder / reader).is_dir())
 
 
 def outcome(reader: str, content: bytes) -> str:

@@ -18,7 +18,7 @@ from tests.archives import archive, vector_tile
 from tests.data_loaders.workbooks import geopackage
 from tests.patience import HANG
 from tests.readers import hostile
-from tests.readers.registry import READERS, outcome
+from tests.readers.registry import PLUGINS, READERS, corpus_of, outcome
 
 CORPUS = Path(__file__).parent / "corpus"
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,17 +67,8 @@ def files(folder: Path) -> dict[str, tuple[str, Path, str]]:
     put("elements.kml", "export-cells.kml", kml, "is damaged: it cannot be read as KML")
     one = b'<kml xmlns="http://www.opengis.net/kml/2.2"><Placemark>' + b"<a/>" * 8_000_000
     put("placemark.kml", "export-cells.kml", one, "is damaged: it cannot be read as KML")
-    points = gzip.compress(b"<gpx>" + b"<a/>" * 20_000_000, 9)
-    put("elements.gpx.gz", "traces", points, "records: split it into smaller files")
-    put(
-        "rows.csv.gz",
-        "traces",
-        gzip.compress(b"time,lat,lon\n" + b"\n" * 20_000_000),
-        "split it into smaller",
-    )
-    put("lists.json.gz", "traces", gzip.compress(b'{"type":"FeatureCollection","a":[' + b"[]," * 8_000_000),
-        "split it into smaller")  # fmt: skip
-    put("entities.gpx", "traces", b'<!DOCTYPE a [<!ENTITY a "b">]><gpx>&a;</gpx>', "declares entities")
+    for plugin in PLUGINS:
+        plugin.hostile(put)
     put("deep.toml", "settings", b"a = " + b"[" * 100_000, "is not valid TOML")
     put("deep.json", "polygons", b"[" * 100_000, "")
     return made
@@ -110,7 +101,7 @@ def main() -> None:
 @pytest.mark.parametrize("reader", READERS)
 def test_the_corpus_and_its_halves_are_read_or_refused_in_one_sentence(reader: str) -> None:
     """What the fuzzer begins with, cut off at places and with bytes exchanged."""
-    seeds = sorted((CORPUS / reader).iterdir())
+    seeds = sorted(corpus_of(reader).iterdir())
     assert seeds
     for content in (seed.read_bytes() for seed in seeds):
         outcome(reader, content)

@@ -25,7 +25,8 @@ from tests.architecture.test_rooms import imported
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ("dpgp_core", "geo", "data_loaders", "hexcursion")
 LOCKS = ("requirements.txt", "requirements-test.txt")
-TOOLS = {"pytest", "hypothesis", "mypy", "ruff", "playwright", "mkdocs", "hatchling", "coverage"}
+TOOLS = {"pytest", "hypothesis", "mypy", "ruff", "playwright", "mkdocs", "coverage"}
+RUNNING = ("app", "postgres", "cluster", "plugins", "checkout", "maps")
 PAPERS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "benchmarks/README.md")
 
 
@@ -76,7 +77,17 @@ def test_what_is_asked_for_stands_in_the_requirements_and_nowhere_else() -> None
     assert {name: sorted(wanted) for name, wanted in built.optional_dependencies.items()} == {
         name: sorted(wanted) for name, wanted in asked.items()
     }
-    assert list(asked) == ["app", "postgres", "cluster", "maps", "test", "docs", "convcnp"]
+    assert list(asked) == [
+        "app",
+        "postgres",
+        "cluster",
+        "plugins",
+        "checkout",
+        "maps",
+        "test",
+        "docs",
+        "convcnp",
+    ]
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -137,10 +148,10 @@ def extras_asked(lock: str, names: tuple[str, ...]) -> dict[str, set[str]]:
 @pytest.mark.parametrize(
     ("lock", "names", "known"),
     [
-        (LOCKS[0], (LIBRARY_LIST, "app", "postgres", "cluster", "maps"), {"psycopg": {"binary"}}),
+        (LOCKS[0], (LIBRARY_LIST, *RUNNING), {"psycopg": {"binary"}}),
         (
             LOCKS[1],
-            (LIBRARY_LIST, "app", "postgres", "cluster", "maps", "test", "docs"),
+            (LIBRARY_LIST, *RUNNING, "test", "docs"),
             {"psycopg": {"binary"}, "coverage": {"toml"}, "mkdocstrings": {"python"}},
         ),
     ],
@@ -157,10 +168,8 @@ def test_a_pin_names_the_extras_that_are_asked_of_it(
 
 def test_the_locks_hold_what_is_declared_and_running_takes_no_test_tools() -> None:
     running, everything = (pins(lock) for lock in LOCKS)
-    assert declared("app", "postgres", "cluster", "maps") - running.keys() == set(), "run `make lock`"
-    assert declared("app", "postgres", "cluster", "maps", "test", "docs") - everything.keys() == set(), (
-        "run `make lock`"
-    )
+    assert declared(*RUNNING) - running.keys() == set(), "run `make lock`"
+    assert declared(*RUNNING, "test", "docs") - everything.keys() == set(), "run `make lock`"
     assert running.keys() & TOOLS == set()
     assert {name: versions for name, versions in running.items() if everything.get(name) != versions} == {}
 

@@ -70,18 +70,22 @@ def clean(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = folder / "venv" / "bin" / "python"
     run(*PIP, "--python", python, "install", "--no-deps", "--no-index", wheel, folder=folder)
     (packages,) = (folder / "venv").glob("lib/python*/site-packages")
+    provide(packages, next(packages.glob("hexcursion-*.dist-info")))
+    return python.parent
+
+
+def provide(packages: Path, metadata: Path) -> None:
+    """Link what an installed package requires into its environment, from this one."""
     wanted: dict[str, Distribution] = {}
-    metadata = next(packages.glob("hexcursion-*.dist-info"))
     for text in Distribution.at(metadata).requires or ():
         needed = Requirement(text)
-        if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+        if needed.name != "hexcursion" and (needed.marker is None or needed.marker.evaluate({"extra": ""})):
             wanted[needed.name] = distribution(needed.name)
             required(needed.name, wanted)
     for each in wanted.values():
         for top in {file.parts[0] for file in each.files or ()} - {"..", "__pycache__"}:
             if not (packages / top).exists():
                 (packages / top).symlink_to(Path(str(each.locate_file(top))))
-    return python.parent
 
 
 @pytest.mark.slow
@@ -112,3 +116,20 @@ def test_a_clean_environment_has_the_library_and_releases_the_example(clean: Pat
     assert "of 1,248 cells are above the threshold" in run(
         clean / "hexcursion", "view", "demo/bundle", folder=tmp_path
     )
+
+
+@pytest.mark.slow
+def test_packages_installed_beside_it_are_found(clean: Path, tmp_path: Path) -> None:
+    """The guest in this environment of its own, as somebody's package would be; a plugin in the same way."""
+    packages = [ROOT / "tests" / "guest", *(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
+    build = (*PIP, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", tmp_path)
+    run(*build, *packages, folder=tmp_path)
+    made = sorted(tmp_path.glob("*.whl"))
+    assert len(made) == len(packages)
+    run(*PIP, "--python", clean / "python", "install", "--no-deps", "--no-index", *made, folder=tmp_path)
+    for metadata in clean.parent.glob("lib/python*/site-packages/hexcursion_*.dist-info"):
+        provide(metadata.parent, metadata)
+    assert run(clean / "hexcursion", "guests", folder=tmp_path) == "Guest stripes\n"
+    assert "    guests " in run(clean / "hexcursion", "--help", folder=tmp_path)
+    said = run(clean / "python", "-c", "import dpgp_core as d; print([*d.MECHANISMS][-1])", folder=tmp_path)
+    assert said == "guest-stripes\n"

@@ -63,7 +63,7 @@ class Export:
     Parameters
     ----------
     file
-        the file's name in the bundle
+        the file's name in the bundle; one that a package adds ends as a file of data does
     says
         one line for the README
     most_bytes

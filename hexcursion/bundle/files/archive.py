@@ -91,8 +91,6 @@ def _from_zip(stream: BinaryIO) -> dict[str, bytes]:
         allowed = max(layout.MEGABYTE, MAX_RATIO * stream.seek(0, io.SEEK_END))
         with open_zip("The zip", stream, LIMITS) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            if len(entries) > layout.most_files():
-                raise BundleError("The zip holds more files than a bundle has.")
             names = [_plain_name(entry) for entry in entries]
             _check_names(names)
             total = 0
@@ -127,8 +125,11 @@ def _plain_name(entry: zipfile.ZipInfo) -> str:
 
 
 def _check_names(names: list[str]) -> None:
+    if len(names) > layout.most_files():
+        raise BundleError("The folder or zip holds more files than a bundle has.")
+    added = layout.added_files(names) if layout.STATEMENT not in names else []  # nothing lists them
     for name in names:
-        if layout.most_bytes(name) is None:
+        if name in added or layout.most_bytes(name) is None:
             raise BundleError(
                 f"A bundle has no file named {name[:60]!r}: name the folder or zip of one bundle, as it was "
                 "written."

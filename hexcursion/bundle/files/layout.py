@@ -52,6 +52,13 @@ MAX_BYTES: dict[str, int] = {
     SUMS: MEGABYTE,
     SIGNATURE: 1_000,
 }
+# A file of a format that a package adds (`hexcursion.exports`). Readers without that package pass it over.
+# Its name ends as files of data do: a bundle lies on web servers, and none of these is run by a browser.
+_ADDED = re.compile(
+    r"[a-z0-9][a-z0-9._-]{0,55}\.(?:arrow|csv|fgb|geojson|gpkg|json|jsonl|nc|parquet|tif|tsv|txt)"
+)
+_MOST_ADDED, _MOST_ADDED_BYTES = 20, 60 * MEGABYTE
+_NAMES_IN_SMALL = frozenset(name.lower() for name in MAX_BYTES)  # the same files on some machines
 COMMON = frozenset(MAX_BYTES) - {*SCHEMAS.values(), DRAWS, PUBLIC_FIELD, LAYERS, PAGE, SIGNATURE}
 # The files of each format; a file that is neither required nor optional is refused.
 REQUIRED: dict[int, frozenset[str]] = {
@@ -62,17 +69,28 @@ REQUIRED: dict[int, frozenset[str]] = {
 def optional_files(version: int) -> frozenset[str]:
     """The files that a bundle of a format may have besides."""
     signed = frozenset({SIGNATURE})
-    return signed | {DRAWS, PUBLIC_FIELD, LAYERS, PAGE, *EXPORTS} if version == 2 else signed
+    return signed | {DRAWS, PUBLIC_FIELD, LAYERS, PAGE, *EXPORTS.own} if version == 2 else signed
+
+
+def added_files(names: Collection[str]) -> list[str]:
+    """The files of formats that the program itself does not write, by name; the statement lists them."""
+    return sorted(set(names) - set(MAX_BYTES) - set(EXPORTS.own))
+
+
+def _may_be_added(name: str) -> bool:
+    return _ADDED.fullmatch(name) is not None and name not in _NAMES_IN_SMALL
 
 
 def most_bytes(name: str) -> int | None:
-    """Largest accepted size of a file, bytes; None for a file that no format has."""
-    return EXPORTS[name].most_bytes if name in EXPORTS else MAX_BYTES.get(name)
+    """Largest accepted size of a file, bytes; None for a file that no bundle may have."""
+    if name in EXPORTS:
+        return EXPORTS[name].most_bytes
+    return MAX_BYTES.get(name, _MOST_ADDED_BYTES if _may_be_added(name) else None)
 
 
 def most_files() -> int:
     """More files than this no bundle has."""
-    return len(MAX_BYTES) + len(EXPORTS)
+    return len(MAX_BYTES) + len(EXPORTS.own) + _MOST_ADDED
 
 
 MAX_TOTAL_BYTES = 600 * MEGABYTE
@@ -98,9 +116,23 @@ def format_of(names: Collection[str]) -> int:
     version = found[0] if len(found) == 1 else max(SCHEMAS)
     if missing := sorted(REQUIRED[version] - set(names)):
         raise BundleError(f"This is not a complete bundle: it has no {missing[0]}.")
-    if strange := sorted(set(names) - REQUIRED[version] - optional_files(version)):
+    added = [name for name in added_files(names) if version == 2 and _may_be_added(name)]
+    if strange := sorted(set(names) - REQUIRED[version] - optional_files(version) - set(added)):
         raise BundleError(f"A bundle of format {version} has no file named {strange[0]!r}.")
     return version
+
+
+def check_added(names: Collection[str], listed: Collection[str]) -> None:
+    """Refuse files of other formats that are not those which the statement lists.
+
+    Raises
+    ------
+    BundleError
+        Naming the first file that is not listed, or listed and not there.
+    """
+    for name in sorted(set(added_files(names)) ^ set(listed)):
+        why = "is listed by the privacy statement and not there" if name in listed else "is not listed there"
+        raise BundleError(f"The privacy statement and the bundle disagree about {name}: it {why}; {_AGAIN}.")
 
 
 def check_sums(contents: Mapping[str, bytes]) -> None:

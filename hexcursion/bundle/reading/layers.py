@@ -66,9 +66,9 @@ def check_layers(contents: Mapping[str, bytes], bundle: Drawn) -> None:
     _check_facts(boundary, features_of(boundary, layout.BOUNDARY), bundle, layout.BOUNDARY)
     expected = cell_columns(bundle.domain, bundle.published, bundle.field)
     expected = {name: values for name, values in expected.items() if classed or name != CLASS}
-    for name, export in EXPORTS.items():
+    for name in EXPORTS:
         if name in contents:
-            _check_columns(export.read(contents[name]), expected, name)
+            _check_columns(EXPORTS[name].read(contents[name]), expected, name)
 
 
 def facts_of(bundle: Drawn) -> dict[str, Any]:

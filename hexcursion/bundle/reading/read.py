@@ -105,7 +105,7 @@ def read_bundle(source: str | Path | bytes | BinaryIO) -> Bundle:
 
     Checked: names, sizes, checksums, a signature where there is one, JSON and statement against the schema
     and against itself, the paths' columns and values, the cells, and that both GeoJSON files say what follows
-    from the paths.
+    from the paths. A file of a format that is not known here is passed over, where the statement lists it.
 
     Raises
     ------
@@ -127,6 +127,7 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     layout.check_sums(contents)
     signature = signature_of(contents)
     statement = _statement(strict_json(contents[layout.STATEMENT], layout.STATEMENT))
+    layout.check_added(contents, statement.get("exports", ()))
     _check_schema_file(contents, version, statement["design"]["mechanism"])
     about = statement["paths"]
     stored = read_paths(

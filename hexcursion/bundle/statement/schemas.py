@@ -25,6 +25,7 @@ _EARLIER = frozenset({
     "a5575d2227637822e13c9fabd4e3537504d19d33e3aba2ae6bc92c059b76539e",
     "5f5485350cf0220bf61576109fa4350155d1f44078db22cc756552840538a0d1",
     "20c97d6f04e922b2ce6e5ca2a4c5a781fbcc8f005e1df04ae9b12d8ec34a4c89",
+    "c8d3f9a1dc253e91610a5675b1df0d2503a121825ee85688fdcc137b237988b9",
 })  # fmt: skip
 _FOLDER = Path(__file__).parent / "schema"
 
@@ -70,6 +71,13 @@ def check_schema(statement: Any, version: Version) -> None:
     BundleError
         Saying the first place at which it does not fit.
     """
+    design = statement.get("design") if isinstance(statement, dict) else None
+    mechanism = design.get("mechanism") if isinstance(design, dict) else None
+    if version == 2 and isinstance(mechanism, str) and mechanism not in MECHANISMS:
+        raise BundleError(
+            f"The mechanism {mechanism[:60]!r} is not known here: install the package that brings it, or a "
+            "newer version of this program."
+        )
     names = tuple(MECHANISMS) if version == 2 else ()
     errors = _validator(version, names).iter_errors(statement)
     problem = next(iter(sorted(errors, key=lambda error: list(map(str, error.path)))), None)

@@ -49,11 +49,6 @@ def bundles_folder() -> Path:
     return Path(os.environ.get(BUNDLES_VARIABLE) or home() / "releases")
 
 
-def trips_folder() -> Path:
-    """Where trips lie that were released on the screen Traces: `trips` in this installation's home."""
-    return home() / "trips"
-
-
 def ledger_url(place: str | Path | None = None) -> URL:
     """A database URL for `place`: a URL, a SQLite file, or None for $HEXCURSION_LEDGER, else home().
 

@@ -17,6 +17,7 @@ from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.toml import settings_to_toml
 from tests.browser.harness import (
     MAP,
+    PATIENCE,
     RunningApp,
     appear,
     download,
@@ -120,7 +121,8 @@ def test_a_release_that_contradicts_its_rehearsal_says_so_before_and_after_publi
     release_all_the_same(page)
     heading(page, "Released as")
     warning = page.get_by_text("The release tells less than was expected from reference data").first
-    expect(warning).to_contain_text("The private values differ from these by more than the noise explains.")
+    said = "The private values differ from these by more than the noise explains."
+    expect(warning).to_contain_text(said, timeout=PATIENCE * 1000)
     go_to(page, "Publish")
     bundle = download(page, "Download the bundle", tmp_path)
     with zipfile.ZipFile(bundle) as archive:

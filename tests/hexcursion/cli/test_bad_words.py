@@ -199,7 +199,7 @@ def test_who_stops_after_the_charge_is_told_that_it_stands(
 def test_who_stops_while_the_options_are_read_sees_a_sentence(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def stopped() -> object:
+    def stopped(command: str) -> object:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(sys.modules[main.__module__], "build_parser", stopped)

@@ -20,9 +20,12 @@ from hexcursion.bundle import BundleError
 from hexcursion.bundle.exports.base import Export, Exported
 from hexcursion.bundle.exports.kml import KML
 from hexcursion.bundle.exports.registry import EXPORTS
+from hexcursion.bundle.files import layout
+from hexcursion.bundle.files.archive import zip_bytes_to
 from hexcursion.bundle.files.layout import sums_text
 from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.lint import lint_bundle
 from hexcursion.record import Release
 from tests.hexcursion.bundle.bundle_samples import make_release
 
@@ -234,5 +237,36 @@ def test_a_format_of_a_test_joins_in(release: Release, monkeypatch: pytest.Monke
     with pytest.raises(BundleError, match=r"cells.txt does not follow from the paths: in_set differs"):
         bundle_from_contents(sealed(forged))
     monkeypatch.delitem(EXPORTS, "cells.txt")
-    with pytest.raises(BundleError, match=r"no file named 'cells.txt'"):
-        bundle_from_contents(contents)
+    # Whoever does not know the format passes the file over: the statement lists it.
+    assert bundle_from_contents(contents).statement["exports"] == ["cells.txt"]
+    bundle_from_contents(sealed(forged))
+    folder = io.BytesIO()
+    zip_bytes_to(folder, "bundle", contents)
+    found = [each for each in lint_bundle(folder) if each.code == "format-not-known"]
+    assert [(each.severity, each.leaks.split(":")[0]) for each in found] == [("warning", "cells.txt")]
+    for files, said in (
+        ({**contents, "more.csv": b"x"}, "disagree about more.csv: it is not listed there"),
+        (
+            {name: content for name, content in contents.items() if name != "cells.txt"},
+            "disagree about cells.txt: it is listed by the privacy statement and not there",
+        ),
+        ({**contents, "page.html": b"x"}, "format 2 has no file named 'page.html'"),
+        ({**contents, "readme.txt": b"x"}, "format 2 has no file named 'readme.txt'"),
+    ):
+        with pytest.raises(BundleError, match=said):
+            bundle_from_contents(sealed(files))
+
+
+def test_added_files_are_bounded_in_name_size_and_number(contents: Contents) -> None:
+    assert layout.most_bytes("cells.jsonl") == 60_000_000
+    for name in ("cells.js", "Cells.csv", ".csv", "cells.csv.html", "attribution.txt", f"{'a' * 57}.csv"):
+        assert layout.most_bytes(name) is None, name
+    assert layout.most_files() == 43
+    many = {f"table-{number}.csv": b"x" for number in range(21)}
+    statement = {**json.loads(contents["statement.json"]), "exports": sorted(many)}
+    with pytest.raises(BundleError, match="not valid at exports"):
+        bundle_from_contents(sealed({**contents, **many, "statement.json": json.dumps(statement).encode()}))
+
+
+def test_a_bundle_of_our_formats_lists_none(contents: Contents) -> None:
+    assert "exports" not in json.loads(contents["statement.json"])

@@ -274,7 +274,12 @@ def test_folders_with_links_devices_and_strangers(contents: Contents, tmp_path: 
     assert "not a plain file" in refused(piped)
     strange = folder("strange")
     (strange / "baseline.geojson").write_text("{}")
-    assert "no file named 'baseline.geojson'" in refused(strange)
+    assert "SHA256SUMS does not list: baseline.geojson" in refused(strange)
+    (strange / "baseline.geojson").rename(strange / "baseline.html")
+    assert "no file named 'baseline.html'" in refused(strange)
+    for number in range(30):
+        (strange / f"{number}.csv").touch()
+    assert "more files than a bundle has" in refused(strange)
     nested = folder("nested")
     (nested / "README.txt").unlink()
     (nested / "README.txt").mkdir()

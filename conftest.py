@@ -1,0 +1,153 @@
+"""What every test shares: one BLAS thread, a home of its own, and Hypothesis without deadlines."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is first imported
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import pytest
+from hypothesis import HealthCheck, settings
+from playwright.sync_api import Browser, sync_playwright
+from xdist.scheduler import LoadScopeScheduling
+
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.search.decision.tuning import Tuned, tune
+from tests.browser.harness import CHROMIUM, FLAGS
+from tests.town import Town, write_town
+
+# A test's truth must not depend on how busy the machine is.
+# The same examples in every run, so that a change is judged by what it changed; the profile "search" looks
+# for new ones (`--hypothesis-profile=search`).
+settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "everyday", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("everyday")
+
+ROOT = Path(__file__).resolve().parent
+
+
+class TogetherInAFile(LoadScopeScheduling):
+    """Tests of one file go to one worker, file by file in the order of the folders; no test depends on it.
+
+    What a module makes once for its tests (a server, a search, a study) is then made once and not by every
+    worker, and the browser's long journeys are not left for the end.
+    """
+
+    def __init__(self, config: pytest.Config, log: Any) -> None:
+        config.option.loadscopereorder = False
+        super().__init__(config, log)
+
+    def _split_scope(self, nodeid: str) -> str:
+        return nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> TogetherInAFile:
+    """The scheduler of a run on several workers."""
+    return TogetherInAFile(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """One worker more than there are cores: while one waits for a browser or a server, another computes."""
+    if "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ:
+        return None  # xdist takes that number
+    return len(os.sched_getaffinity(0)) + 1
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What drives a browser may try once more, and is counted as tried again: a browser can lose a click."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+@pytest.fixture(autouse=True)
+def _main_stays() -> Iterator[None]:
+    """A screen under test becomes `__main__`, and a process that is spawned later would begin with it."""
+    before = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = before
+
+
+@pytest.fixture(scope="session")
+def _homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """New folders one after the other: `mktemp` would list all there are for each."""
+    homes = tmp_path_factory.mktemp("homes")
+
+    def made(number: int) -> Path:
+        home = homes / f"{number}"
+        home.mkdir()
+        return home
+
+    return map(made, count())
+
+
+@pytest.fixture(autouse=True)
+def _own_home(_homes: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ledgers and bundles of a test go to a folder of its own, never to the user's."""
+    monkeypatch.setenv("HEXCURSION_HOME", str(next(_homes)))
+    monkeypatch.setenv("HEXCURSION_WITNESS", str(next(_homes)))
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The folder of the checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data beside the checkout; tests that need it are skipped where it is absent."""
+    folder = ROOT.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("no folder shared/data beside the checkout: real data are not shipped")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Headless Chromium of the system, one for all tests of a worker."""
+    if not CHROMIUM.exists():
+        if os.environ.get("HEXCURSION_REQUIRE_BROWSER") == "1":
+            pytest.fail(f"no Chromium at {CHROMIUM}, and HEXCURSION_REQUIRE_BROWSER=1")
+        pytest.skip(f"no Chromium at {CHROMIUM}: install it to run the browser tests")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Town:
+    return write_town(tmp_path_factory.mktemp("town"))
+
+
+@pytest.fixture(scope="session")
+def project(town: Town) -> Project:
+    return load_project(town.settings())
+
+
+@pytest.fixture(scope="session")
+def tuned(project: Project) -> Tuned:
+    return tune(project)
+
+
+@pytest.fixture(scope="session")
+def hamlet(town: Town) -> Project:
+    """The town on 16 large hexagons and one prior: small enough to write expectations down."""
+    return load_project(town.settings(resolution=7, priors=("car",)))
+
+
+@pytest.fixture(scope="session")
+def hamlet_tuned(hamlet: Project) -> Tuned:
+    return tune(hamlet)

@@ -1,0 +1,108 @@
+"""Registries: what the program brings by name, then what installed packages add by entry points.
+
+An entry point is a line in a package's metadata, `name = "module:object"` in a group such as
+`hexcursion.mechanisms`. Every process finds them anew: spawned ones, and workers on other machines that
+have the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TypeVar
+
+from dpgp_core.errors import PluginError
+
+Offered = TypeVar("Offered")
+
+
+@cache
+def installed(group: str) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a group by name; the environment is read once in a process.
+
+    Raises
+    ------
+    PluginError
+        If two packages offer the same name.
+    """
+    found: dict[str, EntryPoint] = {}
+    for point in sorted(entry_points(group=group), key=lambda point: (point.name, _package(point))):
+        if point.name in found:
+            raise PluginError(
+                f"The packages {_package(found[point.name])} and {_package(point)} both offer {point.name!r} "
+                f"in {group}: uninstall one of them."
+            )
+        found[point.name] = point
+    return found
+
+
+class Registry(MutableMapping[str, Offered]):
+    """Things by name, those of the program first.
+
+    Names of the program are found without a look at the environment. To list all names reads the metadata
+    of packages; a package is imported when something of it is first asked for.
+
+    Parameters
+    ----------
+    group
+        Group of entry points.
+    own
+        What the program itself brings; `own` of the registry are its names.
+    kind
+        Class that all of them belong to.
+    named_by
+        Attribute that holds a thing's name, which its entry point must bear; "" where none does.
+    """
+
+    def __init__(
+        self, group: str, own: MutableMapping[str, Offered], kind: Any, named_by: str = "name"
+    ) -> None:
+        self.group, self.kind, self.named_by = group, kind, named_by
+        self.own = tuple(own)
+        self._held = own
+
+    def __getitem__(self, name: str) -> Offered:
+        return self._held[name] if name in self._held else self._load(self._points()[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._held or name in self._points()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._held, *(name for name in self._points() if name not in self._held)))
+
+    def __len__(self) -> int:
+        return len(self._held.keys() | self._points().keys())
+
+    def __setitem__(self, name: str, thing: Offered) -> None:
+        self._held[name] = thing
+
+    def __delitem__(self, name: str) -> None:
+        del self._held[name]
+
+    def _points(self) -> Mapping[str, EntryPoint]:
+        points = installed(self.group)
+        for name in sorted(points.keys() & set(self.own)):
+            raise PluginError(
+                f"The package {_package(points[name])} offers {name!r} in {self.group}, a name of the "
+                "program's own: uninstall that package, or rename what it offers."
+            )
+        return points
+
+    def _load(self, point: EntryPoint) -> Offered:
+        begin = f"{point.name!r} of the package {_package(point)} ({self.group}) cannot be used"
+        remedy = "repair or uninstall that package."
+        try:
+            found: Offered = point.load()
+        except Exception as error:
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            raise PluginError(f"{begin}, since it does not load ({why}): {remedy}") from error
+        if not isinstance(found, self.kind):
+            raise PluginError(f"{begin}, since it is no {self.kind.__name__}: {remedy}")
+        if self.named_by and (own := getattr(found, self.named_by)) != point.name:
+            raise PluginError(f"{begin}, since it calls itself {own!r}: {remedy}")
+        return found
+
+
+def _package(point: EntryPoint) -> str:
+    return "unknown" if point.dist is None else point.dist.name

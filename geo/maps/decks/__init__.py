@@ -1,1 +1,0 @@
-"""Maps of what is no hexagon: one module per kind."""

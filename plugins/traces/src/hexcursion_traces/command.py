@@ -1,0 +1,318 @@
+"""`python -m hexcursion trace`: from a recorded trip to a released one with its statement."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from data_loaders.columns.times import read_instants, time_zone
+from data_loaders.files.sources import Source
+from dpgp_core.errors import CoreError
+from dpgp_core.noise.entropy import random_name
+from hexcursion.cli.progress import end_progress, progress
+from hexcursion.errors import WorkflowError
+from hexcursion.ledger import begin, ledger_to_plan
+from hexcursion.new_place import made_whole, new_place
+from hexcursion_traces.loading import Trace, load_traces
+from hexcursion_traces.loading.demo_trip import generated_trip
+from hexcursion_traces.mathematics.fitting import fitted_prior
+from hexcursion_traces.mathematics.secret import MOVES
+from hexcursion_traces.plan import TracePlan, compare, on_a_plane, plan_trace
+from hexcursion_traces.readings import (
+    check_times,
+    checked_resolution,
+    joined_table,
+    read_readings,
+)
+from hexcursion_traces.release import check_release, release_trace
+from hexcursion_traces.settings import MODES, TraceSettings, Window
+from hexcursion_traces.statement import objection, sentences, stop_large_odds
+
+_FITTED = (
+    "Warning: the lengthscale was fitted to the private trace itself; publishing it tells something of the "
+    "trip that "
+    "no guarantee covers."
+)
+
+
+def add_trace_command(commands: Any) -> None:
+    """The subcommand and its options.
+
+    Parameters
+    ----------
+    commands : subparsers
+        Of the whole program.
+    """
+    text = "hide chosen moments of a location trace, keep the trip; not differential privacy"
+    parser = commands.add_parser("trace", help=text, description=text)
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="GPX, TCX, FIT, GeoLife .plt, CSV, or GeoJSON line with times",
+    )
+    parser.add_argument(
+        "--generated", action="store_true", help="in place of FILE: a generated trip, another one each time"
+    )
+    parser.add_argument(
+        "--out", metavar="DIR", required=True, help="new folder for GPX, GeoJSON and statement"
+    )
+    parser.add_argument(
+        "--trace", metavar="NAME", help="which trace of a file with several: its name or number from 1"
+    )
+    parser.add_argument(
+        "--secret", metavar="FROM/TO", action="append", default=[],
+        help="a secret span of time in UTC, as 2026-05-01T12:00/2026-05-01T12:45; may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--time-zone", metavar="ZONE",
+        help="of times that name none, in the files and in --secret, as Europe/London (default UTC)",
+    )  # fmt: skip
+    number = {"type": float, "metavar": "NUMBER"}
+    default = TraceSettings()
+    parser.add_argument(
+        "--stops", **number, default=0.0, help="every stop of at least so many minutes is secret"
+    )
+    parser.add_argument(
+        "--stop-radius",
+        **number,
+        default=default.stop_radius,
+        help="metres within which one stays (default 100)",
+    )
+    parser.add_argument(
+        "--moves",
+        choices=MOVES,
+        default=default.moves,
+        help="which hypotheses about a secret are confused: shifted as a whole (default), or each record",
+    )
+    parser.add_argument(
+        "--radius",
+        **number,
+        default=default.radius,
+        help="metres that hypotheses may differ by (default 200)",
+    )
+    goal = parser.add_mutually_exclusive_group(required=True)
+    goal.add_argument("--error", **number, help="root mean squared error per axis around secrets, metres")
+    goal.add_argument("--interval", **number, help="wanted width of the adversary's 68 %% interval, metres")
+    parser.add_argument(
+        "--lengthscale",
+        metavar="SECONDS",
+        default="120",
+        help="over which places stay alike, from public knowledge (default 120), or 'fit'",
+    )
+    parser.add_argument(
+        "--amplitude", **number, default=default.amplitude, help="metres that one roams (default 500)"
+    )
+    parser.add_argument(
+        "--receiver", **number, default=default.error, help="error of the receiver, metres (default 3)"
+    )
+    parser.add_argument(
+        "--every", **number, default=default.every, help="seconds per kept record (default 30; 0: all)"
+    )
+    parser.add_argument(
+        "--mode", choices=MODES, default=default.mode, help="robust over lengthscales (default), or exact"
+    )
+    parser.add_argument(
+        "--delta", **number, default=default.delta, help="at which epsilon and odds are stated"
+    )
+    parser.add_argument(
+        "--accept-large-odds",
+        action="store_true",
+        help="release although the odds of two places may change more than 100 times",
+    )
+    parser.add_argument(
+        "--readings", metavar="FILE", help="CSV with 'time' and the values of a mobile sensor, for a map"
+    )
+    parser.add_argument(
+        "--table", metavar="FILE", help="where the readings go with their estimated places; it is private"
+    )
+    parser.add_argument("--resolution", type=int, default=8, help="of that map's hexagons (default 8)")
+    parser.add_argument("--ledger", metavar="URL|FILE", help="ledger database")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what it would protect; draw and charge nothing"
+    )
+    parser.set_defaults(run=run_trace)
+
+
+def run_trace(options: argparse.Namespace) -> int:
+    """Print what a release would protect, then charge, draw and write it, but for a dry run.
+
+    Raises
+    ------
+    WorkflowError
+        One sentence, for options, files and traces that do not do.
+    """
+    out = new_place(options.out)
+    if (options.readings is None) != (options.table is None):
+        raise WorkflowError("--readings and --table belong together: name the values, and where they go.")
+    level = checked_resolution(options.resolution)
+    # What is wrong with the readings or their table is said before anything is charged.
+    readings = None if options.readings is None else read_readings(options.readings, options.time_zone)
+    if options.table is not None and new_place(options.table, "file").resolve() == out.resolve():
+        raise WorkflowError("--out and --table name the same place: give the table a name of its own.")
+    traces, report = load_traces(_source(options), zone=options.time_zone)
+    trace = chosen_trace(traces, options.trace)
+    print("\n".join(report.lines()))
+    scale = fitted(trace, options) if options.lengthscale == "fit" else _number(options.lengthscale)
+    settings = TraceSettings(
+        lengthscale=scale,
+        amplitude=options.amplitude,
+        error=options.receiver,
+        windows=tuple(window(text, options.time_zone) for text in options.secret),
+        stops=options.stops,
+        stop_radius=options.stop_radius,
+        moves=options.moves,
+        radius=options.radius,
+        goal="error" if options.interval is None else "interval",
+        metres=options.error if options.interval is None else options.interval,
+        every=options.every,
+        mode=options.mode,
+        delta=options.delta,
+        accept_large_odds=options.accept_large_odds,
+    )
+    if readings is not None:
+        check_times(readings, trace.time)
+    plan = _planned(trace, settings)
+    print("\n".join(sentences(plan)))
+    for number, one in enumerate(compare(plan), start=1):
+        print(
+            f"Secret {number}: the adversary's interval is {one.before:,.0f} m before the release; after it "
+            f"{one.designed:,.0f} m with this noise, {one.uniform:,.0f} m with uniform and "
+            f"{one.concentrated:,.0f} m "
+            "with concentrated noise of the same size."
+        )
+    for line in plan.left:
+        print(f"Attention: {line}")
+    ledger = ledger_to_plan(options.ledger)
+    check_release(plan, ledger)
+    if options.dry_run:
+        if objection(plan) and not settings.accept_large_odds:
+            print(f"Attention: this would be stopped without --accept-large-odds, since {objection(plan)}.")
+        print("Nothing was charged or drawn.")
+        return 0
+    stop_large_odds(plan)
+    published = release_trace(plan, begin(ledger), out=out)
+    print(f"Released as {published.released.release_id}, in {out}.")
+    if readings is not None:
+        table, said = joined_table(published.files["places.csv"], readings, level)
+        try:
+            with made_whole(Path(options.table)) as file:
+                file.write_text(table, encoding="utf-8")
+        except OSError as error:
+            raise WorkflowError(
+                f"The trip was released, but the table cannot be written: "
+                f"{error.strerror or 'name another file'}."
+            ) from None
+        print(
+            f"{said} {Path(options.table).name} holds the readings: it is private, for a map's own release."
+        )
+    return 0
+
+
+def _source(options: argparse.Namespace) -> Source:
+    """The file that is named, or a generated trip that no ledger has met."""
+    if options.generated == (options.file is not None):
+        raise WorkflowError("A trip comes from FILE, or with --generated from nobody: name one of the two.")
+    if not options.generated:
+        named: str = options.file
+        return named
+    print("Generated: nobody made this trip.")
+    return generated_trip(int(random_name(), 16))
+
+
+def _planned(trace: Trace, settings: TraceSettings) -> TracePlan:
+    """The plan, with its progress; Ctrl-C stops it, as every command, before anything is charged."""
+    try:
+        return plan_trace(trace, settings, progress)
+    finally:
+        end_progress()
+
+
+def chosen_trace(traces: tuple[Trace, ...], wanted: str | None) -> Trace:
+    """One trace of a file.
+
+    Parameters
+    ----------
+    traces : tuple of Trace
+    wanted : str, optional
+        Its name, or its number from 1.
+
+    Raises
+    ------
+    WorkflowError
+        Where there are several and none is named, or the named one is not there.
+    """
+    if wanted is None:
+        if len(traces) == 1:
+            return traces[0]
+        raise WorkflowError(
+            f"The file holds {len(traces)} traces: name one with --trace, by its number from 1."
+        )
+    named = [trace for trace in traces if trace.name == wanted]
+    if len(named) == 1:
+        return named[0]
+    numbered = {str(number): trace for number, trace in enumerate(traces, start=1)}
+    if wanted in numbered:
+        return numbered[wanted]
+    raise WorkflowError(f"The file holds no such trace: --trace takes a number from 1 to {len(traces)}.")
+
+
+def window(text: str, zone: str | None = None) -> Window:
+    """A span of time as it is written on the command line: "FROM/TO", in UTC unless a zone is given.
+
+    Parameters
+    ----------
+    text : str
+    zone : str, optional
+        Of times that name none.
+
+    Raises
+    ------
+    WorkflowError
+        If it cannot be read.
+    """
+    start, slash, end = text.partition("/")
+    # Of two equal hours at the end of summer time the span takes both.
+    first, last = (_moment(one, zone, fold) for fold, one in enumerate((start, end)))
+    if not slash or not math.isfinite(first + last):
+        raise WorkflowError(
+            f"The secret {text!r} cannot be read: write FROM/TO, e.g. 2026-05-01T12:00/2026-05-01T12:45, "
+            f"in UTC."
+        )
+    return Window(first, last)
+
+
+def _moment(text: str, zone: str | None, fold: int) -> float:
+    read = read_instants([text])
+    seconds = float(read.seconds[0])
+    if zone is None or read.zoned[0] or not math.isfinite(seconds):
+        return seconds
+    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=time_zone(zone), fold=fold).timestamp()
+
+
+def fitted(trace: Trace, options: argparse.Namespace) -> float:
+    """The trace's own lengthscale, seconds, said with a warning.
+
+    Raises
+    ------
+    WorkflowError
+        If no lengthscale can be fitted to it.
+    """
+    thin = trace.thinned(options.every)
+    try:
+        found = fitted_prior(thin.time - thin.time[0], on_a_plane(thin)[1].T, options.receiver).lengthscale
+    except CoreError as error:
+        raise WorkflowError(f"{str(error)[:1].upper()}{str(error)[1:]}") from None
+    print(_FITTED)
+    print(f"Fitted lengthscale: {found:.3g} s.")
+    return found
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise WorkflowError(f"The lengthscale is a number of seconds or 'fit', not {text!r}.") from None

@@ -1,0 +1,205 @@
+"""Reads the textual forms of traces that are no XML: GeoLife's, tables, and GeoJSON lines with times."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Literal, TypeAlias
+
+from data_loaders.columns.coordinate_names import is_latitude, is_longitude
+from data_loaders.columns.header import find_header
+from data_loaders.errors import DataError
+from data_loaders.files.csvstream import first_lines, sniff_delimiter
+from data_loaders.files.encoding import decode
+from hexcursion_traces.loading.model import Fix
+
+_TOP_ROWS = 200  # in which the names of the columns are looked for
+_HEADER_LINES = 6  # of a GeoLife file
+_CLOCK_ALONE = re.compile(r"\d{1,2}:\d\d")  # a time of day, whose date stands in another column
+_What: TypeAlias = Literal["time", "latitude", "longitude", "date", "id"]
+_NAMES: dict[_What, tuple[str, ...]] = {
+    "time": (
+        "time",
+        "timestamp",
+        "datetime",
+        "date_time",
+        "utc",
+        "t",
+        "recorded_at",
+        "location-timestamp",
+        "utc_time",
+        "time_utc",
+        "gps_time",
+        "local_time",
+    ),
+    "latitude": ("lat", "latitude", "y", "location-lat", "lat_deg"),
+    "longitude": ("lon", "lng", "long", "longitude", "x", "location-long", "lon_deg"),
+    "date": ("date", "day", "utc_date", "date_utc", "gps_date", "local_date"),
+    "id": ("id", "user", "user_id", "device", "device_id", "trip", "trip_id", "track", "trace", "individual"),
+}
+
+
+def plt_fixes(data: bytes) -> Iterator[tuple[str, list[Fix]]]:
+    """Read a GeoLife trajectory: six lines, then latitude, longitude, 0, feet, days, date, time in GMT.
+
+    Yields
+    ------
+    title : str
+        "".
+    fixes : list of Fix
+    """
+    fixes = []
+    for line in data.decode("latin-1").splitlines()[_HEADER_LINES:]:
+        if not line.strip():
+            continue
+        parts = line.split(",")
+        if len(parts) < 7:
+            fixes.append(Fix("", "", ""))
+        else:
+            fixes.append(Fix(f"{parts[5].strip()}T{parts[6].strip()}+00:00", parts[1], parts[0]))
+    yield "", fixes
+
+
+def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
+    """Read a table with columns for time, latitude and longitude, perhaps for date and mover.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the file.
+    data : bytes
+
+    Yields
+    ------
+    title : str
+        The entry of the column of movers, "" without one.
+    fixes : list of Fix
+
+    Raises
+    ------
+    DataError
+        Where a column is missing.
+    """
+    text, _ = decode(data)
+    delimiter = sniff_delimiter(text[: 1 << 16])
+    top = find_header(name, first_lines(text[: 1 << 16], delimiter, _TOP_ROWS))
+    rows = (row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row)
+    found: dict[str, list[Fix]] = {}
+    try:
+        header = [field.strip().lower() for field in top.names]
+        where = {what: _column(name, header, what) for what in _NAMES}
+        comma = delimiter != ","
+        for row in itertools.islice(rows, top.first, None):
+            if not any(field.strip() for field in row):
+                continue
+            cells = {
+                what: row[at].strip() if at is not None and at < len(row) else ""
+                for what, at in where.items()
+            }
+            if comma:
+                cells["latitude"] = cells["latitude"].replace(",", ".")
+                cells["longitude"] = cells["longitude"].replace(",", ".")
+            time = cells["time"]
+            if cells["date"] and _CLOCK_ALONE.match(time):
+                time = f"{cells['date']} {time}"
+            fix = Fix(time, cells["longitude"], cells["latitude"])
+            found.setdefault(cells["id"], []).append(fix)
+    except csv.Error:
+        raise DataError(f"{name} is not a table that can be read: export it again as CSV.") from None
+    yield from found.items()
+
+
+def _column(name: str, header: list[str], what: _What) -> int | None:
+    at = [header.index(word) for word in _NAMES[what] if word in header]
+    if at:
+        return at[0]
+    by_name = {"latitude": is_latitude, "longitude": is_longitude}.get(what)
+    if by_name is not None and (at := [place for place, word in enumerate(header) if by_name(word)]):
+        return at[0]
+    if what in ("id", "date"):
+        return None
+    if what == "time" and any(word in header for word in _NAMES["date"]):
+        return _column(name, header, "date")
+    raise DataError(
+        f"{name} has no column for the {what}: name one {_NAMES[what][0]!r}, beside 'time', 'lat' and 'lon'."
+    )
+
+
+def geojson_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
+    """Read the lines of a GeoJSON file whose times stand in their properties.
+
+    Parameters as in `table_fixes`.
+
+    Yields
+    ------
+    title : str
+        The property "name", "" without one.
+    fixes : list of Fix
+
+    Raises
+    ------
+    DataError
+        For broken JSON, no line at all, or a line with more or fewer times than places.
+    """
+    try:
+        content = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise DataError(f"{name} is broken JSON: export it again as GeoJSON.") from None
+    lines = 0
+    for feature in _features(content):
+        geometry, properties = feature.get("geometry"), feature.get("properties") or {}
+        if not isinstance(geometry, dict) or not isinstance(properties, dict):
+            continue
+        if geometry.get("type") not in {"LineString", "MultiLineString"}:
+            continue
+        lines += 1
+        places = _flat(geometry.get("coordinates"), geometry["type"])
+        times = _times(properties)
+        if len(times) != len(places):
+            raise DataError(
+                f"{name} has a line without one time for each place: give the times as the property "
+                f"'coordTimes'."
+            )
+        title = properties.get("name")
+        yield (
+            title if isinstance(title, str) else "",
+            [Fix(str(time), *_lonlat(place)) for time, place in zip(times, places, strict=True)],
+        )
+    if not lines:
+        raise DataError(f"{name} holds no line: a trace in GeoJSON is a LineString with 'coordTimes'.")
+
+
+def _features(content: Any) -> list[dict[str, Any]]:
+    if not isinstance(content, dict):
+        return []
+    if content.get("type") == "FeatureCollection":
+        members = content.get("features")
+        return [one for one in members if isinstance(one, dict)] if isinstance(members, list) else []
+    return [content if content.get("type") == "Feature" else {"geometry": content}]
+
+
+def _flat(coordinates: Any, kind: str) -> list[Any]:
+    if not isinstance(coordinates, list):
+        return []
+    if kind == "LineString":
+        return coordinates
+    return [place for line in coordinates if isinstance(line, list) for place in line]
+
+
+def _times(properties: dict[str, Any]) -> list[Any]:
+    nested = properties.get("coordinateProperties")
+    inner = nested if isinstance(nested, dict) else {}
+    for found in (properties.get("coordTimes"), properties.get("times"), inner.get("times")):
+        if isinstance(found, list):
+            return [time for part in found for time in (part if isinstance(part, list) else [part])]
+    return []
+
+
+def _lonlat(place: Any) -> tuple[str, str]:
+    if not isinstance(place, list) or len(place) < 2:
+        return "", ""
+    return tuple("" if isinstance(part, bool) else str(part) for part in place[:2])  # type: ignore[return-value]

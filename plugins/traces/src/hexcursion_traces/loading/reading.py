@@ -1,0 +1,122 @@
+"""Recognises a file of traces by its content, and reads it whole within limits."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from data_loaders.columns.times import time_zone
+from data_loaders.errors import DataError, unopened
+from data_loaders.files.content import GEOJSON_TYPE
+from data_loaders.files.guarded import GuardedStream, Limits, Meter
+from data_loaders.files.sources import Source, source_name
+from data_loaders.report import LoadReport, Tally
+from hexcursion_traces.loading.fit import fit_fixes, is_fit
+from hexcursion_traces.loading.formats import geojson_fixes, plt_fixes, table_fixes
+from hexcursion_traces.loading.markup import markup_fixes
+from hexcursion_traces.loading.model import Fix, Trace, trace_of
+
+TRACE_LIMITS = Limits(max_bytes=128 << 20)
+"""A day at one record a second has 10 MB as GPX; a file of traces is read whole."""
+
+_MOST_RECORDS = 2_000_000
+# Lines, fields, tags and lists, each of which takes a hundred bytes of memory or two when a file is read.
+_MOST_MARKS = {b"\n": 6_000_000, b"\r": 6_000_000, b",": 20_000_000, b"<": 12_000_000, b"[": 6_000_000,
+               b"{": 6_000_000, b";": 20_000_000, b"\t": 20_000_000}  # fmt: skip
+_PLT = b"Geolife trajectory"
+
+
+def load_traces(
+    source: Source, limits: Limits = TRACE_LIMITS, *, zone: str | None = None
+) -> tuple[tuple[Trace, ...], LoadReport]:
+    """Read the traces of a file.
+
+    Parameters
+    ----------
+    source : path, bytes or open binary file
+        GeoLife .plt, GPX, TCX, FIT, a table with times and places (with a column for whose they are, several
+        traces), or GeoJSON lines with times; plain or packed as .gz. Recognised by content.
+    limits : Limits
+        What may be unpacked.
+    zone : str, optional
+        The time zone of times that name none, such as "Europe/London"; without it UTC.
+
+    Returns
+    -------
+    traces : tuple of Trace
+        Those with at least one record, in the order of the file.
+    report : LoadReport
+        Every record read, kept or dropped.
+
+    Raises
+    ------
+    DataError
+        For anything else, in one sentence that names the remedy; `ZoneWanted` where a zone is needed.
+    """
+    clock = None if zone is None else time_zone(zone)
+    name = source_name(source)
+    data = _whole(source, name, limits)
+    tally, traces, notes = Tally(), [], {}
+    for title, fixes in _reader(name, data)(data):
+        if tally.rows_read + len(fixes) > _MOST_RECORDS:
+            raise DataError(f"{name} has more than {_MOST_RECORDS:,} records: split it into smaller files.")
+        trace, said = trace_of(title or name, fixes, tally, clock)
+        notes.update(dict.fromkeys(said))
+        if trace.size:
+            traces.append(trace)
+    if not traces:
+        because = f" ({tally.main_reason})" if tally.main_reason else ""
+        raise DataError(
+            f"{name} holds no record with a time and a place{because}: choose another file, or write times "
+            "as 2024-05-01T08:00:00Z and places in degrees."
+        )
+    return tuple(traces), tally.report(name, sum(trace.size for trace in traces), tuple(notes))
+
+
+def _whole(source: Source, name: str, limits: Limits) -> bytes:
+    if isinstance(source, (str, os.PathLike)):
+        try:
+            with Path(source).open("rb") as handle:
+                return _unpacked(name, handle, limits)
+        except DataError:
+            raise
+        except (OSError, ValueError):
+            raise unopened(name) from None
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return _unpacked(name, io.BytesIO(source), limits)
+    return _unpacked(name, source, limits)
+
+
+def _unpacked(name: str, handle: object, limits: Limits) -> bytes:
+    data = GuardedStream(name, handle, Meter(limits)).read()
+    if data[:2] == b"\x1f\x8b":
+        packed = io.BytesIO(data)
+        with gzip.GzipFile(fileobj=packed, mode="rb") as inner:
+            data = GuardedStream(name, inner, Meter(limits), packed.tell).read()
+    if not data.strip(b"\xef\xbb\xbf \t\r\n"):
+        raise DataError(f"{name} is empty: choose a file with records.")
+    return data
+
+
+def _reader(name: str, data: bytes) -> Callable[[bytes], Iterator[tuple[str, list[Fix]]]]:
+    if not is_fit(data):  # whose frames are counted where they are read
+        for mark, most in _MOST_MARKS.items():
+            if data.count(mark) > most:
+                raise DataError(
+                    f"{name} has more than {_MOST_RECORDS:,} records: split it into smaller files."
+                )
+    start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if is_fit(data):
+        return lambda content: fit_fixes(name, content)
+    if b"\0" in data[:65536]:
+        raise DataError(f"{name} is binary but no FIT file: export it as GPX, TCX or CSV in UTF-8.")
+    if start.startswith(_PLT):
+        return plt_fixes
+    if GEOJSON_TYPE.match(data[:65536]) or start.startswith(b"{"):
+        return lambda text: geojson_fixes(name, text)
+    if start.startswith(b"<"):
+        return lambda text: markup_fixes(name, text)
+    return lambda text: table_fixes(name, text)

@@ -1,0 +1,134 @@
+"""The best noise for a secret of one direction, in closed form, also with the secret's own noise apart."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+import scipy  # whose parts are loaded when they are asked for: scipy.optimize takes long
+from numpy.typing import NDArray
+
+from dpgp_core.errors import InvalidValue
+from hexcursion_traces.mathematics.prior import Floats
+from hexcursion_traces.mathematics.published import published_noise
+from hexcursion_traces.mathematics.secret import Conditional, Secret, conditional
+
+Shape: TypeAlias = Literal["full", "block", "paper"]
+
+
+def single_secret_noise(
+    covariance: NDArray[np.float64],
+    secret: Secret,
+    budget: float,
+    *,
+    floor: float = 0.0,
+    shape: Shape = "full",
+    bare: bool = False,
+) -> Floats:
+    """Noise of a given trace that hides one direction of a secret best from one prior.
+
+    Parameters
+    ----------
+    covariance : (n, n)
+        Of the trace, square metres.
+    secret : Secret
+        With one direction: a single record, or records that move together.
+    budget : float
+        Trace of the noise covariance: n times the mean squared error per record, square metres.
+    floor : float
+        Least variance that every combination of records gets, square metres.
+    shape : {"full", "block", "paper"}
+        "full" is optimal. "block" keeps the secret's noise independent of the rest (one record only). "paper"
+        is what the paper's published program releases (one record only), for comparison.
+    bare : bool
+        Allow a floor of 0: noise of rank one, which hides nothing from an adversary with another lengthscale.
+
+    Returns
+    -------
+    (n, n) float64
+        Of trace `budget`, at least `floor`.
+
+    Raises
+    ------
+    InvalidValue
+        Where the secret has several directions, the floor takes the whole budget, or there is no floor.
+
+    Notes
+    -----
+    a' M^-1 a = max over v of 2 a'v - v'Mv; exchanging the maximum with the minimum over G of trace T puts the
+    whole budget on v = (D + T I)^-1 a: G = T v v' / |v|^2 and the loss is a'v. A floor k replaces D by D + k
+    I and T by T - n k.
+    """
+    n = covariance.shape[0]
+    given = conditional(covariance, secret)
+    spare = check_budget(budget, floor, n, bare)
+    if given.at.shape[1] != 1:
+        raise InvalidValue("the closed form takes a secret of one direction: use `best_noise` for others.")
+    if shape == "full":
+        raised = given.spread + floor * np.eye(n)
+        v = np.linalg.solve(raised + spare * np.eye(n), given.at[:, 0])
+        return spare * np.outer(v, v) / (v @ v) + floor * np.eye(n)
+    if len(secret.records) != 1:
+        raise InvalidValue(f"the shape {shape!r} is for a secret of one record.")
+    if shape == "paper":
+        return published_noise(covariance, secret, spare) + floor * np.eye(n)
+    return _block(given, secret.records[0], spare, floor) + floor * np.eye(n)
+
+
+def check_budget(budget: float, floor: float, n: int, bare: bool = False) -> float:
+    """What a floor leaves of a budget.
+
+    Parameters
+    ----------
+    budget, floor : float
+        Square metres, as for `single_secret_noise`.
+    n : int
+        Number of records.
+    bare : bool
+        Whether there may be no floor.
+
+    Returns
+    -------
+    float
+        Positive, square metres.
+
+    Raises
+    ------
+    InvalidValue
+    """
+    if not (np.isfinite(budget) and budget > 0.0 and np.isfinite(floor) and floor >= 0.0):
+        raise InvalidValue("a budget of noise must be positive, and its floor not negative.")
+    if floor == 0.0 and not bare:
+        raise InvalidValue(
+            "noise without a floor leaves combinations of records bare and protects from one lengthscale "
+            "only: "
+            "give a floor."
+        )
+    spare = budget - n * floor
+    if spare <= 0.0:
+        raise InvalidValue("the floor takes the whole budget of noise: lower it or raise the budget.")
+    return spare
+
+
+def _block(given: Conditional, record: int, spare: float, floor: float) -> Floats:
+    """s^2 on the secret, tau on the rest, by a bounded search: 1/(T - tau) + a_u'(C + tau I)^-1 a_u."""
+    n = len(given.spread)
+    rest = np.delete(np.arange(n), record)
+    values, vectors = np.linalg.eigh(given.spread[np.ix_(rest, rest)])
+    raised = np.maximum(values, 0.0) + floor
+    weights = (vectors.T @ given.at[rest, 0]) ** 2
+
+    def loss_at(tau: float) -> float:
+        return float(1.0 / (spare - tau + floor) + np.sum(weights / (raised + tau)))
+
+    edge = spare * 1e-12
+    tau = float(
+        scipy.optimize.minimize_scalar(
+            loss_at, bounds=(edge, spare - edge), method="bounded", options={"xatol": spare * 1e-12}
+        ).x
+    )
+    v = vectors @ ((vectors.T @ given.at[rest, 0]) / (raised + tau))
+    noise = np.zeros((n, n))
+    noise[record, record] = spare - tau
+    noise[np.ix_(rest, rest)] = tau * np.outer(v, v) / (v @ v)
+    return noise

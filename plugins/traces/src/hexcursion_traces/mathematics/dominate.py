@@ -1,0 +1,140 @@
+"""One noise that protects every secret at least as well as the noise that was made for it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from dpgp_core.errors import InvalidValue
+from hexcursion_traces.mathematics.closed_form import Shape, check_budget, single_secret_noise
+from hexcursion_traces.mathematics.descent import STEPS, Report, Term, spread_budget
+from hexcursion_traces.mathematics.prior import Floats
+from hexcursion_traces.mathematics.published import published_noise
+from hexcursion_traces.mathematics.secret import Secret
+
+_THIN = 1e-7  # relative: smaller eigenvalues of a noise are left to the repair
+
+
+def dominating_noise(
+    noises: Sequence[NDArray[np.float64]], *, steps: int = STEPS, report: Report | None = None
+) -> Floats:
+    """Noise of about the least trace that is at least as large as each of some noises.
+
+    Parameters
+    ----------
+    noises : sequence of (n, n)
+        Covariances, square metres.
+    steps : int
+        Of each descent: more of them come closer to the least trace.
+    report : callable, optional
+        Called with the share done and a word; may raise to stop.
+
+    Returns
+    -------
+    (n, n) float64
+        G >= every one of them exactly: after the search, the largest violation is added to the diagonal, with
+        an allowance for rounding. Its loss for every secret is therefore at most that of the secret's own
+        noise.
+
+    Raises
+    ------
+    InvalidValue
+        For no noise at all.
+
+    Notes
+    -----
+    SDP_B of Meehan and Chaudhuri (2021): min tr G with G >= G_i. With G_i = F_i F_i', the condition reads
+    that no eigenvalue of F_i' G^-1 F_i exceeds 1, and the least trace is the least largest eigenvalue at
+    trace 1.
+    """
+    if not len(noises):
+        raise InvalidValue("there is no noise to dominate: give at least one.")
+    given = np.stack([np.asarray(noise, dtype=np.float64) for noise in noises])
+    if len(given) == 1:
+        return np.array(given[0])
+    n = given.shape[1]
+    values, vectors = np.linalg.eigh(given)
+    floor = max(0.0, float(values[:, 0].min()))
+    unit = float(np.trace(given, axis1=1, axis2=2).max())
+    thin = _THIN * unit * np.eye(n)  # keeps the factors well posed; counted in the result
+    terms = []
+    for value, vector in zip(values - floor, vectors, strict=True):
+        wide = value > _THIN * unit
+        if np.any(wide):
+            terms.append(Term(vector[:, wide] * np.sqrt(value[wide]), thin))
+    if not terms:
+        return repaired(floor * np.eye(n), given)
+    shape = spread_budget(terms, unit, report, steps=steps).factor
+    together = shape @ shape.T + thin
+    solver = cho_factor(together, lower=True)
+    tallest = max(float(np.linalg.eigvalsh(term.at.T @ cho_solve(solver, term.at))[-1]) for term in terms)
+    return repaired(tallest * together + floor * np.eye(n), given)
+
+
+def repaired(noise: NDArray[np.float64], noises: NDArray[np.float64]) -> Floats:
+    """Raise a noise until it is at least as large as each of several.
+
+    Parameters
+    ----------
+    noise : (n, n)
+    noises : (N, n, n)
+
+    Returns
+    -------
+    (n, n) float64
+        `noise` with the largest violation and an allowance for rounding on its diagonal.
+    """
+    n = len(noise)
+    even = 0.5 * (noise + noise.T)
+    lack = max(0.0, -float(np.min(np.linalg.eigvalsh(even - noises))))
+    spare = 64.0 * n * np.finfo(np.float64).eps * float(np.max(np.abs(noises)))
+    return even + (lack + spare) * np.eye(n)
+
+
+def multiple_secrets_noise(
+    covariance: NDArray[np.float64],
+    secrets: Sequence[Secret],
+    budget_each: float,
+    *,
+    floor: float = 0.0,
+    shape: Shape = "full",
+    bare: bool = False,
+    steps: int = STEPS,
+    report: Report | None = None,
+) -> Floats:
+    """The paper's algorithm for several secrets: a noise for each, and one that dominates them all.
+
+    Parameters
+    ----------
+    covariance : (n, n)
+    secrets : sequence of Secret
+    budget_each : float
+        Trace of each secret's own noise; the result's trace is at most their number times this, up to the
+        repair.
+    floor, shape, bare
+        As for `single_secret_noise`; of the shape "paper", a secret may have several records.
+    steps : int
+        As for `dominating_noise`.
+    report : callable, optional
+
+    Returns
+    -------
+    (n, n) float64
+
+    Notes
+    -----
+    Algorithm "Multiple Secrets" of Meehan and Chaudhuri (2021). `best_noise` does better at the same trace,
+    since it shapes one noise for all secrets at once.
+    """
+    if shape == "paper":
+        spare, rest = check_budget(budget_each, floor, len(covariance), bare), floor * np.eye(len(covariance))
+        each = [published_noise(covariance, secret, spare) + rest for secret in secrets]
+    else:
+        each = [
+            single_secret_noise(covariance, secret, budget_each, floor=floor, shape=shape, bare=bare)
+            for secret in secrets
+        ]
+    return dominating_noise(each, steps=steps, report=report)

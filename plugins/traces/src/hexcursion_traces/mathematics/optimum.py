@@ -1,0 +1,128 @@
+"""The noise of a given trace that keeps the worst loss over secrets and candidate priors smallest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.errors import InvalidValue
+from hexcursion_traces.mathematics.closed_form import check_budget, single_secret_noise
+from hexcursion_traces.mathematics.descent import ENOUGH, Report, Term, spread_budget
+from hexcursion_traces.mathematics.loss import loss
+from hexcursion_traces.mathematics.prior import Floats
+from hexcursion_traces.mathematics.secret import Secret, conditional
+
+FLOOR_SHARE = 0.02
+"""Share of the mean variance that every combination of records gets: makes a design stand other priors."""
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Noise found by a search, with proof of how good it is.
+
+    Parameters
+    ----------
+    noise : (n, n) float64
+        Square metres.
+    worst : float
+        Largest loss over the secrets and candidate priors, per square metre, of this very noise.
+    least : float
+        No noise of the same budget and floor has a smaller worst loss than this (to working precision).
+    """
+
+    noise: Floats
+    worst: float
+    least: float
+
+    @property
+    def gap(self) -> float:
+        """How far from the optimum at most, relative; infinite where nothing was proved."""
+        return self.worst / self.least - 1.0 if self.least > 0.0 else math.inf
+
+
+def best_noise(
+    covariances: Sequence[NDArray[np.float64]],
+    secrets: Sequence[Secret],
+    budget: float,
+    *,
+    floor: float | None = None,
+    report: Report | None = None,
+    enough: float = ENOUGH,
+) -> Design:
+    """Minimise the worst loss over all secrets and all candidate priors at a given budget.
+
+    Parameters
+    ----------
+    covariances : sequence of (n, n)
+        Of the trace, one per candidate prior, square metres.
+    secrets : sequence of Secret
+        Each is protected by itself; every one of them enters with its own largest eigenvalue.
+    budget : float
+        Trace of the noise covariance, square metres.
+    floor : float, optional
+        Least variance of every combination of records; by default `FLOOR_SHARE` of the mean variance.
+    report : callable, optional
+        Called with the share done and a word; may raise to stop the search.
+    enough : float
+        Relative gap to the optimum at which the search ends.
+
+    Raises
+    ------
+    InvalidValue
+        For no secret or prior, or a budget that the floor takes whole.
+
+    Notes
+    -----
+    The problem of Meehan and Chaudhuri (2021), section 4, in exact convex form: min over G >= floor, tr G <=
+    T of the largest eigenvalue of At'(D + G)^-1 At, which a semidefinite solver takes as a matrix inequality
+    of size n + k. It is small and smooth but for the maximum, so it is solved directly here: G = floor I + L
+    L' with as many columns as there are directions to hide, the maximum replaced by a Schatten norm of rising
+    order, by L-BFGS. The matrices Q are operator convex in G, hence every point gives a lower bound of the
+    optimum (`least`): a wrong answer cannot hide. What is reported of a design is the loss of its noise.
+    """
+    if not covariances or not secrets:
+        raise InvalidValue("a design needs at least one secret and one prior.")
+    n = len(covariances[0])
+    floor = FLOOR_SHARE * budget / n if floor is None else floor
+    spare = check_budget(budget, floor, n)
+    terms = []
+    for covariance in covariances:
+        for secret in secrets:
+            given = conditional(covariance, secret)
+            terms.append(Term(given.at, given.spread + floor * np.eye(n)))
+    found = spread_budget(terms, spare, report, enough=enough)
+    noise = floor * np.eye(n) + found.factor @ found.factor.T
+    worst = max(loss(covariance, noise, secret) for covariance in covariances for secret in secrets)
+    return Design(noise, worst, found.least)
+
+
+def noise_for(
+    covariances: Sequence[NDArray[np.float64]],
+    secret: Secret,
+    budget: float,
+    *,
+    floor: float | None = None,
+) -> Floats:
+    """The best noise of one secret: in closed form where there is one prior and one direction.
+
+    Parameters
+    ----------
+    covariances : sequence of (n, n)
+    secret : Secret
+    budget : float
+    floor : float, optional
+        As for `best_noise`.
+
+    Returns
+    -------
+    (n, n) float64
+        Square metres.
+    """
+    if len(covariances) == 1 and secret.directions.shape[1] == 1:
+        least = FLOOR_SHARE * budget / len(covariances[0]) if floor is None else floor
+        return single_secret_noise(covariances[0], secret, budget, floor=least)
+    return best_noise(covariances, (secret,), budget, floor=floor).noise

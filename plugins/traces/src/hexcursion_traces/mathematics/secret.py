@@ -1,0 +1,127 @@
+"""What is to be hidden in a trace: the records of a secret, and which hypotheses about them are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.errors import InvalidValue
+from hexcursion_traces.mathematics.prior import Floats
+
+Moves: TypeAlias = Literal["together", "separately"]
+MOVES: tuple[Moves, ...] = get_args(Moves)
+
+_WORST_CONDITION = 1e10
+
+
+@dataclass(frozen=True)
+class Secret:
+    """Records of a trace whose place is to stay uncertain.
+
+    Parameters
+    ----------
+    records : tuple of int
+        Their positions in the trace, ascending.
+    moves : {"together", "separately"}
+        Which pairs of hypotheses are compared. "together": the whole secret happened elsewhere, every record
+        moved by the same vector ("the stop was in this street or in that one"). "separately": each record may
+        have been elsewhere by itself, the paper's compound secret; for records that follow one another
+        closely that asks for far more noise.
+
+    Raises
+    ------
+    InvalidValue
+        For no records, for records that are not ascending, or for a word that is not in the list.
+
+    Notes
+    -----
+    With one record both are the paper's basic secret (Meehan and Chaudhuri 2021, Definition of S_pairs; a
+    difference of at most r between the two hypotheses).
+    """
+
+    records: tuple[int, ...]
+    moves: Moves = "together"
+
+    def __post_init__(self) -> None:
+        if not self.records or min(self.records) < 0 or list(self.records) != sorted(set(self.records)):
+            raise InvalidValue("a secret is made of one or more records in ascending order, each named once.")
+        if self.moves not in MOVES:
+            raise InvalidValue(f"the records of a secret move {' or '.join(MOVES)}, not {self.moves!r}.")
+
+    @property
+    def directions(self) -> Floats:
+        """(k, m): the differences of hypotheses are combinations of its columns; m is 1, or k."""
+        k = len(self.records)
+        return np.ones((k, 1)) if self.moves == "together" else np.eye(k)
+
+    def square(self, q: NDArray[np.float64]) -> float:
+        """The largest v' Q v over differences of 1 metre per record: at most this much per r^2.
+
+        Parameters
+        ----------
+        q : (m, m)
+            The loss matrix of `loss_matrix`, per square metre.
+
+        Returns
+        -------
+        float
+            An upper bound in two dimensions, where every record may move anywhere in a disc.
+        """
+        return float(q.shape[0] * np.linalg.eigvalsh(q)[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Conditional:
+    """How a trace is distributed once its secret is given: Z | X_S = s is N(at c + const, spread + noise).
+
+    Parameters
+    ----------
+    at : (n, m) float64
+        What a unit of each direction of the secret moves in the whole trace.
+    spread : (n, n) float64
+        Covariance of the trace given the secret, square metres; zero in the secret's rows.
+    slack : float
+        How wrong an eigenvalue of `spread` may be by rounding, square metres.
+    """
+
+    at: Floats
+    spread: Floats
+    slack: float
+
+
+def conditional(covariance: NDArray[np.float64], secret: Secret) -> Conditional:
+    """Condition a trace on its secret.
+
+    Parameters
+    ----------
+    covariance : (n, n)
+        Of the trace, square metres.
+    secret : Secret
+
+    Raises
+    ------
+    InvalidValue
+        Where the secret names a record that the trace lacks, or its records are so alike under the prior that
+        their covariance cannot be inverted.
+    """
+    n = covariance.shape[0]
+    index = np.array(secret.records)
+    if index[-1] >= n:
+        raise InvalidValue(f"the secret names record {index[-1]}, but the trace has {n} records.")
+    inner = covariance[np.ix_(index, index)]
+    if np.linalg.cond(inner) > _WORST_CONDITION:
+        raise InvalidValue(
+            "the records of the secret are closer than the prior can tell apart: state the receiver's error, "
+            "or keep fewer records."
+        )
+    regression = np.linalg.solve(inner, covariance[index]).T
+    regression[index] = np.eye(index.size)
+    spread = covariance - regression @ covariance[index]
+    spread = 0.5 * (spread + spread.T)
+    spread[index, :] = 0.0
+    spread[:, index] = 0.0
+    unit = float(np.max(np.diag(covariance))) * max(1.0, float(np.linalg.norm(regression, 2)))
+    return Conditional(regression @ secret.directions, spread, 4.0 * n * np.finfo(np.float64).eps * unit)

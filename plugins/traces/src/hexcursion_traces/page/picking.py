@@ -1,0 +1,110 @@
+"""A secret span picked with the mouse: by records on the map, or by a stretch of the chart over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import altair as alt
+import numpy as np
+
+from hexcursion_traces.loading import Trace
+from hexcursion_traces.page.view import clock
+from hexcursion_traces.plan import on_a_plane
+from hexcursion_traces.settings import TraceSettings
+from hexcursion_traces.stops import stay_around
+
+Span = tuple[datetime, datetime]
+RECORDS, BRUSH = "records", "stretch"
+_MOST = 1000  # places of the chart
+
+
+def span_of_records(trace: Trace, records: Sequence[int]) -> Span:
+    """The span that clicked records mean.
+
+    Parameters
+    ----------
+    trace : Trace
+    records : sequence of int
+        At least one: two or more mean the span from the first to the last, one the stay that it belongs to.
+
+    Returns
+    -------
+    (start, end)
+        UTC without a zone, whole seconds that include the records, within the trip.
+    """
+    first, last = min(records), max(records)
+    if first == last:
+        first, last = stay_around(trace.time, on_a_plane(trace)[1], first, TraceSettings().stop_radius)
+    return _whole(trace, float(trace.time[first]), float(trace.time[last]))
+
+
+def span_of_stretch(trace: Trace, start: float, end: float) -> Span:
+    """The span that a stretch of the chart means: milliseconds since 1970, in either order."""
+    low, high = sorted((start / 1000.0, end / 1000.0))
+    return _whole(trace, low, high)
+
+
+def _whole(trace: Trace, start: float, end: float) -> Span:
+    ends = np.clip([np.floor(start), np.ceil(end)], trace.time[0], trace.time[-1])
+    return clock(float(ends[0])), clock(float(ends[1]))
+
+
+def picked_records(event: Any, most: int) -> list[int]:
+    """The records that a map's selection names; whatever a browser sends, none outside of the trip."""
+    objects = _mapping(_mapping(event).get("selection")).get("objects")
+    found = _mapping(objects).get(RECORDS) or []
+    at = [_mapping(one).get("i") for one in found]
+    return sorted({one for one in at if isinstance(one, int) and 0 <= one < most})
+
+
+def picked_stretch(event: Any) -> tuple[float, float] | None:
+    """The ends of a chart's selection in milliseconds since 1970, or None."""
+    ends = _mapping(_mapping(_mapping(event).get("selection")).get(BRUSH)).get("time")
+    if not isinstance(ends, (list, tuple)) or len(ends) != 2:
+        return None
+    if not all(isinstance(end, (int, float)) and np.isfinite(end) for end in ends):
+        return None
+    return float(ends[0]), float(ends[1])
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def distance_chart(trace: Trace) -> alt.Chart:
+    """Distance from the first record over time: a stop is where it stays level.
+
+    Parameters
+    ----------
+    trace : Trace
+        Private: the chart is for the curator.
+
+    Returns
+    -------
+    altair.Chart
+        With a selection of a stretch of time, named `BRUSH`.
+    """
+    step = max(1, -(-trace.size // _MOST))
+    places = on_a_plane(trace)[1]
+    away = np.hypot(*(places - places[0]).T)[::step]
+    points = [
+        {"time": int(1000 * seconds), "metres": round(float(metres), 1)}
+        for seconds, metres in zip(trace.time[::step], away, strict=True)
+    ]
+    chart: alt.Chart = (
+        alt.Chart(alt.Data(values=points), height=200)
+        .mark_line()
+        .encode(
+            x=alt.X("time:T", title="Time (UTC)", scale=alt.Scale(type="utc")),
+            y=alt.Y("metres:Q", title="From the start (m)"),
+        )
+        .add_params(alt.selection_interval(name=BRUSH, encodings=["x"]))
+    )
+    return chart
+
+
+def slider_limits(trace: Trace) -> Span:
+    """First and last time of a trip as a slider takes them."""
+    return clock(float(trace.time[0])), clock(float(trace.time[-1]))

@@ -1,0 +1,141 @@
+"""The public choices about a trace, valid or not existing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from dpgp_core.errors import InvalidValue
+from hexcursion.errors import WorkflowError
+from hexcursion_traces.mathematics.prior import ROBUST_FACTORS, TracePrior
+from hexcursion_traces.mathematics.secret import MOVES, Moves
+from hexcursion_traces.mathematics.windows import Mode
+
+Goal: TypeAlias = Literal["error", "interval"]
+GOALS: tuple[Goal, ...] = get_args(Goal)
+MODES: tuple[Mode, ...] = get_args(Mode)
+
+
+OPTIONS = {"metres": "--error or --interval", "error": "--receiver"}
+"""Settings that the command line calls by another name."""
+
+MOST_ODDS = 100.0
+"""A release that may change odds more often than this is stopped; a map's receipt is marked from here on."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """A span of time that is secret: seconds since 1970, UTC, both ends included.
+
+    Raises
+    ------
+    WorkflowError
+        If it ends before it begins.
+    """
+
+    start: float
+    end: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.start) and math.isfinite(self.end) and self.start <= self.end):
+            raise WorkflowError("A secret's window ends after it begins: give its start before its end.")
+
+
+@dataclass(frozen=True)
+class TraceSettings:
+    """What is asked of a trace's release.
+
+    Parameters
+    ----------
+    lengthscale : float
+        Seconds over which places stay alike, the adversary's belief; from public knowledge.
+    amplitude : float
+        Metres; how far the mover roams, at least.
+    error : float
+        Metres; the receiver's own.
+    windows : tuple of Window
+        Secrets by time.
+    stops : float
+        Minutes: every longer stop is a secret; 0 for none.
+    stop_radius : float
+        Metres within which one stays at a stop.
+    moves : {"together", "separately"}
+        As for `hexcursion_traces.mathematics.secret.Secret`.
+    radius : float
+        Metres: hypotheses up to this distance apart are to be confused.
+    goal : {"error", "interval"}
+        Whether `metres` is the root mean squared error per axis that is added in the windows around secrets,
+        or the width of the adversary's 68 % interval that is wanted at every secret.
+    metres : float
+    every : float
+        Seconds: one record per slot is kept; 0 keeps all.
+    mode : {"robust", "exact"}
+    delta : float
+        At which epsilon and odds are stated.
+    accept_large_odds : bool
+        Release although the odds of two hypotheses may change more than `MOST_ODDS` times.
+
+    Raises
+    ------
+    WorkflowError
+        For a number that makes no sense.
+    """
+
+    lengthscale: float = 120.0
+    amplitude: float = 500.0
+    error: float = 3.0
+    windows: tuple[Window, ...] = ()
+    stops: float = 0.0
+    stop_radius: float = 100.0
+    moves: Moves = "together"
+    radius: float = 200.0
+    goal: Goal = "error"
+    metres: float = 200.0
+    every: float = 30.0
+    mode: Mode = "robust"
+    delta: float = 1e-5
+    accept_large_odds: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("stop_radius", "radius", "metres"):
+            good = 0.0 < getattr(self, name) < 1e6
+            self._refuse(name, getattr(self, name), good, "a number of metres above 0 and below 1,000,000")
+        self._refuse(
+            "stops", self.stops, 0.0 <= self.stops < 1e5, "a number of minutes below 100,000, 0 for none"
+        )
+        self._refuse(
+            "every",
+            self.every,
+            0.0 <= self.every < 1e6,
+            "a number of seconds below 1,000,000, 0 for all records",
+        )
+        self._refuse("delta", self.delta, 0.0 < self.delta < 1.0, "between 0 and 1")
+        span = "a positive number of seconds, at least 0.001 and below 1,000,000,000"
+        self._refuse("lengthscale", self.lengthscale, 1e-3 <= self.lengthscale < 1e9, span)
+        far = "a positive number of metres, at least 0.001 and below 1,000,000,000"
+        self._refuse("amplitude", self.amplitude, 1e-3 <= self.amplitude < 1e9, far)
+        self._refuse("error", self.error, 0.1 <= self.error < 1e4, "at least 0.1 and below 10,000 metres")
+        self._refuse("moves", self.moves, self.moves in MOVES, " or ".join(MOVES))
+        self._refuse("goal", self.goal, self.goal in GOALS, " or ".join(GOALS))
+        self._refuse("mode", self.mode, self.mode in MODES, " or ".join(MODES))
+        try:
+            _ = self.prior
+        except InvalidValue as error:
+            raise WorkflowError(f"{str(error)[0].upper()}{str(error)[1:]}") from None
+
+    @staticmethod
+    def _refuse(name: str, value: object, good: bool, wanted: str) -> None:
+        if not good:
+            said = f"{name!r} ({OPTIONS[name]})" if name in OPTIONS else repr(name)
+            raise WorkflowError(f"The setting {said} must be {wanted}, not {value!r}.")
+
+    @property
+    def prior(self) -> TracePrior:
+        """The adversary's prior that is stated."""
+        return TracePrior(float(self.lengthscale), float(self.amplitude), float(self.error))
+
+    @property
+    def factors(self) -> tuple[float, ...]:
+        """Lengthscales for which the guarantee is stated, relative to the stated one."""
+        return ROBUST_FACTORS if self.mode == "robust" else (1.0,)

@@ -1,0 +1,134 @@
+"""The command `trace`: from a file to files, its progress, and one sentence for whatever it cannot use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hexcursion.cli import main
+from hexcursion.ledger import open_ledger
+from hexcursion_traces.loading import load_traces
+from plugins.traces.tests.trips import START, write_trip
+
+
+def run(*arguments: str) -> int:
+    return main(["trace", *arguments])
+
+
+def test_the_command_from_gpx_to_gpx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trip, out = write_trip(tmp_path), tmp_path / "out"
+    wanted = ["--stops", "5", "--error", "200", "--every", "60", "--out", str(out)]
+    assert run(str(trip), *wanted, "--dry-run") == 0
+    assert not out.exists()
+    assert run(str(trip), *wanted) == 0
+    said = capsys.readouterr().out
+    assert "1 secret in 60 records" in said
+    assert "uniform" in said
+    assert sorted(path.name for path in out.iterdir()) == [
+        "places.csv", "statement.json", "trace.geojson", "trace.gpx"
+    ]  # fmt: skip
+    assert load_traces(out / "trace.gpx")[0][0].time[0] == START.timestamp()
+    assert main(["ledger", "verify"]) == 0
+    assert main(["ledger", "show"]) == 0
+    assert "conditional inferential privacy" in capsys.readouterr().out
+
+
+def test_the_command_takes_a_generated_trip_or_a_file_and_says_which_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ("--out", str(tmp_path / "out"), "--stops", "10", "--error", "200", "--every", "60", "--dry-run")
+    assert run("--generated", *asked) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("Generated: nobody made this trip.\n")
+    assert said.endswith("Nothing was charged or drawn.\n")
+    for given in ((), ("--generated", str(tmp_path / "trip.gpx"))):
+        assert run(*given, *asked) == 2
+        found = capsys.readouterr()
+        assert (found.out, found.err) == (
+            "", "error: A trip comes from FILE, or with --generated from nobody: name one of the two.\n"
+        )  # fmt: skip
+
+
+def test_the_command_says_how_far_it_is_and_can_be_stopped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trip, out = str(write_trip(tmp_path)), str(tmp_path / "out")
+    wanted = (trip, "--stops", "5", "--error", "200", "--every", "120", "--out", out)
+    assert run(*wanted, "--dry-run") == 0
+    assert "Shaping the noise" not in capsys.readouterr().err  # no terminal, no progress
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert run(*wanted, "--dry-run") == 0
+    assert " %  Shaping the noise" in capsys.readouterr().err
+
+    def stop(fraction: float, text: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hexcursion_traces.command.progress", stop)
+    assert run(*wanted) == 2
+    assert "error: Stopped; nothing was released." in capsys.readouterr().err
+    assert not Path(out).exists()
+    assert [entry.kind for entry in open_ledger().entries()] == ["genesis"]
+
+
+BAD = {
+    "no secret": (["--error", "200"], "no secret was named"),
+    "bad window": (["--error", "200", "--secret", "noon"], "cannot be read"),
+    "backwards": (["--error", "200", "--secret", "2026-05-02/2026-05-01"], "ends after it begins"),
+    "negative": (
+        ["--error", "-1", "--stops", "5"],
+        "(--error or --interval) must be a number of metres above 0 and below 1,000,000, not -1.0",
+    ),
+    "scale": (["--error", "9", "--stops", "5", "--lengthscale", "soon"], "number of seconds or 'fit'"),
+    "scale 0": (["--error", "9", "--stops", "5", "--lengthscale", "0"], "must be a positive number"),
+    "scale 1e-300": (["--error", "9", "--stops", "5", "--lengthscale", "1e-300"], "at least 0.001"),
+    "amplitude 1e300": (["--error", "9", "--stops", "5", "--amplitude", "1e300"], "below 1,000,000,000"),
+    "table": (["--error", "9", "--stops", "5", "--readings", "x.csv"], "belong together"),
+    "readings": (
+        ["--error", "9", "--stops", "5", "--readings", "x.csv", "--table", "t"],
+        "x.csv cannot be read",
+    ),
+    "resolution": (["--error", "9", "--stops", "5", "--resolution", "99"], "from 0 to 15"),
+    "trace": (["--error", "9", "--stops", "5", "--trace", "7"], "from 1 to 1"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_sentence_and_no_charge(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options, words = BAD[name]
+    assert run(str(write_trip(tmp_path)), "--out", str(tmp_path / "out"), *options) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_readings_that_cannot_be_placed_cost_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The table's place, and whether any reading falls into the trip, are looked at before the charge."""
+    trip, readings, table = str(write_trip(tmp_path)), tmp_path / "no2.csv", tmp_path / "table.csv"
+    readings.write_text("time,no2\n2027-01-01T12:00:00Z,21\n")
+    given = ["--stops", "5", "--error", "200", "--every", "60", "--readings", str(readings)]
+
+    def refused(place: Path) -> str:
+        out = tmp_path / "out"
+        assert run(trip, *given, "--out", str(out), "--table", str(place)) == 2
+        assert not out.exists()
+        assert [entry.kind for entry in open_ledger().entries()] in ([], ["genesis"])
+        return capsys.readouterr().err
+
+    assert "No reading was made during the trip" in refused(table)
+    assert f"There is no folder {tmp_path / 'none'}: make it" in refused(tmp_path / "none" / "table.csv")
+    assert "--out and --table name the same place" in refused(tmp_path / "out")
+    table.write_text("mine")
+    assert "table.csv exists already" in refused(table)
+    assert table.read_text() == "mine"
+
+
+def test_a_fitted_lengthscale_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = ["--stops", "5", "--error", "200", "--every", "60", "--lengthscale", "fit", "--dry-run"]
+    assert run(str(write_trip(tmp_path)), "--out", str(tmp_path / "out"), *wanted) == 0
+    assert "Warning: the lengthscale was fitted to the private trace" in capsys.readouterr().out

@@ -1,0 +1,5 @@
+"""The guest's screen."""
+
+import streamlit as st
+
+st.text("Guest stripes")
