@@ -182,7 +182,10 @@ def forget_postcodes(folder: Path) -> None:
 
 def _table_lacks(wanted: Wanted) -> str:
     if wanted.value is None:
-        return "A sensor table needs a `value` column: name the measured one."
+        return (
+            "Nothing says what is measured: name the measured column of a table with `value` (--value), or "
+            "the lookup of a Price Paid file with `postcodes` (--postcodes)."
+        )
     unnamed = (wanted.x, wanted.y).count(None)
     if unnamed == 1 or (unnamed and Path(wanted.path).suffix.lower() not in POINT_SUFFIXES):
         return (
@@ -266,7 +269,7 @@ def loader_of(wanted: Wanted, known: Mapping[str, Loader] = LOADERS) -> Loader:
     Parameters
     ----------
     wanted : Wanted
-        With a `value` it means a sensor table, without one Price Paid sales.
+        With a `value`, or with nothing that only sales have, it means a sensor table.
     known : mapping of str to Loader
         All that may be named.
 
@@ -276,7 +279,8 @@ def loader_of(wanted: Wanted, known: Mapping[str, Loader] = LOADERS) -> Loader:
         For an unknown name.
     """
     if wanted.loader is None:
-        return PRICE_PAID if wanted.value is None else SENSOR_TABLE
+        of_sales = wanted.postcodes is not None or bool(wanted.years) or wanted.segment != "all"
+        return PRICE_PAID if of_sales and wanted.value is None else SENSOR_TABLE
     if wanted.loader not in known:
         raise DataError(f"There is no loader {wanted.loader!r}: choose one of {', '.join(sorted(known))}.")
     return known[wanted.loader]

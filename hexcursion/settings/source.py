@@ -21,8 +21,8 @@ OF_ITS_OWN = ("path", "years", "where", "layer", "place_sd", "trip")
 class SourceSettings(Checked):
     """One source: Price Paid sales with a postcode lookup, a sensor table, or what another loader reads.
 
-    Where no `loader` is named, a source with `value` is a sensor table; without it, a Price Paid file that
-    needs `postcodes`.
+    Where no `loader` is named, a source with `postcodes` and without `value` is a Price Paid file, any other
+    a sensor table.
     The meaning of each field stands in its annotation and in docs/settings.md.
 
     Raises
@@ -250,7 +250,7 @@ class SourceSettings(Checked):
             "data",
             names=loader_names,
             metavar="NAME",
-            otherwise="sensor-table with a `value`, price-paid without one",
+            otherwise="price-paid with `postcodes`, sensor-table without",
         ),
     ] = None
 

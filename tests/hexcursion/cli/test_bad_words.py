@@ -48,6 +48,21 @@ def test_a_bad_word_is_one_sentence(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_table_without_a_value_is_not_answered_in_words_of_sales(
+    town: Town, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["release", "--data", str(town.private), "--out", str(tmp_path / "bundle"), "--threshold", "30"]
+    given += ["--bbox", *map(str, BOX)]
+    column = "name the measured column of a table with `value` (--value)"
+    assert main(given) == 2
+    assert column in capsys.readouterr().err
+    assert main([*given, "--lon", "lon", "--lat", "lat", "--owner", "station"]) == 2
+    assert column in capsys.readouterr().err
+    assert main([*given, "--years", "2022"]) == 2
+    assert "Price Paid rows carry postcodes" in capsys.readouterr().err
+
+
+
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
