@@ -221,6 +221,18 @@ def around_box(box: Box) -> Surroundings:
     return Surroundings() if built is None else _around.__wrapped__(built, box)
 
 
+def land_near(box: Box) -> Lines:
+    """The outer shores of the land whose own boxes touch a box; (K, 2) float64, degrees, near that box.
+
+    Parameters
+    ----------
+    box : (west, south, east, north)
+        Degrees.
+    """
+    built = folder()
+    return () if built is None else _land(built)[0].near(box)
+
+
 def find_places(name: str, most: int = 8) -> tuple[Place, ...]:
     """Find places of the world by the beginning of their name, without regard to case.
 

@@ -240,7 +240,7 @@ def domain_from_geojson(source: Source, resolution: int, progress: Progress = si
     latitude.
     """
     region = region_from_geojson(source, part_of(progress, 0.0, 0.4))
-    return _filled(region, resolution, "a GeoJSON region", part_of(progress, 0.4, 1.0))
+    return domain_from_region(region, resolution, "a GeoJSON region", part_of(progress, 0.4, 1.0))
 
 
 def domain_from_bbox(
@@ -282,7 +282,7 @@ def domain_from_bbox(
     """
     what = f"the bounding box {west:g}, {south:g}, {east:g}, {north:g} (west, south, east, north in degrees)"
     region = region_from_bbox(west, south, east, north, crosses_date_line=crosses_date_line)
-    return _filled(region, resolution, what, progress)
+    return domain_from_region(region, resolution, what, progress)
 
 
 def domain_from_cells(cells: Iterable[str], region: Any = None) -> Domain:
@@ -325,7 +325,14 @@ def _check_cells(cells: Sequence[str]) -> None:
         raise DomainError("the cells of a domain must all have the same H3 resolution.")
 
 
-def _filled(region: Region, resolution: int, what: str, progress: Progress) -> Domain:
+def domain_from_region(region: Region, resolution: int, what: str, progress: Progress = silent) -> Domain:
+    """Make the domain of the cells whose centre lies in a region; `what` names it in words.
+
+    Raises
+    ------
+    DomainError
+        With one sentence.
+    """
     try:
         resolution = hexagons.check_resolution(resolution)
     except (TypeError, ValueError):

@@ -11,9 +11,20 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from data_loaders import Observations, is_geopackage, shapes_of
-from geo import Domain, chosen_parts, domain_from_bbox, domain_from_geojson, to_lonlat
+from geo import (
+    Domain,
+    Region,
+    chosen_parts,
+    domain_from_geojson,
+    region_from_bbox,
+    region_from_geojson,
+    to_lonlat,
+)
 from geo.context.own_layers import OwnLayer
 from geo.context.own_reading import fitted, own_layer
+from geo.context.shores import without_sea
+from geo.domains.domain import domain_from_region
+from geo.domains.framing import Box
 from geo.progress import Progress, silent
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.model import ReleaseSettings
@@ -43,10 +54,36 @@ def build_domain(settings: ReleaseSettings, progress: Progress = silent) -> Doma
         Told the share done; what it raises ends the work.
     """
     if settings.bbox is not None:
-        crosses = settings.crosses_date_line
-        return domain_from_bbox(*settings.bbox, settings.resolution, progress, crosses_date_line=crosses)
+        return fill_box(
+            settings.bbox, settings.resolution, settings.crosses_date_line, settings.land_only, progress
+        )
     return fill_region(
         str(settings.region), settings.resolution, settings.features, settings.feature_column, progress
+    )
+
+
+def region_of(settings: ReleaseSettings) -> Region:
+    """The public area of settings, before there are hexagons."""
+    if settings.bbox is not None:
+        region = region_from_bbox(*settings.bbox, crosses_date_line=settings.crosses_date_line)
+        return without_sea(region) if settings.land_only else region
+    return region_from_geojson(source_of(str(settings.region), settings.features, settings.feature_column))
+
+
+def fill_box(
+    box: Box,
+    resolution: int,
+    crosses_date_line: bool | None = None,
+    land_only: bool = True,
+    progress: Progress = silent,
+) -> Domain:
+    """Fill a box with hexagons, without the open sea unless it is wanted."""
+    what = "the bounding box {:g}, {:g}, {:g}, {:g} (west, south, east, north in degrees)".format(*box)
+    region = region_from_bbox(*box, crosses_date_line=crosses_date_line)
+    if land_only:
+        region = without_sea(region, resolution)
+    return domain_from_region(
+        region, resolution, f"{what}{', without the open sea' if region.notes else ''}", progress
     )
 
 

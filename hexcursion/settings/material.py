@@ -171,6 +171,13 @@ class MaterialSettings(Checked):
             otherwise="asked where it matters",
         ),
     ] = None
+    land_only: Annotated[
+        bool,
+        Setting(
+            "Hexagons of a bounding box that lie in the open sea are left out.",
+            "geography",
+        ),
+    ] = True
     resolution: Annotated[
         int,
         Setting(

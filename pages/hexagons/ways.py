@@ -51,6 +51,7 @@ class Asked:
     features: tuple[str, ...] = ()
     column: str | None = None
     crosses: bool | None = None
+    land_only: bool = True
 
 
 def known_way(work: Workspace) -> Way | None:
@@ -184,7 +185,7 @@ def _around_place(work: Workspace) -> Asked | None:
     except DomainError as error:
         st.error(plain(error), icon=":material/error:")
         return None
-    return Asked(bbox=box, crosses=True if box[0] > box[2] else None)
+    return Asked(bbox=box, crosses=True if box[0] > box[2] else None, land_only=_asked_land(work))
 
 
 def place_words(place: Place) -> str:
@@ -228,7 +229,17 @@ def _of_box(work: Workspace) -> Asked | None:
     if west is None or south is None or east is None or north is None:
         return None
     named = (west, south, east, north)
-    return Asked(bbox=named, crosses=_asked_crossing(named, work))
+    return Asked(bbox=named, crosses=_asked_crossing(named, work), land_only=_asked_land(work))
+
+
+def _asked_land(work: Workspace) -> bool:
+    return st.checkbox(
+        "Leave out the open sea",
+        value=bool(work.choices.get("land_only", True)),
+        help="Hexagons that touch no land and lie more than 2 km from it. Keep them for ships and buoys.",
+        key=f"land_only_{work.mark}",
+        persist_state="session",
+    )
 
 
 def _asked_crossing(box: Box, work: Workspace) -> bool | None:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from data_loaders import DataError
-from geo import Domain, DomainError, GeoError, domain_from_bbox, looks_swapped, outside_reason
+from geo import Domain, DomainError, GeoError, looks_swapped, outside_reason
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
-from hexcursion.project.area import fill_region, load_layers
+from hexcursion.project.area import fill_box, fill_region, load_layers
 from pages.shared.session.previews import Preview
 
 Box = tuple[float, float, float, float]
@@ -36,6 +36,7 @@ def domain_of(
     crosses_date_line: bool | None = None,
     features: tuple[str, ...] = (),
     column: str | None = None,
+    land_only: bool = True,
 ) -> Domain:
     """The cells of a GeoJSON file or a box.
 
@@ -46,7 +47,7 @@ def domain_of(
     """
     try:
         if bbox is not None:
-            return domain_from_bbox(*bbox, resolution, crosses_date_line=crosses_date_line)
+            return fill_box(bbox, resolution, crosses_date_line, land_only)
         return fill_region(str(region), resolution, features, column)
     except (DomainError, DataError, OSError) as error:
         raise WorkflowError(str(error)) from error
@@ -55,8 +56,9 @@ def domain_of(
 def domain_of_choices(asked: tuple[str | None, Box | None, int], choices: Mapping[str, Any]) -> Domain:
     """The cells of an area that is named by choices: file, features and date line with it."""
     return domain_of(
-        *asked, choices.get("crosses_date_line"), choices.get("features", ()), choices.get("feature_column")
-    )
+        *asked, choices.get("crosses_date_line"), choices.get("features", ()), choices.get("feature_column"),
+        choices.get("land_only", True),
+    )  # fmt: skip
 
 
 def layers_of(choices: Mapping[str, Any], domain: Domain) -> tuple[OwnLayer, ...]:

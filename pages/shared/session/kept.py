@@ -13,8 +13,8 @@ from pages.shared.session.workspace import Workspace
 # What a reader of a release would be told anyway; no file, no column, nothing computed from private data.
 OF_THE_VALUES = ("threshold", "direction", "centre", "clip")
 NAMES = (
-    *OF_THE_VALUES, "bbox", "resolution", "crosses_date_line", "unit", "relation", "records_about", "epsilon",
-    "delta", "paths", "mechanisms", "priors", "objective", "quick",
+    *OF_THE_VALUES, "bbox", "resolution", "crosses_date_line", "land_only", "unit", "relation",
+    "records_about", "epsilon", "delta", "paths", "mechanisms", "priors", "objective", "quick",
 )  # fmt: skip
 ABOUT = ("kind", "value_name", "value_unit")
 LONGEST = 4_000  # characters

@@ -125,7 +125,7 @@ def test_points_and_names_of_systems_reach_the_loader(tmp_path: Path) -> None:
 
 
 def test_a_box_across_the_date_line_needs_the_word(tmp_path: Path, town: Town) -> None:
-    across = town.settings(bbox=(179.2, -17.5, -179.6, -16.2), resolution=5)
+    across = town.settings(bbox=(179.2, -17.5, -179.6, -16.2), resolution=5, land_only=False)
     with pytest.raises(ValueError, match="exchange the two, or state that it crosses"):
         build_domain(across)
     domain = build_domain(across.with_changes(crosses_date_line=True))
