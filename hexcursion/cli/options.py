@@ -13,6 +13,7 @@ from hexcursion.cli.profile import fill_from_profile
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.resolution import propose_resolution
 from hexcursion.releasing.reach import reach_of_file
+from hexcursion.settings import field
 from hexcursion.settings.catalogue import TABLES, catalogue, flags_of, group_of
 from hexcursion.settings.describe import default_words, help_words, value_words
 from hexcursion.settings.field import Field
@@ -100,20 +101,23 @@ def with_resolution(settings: ReleaseSettings, options: argparse.Namespace) -> R
     Raises
     ------
     WorkflowError, DataError, GeoError
-        One sentence, for an area or data that cannot be read.
+        One sentence, for an area that cannot be read.
     """
-    if options.config is not None or options.resolution is not None:
+    if not _is_proposed(options):
         return settings
-    proposal = propose_resolution(settings)
-    if proposal is None:
-        print(
-            f"Resolution {settings.resolution} is taken (--resolution takes another): the number of "
-            "records is public once there are hexagons.",
-            file=sys.stderr,
-        )
-        return settings
-    print(f"By default {proposal.sentence} (--resolution takes another).", file=sys.stderr)
+    about = options.records_about
+    records = None if about is None else _read(field("records_about"), about)
+    proposal = propose_resolution(
+        settings, records if records is None else field("records_about").check(records)
+    )
+    others = "another" if about is not None else "another, --records-about N the one for so many"
+    print(f"By default {proposal.sentence} (--resolution takes {others}).", file=sys.stderr)
     return settings.with_changes(resolution=proposal.resolution)
+
+
+def _is_proposed(options: argparse.Namespace) -> bool:
+    """Whether a resolution is proposed: neither an option nor a settings file is there to say it."""
+    return options.config is None and options.resolution is None
 
 
 def _values(options: argparse.Namespace) -> dict[str, Any]:
@@ -138,6 +142,8 @@ def _values(options: argparse.Namespace) -> dict[str, Any]:
     for name, item in catalogue().items():
         if name in given:
             _put(values, name, _read(item, given[name]))
+    if _is_proposed(options) and values.get("relation") != "add-or-remove":
+        values.pop("records_about", None)  # it speaks for a resolution; the true number is public later
     if said := _other_rows(values):
         print(said, file=sys.stderr)
     for role in ("data", "reference"):

@@ -127,7 +127,8 @@ def agree_on_relation(settings: Choices) -> None:
         if settings.records_about is not None:
             raise WorkflowError(
                 "Under the relation 'replace-one' the number of records itself is public: leave "
-                "`records_about` (--records-about) out, or choose the relation 'add-or-remove'."
+                "`records_about` (--records-about) out, or choose the relation 'add-or-remove'. It may "
+                "speak for a resolution on the command line, where --resolution is left out."
             )
         return
     if settings.places_public:

@@ -44,8 +44,8 @@ class PromiseSettings(Checked):
     records_about: Annotated[
         int | None,
         Setting(
-            "About how many records there are, by public knowledge such as last year's number; for the "
-            "relation 'add-or-remove'.",
+            "About how many records there are, by public knowledge; for the relation 'add-or-remove', and "
+            "for a proposed resolution.",
             "privacy",
             minimum=1,
             maximum=1_000_000_000,

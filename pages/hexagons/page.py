@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Final
 
 import streamlit as st
 
@@ -12,7 +13,7 @@ from geo.maps.painting import paint_cells
 from hexcursion.errors import WorkflowError
 from pages.hexagons import own_layers
 from pages.hexagons.mending import offer_exchange, stop
-from pages.hexagons.places import facts_of, proposal_of, proposal_words
+from pages.hexagons.places import facts_of, proposal_of
 from pages.hexagons.ways import DRAW, Asked, asked_area, asked_way, take_outline
 from pages.shared import basemap_panel, linked_maps
 from pages.shared.glossary import tip
@@ -21,6 +22,7 @@ from pages.shared.server import access
 from pages.shared.session import workspace
 from pages.shared.session.areas import COARSEST, FINEST, domain_of
 
+MOST_RECORDS: Final = 1_000_000_000
 work = workspace.current()
 
 
@@ -47,8 +49,9 @@ def fill(asked: Asked, resolution: int) -> None:
             if asked.region is not None:
                 access.reach_of(work.folder).check(asked.region)
             domain = domain_of(
-                asked.region, asked.bbox, resolution, asked.crosses, asked.features, asked.column
-            )
+                asked.region, asked.bbox, resolution, asked.crosses, asked.features, asked.column,
+                asked.land_only,
+            )  # fmt: skip
     except WorkflowError as error:
         kept = " The hexagons shown are those of before." if work.domain is not None else ""
         st.error(f"{plain(error)}{kept}", icon=":material/error:")
@@ -58,7 +61,7 @@ def fill(asked: Asked, resolution: int) -> None:
     work.domain, work.asked_domain = domain, (asked.region, asked.bbox, resolution)
     work.choose(
         region=asked.region, bbox=asked.bbox, resolution=resolution, crosses_date_line=asked.crosses,
-        features=asked.features, feature_column=asked.column,
+        features=asked.features, feature_column=asked.column, land_only=asked.land_only,
     )  # fmt: skip
     own_layers.draw_again(work)
     basemap_panel.check_again(work)
@@ -67,16 +70,26 @@ def fill(asked: Asked, resolution: int) -> None:
 
 def propose(domain: Domain) -> None:
     """Say which resolution suits area and records, where it is another than that of the hexagons shown."""
-    found = proposal_of(domain, work.private, work.choices)
+    about = st.number_input(
+        "About how many records, by public knowledge",
+        1,
+        MOST_RECORDS,
+        value=None,
+        placeholder="such as last year's number",
+        help="A number that anybody may know: a resolution is proposed by it. The rows themselves are not "
+        "counted for that, since which resolution is chosen is published.",
+        key=f"records_public_{work.mark}",
+        persist_state="session",
+    )
+    found = proposal_of(domain, about)
     if found is not None and found.resolution != domain.resolution:
-        st.caption(f":material/lightbulb: {plain(proposal_words(found, work.choices))}")
+        st.caption(f":material/lightbulb: {plain(f'Proposed: {found.sentence}.')}")
         st.button(f"Use resolution {found.resolution:d}", on_click=take_resolution, args=(found.resolution,))
 
 
 def take_resolution(resolution: int) -> None:
-    """Let the slider stand at a proposed resolution, which tells about how many records there are."""
+    """Let the slider stand at a proposed resolution."""
     st.session_state["resolution"] = resolution
-    work.proposed = None if work.choices.get("relation") == "add-or-remove" else resolution
 
 
 def summary(domain: Domain) -> None:
@@ -101,7 +114,7 @@ with left:
     choices = work.choices
     known = Asked(
         choices.get("region"), choices.get("bbox"), choices.get("features", ()),
-        choices.get("feature_column"), choices.get("crosses_date_line"),
+        choices.get("feature_column"), choices.get("crosses_date_line"), choices.get("land_only", True),
     )  # fmt: skip
     if asked is not None and (work.asked_domain, known) != ((asked.region, asked.bbox, resolution), asked):
         fill(asked, resolution)

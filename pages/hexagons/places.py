@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +11,7 @@ from data_loaders import DataError
 from dpgp_core.numbers import significant
 from geo import Domain, DomainError, exchanged, part_columns, part_names
 from hexcursion.errors import WorkflowError
-from hexcursion.estimates.resolution import Proposal, around, propose
+from hexcursion.estimates.resolution import Proposal, propose
 from hexcursion.project.area import document_of
 from pages.shared.session.areas import COARSEST, FINEST, Box
 from pages.shared.session.previews import Preview
@@ -59,26 +57,10 @@ def facts_of(domain: Domain, preview: Preview | None) -> DomainFacts:
     )
 
 
-def proposal_of(domain: Domain, preview: Preview | None, choices: Mapping[str, Any]) -> Proposal | None:
-    """The resolution that suits an area; None where the number of records is unknown or not public yet."""
-    noise = getattr(choices.get("data"), "place_sd", None)
-    if choices.get("unit") == "cell" or choices.get("owner") is not None or noise is not None:
-        return None
-    records: int | None = None
-    if choices.get("relation") == "add-or-remove":
-        records = choices.get("records_about")
-    elif preview is not None and preview.places:
-        share = np.mean(around(domain.region, *np.array(preview.places).T))  # of a sample of the places
-        records = round(share * preview.size) or None
-    found = None if records is None else propose(domain.region, records)
-    return found if found is not None and COARSEST <= found.resolution <= FINEST else None
-
-
-def proposal_words(found: Proposal, choices: Mapping[str, Any]) -> str:
-    """The proposal, with what taking it means: the relation may be chosen on a later screen."""
-    guessed = choices.get("relation") == "add-or-remove"
-    means = "" if guessed else " Taking it makes about how many records there are public."
-    return f"Proposed: {found.sentence}.{means}"
+def proposal_of(domain: Domain, records: int | None) -> Proposal | None:
+    """The resolution that suits an area and a stated number of records; None where no screen offers it."""
+    found = propose(domain.region, records)
+    return found if COARSEST <= found.resolution <= FINEST else None
 
 
 def columns_of(path: str) -> dict[str, tuple[str, ...]]:

@@ -92,22 +92,16 @@ def _number(work: Workspace) -> None:
     """Ask whether the number of records is private too, and then for a public guess of it."""
     noun = "non-empty hexagons" if work.choices.get("unit") == "cell" else f"{plain(work.record_word)}s"
     places_public = bool(work.choices.get("places_public"))
-    told = work.proposed is not None and work.proposed == work.choices.get("resolution")
-    if told:
-        st.caption(
-            f"The resolution was proposed from the number of {noun}, so that number is public: to keep it "
-            "private, choose another resolution first."
-        )
     hidden = st.checkbox(
         f"Keep the number of {noun} private, too",
-        value=work.choices.get("relation") == "add-or-remove" and not (places_public or told),
-        disabled=places_public or told,
+        value=work.choices.get("relation") == "add-or-remove" and not places_public,
+        disabled=places_public,
         help="Datasets with one record more or less are then neighbours. Spectral statistics alone can serve "
         "that. It is not possible where places are public, which show how many there are.",
         key=f"number_private_{work.mark}",
         **KEEP,
     )
-    if not hidden or places_public or told:
+    if not hidden or places_public:
         work.choose(relation="replace-one", records_about=None)
         return
     about = st.number_input(

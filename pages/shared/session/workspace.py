@@ -135,8 +135,6 @@ class Workspace:
         the same browser has the app open in another tab
     chosen_by_looking
         the design was changed after that map had been shown
-    proposed
-        the resolution that was taken as proposed from the number of records, which is public with it
     trip
         a recorded trip lies in this visit alone: what is released of it is kept
     releasing
@@ -170,7 +168,6 @@ class Workspace:
     unread: bool = False
     other_tab: bool = False
     chosen_by_looking: bool = False
-    proposed: int | None = None
     trip: bool = False
     releasing: threading.Lock = field(default_factory=threading.Lock)
 

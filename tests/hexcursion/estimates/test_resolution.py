@@ -1,4 +1,4 @@
-"""The resolution that is proposed suits area and records, and tells nothing that neighbours differ in."""
+"""The resolution that is proposed suits area and a stated number of records, and no data are read for it."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from shapely.geometry import MultiPolygon, box
 
-from geo import domain_from_bbox
-from geo.domains.hexagons import outlines
+from geo.context import shores
 from hexcursion.cli.main import build_parser
 from hexcursion.cli.options import settings_from_options, with_resolution
-from hexcursion.estimates.resolution import around, propose
+from hexcursion.errors import WorkflowError
+from hexcursion.estimates.resolution import propose, propose_resolution
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
 
 CITY = MultiPolygon([box(-0.5, 51.3, 0.3, 51.7)])
 COUNTRY = MultiPolygon([box(5.0, 47.0, 15.0, 55.0)])
@@ -21,6 +23,8 @@ COUNTRY = MultiPolygon([box(5.0, 47.0, 15.0, 55.0)])
 @pytest.mark.parametrize(
     ("shape", "records", "resolution", "cells"),
     [
+        (CITY, None, 7, 478),
+        (COUNTRY, None, 5, 2_459),
         (CITY, 0, 7, 478),
         (CITY, 1_000, 7, 478),
         (CITY, 12_000, 8, 3_348),
@@ -31,32 +35,18 @@ COUNTRY = MultiPolygon([box(5.0, 47.0, 15.0, 55.0)])
     ],
 )
 def test_hexagons_are_a_third_of_the_records_but_neither_few_nor_very_many(
-    shape: MultiPolygon, records: int, resolution: int, cells: float
+    shape: MultiPolygon, records: int | None, resolution: int, cells: float
 ) -> None:
     found = propose(shape, records)
     assert (found.resolution, found.records) == (resolution, records)
     assert found.cells == pytest.approx(cells, rel=0.01)
 
 
-def test_every_hexagon_that_may_be_released_lies_around_the_area() -> None:
-    bounds = (179.6, -17.2, -179.7, -16.6)  # beyond the date line
-    shape = domain_from_bbox(*bounds, 6, crosses_date_line=True).region
-    coarsest = propose(shape, 0).resolution
-    for resolution in (coarsest, coarsest + 1):
-        domain = domain_from_bbox(*bounds, resolution, crosses_date_line=True)
-        corners = np.concatenate([ring for rings in outlines(domain.cells) for ring in rings])
-        lon = (corners[:, 0] + 180.0) % 360.0 - 180.0
-        assert around(shape, lon, corners[:, 1]).all()
-    far = np.array([[178.0, -17.0], [-178.0, -17.0], [180.0, -18.0], [0.0, 0.0]])
-    assert not around(shape, *far.T).any()
-
-
 def test_the_command_line_proposes_only_where_nobody_says_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "t.csv"
-    rows = [f"{at % 30 / 40 - 0.45},{51.31 + at // 30 / 80},{at},s{at % 4}" for at in range(900)]
-    path.write_text("\n".join(["x,y,v,who", *rows, "9,9,9,s9"]) + "\n", encoding="utf-8")
+    path.write_text("not read", encoding="utf-8")
 
     def chosen(*words: str) -> tuple[int, str]:
         options = build_parser().parse_args(
@@ -67,12 +57,30 @@ def test_the_command_line_proposes_only_where_nobody_says_it(
 
     assert chosen() == (
         7,
-        "By default resolution 7, about 480 hexagons of 5.2 km², suits this area and about 900 records "
-        "(--resolution takes another).\n",
+        "By default resolution 7, about 480 hexagons of 5.2 km², suits this area "
+        "(--resolution takes another, --records-about N the one for so many).\n",
     )
     assert chosen("--resolution", "8") == (8, "")
-    assert "about 4 records" in chosen("--owner", "who", "--records-per-owner", "300")[1]
-    guess = ("--relation", "add-or-remove", "--records-about", "12000")
-    path.write_text("not read", encoding="utf-8")
-    assert chosen(*guess)[0] == 8
-    assert chosen("--unit", "cell")[0] == 8
+    assert chosen("--records-about", "12000") == (
+        8,
+        "By default resolution 8, about 3,300 hexagons of 0.74 km², suits this area and about 12,000 records "
+        "(--resolution takes another).\n",
+    )
+    assert chosen("--relation", "add-or-remove", "--records-about", "12000")[0] == 8
+    assert chosen("--unit", "cell")[0] == 7
+    with pytest.raises(WorkflowError, match="leave `records_about`"):
+        chosen("--records-about", "12000", "--resolution", "8")
+    for wrong in ("-3", "many"):
+        with pytest.raises(WorkflowError, match=r"records.about"):
+            chosen("--records-about", wrong)
+
+
+def test_the_sea_of_a_box_speaks_for_no_resolution(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A box that is sea but for a strip of 0.1 degrees has the hexagons of the strip alone."""
+    shore = np.array([[3.9, 50.0], [4.1, 50.0], [4.1, 60.0], [3.9, 60.0]])
+    monkeypatch.setattr(shores, "folder", lambda: "built")
+    monkeypatch.setattr(shores, "land_near", lambda box: (shore,))
+    source = SourceSettings("t.csv", value="v", x="x", y="y")
+    sea = ReleaseSettings(data=source, threshold=9.0, value_unit="u", bbox=(0.0, 52.0, 4.0, 55.0))
+    assert propose_resolution(sea, None).resolution == 7
+    assert propose_resolution(sea.with_changes(land_only=False), None).resolution == 6

@@ -11,9 +11,8 @@ from streamlit.testing.v1 import AppTest
 from geo import DomainError, domain_from_bbox, region_from_geojson
 from geo.context.surroundings import Place
 from pages.hexagons import own_layers, ways
-from pages.hexagons.places import proposal_of, proposal_words
+from pages.hexagons.places import proposal_of
 from pages.hexagons.ways import outline_file, place_words, take_outline
-from pages.shared.session.previews import Preview
 from pages.shared.steps import DATA, HEXAGONS
 from tests.hexcursion.bundle.exports.test_areas import square
 from tests.pages.conftest import OpenApp, press, texts
@@ -147,20 +146,11 @@ def test_the_districts_of_the_example_are_a_layer(open_app: OpenApp) -> None:
     assert "North Deep" in [area.label for area in work.layers[0].areas]
 
 
-def test_a_resolution_is_proposed_from_public_numbers_alone() -> None:
+def test_a_resolution_is_proposed_from_area_and_a_stated_number_alone() -> None:
     domain = domain_from_bbox(5.0, 47.0, 15.0, 55.0, 5)
-    places = (*((6.0 + at / 100, 50.0) for at in range(9)), (0.0, 0.0))
-    seen = Preview((), 1_000, "u", "reading", False, (), (), places)
-    assert proposal_of(domain, seen, {}).resolution == 4  # type: ignore[union-attr]
-    assert proposal_of(domain, seen, {}).records == 900  # type: ignore[union-attr]
-    guessed = {"relation": "add-or-remove", "records_about": 15_000}
-    assert proposal_of(domain, seen, guessed).resolution == 5  # type: ignore[union-attr]
-    assert proposal_of(domain, seen, {"relation": "add-or-remove"}) is None
-    found = proposal_of(domain, seen, {})
-    assert found is not None
-    public = "Taking it makes about how many records there are public."
-    assert proposal_words(found, {}) == f"Proposed: {found.sentence}. {public}"
-    assert proposal_words(found, guessed) == f"Proposed: {found.sentence}."
-    assert proposal_of(domain, seen, {"unit": "cell"}) is None
-    assert proposal_of(domain, seen, {"owner": "station"}) is None
-    assert proposal_of(domain, None, {}) is None
+    assert proposal_of(domain, 900).resolution == 4  # type: ignore[union-attr]
+    assert proposal_of(domain, 15_000).resolution == 5  # type: ignore[union-attr]
+    assert proposal_of(domain, None).resolution == 5  # type: ignore[union-attr]
+    assert (
+        proposal_of(domain_from_bbox(-60.0, -30.0, 60.0, 60.0, 2), 600) is None
+    )  # coarser than a screen offers

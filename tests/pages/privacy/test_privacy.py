@@ -262,13 +262,6 @@ def test_a_private_number_of_records_is_asked_for_and_can_be_public_again(open_a
     assert (work.choices["relation"], work.choices["records_about"]) == ("replace-one", None)
     assert work.private is not None
     assert work.records == work.private.size
-    work.proposed = work.choices["resolution"]  # as one click on Hexagons does
-    app.run()
-    assert app.checkbox(key=key_of(app, "number_private")).disabled
-    assert any("choose another resolution first" in caption.value for caption in app.caption)
-    work_of(app).proposed = work.choices["resolution"] + 1
-    app.run()
-    assert not app.checkbox(key=key_of(app, "number_private")).disabled
 
 
 def test_only_what_the_chosen_mechanisms_read_is_asked(open_app: OpenApp) -> None:
