@@ -26,7 +26,8 @@ _TIME = ("time", "date", "datetime", "timestamp", "when", "day", "sampled", "mea
 
 
 _QUALITY = re.compile(
-    r"valid|flag|qualifier|quality|remark|status|censor|detect|condition|(^|[^a-z])(qc|qa|rmk|cd|uflag)($|[^a-z])"
+    r"valid|flag|qualifier|remark|status|censor|detect|condition|(?<!air)(?<!air[ _])(?<!water[ _])quality"
+    r"|(^|[^a-z])(qc|qa|rmk|uflag)($|[^a-z])|[0-9]_cd$"  # "00060_00003_cd" of USGS, not "agency_cd"
 )
 
 

@@ -54,9 +54,13 @@ def _dry(part: Polygon, kilometres: float) -> BaseGeometry:
     stretch = math.cos(math.radians((south + north) / 2.0))
     fine = max(east - west, north - south) / _CORNERS
     near = math.degrees(1000.0 * kilometres / EARTH_RADIUS) + fine
-    pad = near / stretch
-    rings = land_near((west - pad, south - near, east + pad, north + near))
-    land = [shapely.simplify(Polygon(ring * (stretch, 1.0)), fine) for ring in rings]
-    reach = shapely.union_all(shapely.buffer(land, near, quad_segs=2))
-    reach = shapely.transform(reach, lambda corners: corners / np.array([stretch, 1.0]))
+    pad = 2.0 * near  # where shores are cut, beyond what is kept
+    rings = land_near((west - pad / stretch, south - pad, east + pad / stretch, north + pad))
+    land = shapely.simplify([_wide(Polygon(ring), stretch) for ring in rings], fine)
+    reach = _wide(shapely.union_all(shapely.buffer(land, near, quad_segs=2)), 1.0 / stretch)
     return shapely.intersection(part, reach)
+
+
+def _wide(shape: BaseGeometry, times: float) -> BaseGeometry:
+    """A shape with its longitudes times a number."""
+    return shapely.transform(shape, lambda corners: corners * np.array([times, 1.0]))

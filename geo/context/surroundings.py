@@ -222,7 +222,7 @@ def around_box(box: Box) -> Surroundings:
 
 
 def land_near(box: Box) -> Lines:
-    """The outer shores of the land whose own boxes touch a box; (K, 2) float64, degrees, near that box.
+    """The land in a box: outer shores, cut at its edges; (K, 2) float64, degrees, near that box.
 
     Parameters
     ----------
@@ -230,7 +230,8 @@ def land_near(box: Box) -> Lines:
         Degrees.
     """
     built = folder()
-    return () if built is None else _land(built)[0].near(box)
+    rings = () if built is None else _land(built)[0].near(box)
+    return tuple(cut for ring in rings if len(cut := _cut(ring, box)) > 2)
 
 
 def find_places(name: str, most: int = 8) -> tuple[Place, ...]:

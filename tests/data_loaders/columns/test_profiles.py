@@ -7,6 +7,7 @@ import pytest
 
 from data_loaders import DataError, guess_columns, load_postcodes, load_sales, load_sensors
 from data_loaders.columns.guess import profile_of
+from data_loaders.columns.guess_names import quality_columns
 from data_loaders.columns.profiles import profile_from, profiles, recognise
 
 AQS = (
@@ -129,6 +130,47 @@ def test_sales_and_postcodes_are_read_by_their_profiles() -> None:
     assert known.profile.name == "price-paid"
     with pytest.raises(DataError, match="load it as sales"):
         profile_of(yearly.encode())
+
+
+@pytest.mark.parametrize(
+    ("head", "name", "value", "owner", "time"),
+    [
+        ("location_id,location_name,parameter,value,unit,datetimeUtc,datetimeLocal,timezone,latitude,longitude",
+         "openaq", "value", "location_id", "datetimeUtc"),
+        ("state_code,county_code,site_number,parameter_code,poc,latitude,longitude,date_local,arithmetic_mean",
+         "epa-aqs", "arithmetic_mean", "state_code + county_code + site_number", "date_local"),
+        ("Date,Site ID,POC,Daily Mean PM2.5 Concentration,Units,Daily AQI Value,Site Latitude,Site Longitude",
+         "epa-aqs", "Daily Mean PM2.5 Concentration", "Site ID", "Date"),
+        ("Date,Site ID,POC,Daily Max 8-hour Ozone Concentration,DAILY_AQI_VALUE,SITE_LATITUDE,SITE_LONGITUDE",
+         "epa-aqs", "Daily Max 8-hour Ozone Concentration", "Site ID", "Date"),
+        ("sensor_id,sensor_type,location,lat,lon,timestamp,noise_LAeq,noise_LA_min", "sensor-community",
+         "noise_LAeq", "sensor_id", "timestamp"),
+        ("sensor_index,last_seen,name,latitude,longitude,pm2.5_60minute", "purpleair", "pm2.5_60minute",
+         "sensor_index", "last_seen"),
+        ("ID,C_ID,COUNTRY,XCOO,YCOO,Cr", "geochemistry", "Cr", None, None),
+        ("COUNTRY,longitude,latitude,Xcoord,Ycoord,Cr,Ni", "geochemistry", None, None, None),
+        ("Org_Identifier,Location_Identifier,Location_Latitude,Location_Longitude,Activity_StartDate,"
+         "Result_Characteristic,Result_Measure,Result_ResultDetectionCondition,DetectionLimit_MeasureA",
+         "wqp", "Result_Measure", "Location_Identifier", "Activity_StartDate"),
+    ],
+)  # fmt: skip
+def test_an_agencys_other_tables_are_known(
+    head: str, name: str, value: str | None, owner: str | None, time: str | None
+) -> None:
+    known = recognise(head.split(","))
+    assert known is not None
+    assert known.place is not None
+    only = known.measured(None)
+    assert (known.profile.name, only and only.column, known.owner, known.time) == (name, value, owner, time)
+
+
+def test_names_of_codes_and_of_air_quality_say_nothing_of_validity() -> None:
+    assert (
+        quality_columns(["agency_cd", "site_no", "state_cd", "Air Quality Station", "AirQualityNetwork"])
+        == ()
+    )
+    said = "00060_00003_cd", "Data quality", "qc"
+    assert quality_columns(("agency_cd", *said)) == said
 
 
 def test_a_table_that_merely_resembles_an_agencys_is_not_taken_for_it() -> None:

@@ -62,7 +62,6 @@ def test_a_table_without_a_value_is_not_answered_in_words_of_sales(
     assert "Price Paid rows carry postcodes" in capsys.readouterr().err
 
 
-
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from data_loaders import DataError
+from data_loaders.columns.profiles import profiles
 from hexcursion.bundle import read_bundle
 from hexcursion.cli import main
 from hexcursion.cli.main import build_parser
@@ -132,41 +133,112 @@ def test_no_profile_for_none_for_a_settings_file_and_for_what_cannot_be_read(
     assert list(values["data"]) == ["path"]
 
 
-AQS = "State Code,County Code,Site Num,Parameter Code,POC,Latitude,Longitude,Arithmetic Mean"
-DUST = "sensor_id;sensor_type;location;lat;lon;timestamp;P1;P2"
-AREA = ("--bbox", "0", "51.5", "0.1", "51.6", "--resolution", "7")
-STATED = ("--threshold", "10", "--centre", "10", "--clip", "9", "--accept-low-agreement")
+AREA = ("--bbox", "0", "51.5", "0.1", "51.6", "--resolution", "7", "--accept-low-agreement")
+STATED = ("--threshold", "10", "--centre", "10", "--clip", "9")
+OWNED = ("--records-per-owner", "1")
+# Of each profile its header, a row and what a person must say; then what the bundle measures of whom.
+SHAPES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
+    "openaq": (
+        f"{OPENAQ}\n7,1,Bow,2024-05-01T01:00:00Z,51.52,0.02,no2,ug/m3,99",
+        "{at},{at},Bow,2024-05-01T01:00:00+01:00,{lat},{lon},pm25,ug/m3,{value}",
+        ("--where", "parameter=pm25", "--value-name", "PM2.5", "--value-unit", "ug/m3", *OWNED),
+        "PM2.5 above 10 ug/m3", "sensor",
+    ),
+    "sensor-community": (
+        "sensor_id;sensor_type;location;lat;lon;timestamp;P1;durP1;ratioP1;P2;durP2;ratioP2",
+        "{at};SDS011;{at};{lat};{lon};2024-05-01T00:00:00;1.5;;;{value};;", ("--value", "P2"),
+        "PM2.5 above 10 ug/m3", "reading",
+    ),
+    "epa-aqs": (
+        "State Code,County Code,Site Num,Parameter Code,POC,Latitude,Longitude,Date Local,Arithmetic Mean",
+        "06,{at:03d},{at:04d},88101,1,{lat},{lon},2019-01-01,{value}",
+        ("--where", "Parameter Code=88101", "--value-unit", "ppb", *OWNED), "Value above 10 ppb", "sensor",
+    ),
+    "eea": (
+        "Country,Air Quality Station EoI Code,Air Pollutant,Year,Air Pollution Level,Longitude,Latitude",
+        "Austria,AT{at:03d},NO2,2022,{value},{lon},{lat}",
+        ("--where", "Air Pollutant=NO2", "--value-unit", "ug/m3", *OWNED), "Value above 10 ug/m3", "sensor",
+    ),
+    "uk-air": (
+        "source,site,code,date,no2,latitude,longitude,site_type",
+        "aurn,Place {at},C{at},2022-01-01 00:00:00,{value},{lat},{lon},Urban Background", OWNED,
+        "nitrogen dioxide above 10 ug/m3", "sensor",
+    ),
+    "wqp": (
+        WQP.replace(",Det", ",ActivityStartDate,Det"),
+        "X-{at},Nitrate,{said},{number},{lat},{lon},2021-06-01,5",
+        ("--where", "CharacteristicName=Nitrate", "--value-unit", "mg/l",
+         "--limit-column", "DetectionQuantitationLimitMeasure/MeasureValue"),
+        "Value above 10 mg/l", "reading",
+    ),
+    "usgs-rdb": (
+        "# U.S. Geological Survey\n#\nagency_cd\tsite_no\tdec_lat_va\tdec_long_va\tlev_dt\tlev_va\n"
+        "5s\t15s\t16s\t16s\t10d\t12s",
+        "USGS\t{at:015d}\t{lat}\t{lon}\t2020-03-01\t{value}", OWNED, "depth to water above 10 feet", "sensor",
+    ),
+    "purpleair": (
+        PURPLE, "1714521600,{at},{lat},{lon},{value},{value}", ("--value", "pm2.5_atm_b", *OWNED),
+        "PM2.5, atmospheric, channel B above 10 ug/m3", "sensor",
+    ),
+    "lucas": (
+        "Depth,POINTID,pH_CaCl2,pH_H2O,OC,N,TH_LAT,TH_LONG,SURVEY_DATE",
+        "0-20 cm,{at:08d},4.1,4.8,{value},<LOD,{lat},{lon},24-07-18", ("--value", "OC", *OWNED),
+        "organic carbon above 10 g/kg", "sensor",
+    ),
+    "geochemistry": (
+        "National atlas\n\nSAMPLEID,SITEID,DEPTH,LATITUDE,LONGITUDE,As,Pb\nA,B,BOS,51.52,0.02,99,9",
+        "S{at},{at},TOS,{lat},{lon},{value},<0.5", ("--value", "As", "--where", "DEPTH=TOS", *OWNED),
+        "arsenic above 10 mg/kg", "sensor",
+    ),
+    "price-paid": (
+        "", '"{{{at}}}","{price}","2022-03-01 00:00","{code}","F","N","L","1","","A ""B"" C\nD","","T",'
+        '"D","C","A","A"', ("--threshold", "300000"), "Price above 300,000 GBP", "sale",
+    ),
+}  # fmt: skip
+POSTCODES = {
+    "postcodes": ("pcd7,pcd8,pcds,dointr,doterm,east1m,north1m,gridind,lat,long",
+                  "{code},{code},{code},198001,,1,1,1,{lat},{lon}"),
+    "code-point": ("", '"{code}",10,{east},{north},"E92000001","","","","",""'),
+}  # fmt: skip
+
+
+def rows_of(head: str, row: str) -> str:
+    """Sixty rows in the square from 0.02 to 0.07 degrees east and 51.52 to 51.57 north."""
+    rng, rows = random.Random(4), [head] if head else []
+    for at in range(60):
+        lat, lon, value = 51.52 + rng.random() / 20, 0.02 + rng.random() / 20, round(rng.gauss(10, 3), 2)
+        low = at % 10 == 0  # what was not detected names its limit in another column
+        rows.append(row.format(
+            at=at, lat=f"{lat:.4f}", lon=f"{lon:.4f}", value=value, price=round(30_000 * value),
+            said="Not Detected" if low else "", number="" if low else value,
+            code=f"QA{at // 10 + 1} {at % 10}AA", east=round(538_700 + 69_300 * lon),
+            north=round(181_000 + 111_200 * (lat - 51.5)),
+        ))  # fmt: skip
+    return "\n".join(rows) + "\n"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("head", "row", "more", "title", "word"),
-    [
-        (
-            AQS,
-            "06,{at:03d},{at:04d},88101,1,{lat:.4f},{lon:.4f},{value:.2f}",
-            ("--where", "Parameter Code=88101", "--value-unit", "ppb", "--records-per-owner", "1"),
-            "Value above 10 ppb",
-            "sensor",
-        ),
-        (
-            DUST,
-            "{at};SDS011;{at};{lat:.4f};{lon:.4f};2024-05-01T00:00:00;1.5;{value:.2f}",
-            ("--value", "P2"),
-            "PM2.5 above 10 ug/m3",
-            "reading",
-        ),
-    ],
-)
-def test_an_agencys_table_goes_on_to_a_bundle(
-    head: str, row: str, more: tuple[str, ...], title: str, word: str, tmp_path: Path
+@pytest.mark.parametrize(("name", "codes"), [*((one, "") for one in SHAPES if one != "price-paid"),
+                                            *(("price-paid", one) for one in POSTCODES)])  # fmt: skip
+def test_a_table_of_each_profile_goes_on_to_a_bundle(
+    name: str, codes: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rng, rows = random.Random(4), [head]
-    for at in range(60):
-        lat, lon, value = 51.5 + rng.random() / 10, rng.random() / 10, rng.gauss(10, 3)
-        rows.append(row.format(at=at, lat=lat, lon=lon, value=value))
-    path, out = tmp_path / "t.csv", tmp_path / "out"
-    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    assert main(["release", "--data", str(path), "--out", str(out), *AREA, *STATED, *more]) == 0
+    head, row, more, title, word = SHAPES[name]
+    path, lookup, out = tmp_path / "t.csv", tmp_path / "codes.csv", tmp_path / "out"
+    path.write_text(rows_of(head, row), encoding="utf-8")
+    words = ["release", "--data", str(path), "--out", str(out), *AREA]
+    if codes:
+        lookup.write_text(rows_of(*POSTCODES[codes]), encoding="utf-8")
+        words += ["--postcodes", str(lookup), "--centre", "12.6", "--clip", "2"]
+    else:
+        words += STATED
+    assert main([*words, *more]) == 0
     statement = read_bundle(out).statement
     assert (statement["release"]["title"], statement["guarantee"]["unit_word"]) == (title, word)
+    said = capsys.readouterr().err
+    assert "60 rows lie inside the domain." in said
+    assert codes or f"The table is read as {profiles()[name].title}" in said
+
+
+def test_every_profile_has_a_shape_that_goes_on_to_a_bundle() -> None:
+    assert {*SHAPES, *POSTCODES} == set(profiles())
