@@ -41,10 +41,13 @@ class Missing:
 
     def among(self, value: NDArray[np.float64]) -> NDArray[np.bool_]:
         """(n,) whether each of (n,) values is one of the numbers that stand for none; False for NaN."""
+        low, high = np.fmin.reduce(value, initial=np.inf), np.fmax.reduce(value, initial=-np.inf)
         with np.errstate(invalid="ignore"):
             found = np.abs(value) > self.largest
             for number in self.numbers:
-                found |= np.abs(value - number) <= 1e-9 * abs(number)
+                near = 1e-9 * abs(number)
+                if low <= number + near and number - near <= high:
+                    found |= np.abs(value - number) <= near
         return np.asarray(found)
 
 

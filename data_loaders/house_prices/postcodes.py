@@ -257,8 +257,9 @@ def load_postcodes(
     _check_ranges(name, crs, x, y)
     ended = np.concatenate([part[3] for part in parts])
     order = np.lexsort((ended, keys))  # stable: of equal keys the live ones first, as they are listed
-    unique, at = np.unique(keys[order], return_index=True)
-    first = order[at]
+    new = np.diff(keys[order], prepend=UNKNOWN) != 0
+    first = order[new]
+    unique = keys[first]
     tally.drop("the postcode was listed before, or as terminated", int(keys.size - unique.size))
     notes.terminated = int(np.count_nonzero(ended[first]))
     bare = np.unique(np.concatenate(unlocated))

@@ -17,7 +17,7 @@ from shapely.geometry import MultiPolygon
 from geo.coordinates.projection import local_crs, project
 from geo.domains import hexagons
 from geo.domains.filling import box_cells, cells_inside, expected_cells
-from geo.domains.finding import FEW, CellFinder, asked_one_by_one
+from geo.domains.finding import numbers_at
 from geo.domains.polygons import dissolve, simplified
 from geo.domains.uncertain import cell_shares, likeliest
 from geo.errors import DomainError
@@ -139,11 +139,9 @@ class Domain:
             raise DomainError(f"longitudes and latitudes must be equally long, got {x.size} and {y.size}.")
         index = np.full(x.size, -1, dtype=np.int64)
         usable = np.flatnonzero((np.abs(x) <= 180.0) & (np.abs(y) <= 90.0))  # False for NaN and inf
-        x, y = x[usable], y[usable]
-        many = usable.size > FEW
-        index[usable] = (
-            self._finder.find(x, y) if many else asked_one_by_one(self._numbers, x, y, self.resolution)
-        )
+        found = numbers_at(x[usable], y[usable], self.resolution)
+        at = np.minimum(np.searchsorted(self._numbers, found), self.size - 1)
+        index[usable] = np.where(self._numbers[at] == found, at, -1)
         return index
 
     def locate_uncertain(
@@ -213,10 +211,6 @@ class Domain:
         centres = np.vstack([self.centres, project(hexagons.centres(padding), self.crs)])
         adjacency = hexagons.adjacency((*self.cells, *padding))
         return centres, adjacency, inside, _spacing(centres, adjacency, self.resolution)
-
-    @cached_property
-    def _finder(self) -> CellFinder:
-        return CellFinder(self._numbers, self.centres_lonlat, self.resolution)
 
     @cached_property
     def _numbers(self) -> NDArray[np.uint64]:

@@ -8,12 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import repeat
 from typing import Any
 
 import h3
 import numpy as np
-from h3.api import basic_int
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -120,39 +118,6 @@ def average_spacing(resolution: int) -> float:
         Metres.
     """
     return float(h3.average_hexagon_edge_length(resolution, unit="m")) * math.sqrt(3.0)
-
-
-def numbers_at(lon: NDArray[np.float64], lat: NDArray[np.float64], resolution: int) -> NDArray[np.uint64]:
-    """Find the number of the cell of each point, as `as_integers` gives it; half the time of its name.
-
-    Parameters
-    ----------
-    lon, lat : (n,) float64
-        Finite degrees.
-    resolution : int
-
-    Returns
-    -------
-    (n,) uint64
-    """
-    found = map(basic_int.latlng_to_cell, lat.tolist(), lon.tolist(), repeat(resolution))
-    return np.fromiter(found, np.uint64, lon.size)
-
-
-def cells_at(lon: NDArray[np.float64], lat: NDArray[np.float64], resolution: int) -> list[str]:
-    """Find the cell of each point.
-
-    Parameters
-    ----------
-    lon, lat : (n,) float64
-        Finite degrees.
-    resolution : int
-
-    Returns
-    -------
-    list of n str
-    """
-    return [h3.int_to_str(number) for number in numbers_at(lon, lat, resolution).tolist()]
 
 
 def fill(rings: Sequence[NDArray[np.float64]], resolution: int) -> set[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
+import h3
 import numpy as np
 from numpy.typing import NDArray
 
-from geo.domains.hexagons import EARTH_RADIUS, cells_at
+from geo.domains.finding import numbers_at
+from geo.domains.hexagons import EARTH_RADIUS
 from geo.errors import DomainError
 
 Floats = NDArray[np.float64]
@@ -60,7 +62,8 @@ def _shares(lon: Floats, lat: Floats, sd: Floats, at: int, resolution: int) -> I
     north = lat[part, None] + degrees * (radii[:, None] * np.sin(turns)).ravel()
     narrow = np.maximum(np.cos(np.radians(lat[part])), _POLAR)[:, None]
     east = lon[part, None] + degrees / narrow * (radii[:, None] * np.cos(turns)).ravel()
-    cells = cells_at((east.ravel() + 180.0) % 360.0 - 180.0, np.clip(north, -90.0, 90.0).ravel(), resolution)
+    east, north = (east.ravel() + 180.0) % 360.0 - 180.0, np.clip(north, -90.0, 90.0).ravel()
+    cells = [h3.int_to_str(number) for number in numbers_at(east, north, resolution).tolist()]
     each = _ANGLES * _RINGS
     for first in range(0, len(cells), each):
         counts = Counter(cells[first : first + each])

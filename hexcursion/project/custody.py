@@ -131,9 +131,7 @@ def _write(file: IO[bytes], columns: Mapping[str, NDArray[Any]], facts: Mapping[
     schema = pa.schema(fields, metadata={_FACTS: json.dumps(dict(facts)).encode()})
     size = len(next(iter(columns.values())))
     # No dictionaries: few prices or identifiers repeat, and to find that out takes most of the time.
-    with pq.ParquetWriter(
-        file, schema, compression="zstd", compression_level=1, use_dictionary=False
-    ) as writer:
+    with pq.ParquetWriter(file, schema, compression="lz4", use_dictionary=False) as writer:
         for rows in strides(size):
             parts = [_to_arrow(column[rows]) for column in columns.values()]
             writer.write_batch(pa.record_batch(parts, schema=schema))

@@ -74,6 +74,12 @@ def draw_again(work: Workspace) -> None:
         _show(work, known)
 
 
+def take_areas(work: Workspace, path: str) -> None:
+    """Draw a file of areas by their names, in place of an earlier file of that name."""
+    others = [wish for wish in _decided(work) if Path(wish.path).name != Path(path).name]
+    _show(work, [*others, Wish(path, "name")])
+
+
 def _decided(work: Workspace) -> list[Wish]:
     """What was chosen: settings may give a column, a colour or a width once for all files."""
     paths: tuple[str, ...] = work.choices.get("layers", ())

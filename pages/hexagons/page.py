@@ -63,7 +63,10 @@ def fill(asked: Asked, resolution: int) -> None:
         region=asked.region, bbox=asked.bbox, resolution=resolution, crosses_date_line=asked.crosses,
         features=asked.features, feature_column=asked.column, land_only=asked.land_only,
     )  # fmt: skip
-    own_layers.draw_again(work)
+    if asked.region is not None and asked.region == work.uploads.get("named"):
+        own_layers.take_areas(work, asked.region)
+    else:
+        own_layers.draw_again(work)
     basemap_panel.check_again(work)
     st.rerun()
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import streamlit as st
 
 from geo import DomainError, region_from_geojson
+from geo.context.administrative import MOST_NAMES, SOURCE, area_names, areas_named
 from geo.context.places import LEAST_KM, MOST_KM, box_around
 from geo.context.surroundings import Place, find_places, folder
 from hexcursion.project.example import EXAMPLE_REGION, of_example
@@ -23,8 +25,9 @@ from pages.shared.session.areas import Box
 from pages.shared.session.uploading import remembered
 from pages.shared.session.workspace import Workspace
 
-Way = Literal["example", "upload", "path", "place", "box", "draw"]
+Way = Literal["example", "named", "upload", "path", "place", "box", "draw"]
 FROM_EXAMPLE: Final = "example"
+NAMED: Final = "named"
 UPLOAD: Final = "upload"
 PATH: Final = "path"
 PLACE: Final = "place"
@@ -32,6 +35,7 @@ BOX: Final = "box"
 DRAW: Final = "draw"
 WAYS: dict[Way, str] = {
     FROM_EXAMPLE: "Region of the example",
+    NAMED: "States, provinces, districts",
     UPLOAD: "Upload a file of the area",
     PATH: "File on this machine",
     PLACE: "Around a place",
@@ -39,6 +43,7 @@ WAYS: dict[Way, str] = {
     DRAW: "Draw it on the map",
 }
 DRAWN = "drawn-area.geojson"
+CHOSEN = "chosen areas.geojson"
 MOST_CORNERS = 500  # of an outline that is drawn by hand
 
 
@@ -63,6 +68,8 @@ def known_way(work: Workspace) -> Way | None:
         return FROM_EXAMPLE
     if work.uploads.get("drawn") == region:
         return DRAW
+    if work.uploads.get("named") == region:
+        return NAMED
     return UPLOAD if work.folder.holds(region) else PATH
 
 
@@ -88,6 +95,8 @@ def asked_area(way: Way, work: Workspace) -> Asked | None:
     """The area as settings name it, or None until one is named."""
     if way == FROM_EXAMPLE:
         return Asked(str(Path(work.choices["data"].path).with_name(EXAMPLE_REGION)))
+    if way == NAMED:
+        return _named(work)
     if way == UPLOAD:
         return _of_file(
             remembered(
@@ -153,6 +162,29 @@ def _of_file(path: str | None, work: Workspace) -> Asked | None:
         return None
     features, column = parts_of(path, work)
     return Asked(path, features=features, column=column)
+
+
+def _named(work: Workspace) -> Asked | None:
+    names = st.multiselect(
+        "Areas",
+        area_names(),
+        max_selections=MOST_NAMES,
+        placeholder="such as Kent, or Spain",
+        help=SOURCE,
+        key=f"areas_{work.mark}",
+        persist_state="session",
+    )
+    if not names:
+        return None
+    st.caption("They are drawn over the map too, and a release says for each how much of it is shown.")
+    path = work.uploads["named"] = str(work.folder.keep(CHOSEN, _outlines(tuple(names))))
+    return Asked(path)
+
+
+@lru_cache(maxsize=8)
+def _outlines(names: tuple[str, ...]) -> bytes:
+    """The file of areas that ship with the app: public, and the same for everybody."""
+    return json.dumps(areas_named(names)).encode()
 
 
 def _around_place(work: Workspace) -> Asked | None:

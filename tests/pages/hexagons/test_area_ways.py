@@ -146,6 +146,20 @@ def test_the_districts_of_the_example_are_a_layer(open_app: OpenApp) -> None:
     assert "North Deep" in [area.label for area in work.layers[0].areas]
 
 
+def test_areas_by_name_become_region_and_layer(open_app: OpenApp) -> None:
+    app = at_hexagons(open_app)
+    mark = work_of(app).mark
+    app.radio(key=f"region_way_{mark}").set_value("named").run()
+    app.multiselect(key=f"areas_{mark}").set_value(["Utrecht, Netherlands", "Gelderland, Netherlands"]).run()
+    assert not app.exception
+    work = work_of(app)
+    assert Path(work.choices["region"]).name == "chosen_areas.geojson"
+    assert work.choices["layers"][-1] == work.choices["region"]
+    assert [area.label for area in work.layers[-1].areas] == ["Utrecht", "Gelderland"]
+    app.multiselect(key=f"areas_{mark}").set_value(["Utrecht, Netherlands"]).run()
+    assert [area.label for area in work_of(app).layers[-1].areas] == ["Utrecht"]
+
+
 def test_a_resolution_is_proposed_from_area_and_a_stated_number_alone() -> None:
     domain = domain_from_bbox(5.0, 47.0, 15.0, 55.0, 5)
     assert proposal_of(domain, 900).resolution == 4  # type: ignore[union-attr]

