@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from benchmarks.scale.rows import PEER_PYTHON, arguments
+from benchmarks.scale.rows import PEER_PYTHON, arguments, peer_python
 
 
 @pytest.mark.parametrize("named", ["/nowhere/python", "false", sys.executable])
@@ -28,3 +28,17 @@ def test_none_is_needed_and_rows_are_at_least_a_million(
     with pytest.raises(SystemExit):
         arguments(["--millions", "1", "0"])
     assert "--millions takes whole numbers above 0." in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        arguments(["--runs", "0"])
+    assert "--runs takes a whole number above 0." in capsys.readouterr().err
+
+
+def test_the_peer_is_the_python_that_is_named_or_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"duckdb": object()}
+    monkeypatch.setattr("importlib.util.find_spec", found.get)
+    monkeypatch.delenv(PEER_PYTHON, raising=False)
+    assert peer_python() == sys.executable
+    found.clear()
+    assert peer_python() == ""
+    monkeypatch.setenv(PEER_PYTHON, "/named/python")
+    assert peer_python() == "/named/python"

@@ -30,7 +30,7 @@ from tests.data_loaders.material import (
 )
 
 TABLE = load_postcodes(POSTCODES)[0]
-# Eight laws, 600 examples each in the slow suite: 4,800 inputs, each to every loader.
+# Ten laws, 600 examples each in the slow suite: 6,000 inputs, each to every loader.
 EVERYDAY, SLOW = 40, 600
 
 WORDS = st.sampled_from(
@@ -39,7 +39,9 @@ WORDS = st.sampled_from(
         "NA", "", " ", "E1 0AA", "e10aa", "E1 9ZZ", "51.5", "-0.1", "180.1", "99.999999", "2018-03-01 00:00",
         "1/1/2018", "F", "N", "L", "A", "C", "D", "pcds", "lat", "long", "lon", "price_paid", "postcode",
         "unique_id", "value", "x", "oseast1m", "osnrth1m", "{GENERATED-1}", "http://a", "=1+1", "é", "\u00a0",
-        "٣", '"', "'", "\\", "\t", ";", "|", "\r", "\n", "\0", "\ufeff", "𝟙", "9" * 400,
+        "<0.5", "> 200", "ND", "<LOD", "0.5 U", "Not Detected", "-999.0", "1e31", "9999", "0,682", "1.234,5",
+        "51°30'36\" N", "W", "181", "515000000", "3/4/2018", "31/12/2018 11:59 PM", "20240501080000", "5s",
+        "#", "sep=;", "٣", '"', "'", "\\", "\t", ";", "|", "\r", "\n", "\0", "\ufeff", "𝟙", "9" * 400,
     ]
 )  # fmt: skip
 CELL = st.one_of(WORDS, st.text(max_size=6))
@@ -140,11 +142,26 @@ def try_all(data: bytes) -> None:
         {"value": "value", "x": "x", "y": "y", "crs": 28992, "where": {"site": ["A", 1]}, "decimal": ","},
     ):
         outcome(lambda settings_=settings_: load_sensors(data, unit="u", **settings_))  # type: ignore[misc]
+    outcome(
+        lambda: load_sensors(
+            data, value="value", x="lon", y="lat", unit="u", sensor="site + code", time="time",
+            condition="said", limit_column="limit", detection_limit=0.5, censored="half",
+            missing=("9999",), day_first=False,
+        )
+    )  # fmt: skip
     try:
         guess = guess_columns(data)
     except DataError as error:
         clean(error)
         return
+    if guess.known is not None and guess.known.place is not None and guess.known.values:
+        place, column = guess.known.place, guess.known.values[0].column
+        outcome(
+            lambda: load_sensors(
+                data, value=column, unit="u", x=place.x, y=place.y, crs=place.crs or 4326,
+                sensor=guess.known.owner, time=guess.known.time,
+            )  # type: ignore[union-attr]
+        )  # fmt: skip
     chosen = {"value": guess.value or "?", "x": guess.x or "?", "y": guess.y or "?"}
     outcome(lambda: load_sensors(data, unit="u", crs=guess.crs or 27700, **chosen))
 
@@ -154,6 +171,15 @@ LAWS: dict[str, st.SearchStrategy[bytes]] = {
     "any table": TABLES,
     "sales of any words": SALES,
     "sensors of any words": st.sampled_from(["site,lat,lon,value", "x,y,value,site"]).flatmap(below),
+    "every question of any words": st.just("site,code,lon,lat,time,value,said,limit").flatmap(below),
+    "agencies' tables of any words": st.sampled_from(
+        [
+            "agency_cd,site_no,dec_lat_va,dec_long_va,lev_dt,lev_va",
+            "sensor_index,latitude,longitude,pm2.5_a",
+            "site,code,date,latitude,longitude,source,no2",
+            "ID,XCOO,YCOO,As,Pb",
+        ]
+    ).flatmap(below),
     "postcodes of any words": st.sampled_from(
         ["pcds,lat,long", "pcd,oseast1m,osnrth1m,osgrdind,doterm", "pcd7,east1m,north1m,gridind,lat,long"]
     ).flatmap(below),
