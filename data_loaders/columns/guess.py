@@ -18,6 +18,7 @@ from data_loaders.columns.guess_names import (
     guess_identifier,
     guess_owner,
     guess_time,
+    names_owner,
     owner_question,
     quality_columns,
 )
@@ -42,7 +43,10 @@ _NO_VALUE = re.compile(
     r"(sample|site|point|station|plot|well|row|record|case|lab|object|user|sensor|device)[ _-]?(id|no|nr)$|"
     r"(nummer|number)$"
 )
-_VALUE = re.compile(r"value|mean|average|conc|reading|measure|level|result|ug_?m3|mg_?kg|µg|ppb|ppm")
+_VALUE = re.compile(
+    r"value|mean|average|conc|reading|measure|level|result|ug_?m3|mg_?kg|µg|ppb|ppm|"
+    r"(^|[^a-z])(pm[ _]?(1|2[._]?5|10)|no2|nox|o3|so2|ozone|nitrate|lead|arsenic|radon|noise)($|[^a-z0-9])"
+)
 _UNITS = (
     (re.compile(r"[(\[]\s*([^)\]]{1,20}?)\s*[)\]]"), None),
     (re.compile(r"[uµμ]g[_/ ]?m-?[3³]"), "ug/m3"),
@@ -265,9 +269,14 @@ class _Sample:
             value = parsed.value
             if is_place(name):
                 value, _ = parse_degrees(column, parsed, name, of_latitude=is_latitude(name))
-            given = value[~parsed.missing]
-            if given.size and np.count_nonzero(np.isfinite(given)) >= 0.8 * given.size:
-                self.numbers.setdefault(name, given[np.isfinite(given)])
+            given, low = value[~parsed.missing], 0
+            if not is_place(name) and not np.isfinite(given).all():
+                found = parse_censored(column, parsed, mark or ",", USUAL)
+                given = found.value[~found.missing]
+                low = int(np.count_nonzero(found.below & np.isnan(found.value)))
+            read = given[np.isfinite(given)]
+            if read.size and read.size + low >= 0.8 * given.size and read.size >= 0.2 * given.size:
+                self.numbers.setdefault(name, read)
         self.numeric = tuple(self.numbers)
 
     def first(self, fits: Callable[[str], bool]) -> str | None:
@@ -341,6 +350,7 @@ def _value(sample: _Sample, used: tuple[str | None, ...]) -> str | None:
         for name in sample.numeric
         if name not in used
         and not is_place(name)
+        and not names_owner(name)
         and not _NO_VALUE.search(name[:LONGEST_NAME].strip().lower())
     ]
     named = [name for name in free if _VALUE.search(name.lower())]

@@ -71,12 +71,16 @@ def guess_owner(shape: Shape, used: tuple[str | None, ...]) -> tuple[str | None,
     {"sensor", "person"} or None
         What it names.
     """
-    for word, nouns in _OWNERS.items():
-        spellings = {f"{noun}{naming}" for noun in nouns for naming in _NAMING}
+    for word in _OWNERS:
         for name in shape.called:
-            if name not in used and _bare(name) in spellings:
+            if name not in used and _bare(name) in _spelled(word):
                 return name, word
     return None, None
+
+
+def names_owner(name: str) -> bool:
+    """Whether a column's name is that of a sensor, a person or the like, which is no measurement."""
+    return any(_bare(name) in _spelled(word) for word in _OWNERS)
 
 
 def owner_word_of(column: str) -> OwnerWord:
@@ -88,9 +92,9 @@ def owner_word_of(column: str) -> OwnerWord:
         "person" where the name says so, "sensor" otherwise.
     """
     words = re.findall(r"[a-z]+", column[:LONGEST_NAME].lower())
-    people = any(word.rstrip("s") in _OWNERS["person"] for word in words) or _bare(column) in {
-        f"{noun}{naming}" for noun in _OWNERS["person"] for naming in _NAMING
-    }
+    people = any(word.rstrip("s") in _OWNERS["person"] for word in words) or _bare(column) in _spelled(
+        "person"
+    )
     return "person" if people else "sensor"
 
 
@@ -158,6 +162,10 @@ def guess_time(shape: Shape, used: tuple[str | None, ...]) -> str | None:
         if np.mean(np.isnat(times)) <= 0.2:
             return name
     return None
+
+
+def _spelled(word: OwnerWord) -> set[str]:
+    return {f"{noun}{naming}" for noun in _OWNERS[word] for naming in _NAMING}
 
 
 def _bare(name: str) -> str:

@@ -12,6 +12,7 @@ from hexcursion.project.example import changed_settings
 from pages.data import public_data
 from pages.data.sources import Sources, ask_sales, ask_sensors, refill
 from pages.data.tables import places_chart, report_lines, rows_table
+from pages.data.written import on_screen
 from pages.shared import basemap_panel, public_places
 from pages.shared.glossary import tip
 from pages.shared.plain_text import Markdown, plain
@@ -92,7 +93,7 @@ def read(target: workspace.Workspace) -> None:
 def refused(error: WorkflowError) -> None:
     """What was wrong, and that nothing was lost by it."""
     kept = " What was read before is still in use." if work.private is not None else ""
-    st.error(f"{plain(error)}{kept}", icon=":material/error:")
+    st.error(f"{plain(on_screen(str(error)))}{kept}", icon=":material/error:")
 
 
 def shown_before() -> bool:

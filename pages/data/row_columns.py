@@ -9,6 +9,7 @@ import streamlit as st
 from pages.shared.plain_text import plain
 
 KEEP: Any = {"persist_state": "session"}
+DATES = "Dates such as 3/4/2018"
 ORDERS = {"have the day first": True, "have the month first": False}
 MADE_BY_TRACE = "sd_m"  # what the trace command calls it in the tables that it writes
 
@@ -67,7 +68,7 @@ def further(
             **KEEP,
         )
         order: str | None = st.selectbox(
-            "Dates such as 3/4/2018",
+            DATES,
             list(ORDERS),
             index=None,
             placeholder="found; the day stands first where no date tells",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import streamlit as st
@@ -9,11 +10,25 @@ import streamlit as st
 from data_loaders import ColumnGuess
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.source import SourceSettings
-from pages.data.row_columns import KEEP
+from pages.data.row_columns import DATES, KEEP
 from pages.shared.plain_text import plain
 from pages.shared.session.previews import propose_columns
 
 _MARKS = {".": "point", ",": "comma"}
+FIELDS = {
+    "header_row": "Row with the names of the columns",
+    "decimal": "Decimal mark",
+    "missing": "Numbers that stand for a missing value",
+    "censored": "Readings such as <0.5 and > 200",
+    "detection_limit": "Limit of readings that name none, such as ND",
+    "condition": "Column that says which readings are below or above a limit",
+    "limit_column": "Column with the limit of readings that name none",
+    "day_first": DATES,
+    "value_unit": "Its unit",
+    "value": "Measured value",
+}
+"""What the fields of this screen are called, by the settings that they ask for."""
+
 _RULES = {"limit": "count as the limit", "half": "count as half of it", "drop": "are dropped"}
 
 
@@ -41,7 +56,7 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
         st.error(plain(error), icon=":material/error:")
     with st.expander("Where the names of the columns stand", expanded=guess is None or guess.header_row > 1):
         row = st.number_input(
-            "Row with the names of the columns",
+            FIELDS["header_row"],
             min_value=1,
             value=None,
             placeholder="found" if guess is None else f"found: row {guess.header_row}",
@@ -64,6 +79,15 @@ def first_look(path: str) -> tuple[ColumnGuess | None, dict[str, Any]]:
     return guess, {"layer": layer, "header_row": row}
 
 
+def on_screen(sentence: str) -> str:
+    """A sentence with the names of this screen's fields in place of those of settings and options."""
+    return re.sub(r"`(\w+)`(?: \(--[^)]+\))?", _field_words, sentence)
+
+
+def _field_words(name: re.Match[str]) -> str:
+    return f"“{FIELDS[name[1]]}”" if name[1] in FIELDS else name[0]
+
+
 def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
     """Settings that say how the values are written: only what a person answers, never what is proposed."""
     columns, state = list(guess.columns), st.session_state
@@ -71,7 +95,7 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
     with st.expander("Decimal mark, missing values and limits", expanded=asked):
         left, right = st.columns(2)
         decimal = left.selectbox(
-            "Decimal mark",
+            FIELDS["decimal"],
             list(_MARKS),
             index=None,
             format_func=_MARKS.__getitem__,
@@ -80,7 +104,7 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             **KEEP,
         )
         missing = right.text_input(
-            "Numbers that stand for a missing value",
+            FIELDS["missing"],
             placeholder="for example -99, 9999; none if all are measurements",
             help="-999, -9999, -99999, -999999, -32768 and numbers beyond 1e30 are missing values anyway.",
             key=f"sensors_missing_{path}",
@@ -88,13 +112,14 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
         )
         if guess.suspects:
             listed = ", ".join(f"{number:g}" for number in guess.suspects)
+            lie = "lies" if len(guess.suspects) == 1 else "lie"
             st.caption(
-                f":material/help: In the first rows {plain(listed)} lies far from all other values. Name it "
-                "above if it stands for a missing value, or write none if it is a measurement."
+                f":material/help: In the first rows {plain(listed)} {lie} far from all other values. Name "
+                "above what stands for a missing value, or write none if every number is a measurement."
             )
         state.setdefault(f"sensors_censored_{path}", "limit")
         censored = left.selectbox(
-            "Readings such as <0.5 and > 200",
+            FIELDS["censored"],
             list(_RULES),
             format_func=_RULES.__getitem__,
             help="They are low or high, not unknown. What becomes of them is a public rule; clipping makes "
@@ -103,7 +128,7 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             **KEEP,
         )
         limit = right.number_input(
-            "Limit of readings that name none, such as ND",
+            FIELDS["detection_limit"],
             value=None,
             format="%g",
             placeholder="in the unit of the values",
@@ -111,7 +136,7 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             **KEEP,
         )
         condition = st.selectbox(
-            "Column that says which readings are below or above a limit",
+            FIELDS["condition"],
             columns,
             index=None,
             placeholder="none",
@@ -119,7 +144,7 @@ def numbers(guess: ColumnGuess, path: str) -> dict[str, Any]:
             **KEEP,
         )
         limit_column = st.selectbox(
-            "Column with the limit of readings that name none",
+            FIELDS["limit_column"],
             columns,
             index=None,
             placeholder="none",

@@ -30,8 +30,8 @@ from tests.data_loaders.material import (
 )
 
 TABLE = load_postcodes(POSTCODES)[0]
-# Ten laws, 600 examples each in the slow suite: 6,000 inputs, each to every loader.
-EVERYDAY, SLOW = 40, 600
+# Ten laws, 300 examples each in the slow suite: 3,000 inputs, each to every loader.
+EVERYDAY, SLOW = 40, 300
 
 WORDS = st.sampled_from(
     [

@@ -169,3 +169,13 @@ def test_another_column_may_say_which_readings_are_beyond_a_limit() -> None:
     made, report = load(data, condition="remark", detection_limit=0.25, censored="half")
     assert made.value.tolist() == [5.5, 0.25, 0.125, 200.0, 6.5]
     assert any(note.startswith("2 readings lie below a detection limit and 2 above") for note in report.notes)
+
+
+def test_a_column_of_limits_is_measured_and_a_station_is_not() -> None:
+    head = "station,lon,lat,altitude,{}\n"
+    rows = [f"{at},{at / 100},51.{at:02d},{at * 3},{'ND' if at % 3 else at / 8}" for at in range(12)]
+    for name in ("no2", "PM2.5", "Ozone", "o3 8h"):
+        guess = guess_columns((head.format(name) + "\n".join(rows)).encode())
+        assert (guess.value, guess.beyond, guess.owner) == (name, True, "station")
+    flags = [row.rsplit(",", 1)[0] + (",ND" if at else ",0.5") for at, row in enumerate(rows)]
+    assert guess_columns((head.format("no2") + "\n".join(flags)).encode()).value == "altitude"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
 
+from pages.data.written import on_screen
 from tests.data_loaders.workbooks import workbook
 from tests.pages.conftest import press
 from tests.pages.data.test_owners import of, with_table, work_of
@@ -49,7 +50,7 @@ def test_codes_marks_and_limits_are_asked_about_and_never_taken_for_granted(
     assert "9999 lies far from all other values" in "".join(each.value for each in app.caption)
     of(app, "sensors_unit_", "text_input").set_value("ug/m3").run()  # type: ignore[attr-defined]
     press(app, "Read the data")
-    assert "--detection-limit" in app.error[0].value
+    assert "“Limit of readings that name none, such as ND”" in app.error[0].value
     of(app, "sensors_detection_limit_", "number_input").set_value(0.25).run()  # type: ignore[attr-defined]
     press(app, "Read the data")
     assert "missing value" in app.error[0].value
@@ -61,3 +62,11 @@ def test_codes_marks_and_limits_are_asked_about_and_never_taken_for_granted(
     assert (source.decimal, source.condition) == (None, None)
     assert work_of(app).private.lines[0].endswith("24 rows read, 14 kept.")
     assert [value for _, _, value in work_of(app).private.rows[:2]] == [0.25, 0.125]
+
+
+def test_a_refusal_names_the_fields_of_the_screen() -> None:
+    said = "State it with `detection_limit` (--detection-limit), or `censored` (--censored drop)."
+    assert on_screen(said) == (
+        "State it with “Limit of readings that name none, such as ND”, or “Readings such as <0.5 and > 200”."
+    )
+    assert on_screen("Set `ledger` (--ledger URL).") == "Set `ledger` (--ledger URL)."
