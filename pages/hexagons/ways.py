@@ -25,7 +25,7 @@ from pages.shared.session.areas import Box
 from pages.shared.session.uploading import remembered
 from pages.shared.session.workspace import Workspace
 
-Way = Literal["example", "named", "upload", "path", "place", "box", "draw"]
+Way = Literal["example", "upload", "path", "named", "place", "box", "draw"]
 FROM_EXAMPLE: Final = "example"
 NAMED: Final = "named"
 UPLOAD: Final = "upload"
@@ -35,9 +35,9 @@ BOX: Final = "box"
 DRAW: Final = "draw"
 WAYS: dict[Way, str] = {
     FROM_EXAMPLE: "Region of the example",
-    NAMED: "States, provinces, districts",
     UPLOAD: "Upload a file of the area",
     PATH: "File on this machine",
+    NAMED: "States, provinces, districts",
     PLACE: "Around a place",
     BOX: "Bounding box",
     DRAW: "Draw it on the map",
@@ -169,6 +169,8 @@ def _named(work: Workspace) -> Asked | None:
         "Areas",
         area_names(),
         max_selections=MOST_NAMES,
+        filter_mode="contains",
+        select_all=False,
         placeholder="such as Kent, or Spain",
         help=SOURCE,
         key=f"areas_{work.mark}",

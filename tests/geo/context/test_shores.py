@@ -27,7 +27,9 @@ def test_sea_is_left_out_from_two_kilometres_on() -> None:
     assert (west, south, north) == (-1.0, 51.0, 53.0)
     kilometres = east * 111.195 * np.cos(np.radians(52.0))
     assert kilometres == pytest.approx(2.1, abs=0.15)  # and a thousandth of the side
-    assert found.notes == ("The open sea, more than 2 km from land, is left out (`land_only`).",)
+    assert found.notes == (
+        "The open sea, more than 2 km from land, is left out unless asked for (land_only).",
+    )
 
 
 @pytest.mark.parametrize("resolution", [4, 6, 8])
