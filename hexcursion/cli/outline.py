@@ -9,6 +9,7 @@ from typing import Any
 from geo.context.administrative import SOURCE, areas_like, areas_named
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
+from hexcursion.words import plural
 
 
 def add_outline_command(commands: Any) -> None:
@@ -41,8 +42,6 @@ def run_outline(options: argparse.Namespace) -> int:
             file.write_text(json.dumps(areas, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise WorkflowError(f"{out} cannot be written ({error.strerror}): name another file.") from error
-    print(
-        f"{len(areas['features']):,} areas in {out}: --region takes them as the area, --layers draws them and"
-    )
-    print("answers for each. " + SOURCE)
+    print(f"{plural(len(areas['features']), 'area')} in {out}: --region takes the file as the area,")
+    print(f"--layers draws its areas and answers for each. {SOURCE}")
     return 0
