@@ -207,7 +207,7 @@ def test_the_resolution_stays_and_an_area_that_fails_leaves_the_one_before(open_
     app.switch_page(DATA.path).run()
     app.switch_page(HEXAGONS.path).run()
     assert app.slider(key="resolution").value == 6
-    assert [number.value for number in app.number_input] == [2.0, 54.6, 2.5, 54.9]
+    assert [number.value for number in app.number_input][:4] == [2.0, 54.6, 2.5, 54.9]
     app.number_input(key=f"box_South_{work_of(app).mark}").set_value(60.0).run()
     assert len(errors(app)) == 1
     assert errors(app)[0].endswith("The hexagons shown are those of before.")

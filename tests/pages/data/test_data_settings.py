@@ -54,7 +54,7 @@ def test_choices_are_saved_once_complete_and_taken_again_with_their_files(open_a
     assert settings_with_files(saved(again), there) == first.settings()
     again.switch_page(HEXAGONS.path).run()
     assert again.radio[0].value == "box"
-    assert [number.value for number in again.number_input] == [2.0, 54.6, 2.5, 54.9]
+    assert [number.value for number in again.number_input][:4] == [2.0, 54.6, 2.5, 54.9]
     again.switch_page(PRIVACY.path).run()
     assert again.number_input[0].value == 25.0
 

@@ -72,4 +72,9 @@ def test_a_doubtful_box_is_asked_about(open_app: OpenApp) -> None:
     work = work_of(app)
     assert work.choices["crosses_date_line"] is True
     assert work.domain is not None
+    near_land = work.domain.size
+    of(app, "land_only_", "checkbox").uncheck().run()  # type: ignore[attr-defined]
+    work = work_of(app)
+    assert work.domain is not None
     assert len(work.domain.region.geoms) == 2
+    assert work.domain.size >= near_land  # more wherever the shores are built
