@@ -17,7 +17,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.relative import Relative
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.trip import TripProtection
-from hexcursion.settings.stated import NOTHING_STATED, StatedFacts
+from hexcursion.settings.stated import NOTHING_STATED, Scope, StatedFacts
 from hexcursion.settings.words import ReferenceKind, TuningKind
 from hexcursion.words import UnitWord
 
@@ -188,6 +188,8 @@ class Release:
         the public field to which values and threshold are relative, None where they are the data's own
     stated
         what the curator says about collection, access and the like
+    scope
+        of what the values are, when, under which filters and by whom
     trip
         how the places of the readings are protected, where a sanitised trip tells them
     layers
@@ -235,6 +237,7 @@ class Release:
     ledger_entry: str = ""
     notes: tuple[str, ...] = field(default_factory=tuple)
     stated: StatedFacts = NOTHING_STATED
+    scope: Scope = field(default_factory=Scope)
     trip: TripProtection | None = None
     layers: tuple[OwnLayer, ...] = ()
 

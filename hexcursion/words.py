@@ -18,12 +18,9 @@ from dpgp_core.releasing.facts import Relation
 from geo import with_unit
 from hexcursion.errors import WorkflowError
 
-UnitWord = Literal["sale", "reading", "sensor", "person", "cell"]
-"""What one record is called. A row of a sensor table is a reading; it is all there is of a sensor, or of a
-person, only where a column names these and each may contribute one row."""
-
-RecordWord = Literal[UnitWord, "record"]
-"""The same while no data are loaded that would say what a record is."""
+UnitWord = str
+"""What one record is called: a well or a moss sample by the curator's word, else a sale or a reading. It is a
+sensor or a person only where a column names these and each may contribute one row; or a cell."""
 
 Side = Literal["above", "at most"]
 """Where a hexagon lies, before a threshold."""
@@ -134,16 +131,8 @@ def side_words(direction: Direction) -> Side:
     return "above" if direction == "above" else "at most"
 
 
-def question(subject: Mapping[str, Any]) -> str:
-    """What a map answers: "Where price exceeds £442,413." (`subject` as in the privacy statement)."""
-    side = "exceeds" if subject["direction"] == "above" else "is at most"
-    return (
-        f"Where {subject['value'] or 'the value'} {side} {quantity(subject['threshold'], subject['unit'])}."
-    )
-
-
 def asked(subject: Mapping[str, Any], record: UnitWord) -> str:
-    """The question of a map as a reader would ask it: "Where do properties sell for more than £442,413?".
+    """The question of a map as a reader would ask it.
 
     Parameters
     ----------
@@ -151,14 +140,53 @@ def asked(subject: Mapping[str, Any], record: UnitWord) -> str:
         as in the privacy statement
     record
         what one record of the data is called
+
+    Examples
+    --------
+    >>> subject = {"value": "price", "unit": "GBP", "threshold": 442413.0, "direction": "above"}
+    >>> asked(subject, "sale")
+    'Where do properties sell for more than £442,413?'
+    >>> asked(subject | {"scope": {"population": "existing leasehold flats", "period": "2018"}}, "sale")
+    'Where did existing leasehold flats sell for more than £442,413 in 2018?'
     """
-    above = subject["direction"] == "above"
+    of, period = (subject.get("scope", {}).get(name, "") for name in ("population", "period"))
+    limit, when = quantity(subject["threshold"], subject["unit"]), f" in {period}" if period else ""
     if record == "sale" and subject["value"] == "price":
-        limit = quantity(subject["threshold"], subject["unit"])
-        return f"Where do properties sell for {'more than' if above else 'at most'} {limit}?"
-    value = subject["value"] or "value"
+        more = "more than" if subject["direction"] == "above" else "at most"
+        return f"Where {'did' if period else 'do'} {of or 'properties'} sell for {more} {limit}{when}?"
+    what = f"{subject['value'] or 'value'}{f' of {of}' if of else ''}"
     side = side_words(subject["direction"])
-    return f"Where is the {value} {side} {quantity(subject['threshold'], subject['unit'])}?"
+    return f"Where {'was' if period else 'is'} the {what} {side} {limit}{when}?"
+
+
+def named(subject: Mapping[str, Any]) -> str:
+    """What stands for a title that nobody gave: "Price of existing flats above £442,413, 2018"."""
+    period = subject.get("scope", {}).get("period")
+    limit = quantity(subject["threshold"], subject["unit"])
+    said = f"{_measured(subject)} {side_words(subject['direction'])} {limit}"
+    return f"{said}, {period}" if period else said
+
+
+def _measured(subject: Mapping[str, Any]) -> str:
+    of = subject.get("scope", {}).get("population")
+    what = f"{subject['value'] or 'value'}{f' of {of}' if of else ''}"
+    return f"{what[:1].upper()}{what[1:]}"
+
+
+def covered(statement: Mapping[str, Any]) -> str:
+    """What was measured, in which unit, of what, when, how many and by whom, in up to three sentences."""
+    subject, guarantee = statement["subject"], statement["guarantee"]
+    scope = subject.get("scope", {})
+    unit = f" in {subject['unit']}" if subject["unit"] else ""
+    parts = [f"{_measured(subject)}{unit}"]
+    parts += filter(None, [scope.get("period"), *(f"only {each}" for each in scope.get("filters", ()))])
+    cells = guarantee["unit"] == "cell"
+    many = plural(guarantee["n"], "hexagon" if cells else guarantee["unit_word"])
+    many += " with records" if cells else ""
+    about = "" if guarantee["n_is_public"] else "about "
+    source = scope.get("source") or next(iter(statement["attribution"]), "")
+    said = f"{', '.join(parts)}; from {about}{many}."
+    return f"{said} Source: {source.rstrip('.')}." if source else said
 
 
 def plural(count: int, word: str) -> str:
@@ -180,7 +208,7 @@ def design_words(design: Design) -> str:
 def epsilon_sentence(
     epsilon: float,
     delta: float,
-    unit_word: RecordWord,
+    unit_word: UnitWord,
     relation: Relation = "replace-one",
     n: int | None = None,
     *,

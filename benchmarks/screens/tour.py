@@ -20,6 +20,7 @@ import json
 import shutil
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,14 @@ from hexcursion.bundle.documents.papers import readme_text
 from hexcursion.bundle.documents.registry import registry_yaml
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.archive import contents_of
-from hexcursion.bundle.page.print_map import map_png
+from hexcursion.bundle.files.attached import script_bytes
+from hexcursion.bundle.published.offers import offers
 from hexcursion.bundle.published.site import zip_anew
 from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.statement.designs import design_from
+from hexcursion.bundle.statement.expected import told_words
+from hexcursion.bundle.statement.products_block import products_block
+from hexcursion.bundle.statement.schemas import schema_bytes
 from hexcursion.bundle.writing.write import statement_text
 from hexcursion.ledger import open_ledger
 from hexcursion.project.baseline import fit_baseline, free_map
@@ -96,17 +102,29 @@ def frontier(project: Project, tuned: Tuned, truth: np.ndarray, draws: int) -> l
 
 
 def pages_anew(place: Path) -> None:
-    """Write a zip again with the papers and the picture that are made of its bundle today, and no more."""
+    """Write a zip again with the layers, papers and picture that are made of its bundle today, no more."""
     contents = contents_of(place)
     bundle = bundle_from_contents(contents)
-    statement = dict(bundle.statement)  # its numbers, and what follows from them in today's words
+    design, draws = design_from(bundle.statement["design"]), bundle.draws
+    ranked = bundle.field is not None
+    products = products_block(design, None if draws is None else len(draws), ranked=ranked)
+    told = bundle.statement["told"]
+    statement = {  # its numbers, and what follows from them in today's words
+        **bundle.statement,
+        "products": products,
+        "told": {**told, "in_words": told_words(told)},
+    }
+    bundle = replace(bundle, statement=statement)
     papers = {
         layout.STATEMENT: statement_text(statement),
-        layout.README: readme_text(statement),
+        layout.README: readme_text(statement, bundle.published),
         layout.REGISTRY: registry_yaml(statement),
     }
+    mechanism = design.mechanism
     made = {**contents, **{name: text.encode() for name, text in papers.items()}}
-    made[layout.MAP] = map_png(statement, bundle.domain, bundle.published, bundle.layers)
+    made |= {offer.file: offer.make() for offer in offers(bundle) if offer.file in contents}
+    made |= {layout.STATEMENT: papers[layout.STATEMENT].encode(), layout.REDRAW: script_bytes()}
+    made[layout.SCHEMAS[2]] = schema_bytes(2, mechanism)
     rest = {name: content for name, content in made.items() if name not in (layout.SUMS, layout.SIGNATURE)}
     made = {**rest, layout.SUMS: layout.sums_text(rest).encode()}
     place.write_bytes(zip_anew("bundle", made, bundle))

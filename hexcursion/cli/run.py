@@ -141,7 +141,7 @@ def _release(
     if key is not None:
         print(f"Signed with the key {fingerprint(key.public_key().public_bytes_raw())}.")
     bundle = read_bundle(published.folder)
-    for line in how_right(bundle.statement):
+    for line in how_right(bundle.statement, bundle.published):
         print(f"  {line}")
     if baseline and planned.tuned is not None:
         _print_baseline(plan.project, planned.tuned, bundle)

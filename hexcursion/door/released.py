@@ -161,7 +161,7 @@ class Released:
         guarantee = self.statement["guarantee"]
         said = [
             f"ε {guarantee['epsilon']:.4g} at δ {guarantee['delta']:.3g}, for each {guarantee['unit']}.",
-            *how_right(self.statement),
+            *how_right(self.statement, self.bundle.published),
         ]
         picture = b64encode(self.bundle.map_png).decode()
         return (

@@ -149,7 +149,7 @@ def _papers(contents: Mapping[str, bytes], bundle: Bundle) -> Iterator[Finding]:
     if bundle.version == 1 or statement["software"] != {"name": NAME, "version": VERSION}:
         return
     made = {
-        layout.README: readme_text(statement),
+        layout.README: readme_text(statement, bundle.published),
         layout.ATTRIBUTION: attribution_text(statement),
         layout.REGISTRY: registry_yaml(statement),
         layout.LABEL: bundle.label_html,

@@ -16,7 +16,6 @@ from dpgp_core.accounting.orders import ORDERS
 from dpgp_core.mechanisms.reading import Reading
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SystemEntropy, random_name
-from dpgp_core.numbers import significant
 from dpgp_core.releasing.released import Prepared, Released, draw_release
 from geo import geometry_dict
 from hexcursion.bundle.statement.receipt import AT_EDGE, BudgetLine, build_receipt
@@ -38,7 +37,7 @@ from hexcursion.search.decision.choice import Choice
 from hexcursion.search.looks.beside_pilot import with_pilot
 from hexcursion.search.looks.pilot import fingerprint
 from hexcursion.search.problem.facts import protects, public_facts
-from hexcursion.words import group_sentence
+from hexcursion.words import group_sentence, named
 
 UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # stands for the ledger entry while a bundle is rehearsed
 GROUPS = (2, 5, 10)  # records of one person, for the group lines of the statement
@@ -280,6 +279,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         domain_origin=project.domain.origin,
         ledger_entry=seal,
         stated=settings.stated,
+        scope=settings.scope,
         layers=project.layers,
     )
 
@@ -353,8 +353,11 @@ def _title(project: Project) -> str:
     settings = project.settings
     if settings.title:
         return settings.title
-    name = settings.value_name or settings.data.read_by.value_name.capitalize()
-    return f"{name} {settings.direction} {significant(settings.threshold, 9)} {_unit(project)}".strip()
+    scope = {"population": settings.scope.population, "period": settings.scope.period}
+    return named({
+        "value": settings.value_name or settings.data.read_by.value_name, "unit": _unit(project),
+        "threshold": settings.threshold, "direction": settings.direction, "scope": scope,
+    })  # fmt: skip
 
 
 def _unit(project: Project) -> str:

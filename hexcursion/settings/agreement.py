@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from typing import get_args
 
@@ -11,12 +12,15 @@ from hexcursion.settings.choices import Choices
 from hexcursion.settings.serving import not_read, origin_of, that_can_serve, that_release
 from hexcursion.settings.words import Relation, Unit, mechanism_names
 
+_WORD = re.compile(r"[^\W\d_]+(?:[ '-][^\W\d_]+)*")
 MOST_LOG = 300.0
 """Largest logarithm on the response scale: beyond all data, and far within what `exp` can hold."""
 
 
 def agree_on_question(settings: Choices) -> None:
     """Raise `WorkflowError` unless there is one area, and a threshold that its scale can hold."""
+    if settings.record_word and not _WORD.fullmatch(settings.record_word):
+        raise WorkflowError("`record_word` is one record in letters, such as well or moss sample.")
     if (settings.region is None) == (settings.bbox is None):
         raise WorkflowError("Name the public geography once: either `region` (GeoJSON) or `bbox`.")
     if (settings.features or settings.feature_column) and settings.region is None:

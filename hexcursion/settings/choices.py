@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from data_loaders import owner_word_of
+from data_loaders import SEGMENTS, owner_word_of
 from hexcursion.settings.defaults import DEFAULT_MECHANISMS, DENSE_CELLS
 from hexcursion.settings.field import Setting
 from hexcursion.settings.material import MaterialSettings
 from hexcursion.settings.promise import PromiseSettings
-from hexcursion.settings.stated import NOTHING_STATED, StatedFacts
+from hexcursion.settings.stated import NOTHING_STATED, Scope, StatedFacts
 from hexcursion.settings.words import (
     Direction,
     ExecutorName,
@@ -240,4 +240,23 @@ class Choices(PromiseSettings, MaterialSettings):
             return "cell"
         if self.owner is not None and self.records_per_owner == 1:
             return owner_word_of(self.owner)
-        return self.data.read_by.kind
+        return self.record_word or self.data.read_by.kind
+
+    @property
+    def scope(self) -> Scope:
+        """What the values are of, when, under which filters and by whom: public, as all settings are."""
+        data = self.data
+        kept = "" if data.segment == "all" else SEGMENTS[data.segment].title
+        filters = tuple(f"{column} = {entry}" for column, entry in data.where)
+        return Scope(self.population or kept, self.period or _years(data.years), filters, self.source)
+
+
+def _years(years: tuple[int, ...]) -> str:
+    """ "2018", "2016 to 2018", "2012, 2018"; "" for every year."""
+    if not years:
+        return ""
+    first, last = min(years), max(years)
+    if first == last:
+        return str(first)
+    every = len(set(years)) == last - first + 1
+    return f"{first} to {last}" if every else ", ".join(str(year) for year in sorted(set(years)))

@@ -43,6 +43,50 @@ class MaterialSettings(Checked):
             otherwise="as the data say",
         ),
     ] = ""
+    record_word: Annotated[
+        str,
+        Setting(
+            "What one record is, as a reader would say it: well, moss sample.",
+            "data",
+            one_line=True,
+            longest=40,
+            metavar="WORD",
+            otherwise="sale, or reading",
+        ),
+    ] = ""
+    population: Annotated[
+        str,
+        Setting(
+            "Of what the values are, as a reader would say it: household wells, existing leasehold flats.",
+            "data",
+            one_line=True,
+            longest=100,
+            metavar="TEXT",
+            otherwise="the segment of sales",
+        ),
+    ] = ""
+    period: Annotated[
+        str,
+        Setting(
+            "When the records were taken, as a reader would say it: 2018, May to July 2024.",
+            "data",
+            one_line=True,
+            longest=60,
+            metavar="TEXT",
+            otherwise="the years of sales that are kept",
+        ),
+    ] = ""
+    source: Annotated[
+        str,
+        Setting(
+            "Who gave the records, to be named beside the map.",
+            "data",
+            one_line=True,
+            longest=200,
+            metavar="TEXT",
+            otherwise="as the data's licence asks",
+        ),
+    ] = ""
     owner: Annotated[
         str | None,
         Setting(

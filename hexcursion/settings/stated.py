@@ -51,3 +51,25 @@ class StatedFacts(Checked):
 
 
 NOTHING_STATED = StatedFacts()
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a release is of, beside value and threshold; each "" or empty where nothing is said.
+
+    Parameters
+    ----------
+    population
+        of what the values are: "existing leasehold flats"
+    period
+        when they were taken: "2018"
+    filters
+        which rows were kept: "county = LANARK"
+    source
+        who gave them
+    """
+
+    population: str = ""
+    period: str = ""
+    filters: tuple[str, ...] = ()
+    source: str = ""

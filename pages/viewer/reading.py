@@ -10,7 +10,14 @@ import streamlit as st
 from geo.context.surroundings import around
 from hexcursion import words
 from hexcursion.bundle.page.boroughs import BoroughTable
-from hexcursion.bundle.page.facts import answer, belief_of, place, three_facts, title_of
+from hexcursion.bundle.page.facts import (
+    added_title,
+    answer,
+    belief_of,
+    heading_of,
+    place,
+    three_facts,
+)
 from hexcursion.bundle.page.largest import largest_regions, where
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.signing.signature import operators_signers
@@ -21,16 +28,17 @@ _LOG = logging.getLogger(__name__)
 
 
 def heading(viewer: Viewer, areas: BoroughTable | None) -> None:
-    """The title as the page's heading, the question as a sentence, its answer and where all this is."""
+    """The question as the page's heading, the curator's title, the answer, and what and where all this is."""
     statement = viewer.bundle.statement
     with st.container(key="reading", gap="xxsmall"):
-        st.title(plain(title_of(statement)), anchor=False)
-        with st.container(key="asked"):
-            st.markdown(plain(words.asked(statement["subject"], statement["guarantee"]["unit_word"])))
+        st.title(plain(heading_of(statement)), anchor=False)
+        if added := added_title(statement):
+            with st.container(key="asked"):
+                st.markdown(plain(added))
         places, shown = around(viewer.domain).places, viewer.bundle.published
         lies = (areas.lead if areas else "") or where(viewer.domain, shown.classes == 0, places)
-        st.markdown(plain(f"{answer(shown)} {lies}"))
-        st.caption(plain(place(viewer.domain, places)))
+        st.markdown(plain(answer(shown, lies)))
+        st.caption(plain(f"{words.covered(statement)} {place(viewer.domain, places)}"))
         signed(viewer)
         st.caption(plain(f"The title and the name of the value are {words.PUBLISHERS}."))
 

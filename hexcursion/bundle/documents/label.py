@@ -57,7 +57,8 @@ def label_html(
         the curator's own, which are drawn where there is no `picture`
     """
     style = _style()
-    title = statement["release"]["title"] or "Private excursion map"
+    title = statement["release"]["title"] or words.named(statement["subject"])
+    question = words.asked(statement["subject"], statement["guarantee"]["unit_word"])
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -70,10 +71,10 @@ def label_html(
 <body>
 <main class="sheet{_density(statement)}">
 <h1>Privacy facts</h1>
-<p class="title">{escape(title)}</p>
-<p class="small own">Title, name of the value, and what is marked *: {words.PUBLISHERS}.</p>
-<p class="question">{escape(words.question(statement["subject"]))}</p>
+<p class="title">{escape(question)}</p>
 <p class="answer">{escape(counted(products))}</p>
+<p class="question">{escape(f"{title}. {words.covered(statement)}")}</p>
+<p class="small own">Title, name of the value, what is measured and what is marked *: {words.PUBLISHERS}.</p>
 {_flags(statement)}
 <div class="bar"></div>
 <div class="top">
@@ -86,7 +87,7 @@ def label_html(
 {_amounts(statement)}
 <p class="words">{escape(statement["guarantee"]["in_words"])}</p>
 <h2 class="next">How right</h2>
-{"".join(f'<p class="words">{escape(text)}</p>' for text in how_right(statement))}
+{"".join(f'<p class="words">{escape(text)}</p>' for text in how_right(statement, products))}
 </section>
 </div>
 <div class="bar"></div>

@@ -10,6 +10,8 @@ from dpgp_core.numbers import upper
 from hexcursion import words
 from hexcursion.bundle.exports.registry import EXPORTS
 from hexcursion.bundle.files import layout
+from hexcursion.bundle.products.at_threshold import Products
+from hexcursion.bundle.products.classes import counted
 from hexcursion.bundle.statement.designs import design_line
 from hexcursion.bundle.statement.evaluation import STATED
 from hexcursion.bundle.statement.expected import how_right
@@ -40,10 +42,10 @@ def contents_lines() -> dict[str, str]:
     return {layout.CELLS: CONTENTS[layout.CELLS], **exports, **CONTENTS}
 
 
-def readme_text(statement: Mapping[str, Any]) -> str:
-    """What the bundle is, what its files are, what may be done with it."""
+def readme_text(statement: Mapping[str, Any], products: Products) -> str:
+    """What the bundle is, what its files are, what may be done with it; of the published products."""
     release, guarantee = statement["release"], statement["guarantee"]
-    title = release["title"] or "Private excursion map"
+    title = release["title"] or words.named(statement["subject"])
     flags = []
     if release["simulation"]:
         flags.append("SIMULATION with a fixed seed: this is not a private release.")
@@ -52,13 +54,14 @@ def readme_text(statement: Mapping[str, Any]) -> str:
     if not statement["tuning"]["accounted"]:
         flags.append("TUNING NOT ACCOUNTED: the true privacy loss is larger than stated.")
     summary = (
-        f"A private map. {words.question(statement['subject'])} "
+        f"A private map. {words.asked(statement['subject'], guarantee['unit_word'])} "
+        f"{counted(products)} {words.covered(statement)} "
         f"Cost: epsilon {upper(guarantee['epsilon'])} at delta {upper(guarantee['delta'], 3)}."
     )
     files = [
         fill(f"{name:<24}{text}", 90, subsequent_indent=" " * 24) for name, text in contents_lines().items()
     ]
-    products = [
+    meanings = [
         fill(f"{name:<10}{text}", 90, subsequent_indent=" " * 10)
         for name, text in statement["products"]["meanings"].items()
     ]
@@ -73,12 +76,12 @@ def readme_text(statement: Mapping[str, Any]) -> str:
         ),
         fill(summary, 90),
         fill(guarantee["in_words"], 90),
-        *(fill(text, 90) for text in how_right(statement)),
+        *(fill(text, 90) for text in how_right(statement, products)),
         "What is protected\n" + fill(guarantee["protected"], 90),
         "What is not protected\n"
         + "\n".join(fill(f"- {text}", 90, subsequent_indent="  ") for text in guarantee["not_protected"]),
         "Files\n" + "\n".join(files),
-        "Products in regions.geojson\n" + "\n".join(products),
+        "Products in regions.geojson\n" + "\n".join(meanings),
         *(fill(text, 90) for text in statement["products"]["left_out"]),
         "What you may do\n"
         + fill(

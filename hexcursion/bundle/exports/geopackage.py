@@ -10,13 +10,22 @@ from typing import Any
 
 from data_loaders.files.geopackage import check_amount
 from geo import MAX_CELLS
+from hexcursion import words
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.exports.base import DECLARED, Export, Exported
 from hexcursion.bundle.exports.own_tables import SHAPES, Geometry, own_tables
 from hexcursion.bundle.exports.qgis import add_styles, own_qml
+from hexcursion.bundle.files.maps import column_words
 from hexcursion.bundle.products.classes import class_labels, class_values, threshold_words
 
 NAME = "release.gpkg"
+_EXTENSIONS = """CREATE TABLE IF NOT EXISTS gpkg_extensions (
+  table_name TEXT, column_name TEXT, extension_name TEXT NOT NULL, definition TEXT NOT NULL,
+  scope TEXT NOT NULL, CONSTRAINT ge_tce UNIQUE (table_name, column_name, extension_name))"""
+_DATA_COLUMNS = """CREATE TABLE gpkg_data_columns (
+  table_name TEXT NOT NULL, column_name TEXT NOT NULL, name TEXT, title TEXT, description TEXT,
+  mime_type TEXT, constraint_name TEXT,
+  CONSTRAINT pk_gdc PRIMARY KEY (table_name, column_name), CONSTRAINT gdc_tn UNIQUE (table_name, name))"""
 _START = b"SQLite format 3\x00"
 
 
@@ -51,6 +60,7 @@ def write(exported: Exported) -> bytes:
         labels = class_labels(exported.products, threshold_words(exported.statement))
         classes = dict(zip(class_values(exported.products), labels, strict=False))
         add_styles(database, classes, created, {one.table: own_qml(one.layer, one.kind) for one in own})
+        _describe(database, exported)
         for one in own:
             database.execute(
                 "UPDATE gpkg_contents SET identifier = ?, description = ? WHERE table_name = ?",
@@ -71,6 +81,26 @@ def _layer(name: str, frame: Any, shape: Geometry = "MultiPolygon") -> bytes:
         promote_to_multi=True, SPATIAL_INDEX="NO",
     )  # fmt: skip
     return stream.getvalue()
+
+
+def _describe(database: sqlite3.Connection, exported: Exported) -> None:
+    """Say what layers and columns mean, as the schema extension of GeoPackage does (OGC 12-128r19, F.9)."""
+    statement = exported.statement
+    about = f"{words.asked(statement['subject'], statement['guarantee']['unit_word'])} "
+    about += words.covered(statement)
+    database.execute("UPDATE gpkg_contents SET description = ? WHERE table_name = 'cells'", (about,))
+    database.execute(_DATA_COLUMNS)
+    database.execute(_EXTENSIONS)
+    database.execute(
+        "INSERT INTO gpkg_extensions VALUES ('gpkg_data_columns', NULL, 'gpkg_schema', "
+        "'http://www.geopackage.org/spec121/#extension_schema', 'read-write')"
+    )
+    said = column_words(statement)
+    database.executemany(
+        "INSERT INTO gpkg_data_columns (table_name, column_name, name, title, description) "
+        "VALUES ('cells', ?, ?, ?, ?)",
+        [(name, name, name.replace("_", " "), said[name]) for name in exported.columns],
+    )
 
 
 def _take_over(database: sqlite3.Connection, other: sqlite3.Connection, layer: str) -> None:

@@ -77,8 +77,8 @@ def cells_qml(classes: Mapping[str, str]) -> str:
 
 
 def regions_qml() -> str:
-    """Only the outline of the published set: the regions of single paths would cover it."""
-    kinds = '<category value="vote-set" symbol="0" label="published set" render="true"/>'
+    """Only the outline of the likely region: those of single paths and of specialists would cover it."""
+    kinds = '<category value="likely" symbol="0" label="likely" render="true"/>'
     return _qml(
         '<renderer-v2 type="categorizedSymbol" attr="product" symbollevels="0">'
         f"<categories>{kinds}</categories><symbols>{_symbol('0', _outline('line', 0.6))}</symbols>"

@@ -9,12 +9,15 @@ import numpy as np
 
 from geo import Domain, decimals_for
 from geo.export.geojson import cells_collection, collection_bytes, regions_collection
-from hexcursion.bundle.products.at_threshold import SHARE_DECIMALS, Floats, Products
+from hexcursion import words
+from hexcursion.bundle.products.at_threshold import LIKELY, SHARE_DECIMALS, UNLIKELY, Floats, Products
 from hexcursion.bundle.products.classes import class_column
 from hexcursion.bundle.products.regions import Drawn
+from hexcursion.project.response import ResponseScale
 
 CLASS = "class"
 """The column of the classes; bundles of earlier versions are without it."""
+LARGEST_LOG = 700.0  # beyond all data, and far within what `exp` can hold
 THREE_WAY = {1: "above", 0: "cannot tell", -1: "below"}
 
 
@@ -34,10 +37,11 @@ def cells_geojson(
 
 
 def cell_properties(products: Products) -> dict[str, list[Any]]:
-    """What each cell says: class, in or out, share of paths, and where they are known its other numbers."""
-    properties: dict[str, list[Any]] = {CLASS: class_column(products), "in_set": products.vote_set.tolist()}
+    """What each cell says: class, chance, in or out, share of paths, and where they are known others."""
+    properties: dict[str, list[Any]] = {CLASS: class_column(products)}
     if products.probability is not None:
         properties["probability"] = np.round(products.probability, SHARE_DECIMALS).tolist()
+    properties["in_set"] = products.vote_set.tolist()
     properties["vote_fraction"] = np.round(products.votes, SHARE_DECIMALS).tolist()
     if products.surely is not None:
         properties["excursion_function"] = np.round(products.surely, SHARE_DECIMALS).tolist()
@@ -47,19 +51,61 @@ def cell_properties(products: Products) -> dict[str, list[Any]]:
 
 
 def cell_columns(
-    domain: Domain, products: Products, field: tuple[Floats, Floats] | None
+    domain: Domain, products: Products, field: tuple[Floats, Floats] | None, scale: ResponseScale | None
 ) -> dict[str, Sequence[Any]]:
-    """The columns of every export: `h3`, what each cell says, and mean and deviation where there are.
+    """The columns of every export: `h3`, class and chance, the value and its deviation, then the others.
 
     Parameters
     ----------
     field
         (N,) mean and standard deviation of the cells given the release, response units
+    scale
+        the map from these to the data's own unit; None for bundles of earlier versions, in response units
     """
-    columns: dict[str, Sequence[Any]] = {"h3": list(domain.cells), **cell_properties(products)}
-    if field is not None:
-        columns |= {"mean": field[0].tolist(), "sd": field[1].tolist()}
-    return columns
+    said = cell_properties(products)
+    first = {name: said.pop(name) for name in (CLASS, "probability") if name in said}
+    columns: dict[str, Sequence[Any]] = {"h3": list(domain.cells), **first}
+    if field is None:
+        return columns | said
+    if scale is None:
+        return columns | said | {"mean": field[0].tolist(), "sd": field[1].tolist()}
+    mean, sd = scale.centre + scale.clip * field[0], scale.clip * field[1]
+    if scale.transform == "identity":
+        columns |= {"value_mean": _short(mean), "value_sd": _short(sd)}
+    else:
+        median = np.exp(np.clip(mean, -LARGEST_LOG, LARGEST_LOG))
+        columns |= {"value_median": _short(median), "log_mean": _short(mean), "log_sd": _short(sd)}
+    return columns | said
+
+
+def _short(values: Floats) -> list[float]:
+    """Numbers with six digits: more say nothing, and take room."""
+    return [float(f"{value:.6g}") for value in values.tolist()]
+
+
+def column_words(statement: Mapping[str, Any]) -> dict[str, str]:
+    """What every column means, with its unit, as one sentence each."""
+    subject = statement["subject"]
+    side = words.side_words(subject["direction"])
+    limit = words.quantity(subject["threshold"], subject["unit"])
+    value, unit = subject["value"] or "value", subject["unit"] or "the data's own unit"
+    cutoff = f"{100 * statement['products']['cutoff']:.0f} %"
+    return {
+        "h3": "Index of the H3 hexagon.",
+        CLASS: f"Whether the {value} is likely {side} {limit}: yes from a chance of {100 * LIKELY:.0f} % on, "
+        f"no up to {100 * UNLIKELY:.0f} %, open between.",
+        "probability": f"Chance that the {value} is {side} {limit}, given the release; 0 to 1.",
+        "value_mean": f"Expected {value} given the release, in {unit}.",
+        "value_sd": f"Standard deviation of the {value} given the release, in {unit}.",
+        "value_median": f"Middle {value} given the release: as likely above as below; in {unit}.",
+        "log_mean": f"Expected natural logarithm of the {value} in {unit}, given the release.",
+        "log_sd": f"Standard deviation of the natural logarithm of the {value}, given the release.",
+        "in_set": f"For specialists: in the set at the cutoff, from a chance of {cutoff} on.",
+        "vote_fraction": "For specialists: share of the released paths that pass the threshold; 0 to 1.",
+        "excursion_function": "For specialists: largest confidence at which the hexagon and all surer ones "
+        "lie in the set together; 0 to 1.",
+        "expected_records": "Number of records to expect in the hexagon, given the release.",
+    }
 
 
 def cell_properties_of_format1(products: Products) -> dict[str, list[Any]]:

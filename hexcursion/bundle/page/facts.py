@@ -14,7 +14,13 @@ from geo.context.surroundings import Place
 from hexcursion import words
 from hexcursion.bundle.products.at_threshold import Products
 from hexcursion.bundle.products.classes import counted, part_of
-from hexcursion.bundle.statement.expected import BASES, contradiction, told_words
+from hexcursion.bundle.statement.expected import (
+    BASES,
+    beforehand_words,
+    contradiction,
+    shown_scores,
+    shown_words,
+)
 from hexcursion.record import LOW_AGREEMENT
 
 NAMED = 3  # places that stand for the whole map
@@ -45,14 +51,25 @@ class Fact:
     warning: bool = False
 
 
+def heading_of(statement: Mapping[str, Any]) -> str:
+    """The question that a release answers, with whose values and when: the heading wherever it is shown."""
+    return words.asked(statement["subject"], statement["guarantee"]["unit_word"])
+
+
 def title_of(statement: Mapping[str, Any]) -> str:
-    """The release's title, or what stands for one."""
-    return str(statement["release"]["title"] or "Private excursion map")
+    """The curator's title, or what stands for one that nobody gave."""
+    return str(statement["release"]["title"] or words.named(statement["subject"]))
 
 
-def answer(products: Products) -> str:
-    """How many hexagons are in each class, in one or two sentences."""
-    return f"This map answers: {counted(products)}"
+def added_title(statement: Mapping[str, Any]) -> str:
+    """The curator's title as a line below the heading; "" where it would say the same again."""
+    title = title_of(statement)
+    return "" if title in (words.named(statement["subject"]), heading_of(statement)) else title
+
+
+def answer(products: Products, lies: str = "") -> str:
+    """How many hexagons are in each class, and where the first of them lie, in up to three sentences."""
+    return " ".join(filter(None, [f"This map answers: {counted(products)}", lies]))
 
 
 def place(domain: Domain, places: Sequence[Place] = ()) -> str:
@@ -106,10 +123,12 @@ def three_facts(statement: Mapping[str, Any], products: Products) -> tuple[Fact,
 
 def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
     """Told by the release where it can, for the true values first; the rehearsal's figure follows."""
-    expected, told = statement["expected"], statement.get("told")
-    if told is not None and told["field"]["right"] is not None:
-        lead = f"About {part_of(told['field']['right'], 1.0)} of the region right"
-        text = " ".join(filter(None, [told_words(told), _beforehand(expected)]))
+    expected, told, shown = statement["expected"], statement.get("told"), shown_scores(products)
+    if shown is not None:
+        side = words.side_words(products.direction)
+        lead = f"Of those shown, about {part_of(shown.right, 1.0)} are {side}"
+        lead += f"; of those {side}, about {part_of(shown.found, 1.0)} are shown"
+        text = " ".join(filter(None, [shown_words(products), beforehand_words(expected)]))
     else:
         lead, text = _expected(expected)
     if products.graded:
@@ -118,14 +137,6 @@ def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
     poor = [line["text"] for line in statement["receipt"] if line["topic"] == LOW_AGREEMENT]
     warned = " ".join(filter(None, [contradiction(expected, told), *poor]))
     return Fact("How sure", lead, f"{warned} {text}".strip(), bool(warned))
-
-
-def _beforehand(expected: Mapping[str, Any] | None) -> str:
-    if expected is None or expected["agreement"] is None:
-        return ""
-    basis = BASES.get(expected["basis"], expected["basis"])
-    said = f"Expected beforehand, from {basis}: an agreement of {lower(expected['agreement'], 2)}"
-    return f"{said}{_range(expected)}."
 
 
 def _range(expected: Mapping[str, Any]) -> str:

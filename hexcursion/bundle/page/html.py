@@ -14,10 +14,18 @@ from geo import geometry_dict
 from hexcursion import words
 from hexcursion.bundle.documents.picture import picture_svg
 from hexcursion.bundle.files.policy import source_of
-from hexcursion.bundle.page.boroughs import borough_table
+from hexcursion.bundle.page.boroughs import BoroughTable, borough_table
 from hexcursion.bundle.page.drawn import Released, drawing
-from hexcursion.bundle.page.facts import Fact, answer, belief_of, place, three_facts, title_of
-from hexcursion.bundle.page.largest import LargeRegion, largest_regions
+from hexcursion.bundle.page.facts import (
+    Fact,
+    added_title,
+    answer,
+    belief_of,
+    heading_of,
+    place,
+    three_facts,
+)
+from hexcursion.bundle.page.largest import LargeRegion, largest_regions, where
 from hexcursion.bundle.products.at_threshold import Products
 from hexcursion.bundle.products.classes import threshold_words
 from hexcursion.bundle.statement.designs import design_line
@@ -47,20 +55,20 @@ def map_html(
         who signed the bundle, where whoever makes the page has a list of signers
     """
     statement, domain = released.statement, released.domain
-    title, question = (
-        title_of(statement),
-        words.asked(statement["subject"], statement["guarantee"]["unit_word"]),
-    )
-    facts = three_facts(statement, products)
+    question, added = heading_of(statement), added_title(statement)
+    facts, places = three_facts(statement, products), released.around.places
+    areas = _areas(released, products)
+    lies = (areas.lead if areas else "") or where(domain, products.classes == 0, places)
+    said = answer(products, lies)
     region = geometry_dict(domain.region)
     still = picture or picture_svg(
         domain.cells, region, products, threshold_words(statement), released.around.own
     )
     body = f"""<header>
-<h1>{escape(title)}</h1>
-<p class="question">{escape(question)}</p>
-<p class="answer">{escape(answer(products))}</p>
-<p class="place">{escape(place(domain, released.around.places))}</p>
+<h1>{escape(question)}</h1>
+{f'<p class="question">{escape(added)}</p>' if added else ""}
+<p class="answer">{escape(said)}</p>
+<p class="place">{escape(words.covered(statement))} {escape(place(domain, places))}</p>
 {_flags(statement)}{_signed(signed)}
 </header>
 <main>
@@ -92,9 +100,9 @@ def map_html(
 </div>
 <section>
 <h2>Largest regions {"likely " if products.graded else ""}{escape(_side(statement))}</h2>
-{_table(largest_regions(domain, products.classes == 0, places=released.around.places))}
+{_table(largest_regions(domain, products.classes == 0, places=places))}
 </section>
-{_boroughs(released, products)}
+{_boroughs(statement, areas)}
 <details>
 <summary>More about this release</summary>
 {_more(statement)}
@@ -113,9 +121,9 @@ def map_html(
 style-src '{source_of(_style())}'; script-src '{source_of(_script())}'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
-<title>{escape(title)}</title>
-<meta name="description" content="{escape(f"{question} {answer(products)}")}">
-{_card(title, f"{question} {facts[1].about}: {facts[1].lead}.", address)}
+<title>{escape(f"{question} {added}".strip())}</title>
+<meta name="description" content="{escape(f"{question} {said}")}">
+{_card(question, f"{said} {facts[0].about}: {facts[0].lead}. {facts[1].about}: {facts[1].lead}.", address)}
 <style>{_style()}</style>
 </head>
 <body>
@@ -179,17 +187,19 @@ def _table(regions: Sequence[LargeRegion]) -> str:
     )
 
 
-def _boroughs(released: Released, products: Products) -> str:
-    """The section with the table of the map's own areas, where it has any."""
-    statement = released.statement
-    table = borough_table(
+def _areas(released: Released, products: Products) -> BoroughTable | None:
+    return borough_table(
         released.domain,
         released.around.own,
         products,
         released.field,
         released.paths if released.draws is None else released.draws,
-        statement["subject"]["threshold_response"],
+        released.statement["subject"]["threshold_response"],
     )
+
+
+def _boroughs(statement: Mapping[str, Any], table: BoroughTable | None) -> str:
+    """The section with the table of the map's own areas, where it has any."""
     if table is None:
         return ""
     heads = ("Area", "Share", "Interval", "Covered by hexagons")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from geo.coordinates.projection import project
 from hexcursion.bundle.page.facts import area, coordinates, hexagon_area
 
 MOST = 8
+NAMED = 3  # regions that one sentence names
+PEOPLE = 4_000  # of a city's square kilometre, roughly
 _EAST = ("west", "", "east")
 _NORTH = ("south", "", "north")
 
@@ -31,11 +34,14 @@ class LargeRegion:
         its area, in words
     where
         its part of the map and its middle, in words
+    near
+        the named place nearest to its middle; "" where none is near
     """
 
     cells: int
     size: str
     where: str
+    near: str = ""
 
 
 def largest_regions(
@@ -62,7 +68,7 @@ def largest_regions(
 
 
 def where(domain: Domain, members: NDArray[np.bool_], places: Sequence[Place] = ()) -> str:
-    """Where the largest region of a set lies, in one sentence; "" for an empty or a whole map.
+    """Where the largest regions of a set lie, in one sentence; "" for an empty or a whole map.
 
     Parameters
     ----------
@@ -71,10 +77,19 @@ def where(domain: Domain, members: NDArray[np.bool_], places: Sequence[Place] = 
     places
         as for `largest_regions`
     """
-    regions = largest_regions(domain, members, 1, places)
+    regions = largest_regions(domain, members, NAMED, places)
     if not regions or members.all():
         return ""
-    return f"Its largest region, {regions[0].size}, lies here: {regions[0].where}."
+    named = {one.near: one.size for one in reversed(regions) if one.near}  # the largest of a name
+    said = [f"{name} ({named[name]})" for name in dict.fromkeys(one.near for one in regions if one.near)]
+    if said:
+        return f"The largest regions lie around {listed(said)}."
+    return f"The largest region, {regions[0].size}, lies here: {regions[0].where}."
+
+
+def listed(texts: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(texts[:-1]), texts[-1]]))
 
 
 def _region(domain: Domain, cells: NDArray[np.int64], places: Sequence[Place]) -> LargeRegion:
@@ -87,17 +102,27 @@ def _region(domain: Domain, cells: NDArray[np.int64], places: Sequence[Place]) -
     where = ", ".join(
         [_part_of_map(domain, nearest), *([f"near {name}"] if name else []), coordinates(lon, lat)]
     )
-    return LargeRegion(int(cells.size), size, where)
+    return LargeRegion(int(cells.size), size, where, name)
 
 
 def _nearest_name(domain: Domain, cell: int, places: Sequence[Place]) -> str:
-    """The nearest place within a quarter of the map; "" where there is none."""
+    """The nearest place within a quarter of the map; "" where there is none.
+
+    A city that fills the map, such as London on a map of London, tells nothing about where on it.
+    """
+    extent = float(np.ptp(domain.centres, axis=0).max())
+    places = [one for one in places if 2.0 * _radius(one) < 0.5 * extent]
     if not places:
         return ""
     where = project([(place.longitude, place.latitude) for place in places], domain.crs)
     far = np.hypot(*(where - domain.centres[cell]).T)
-    reach = max(0.25 * float(np.ptp(domain.centres, axis=0).max()), 2.0 * domain.spacing)
+    reach = max(0.25 * extent, 2.0 * domain.spacing)
     return places[int(far.argmin())].name if far.min() <= reach else ""
+
+
+def _radius(place: Place) -> float:
+    """About how far a place reaches around its middle, metres."""
+    return 1e3 * math.sqrt(place.population / (math.pi * PEOPLE))
 
 
 def _part_of_map(domain: Domain, cell: int) -> str:

@@ -11,7 +11,7 @@ from geo.context.own_layers import OwnLayer
 from geo.context.surroundings import around
 from geo.maps.painting import Painting
 from hexcursion import words
-from hexcursion.bundle.page.facts import three_facts
+from hexcursion.bundle.page.facts import added_title, heading_of, three_facts
 from hexcursion.bundle.products.at_threshold import Products
 from hexcursion.bundle.products.classes import paint_classes, threshold_words
 
@@ -51,15 +51,14 @@ def map_pdf(
 
 
 def painted(statement: Mapping[str, Any], products: Products) -> Painting:
-    """The painting of the published classes under the release's title."""
-    title = statement["release"]["title"] or "Private excursion map"
-    return paint_classes(products, threshold_words(statement), title)
+    """The painting of the published classes under the question that they answer."""
+    return paint_classes(products, threshold_words(statement), heading_of(statement))
 
 
 def _subtitle(statement: Mapping[str, Any]) -> str:
     guarantee, release = statement["guarantee"], statement["release"]
     lines = [
-        words.question(statement["subject"]),
+        " ".join(filter(None, [added_title(statement), words.covered(statement)])),
         f"Protects one {guarantee['unit_word']}: epsilon {upper(guarantee['epsilon'])} at delta "
         f"{upper(guarantee['delta'], 3)} ({guarantee['bound']}, proved). Release {release['id']}.",
     ]

@@ -35,17 +35,24 @@ SHARE_DECIMALS = 4
 """Decimals of a share: far finer than any release can say, far coarser than one machine's last digit."""
 FEW_RECORDS = 0.5
 """Expected number of records below which a cell is taken for one without any."""
-ProductName = Literal["path", "vote-set", "vorobev", "inner", "outer"]
+NO_RECORD_CLASS = 3
+ClassName = Literal["likely", "open", "likely-not"]
+CLASSES: tuple[ClassName, ...] = ("likely", "open", "likely-not")
+"""The classes of cells in the order of their numbers, without that of no record expected."""
+ProductName = Literal[ClassName, "path", "vote-set", "vorobev", "inner", "outer"]
 
 MEANINGS: dict[ProductName, str] = {
+    "likely": "Cells that are likely on the asked side: with a chance of at least 0.8.",
+    "open": "Cells of which neither is likely: with a chance between 0.2 and 0.8.",
+    "likely-not": "Cells that are likely not on the asked side: with a chance of at most 0.2.",
     "path": "The excursion set of one released path.",
-    "vote-set": "The published set: cells whose probability, or share of paths, reaches the stated cutoff.",
+    "vote-set": "The set at the cutoff: cells whose probability, or share of paths, is at least that.",
     "vorobev": "Vorob'ev set: the vote-fraction set whose area is the paths' mean area.",
     "inner": "Cells that lie in the excursion set all at once, in at least the stated share of the paths.",
     "outer": "Cells outside of which, in at least the stated share of the paths, nothing lies in the set.",
 }
 BY_MAP = (
-    "The published set: cells that the map of the same records without privacy noise shows in the set with a "
+    "The set at the cutoff: cells that the map of the same records without privacy noise shows in the set with a "
     "chance, given the release, that reaches the stated cutoff."
 )
 SURE = (
@@ -130,7 +137,7 @@ class Products:
     def classes(self) -> NDArray[np.int64]:
         """(N,) class of each cell: 0 likely in the set, 1 open, 2 likely not, 3 no record expected there."""
         classes = 1 - likely(self.chance)
-        return classes if self.empty is None else np.where(self.empty, 3, classes)
+        return classes if self.empty is None else np.where(self.empty, NO_RECORD_CLASS, classes)
 
     def sets(self) -> dict[ProductName, Bools]:
         """The (N,) sets that summarise all paths, by product, without those that are not supported."""

@@ -1,4 +1,4 @@
-"""Which regions a bundle draws: single paths first, then the sets that summarise all of them."""
+"""Which regions a bundle draws: the classes first, the sets of specialists, then single paths."""
 
 from __future__ import annotations
 
@@ -9,20 +9,36 @@ import numpy as np
 from shapely.geometry import MultiPolygon
 
 from geo import dissolve
-from hexcursion.bundle.products.at_threshold import Bools, ProductName, Products
+from hexcursion.bundle.products.at_threshold import CLASSES, Bools, ProductName, Products
 
 # A dissolved region is written for this many paths; all paths are in the Parquet file.
-MAX_PATH_REGIONS = 50
+MAX_PATH_REGIONS = 10
+PATH_REGIONS_BEFORE = 50
+"""The same in bundles until November 2026, which had no regions of the classes."""
 
 Drawn = list[tuple[MultiPolygon, dict[str, Any]]]
 
 
-def region_list(products: Products) -> list[tuple[dict[str, Any], Bools]]:
-    """(properties, members (N,)) of every region, in the order of the file."""
+def region_list(products: Products, *, as_before: bool = False) -> list[tuple[dict[str, Any], Bools]]:
+    """(properties, members (N,)) of every region, in the order of the file: the classes first.
+
+    Parameters
+    ----------
+    as_before
+        as in bundles until November 2026
+    """
     named: list[tuple[ProductName, int | None, Bools]] = [
-        ("path", k + 1, members) for k, members in enumerate(products.paths[:MAX_PATH_REGIONS])
+        (name, None, members) for name, members in products.sets().items()
     ]
-    named += [(name, None, members) for name, members in products.sets().items()]
+    most = PATH_REGIONS_BEFORE if as_before else MAX_PATH_REGIONS
+    paths: list[tuple[ProductName, int | None, Bools]] = [
+        ("path", k + 1, members) for k, members in enumerate(products.paths[:most])
+    ]
+    if as_before:
+        named = paths + named
+    else:
+        classes = [(name, None, products.classes == place) for place, name in enumerate(CLASSES)]
+        named = classes + named + paths
     return [
         ({"product": name, "path": path, "cells": int(members.sum())}, members)
         for name, path, members in named

@@ -88,7 +88,7 @@ def offers(bundle: Bundle) -> tuple[Offer, ...]:
     stated, layers = facts(statement), bundle.layers
 
     def exported(name: str) -> bytes:
-        columns = cell_columns(domain, bundle.published, bundle.field)
+        columns = cell_columns(domain, bundle.published, bundle.field, bundle.response)
         return EXPORTS[name].write(Exported(statement, stated, domain, bundle.published, columns, layers))
 
     def regions() -> bytes:

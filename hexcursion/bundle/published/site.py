@@ -18,8 +18,9 @@ from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
 from hexcursion.bundle.files.policy import source_of
-from hexcursion.bundle.page.facts import answer, place, three_facts, title_of
+from hexcursion.bundle.page.facts import added_title, answer, heading_of, place, three_facts
 from hexcursion.bundle.page.html import RESOURCES
+from hexcursion.bundle.page.largest import where
 from hexcursion.bundle.published.offers import offers, page_of, slug
 from hexcursion.bundle.reading.read import Bundle, bundle_from_contents
 from hexcursion.bundle.signing.signature import Signers
@@ -218,8 +219,10 @@ def index_html(listed: Sequence[Listed]) -> bytes:
 
 def _article(one: Listed) -> str:
     statement, products = one.bundle.statement, one.bundle.published
-    where = place(one.bundle.domain, around(one.bundle.domain).places)
-    title, day = escape(title_of(statement)), statement["release"]["created"][:10]
+    places = around(one.bundle.domain).places
+    covers = f"{words.covered(statement)} {place(one.bundle.domain, places)}"
+    lies = where(one.bundle.domain, products.classes == 0, places)
+    title, day = escape(heading_of(statement)), statement["release"]["created"][:10]
     facts = "".join(
         f"<dt>{escape(fact.about)}</dt><dd>{escape(fact.lead)}</dd>"
         for fact in three_facts(statement, products)
@@ -234,9 +237,9 @@ def _article(one: Listed) -> str:
 <div><img src="{one.folder}/{layout.MAP}" alt="Map: {title}" loading="lazy"></div>
 <div>
 <h2><a href="{one.folder}/{layout.PAGE}">{title}</a></h2>
-<p class="question">{escape(words.asked(statement["subject"], statement["guarantee"]["unit_word"]))}</p>
-<p>{escape(answer(products))}</p>
-<p class="soft">{escape(where)} Released {escape(day)}.</p>
+<p class="question">{escape(added_title(statement))}</p>
+<p>{escape(answer(products, lies))}</p>
+<p class="soft">{escape(covers)} Released {escape(day)}.</p>
 <p class="soft signed">{escape(one.signed)}</p>
 <dl>{facts}</dl>
 <ul>{files}</ul>

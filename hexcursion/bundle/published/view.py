@@ -152,7 +152,7 @@ class Viewer:
             counted(products),
             *self._said(products),
             *about,
-            f"As published: {' '.join(how_right(self.bundle.statement))}",
+            f"As published: {' '.join(how_right(self.bundle.statement, self.bundle.published))}",
         )
 
     def _said(self, products: Products) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from hexcursion.bundle.products.regions import region_list
 from hexcursion.bundle.statement.build import facts
 from hexcursion.bundle.statement.format1 import facts_of_format1
 from hexcursion.bundle.untrusted.strict import strict_json
+from hexcursion.project.response import ResponseScale
 
 # A share that another machine rounded the other way.
 STEP = 1.01 * 10.0**-SHARE_DECIMALS
@@ -42,6 +43,10 @@ class Drawn(Protocol):
     @property
     def field(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """(N,) mean and standard deviation given the release, where the mechanism has them."""
+
+    @property
+    def response(self) -> ResponseScale:
+        """The public map between the data's own unit and response units."""
 
     @property
     def version(self) -> int:
@@ -64,11 +69,15 @@ def check_layers(contents: Mapping[str, bytes], bundle: Drawn) -> None:
     check_regions(strict_json(contents[layout.REGIONS], layout.REGIONS), bundle)
     boundary = strict_json(contents[layout.BOUNDARY], layout.BOUNDARY)
     _check_facts(boundary, features_of(boundary, layout.BOUNDARY), bundle, layout.BOUNDARY)
-    expected = cell_columns(bundle.domain, bundle.published, bundle.field)
-    expected = {name: values for name, values in expected.items() if classed or name != CLASS}
+    shown = (bundle.domain, bundle.published, bundle.field)
+    made, before = cell_columns(*shown, bundle.response), cell_columns(*shown, None)
+    if not classed:
+        del before[CLASS]
     for name in EXPORTS:
         if name in contents:
-            _check_columns(EXPORTS[name].read(contents[name]), expected, name)
+            found = EXPORTS[name].read(contents[name])
+            earlier = not classed or "mean" in found
+            _check_columns(found, before if earlier else made, name)
 
 
 def facts_of(bundle: Drawn) -> dict[str, Any]:
@@ -118,7 +127,8 @@ def check_regions(collection: Any, bundle: Drawn) -> None:
         If its products, numbers or facts differ.
     """
     features = features_of(collection, layout.REGIONS)
-    expected = [properties for properties, _ in region_list(bundle.published)]
+    before = "likely" not in bundle.statement["products"]["meanings"]
+    expected = [properties for properties, _ in region_list(bundle.published, as_before=before)]
     found = [
         {name: _property(feature, name) for name in ("product", "path", "cells")} for feature in features
     ]
@@ -151,7 +161,7 @@ def _check_columns(
 
 
 def _same(found: Sequence[Any], values: Sequence[Any]) -> bool:
-    """Equal; shares may differ by the last digit that is written."""
+    """Equal; shares, and numbers of six digits, may differ by the last one that is written."""
     if len(found) != len(values):
         return False
     if not all(type(value) is float for value in values):
@@ -159,7 +169,10 @@ def _same(found: Sequence[Any], values: Sequence[Any]) -> bool:
             type(value) for value in values
         }
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in found)
-    return numbers and bool(np.all(np.abs(np.array(found, dtype=float) - np.array(values)) <= STEP))
+    if not numbers:
+        return False
+    told, made = np.array(found, dtype=float), np.array(values)
+    return bool(np.all(np.abs(told - made) <= STEP * np.maximum(1.0, np.abs(made))))
 
 
 def features_of(collection: Any, name: str) -> list[dict[str, Any]]:

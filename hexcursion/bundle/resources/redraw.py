@@ -79,6 +79,16 @@ def probability(
     return np.array([0.5 * math.erfc(-value / math.sqrt(2.0)) for value in score])
 
 
+def classes(table: pd.DataFrame, chance: np.ndarray) -> dict[str, np.ndarray]:
+    """Cells that are likely on the asked side, open, or likely not, where records are expected."""
+    written = np.round(chance, 4)
+    there = table["records"].to_numpy() >= 0.5 if "records" in table else np.ones(len(table), dtype=bool)
+    likely, unlikely = written >= 0.8 - 1e-9, written <= 0.2 + 1e-9
+    return {
+        "likely": likely & there, "open": ~likely & ~unlikely & there, "likely-not": unlikely & there
+    }  # fmt: skip
+
+
 def products(
     folder: Path, statement: dict[str, Any], table: pd.DataFrame, paths: np.ndarray, level: float
 ) -> dict[str, np.ndarray]:
@@ -93,8 +103,9 @@ def products(
     share = None if draws is not inside else probability(table, level, direction)
     if statement["products"].get("cut_by_map", False):
         share = probability(table, level, direction, "map_mean", "map_sd")
-    made = {f"path {k + 1}": path for k, path in enumerate(inside)}
     votes = inside.mean(axis=0)
+    made = classes(table, votes if (chance := probability(table, level, direction)) is None else chance)
+    made |= {f"path {k + 1}": path for k, path in enumerate(inside)}
     made["vote-set"] = (votes if share is None else share) >= statement["products"]["cutoff"] - 1e-9
     wanted = votes.sum()
     if wanted <= 1e-9:

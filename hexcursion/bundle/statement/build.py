@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpgp_core.releasing.released import GRID
+from hexcursion import words
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.public_field import relative_block
 from hexcursion.bundle.statement.designs import design_line, plain_design
@@ -14,6 +15,7 @@ from hexcursion.bundle.statement.guarantee import guarantee_block
 from hexcursion.bundle.statement.products_block import products_block
 from hexcursion.bundle.untrusted.text import clean, neutral_cell
 from hexcursion.record import Release
+from hexcursion.settings.stated import Scope
 from hexcursion.version import NAME, VERSION
 
 VERSION_ID = "hexcursion-statement-2"
@@ -68,7 +70,8 @@ def build_statement(release: Release) -> dict[str, Any]:
                 "origin": clean(release.domain_origin, 1000, "The origin of the domain"),
             },
         }
-        | relative_block(release),
+        | relative_block(release)
+        | _scope_block(release.scope),
         "guarantee": guarantee_block(release),
         "design": plain_design(release.design),
         "response": {
@@ -113,6 +116,20 @@ def build_statement(release: Release) -> dict[str, Any]:
     return {**statement, "evaluation": evaluation_block(statement, release.stated)}
 
 
+def _scope_block(scope: Scope) -> dict[str, Any]:
+    """What the values are of, when, under which filters and by whom; nothing where nothing is said."""
+    if scope == Scope():
+        return {}
+    return {
+        "scope": {
+            "population": clean(scope.population, 100, "What the values are of"),
+            "period": clean(scope.period, 60, "The period of the records"),
+            "filters": [clean(each, 500, "A filter of the records") for each in scope.filters],
+            "source": clean(scope.source, 200, "The source of the records"),
+        }
+    }
+
+
 def facts(statement: dict[str, Any]) -> dict[str, Any]:
     """The key facts that stand once at every GeoJSON collection, flat.
 
@@ -137,4 +154,8 @@ def facts(statement: dict[str, Any]) -> dict[str, Any]:
         "generated": statement["release"]["generated"],
         "simulation": statement["release"]["simulation"],
     }
+    if "scope" in subject:  # not in the layers of earlier bundles
+        named |= {
+            "question": words.asked(subject, guarantee["unit_word"]), "covers": words.covered(statement)
+        }  # fmt: skip
     return {name: neutral_cell(value) if isinstance(value, str) else value for name, value in named.items()}

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from dpgp_core.excursion.scores import StatedScores, exceedance_probability, stated_scores
 from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.products.at_threshold import Products
+from hexcursion.bundle.products.at_threshold import NO_RECORD_CLASS, Products
 from hexcursion.bundle.untrusted.text import clean
 from hexcursion.record import Expected
-from hexcursion.words import error_words, range_words, ratio_words, right_words
+from hexcursion.words import error_words, range_words, ratio_words, right_words, side_words
 
 Floats = NDArray[np.float64]
 
@@ -111,23 +111,56 @@ def _of_field(products: Products, probability: Floats) -> dict[str, Any]:
     return found
 
 
-def told_words(told: Mapping[str, Any] | None) -> str:
-    """Two sentences: how right the map is for the true values, and against the map without privacy."""
+def shown_scores(products: Products) -> StatedScores | None:
+    """How right the hexagons are that a map shows as likely on the asked side, for the true values.
+
+    Over the hexagons in which records are expected. None where there are no probabilities, or none is shown.
+    """
+    if products.probability is None or not (products.classes == 0).any():
+        return None
+    there = products.classes != NO_RECORD_CLASS
+    return stated_scores(products.probability[there], products.classes[there] == 0)
+
+
+def shown_words(products: Products) -> str:
+    """The same as a sentence; "" where nothing can be said."""
+    scores = shown_scores(products)
+    if scores is None:
+        return ""
+    number, side = int((products.classes == 0).sum()), side_words(products.direction)
+    right, found = _per_cent(scores.right), _per_cent(scores.found)
+    said = (
+        f"Of the {number:,} hexagons shown as likely {side} the threshold, about {right} are truly {side} it"
+        if number > 1
+        else f"The one hexagon shown as likely {side} the threshold truly is, with a chance of {right}"
+    )
+    where = "" if products.empty is None else " and where records are expected"
+    return f"{said}; of all hexagons that are truly {side} it{where}, about {found} are shown so."
+
+
+def told_words(told: Mapping[str, Any] | None, *, as_before: bool = False) -> str:
+    """Two sentences: how right the set at the cutoff is for the true values, and for the map without privacy.
+
+    `as_before` gives the words of bundles written until November 2026.
+    """
     if told is None:
         return "The release itself does not say how right its map is."
     field, of_map = told["field"], told["map"]
     if field["right"] is None:
         return "The release shows no hexagon on the asked side of the threshold."
+    shown, holds = (
+        ("that the map shows", "shows") if as_before else ("in the set at the cutoff (in_set)", "holds")
+    )
     said = (
-        f"Computed from the release: of the hexagons that the map shows, about {_per_cent(field['right'])} "
-        "are on the asked side of the threshold; of all hexagons that are, it shows about "
+        f"Computed from the release: of the hexagons {shown}, about {_per_cent(field['right'])} "
+        f"are on the asked side of the threshold; of all hexagons that are, it {holds} about "
         f"{_per_cent(field['found'])}."
     )
     recorded = told.get("recorded")
     if recorded is not None and recorded["shown_without"]:
         number = recorded["shown_without"]
         said += (
-            f" In {number:,} of the hexagons that it shows the release expects no record: there the map "
+            f" In {number:,} of the hexagons that it {holds} the release expects no record: there the map "
             "follows from what lies around."
         )
     if of_map is None:
@@ -139,12 +172,34 @@ def told_words(told: Mapping[str, Any] | None) -> str:
     )
 
 
-def how_right(statement: Mapping[str, Any]) -> tuple[str, ...]:
-    """The sentences of label and README: told by the release, expected beforehand, and where these differ."""
-    told = statement.get("told")
-    said = (told_words(told),) if told is not None else ()
-    both = (*said, expected_words(statement["expected"]), contradiction(statement["expected"], told))
-    return tuple(filter(None, both))
+def how_right(statement: Mapping[str, Any], products: Products) -> tuple[str, ...]:
+    """The sentences of label and README: computed from the release, expected beforehand, where these differ.
+
+    Parameters
+    ----------
+    statement
+        the checked statement
+    products
+        the published ones
+    """
+    expected, shown = statement["expected"], shown_words(products)
+    before = beforehand_words(expected) if shown else expected_words(expected)
+    return tuple(filter(None, (shown, before, contradiction(expected, statement.get("told")))))
+
+
+def beforehand_words(expected: Mapping[str, Any] | None) -> str:
+    """The agreement that was expected, as a sentence; "" where none was."""
+    if expected is None or expected["agreement"] is None:
+        return ""
+    basis = BASES.get(expected["basis"], expected["basis"])
+    said = f"Expected beforehand, from {basis}: an agreement of {ratio_words(expected['agreement'])}"
+    return f"{said}{_range(expected)}."
+
+
+def _range(expected: Mapping[str, Any]) -> str:
+    if "low" not in expected:
+        return ""
+    return f", {range_words(expected['low'], expected['high'], little=expected['little'])}"
 
 
 def contradiction(expected: Mapping[str, Any] | None, told: Mapping[str, Any] | None) -> str:
@@ -182,7 +237,7 @@ def check_told(told: Mapping[str, Any] | None, products: Products) -> None:
         names.append("map")
     if not follows or any(not _same_numbers(told.get(name), follows.get(name)) for name in names):
         raise BundleError("What the privacy statement tells about its map does not follow from the release.")
-    if told["in_words"] != told_words(told):
+    if told["in_words"] not in (told_words(told), told_words(told, as_before=True)):
         raise BundleError("The privacy statement's words about its map do not follow from its numbers.")
 
 

@@ -177,7 +177,7 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         statement = {**statement, "told": told_block(products, field, shown)}
         if added := layout.added_files(EXPORTS):
             statement["exports"] = added
-        columns = cell_columns(domain, products, field)
+        columns = cell_columns(domain, products, field, release.response)
         exported = Exported(statement, shared, domain, products, columns, layers)
         contents = {
             layout.CELLS: cells_geojson(domain, products, shared, rehearsed=rehearsed),
@@ -204,7 +204,7 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
             picture=picture,
         ),
         layout.REDRAW: script_bytes(),
-        layout.README: readme_text(statement).encode(),
+        layout.README: readme_text(statement, products).encode(),
         layout.ATTRIBUTION: attribution_text(statement).encode(),
     }
     if release.relative is not None:

@@ -19,7 +19,7 @@ HELP = (
 )
 
 
-def show(epsilon: float, delta: float, record: words.RecordWord) -> None:
+def show(epsilon: float, delta: float, record: words.UnitWord) -> None:
     """The best any attack on one record can do at this epsilon and delta."""
     odds = attack_odds(epsilon, delta)
     with st.container(border=True, key="odds"):

@@ -185,12 +185,14 @@ class Workspace:
         return "example" if is_example(source) else "sales" if source.is_sales else "sensors"
 
     @property
-    def record_word(self) -> words.RecordWord:
+    def record_word(self) -> words.UnitWord:
         """What one point record is: a whole sensor or person where each has one, otherwise a row's word."""
         owner = self.choices.get("owner")
         if owner is not None and self.choices.get("records_per_owner") == 1:
             return owner_word_of(str(owner))
-        return "record" if self.private is None else self.private.kind
+        if self.private is None:
+            return "record"
+        return str(self.choices.get("record_word") or self.private.kind)
 
     @property
     def records(self) -> int | None:

@@ -114,7 +114,7 @@ def test_the_label_says_what_must_not_be_overlooked(release: Release) -> None:
         "One sale: its value and its place, among 30,123 sales.",
         "joint-sharp, proved",
         "Someone with up to 5 sales",
-        "Where price exceeds £442,413.",
+        "Where do properties sell for more than £442,413?",
         "The number of sales is treated as public.",
         "Open Government Licence",
         release.release_id,

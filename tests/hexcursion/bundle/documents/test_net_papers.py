@@ -11,6 +11,7 @@ from geo import Domain, domain_from_bbox, geometry_dict
 from hexcursion.bundle.documents.papers import readme_text
 from hexcursion.bundle.documents.picture import picture_svg
 from hexcursion.bundle.files.layout import MAX_BYTES
+from hexcursion.bundle.products.at_threshold import products_at
 from hexcursion.bundle.published.shelf import open_bundle
 from hexcursion.bundle.reading.read import published_products
 from hexcursion.bundle.statement.build import build_statement
@@ -71,7 +72,9 @@ def test_the_lines_of_the_legend_are_no_wider_than_the_picture() -> None:
 
 def test_the_readme_indents_what_runs_on_below_its_column(domain: Domain) -> None:
     """File names stand in a column of 24 characters; lines that run on begin below the text."""
-    lines = readme_text(build_statement(make_release(domain))).splitlines()
+    release = make_release(domain)
+    products = products_at(release.paths, release.level, "above", cutoff=0.5)
+    lines = readme_text(build_statement(release), products).splitlines()
     at = lines.index("Files")
     listed = lines[at + 1 : lines.index("", at)]
     assert len([line for line in listed if not line.startswith(" ")]) >= 12

@@ -15,6 +15,7 @@ from hexcursion.bundle.documents import label
 from hexcursion.bundle.documents.papers import readme_text
 from hexcursion.bundle.documents.picture_layers import _inside, _names, own_svg
 from hexcursion.bundle.documents.registry import _slug, registry_entry
+from hexcursion.bundle.products.at_threshold import products_at
 from hexcursion.bundle.statement.build import build_statement
 from hexcursion.bundle.statement.designs import design_line
 from tests.hexcursion.bundle.bundle_samples import make_release
@@ -70,11 +71,13 @@ def test_a_line_is_drawn_as_far_as_the_frame_goes(
 
 def test_the_readme_indents_its_products_below_their_column(domain: Domain) -> None:
     """Names of products stand in a column of 10 characters."""
-    lines = readme_text(build_statement(make_release(domain))).splitlines()
+    release = make_release(domain)
+    products = products_at(release.paths, release.level, "above", cutoff=0.5)
+    lines = readme_text(build_statement(release), products).splitlines()
     at = lines.index("Products in regions.geojson")
     listed = lines[at + 1 : lines.index("", at)]
     assert [line[:10].rstrip() for line in listed if line[0] != " "] == [
-        "path", "vote-set", "vorobev", "inner", "outer",
+        "likely", "open", "likely-not", "path", "vote-set", "vorobev", "inner", "outer",
     ]  # fmt: skip
     assert any(line.startswith(" ") for line in listed)
     assert {(line[9], line[10] == " ") for line in listed} == {(" ", False)}

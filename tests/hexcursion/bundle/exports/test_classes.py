@@ -15,12 +15,14 @@ from geo import Domain
 from geo.maps.painting import legend
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.exports.registry import EXPORTS
+from hexcursion.bundle.page.facts import three_facts
 from hexcursion.bundle.page.print_map import painted
 from hexcursion.bundle.products.at_threshold import LIKELY, UNLIKELY, likely
 from hexcursion.bundle.products.classes import class_column, counted
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.settings.stated import Scope
 from pages.shared.released.exploring import paint, products_of
 from tests.hexcursion.bundle.bundle_samples import make_release
 from tests.hexcursion.bundle.exports.test_exports import sealed
@@ -32,11 +34,17 @@ LEGEND = [
     (54, "likely not above £442,413 (chance of at most 20 %)", "#0072b2", ""),
     (32, "no record expected there", "#cfd9dd", "rings"),
 ]
+SCOPE = Scope("existing leasehold flats", "2018", ("county = LONDON",))
 VALUES = ["above", "open", "not above", "no record expected"]
 SENTENCE = (
     "3 of 122 hexagons (2 %) are likely above the threshold, 33 open, 54 likely not above it. In 32 no "
     "record is expected."
 )
+SURE = (
+    "Of the 3 hexagons shown as likely above the threshold, about 85 % are truly above it; of all hexagons "
+    "that are truly above it and where records are expected, about 12 % are shown so."
+)
+COVERED = "Price of existing leasehold flats in pounds, 2018, only county = LONDON; from 30,123 sales."
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +53,7 @@ def made(domain: Domain) -> Contents:
     release = make_release(domain)
     mean, sd = release.paths.mean(axis=0), release.paths.std(axis=0) + 0.1
     records = np.where(domain.centres[:, 0] > 2500, 0.25, 3.0)
-    return bundle_contents(replace(release, mean=mean, sd=sd, records=records))
+    return bundle_contents(replace(release, mean=mean, sd=sd, records=records, scope=SCOPE))
 
 
 def test_every_product_of_a_bundle_has_the_same_classes(made: Contents) -> None:
@@ -69,8 +77,12 @@ def test_every_product_of_a_bundle_has_the_same_classes(made: Contents) -> None:
     label = made["label.html"].decode()
     lines = re.findall(r'<text x="44"[^>]*>([^<]*)</text>', label)
     assert lines == [f"{count}: {words}" for count, words, *_ in LEGEND]
-    for name in ("label.html", "map.html"):
-        assert f"{SENTENCE}</p>" in made[name].decode()
+    for name in ("label.html", "map.html", "README.txt"):
+        text = " ".join(made[name].decode().split())
+        assert SENTENCE in text, name
+        assert SURE in text, name
+        assert COVERED in text, name
+    assert SURE in three_facts(bundle.statement, bundle.published)[0].text
 
 
 def test_the_page_draws_the_same_classes(made: Contents) -> None:

@@ -12,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import geopandas
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -26,6 +27,7 @@ from hexcursion.bundle.files.layout import sums_text
 from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.writing.write import bundle_contents
 from hexcursion.lint import lint_bundle
+from hexcursion.project.response import ResponseScale
 from hexcursion.record import Release
 from tests.hexcursion.bundle.bundle_samples import make_release
 
@@ -60,7 +62,7 @@ def test_other_programs_read_them(bundle_folder: Path, release: Release) -> None
     boundary = geopandas.read_file(bundle_folder / "release.gpkg", layer="boundary")
     assert boundary["epsilon"].item() == release.privacy.epsilon
     regions = geopandas.read_file(bundle_folder / "release.gpkg", layer="regions")
-    assert regions["product"].tolist()[-2:] == ["inner", "outer"]
+    assert regions["product"].tolist()[:2] == ["likely", "open"]
 
 
 def test_google_earth_and_gdal_read_the_kml(bundle_folder: Path, release: Release) -> None:
@@ -133,12 +135,13 @@ def test_mean_and_deviation_are_in_the_parquet_file(domain: Domain) -> None:
     mean, sd = domain.centres[:, 0] / 1e4, domain.centres[:, 1] ** 2 / 1e8 + 0.1
     contents = bundle_contents(make_release(domain, mean=mean, sd=sd))
     frame = geopandas.read_parquet(io.BytesIO(contents["cells.parquet"]))
-    assert frame["mean"].to_numpy() == pytest.approx(mean, abs=5e-7)
-    assert (frame["sd"] >= sd).all()
-    assert frame["sd"].to_numpy() == pytest.approx(sd, abs=1e-6)
+    assert list(frame.columns[:6]) == ["h3", "class", "probability", "value_median", "log_mean", "log_sd"]
+    assert frame["log_mean"].to_numpy() == pytest.approx(12.9 + 1.2 * mean, abs=1e-4)
+    assert frame["log_sd"].to_numpy() == pytest.approx(1.2 * sd, abs=1e-5)
+    assert frame["value_median"].to_numpy() == pytest.approx(np.exp(12.9 + 1.2 * mean), rel=1e-4)
     assert frame["probability"].between(0.0, 1.0).all()
     first = json.loads(contents["cells.geojson"])["features"][0]["properties"]
-    assert list(first) == ["h3", "class", "in_set", "probability", "vote_fraction", "excursion_function"]
+    assert list(first) == ["h3", "class", "probability", "in_set", "vote_fraction", "excursion_function"]
 
 
 def test_a_cell_takes_a_third_of_the_bytes_of_format_1(contents: Contents, release: Release) -> None:
@@ -270,3 +273,35 @@ def test_added_files_are_bounded_in_name_size_and_number(contents: Contents) -> 
 
 def test_a_bundle_of_our_formats_lists_none(contents: Contents) -> None:
     assert "exports" not in json.loads(contents["statement.json"])
+
+
+def test_values_that_are_no_logarithms_are_in_their_unit(domain: Domain) -> None:
+    scale = ResponseScale("identity", 40.0, 20.0, "given")
+    mean, sd = np.linspace(-1.0, 1.0, domain.size), np.full(domain.size, 0.25)
+    columns = bundle_contents(make_release(domain, response=scale, threshold=42.0, mean=mean, sd=sd))
+    read = EXPORTS["cells.csv"].read(columns["cells.csv"])
+    assert list(read)[:5] == ["h3", "class", "probability", "value_mean", "value_sd"]
+    assert (read["value_mean"][0], read["value_mean"][-1], set(read["value_sd"])) == (20.0, 60.0, {5.0})
+
+
+def test_a_geopackage_says_what_its_columns_mean(bundle_folder: Path) -> None:
+    with closing(sqlite3.connect(bundle_folder / "release.gpkg")) as database:
+        said = dict(database.execute("SELECT column_name, description FROM gpkg_data_columns").fetchall())
+        [(about,)] = database.execute("SELECT description FROM gpkg_contents WHERE table_name = 'cells'")
+    assert list(said) == ["h3", "class", "in_set", "vote_fraction"]
+    assert said["in_set"] == "For specialists: in the set at the cutoff, from a chance of 50 % on."
+    assert said["class"].startswith(
+        "Whether the price is likely above £442,413: yes from a chance of 80 % on"
+    )
+    assert about.startswith(
+        "Where do properties sell for more than £442,413? Price in pounds; from 30,123 sales."
+    )
+
+
+def test_regions_are_the_classes_first_and_of_few_paths(domain: Domain) -> None:
+    contents = bundle_contents(make_release(domain, paths=12))
+    features = json.loads(contents["regions.geojson"])["features"]
+    named = [feature["properties"]["product"] for feature in features]
+    assert named == ["likely", "open", "likely-not", "vote-set", "vorobev", "inner", "outer"] + 10 * ["path"]
+    classes = bundle_from_contents(contents).published.classes
+    assert [one["properties"]["cells"] for one in features[:3]] == np.bincount(classes).tolist()

@@ -41,7 +41,7 @@ def shown(votes: list[float], paths: int, probability: list[float] | None = None
     ],
 )
 def test_between_a_fifth_and_four_fifths_a_hexagon_is_open(products: Products, unsure: str) -> None:
-    assert _how_sure(UNKNOWN, products).text.endswith(f"before it was drawn. {unsure}")
+    assert _how_sure(UNKNOWN, products).text.endswith(f" {unsure}")
 
 
 def test_one_path_without_probabilities_leaves_nothing_open() -> None:

@@ -27,6 +27,7 @@ from hexcursion.bundle.statement.expected import (
     check_told,
     contradiction,
     how_right,
+    shown_words,
     told_block,
     told_words,
 )
@@ -58,8 +59,25 @@ def test_the_field_and_the_map_without_privacy_have_numbers_of_their_own() -> No
     assert told["field"] == {"agreement": 0.722421, "right": 0.834356, "found": 0.84338}
     assert told["map"] == {"agreement": 0.977506, "right": 0.988625, "found": 0.988625}
     assert "about 83 % are on the asked side" in told["in_words"]
-    assert "it shows about 84 %" in told["in_words"]
+    assert "it holds about 84 %" in told["in_words"]
     assert "It agrees to about 0.98 (intersection over union)" in told["in_words"]
+
+
+def test_a_map_says_of_what_it_shows_as_likely_how_much_is_true() -> None:
+    """Chances .977, .691, .309 and .001: one hexagon is shown, and 1.979 are expected to be above."""
+    assert shown_words(shown()) == (
+        "The one hexagon shown as likely above the threshold truly is, with a chance of 98 %; of all "
+        "hexagons that are truly above it, about 49 % are shown so."
+    )
+    assert shown_words(with_records()) == ""  # no record is expected in the one that is likely
+    assert shown_words(products_at(FIELD[0][None], 0.0, "above", cutoff=0.5)) == ""
+
+
+def test_words_of_earlier_bundles_about_the_set_at_the_cutoff_still_open() -> None:
+    told = told_block(shown(), FIELD, None)
+    assert told is not None
+    check_told({**told, "in_words": told_words(told, as_before=True)}, shown())
+    assert "(in_set)" in told["in_words"]
 
 
 def test_without_probabilities_nothing_is_told_and_an_unknown_map_is_left_out() -> None:
@@ -104,8 +122,8 @@ def test_a_release_that_contradicts_its_rehearsal_says_so(
         return
     assert said.startswith(f"The release tells {which} than was expected from reference data that were set")
     assert f"of about {after:.2f} instead of {before:.2f}" in said
-    assert how_right({"expected": expected, "told": told})[-1] == said
-    assert len(how_right({"expected": expected})) == 1
+    assert how_right({"expected": expected, "told": told}, shown())[-1] == said
+    assert len(how_right({"expected": expected}, shown())) == 2
 
 
 @pytest.mark.parametrize(("after", "which"), [(0.04, "less"), (0.06, ""), (0.82, ""), (0.84, "more")])
@@ -125,11 +143,13 @@ def test_the_statement_of_a_release_with_probabilities_tells_and_a_forged_one_is
     statement = json.loads(contents["statement.json"])
     told = statement["told"]
     assert told["map"]["agreement"] > told["field"]["agreement"] > 0.0
-    assert told["in_words"] in " ".join(contents["README.txt"].decode().split())
-    assert told["in_words"] in contents["label.html"].decode()
-    sure = three_facts(statement, bundle_from_contents(contents).published)[0]
-    assert sure.lead == f"About {100 * told['field']['right']:.0f} % of the region right"
-    assert sure.text.startswith(told["in_words"])
+    products = bundle_from_contents(contents).published
+    said = shown_words(products)
+    assert said in " ".join(contents["README.txt"].decode().split())
+    assert said in contents["label.html"].decode()
+    sure = three_facts(statement, products)[0]
+    assert sure.lead == "Of those shown, about 85 % are above; of those above, about 12 % are shown"
+    assert sure.text.startswith(said)
     assert not sure.warning
     expected = {"agreement": 0.99, "area_error": 0.1, "right": 0.99, "basis": "simulated"}
     against = {**statement, "expected": expected, "told": {**told, "map": {**told["map"], "agreement": 0.5}}}
@@ -197,7 +217,7 @@ def test_hexagons_without_an_expected_record_are_counted_apart() -> None:
     assert told["recorded"] == {
         "cells": 2, "shown_without": 1, "agreement": 0.528424, "right": 0.691462, "found": 0.691462,
     }  # fmt: skip
-    assert "In 1 of the hexagons that it shows the release expects no record" in told["in_words"]
+    assert "In 1 of the hexagons that it holds the release expects no record" in told["in_words"]
     check_told(told, products)
     for forged in (
         {**told, "recorded": {**told["recorded"], "shown_without": 0}},
