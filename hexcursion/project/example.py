@@ -84,5 +84,6 @@ def example_settings(
         threshold=THRESHOLD,
         value_name="price",
         value_unit="GBP",
+        period=str(last),
         title=f"Generated example: flats above {THRESHOLD:,.0f} pounds",
     )

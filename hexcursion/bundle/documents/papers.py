@@ -62,7 +62,7 @@ def readme_text(statement: Mapping[str, Any], products: Products) -> str:
         fill(f"{name:<24}{text}", 90, subsequent_indent=" " * 24) for name, text in contents_lines().items()
     ]
     meanings = [
-        fill(f"{name:<10}{text}", 90, subsequent_indent=" " * 10)
+        fill(f"{name:<12}{text}", 90, subsequent_indent=" " * 12)
         for name, text in statement["products"]["meanings"].items()
     ]
     paragraphs = [

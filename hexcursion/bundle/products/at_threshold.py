@@ -52,8 +52,8 @@ MEANINGS: dict[ProductName, str] = {
     "outer": "Cells outside of which, in at least the stated share of the paths, nothing lies in the set.",
 }
 BY_MAP = (
-    "The set at the cutoff: cells that the map of the same records without privacy noise shows in the set with a "
-    "chance, given the release, that reaches the stated cutoff."
+    "The set at the cutoff: cells that the map of the same records without privacy noise shows in the set "
+    "with a chance, given the release, that is at least that."
 )
 SURE = (
     "Of every cell, the largest confidence at which it belongs to the inner set: the share of the paths that "

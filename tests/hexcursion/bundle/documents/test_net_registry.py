@@ -70,17 +70,17 @@ def test_a_line_is_drawn_as_far_as_the_frame_goes(
 
 
 def test_the_readme_indents_its_products_below_their_column(domain: Domain) -> None:
-    """Names of products stand in a column of 10 characters."""
+    """Names of products stand in a column of 12 characters."""
     release = make_release(domain)
     products = products_at(release.paths, release.level, "above", cutoff=0.5)
     lines = readme_text(build_statement(release), products).splitlines()
     at = lines.index("Products in regions.geojson")
     listed = lines[at + 1 : lines.index("", at)]
-    assert [line[:10].rstrip() for line in listed if line[0] != " "] == [
+    assert [line[:12].rstrip() for line in listed if line[0] != " "] == [
         "likely", "open", "likely-not", "path", "vote-set", "vorobev", "inner", "outer",
     ]  # fmt: skip
     assert any(line.startswith(" ") for line in listed)
-    assert {(line[9], line[10] == " ") for line in listed} == {(" ", False)}
+    assert {(line[11], line[12] == " ") for line in listed} == {(" ", False)}
 
 
 def test_a_design_says_its_cutoff_in_four_digits(domain: Domain) -> None:
