@@ -286,10 +286,18 @@ def not_protected_texts(
     if unit == "cell":
         return (
             "A single observation is protected only as part of its hexagon's record.",
-            "Someone whose observations fall into several hexagons is protected less: see the group lines.",
+            f"Someone whose observations fall into several hexagons is protected less{LINES}",
             *shared,
         )
-    return (f"A person with more than one {unit_word} is protected less: see the group lines.", *shared)
+    return (f"A person with more than one {unit_word} is protected less{LINES}", *shared)
+
+
+LINES = ": see the group lines."
+
+
+def limits(statement: Mapping[str, Any]) -> list[str]:
+    """What the guarantee of a statement does not cover, for a page on which its group lines do not stand."""
+    return [text.replace(LINES, ".") for text in statement["guarantee"]["not_protected"]]
 
 
 def group_sentence(records: int, epsilon: float, delta: float, unit_word: UnitWord) -> str:

@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hexcursion.bundle.published.site import INDEX, write_site
+from hexcursion.bundle.published.site import EMBED, INDEX, write_site, zip_of_site
 from hexcursion.cli.signing import add_signers_option, signers_of
+from hexcursion.new_place import new_place
 
 
 def add_site_command(commands: Any) -> None:
@@ -33,13 +34,16 @@ def add_site_command(commands: Any) -> None:
 
 def run_site(options: argparse.Namespace) -> int:
     """Check every bundle, write the site, say what is in it; 1 where a bundle was left out."""
-    out = Path(options.out)
+    out, packed = Path(options.out), Path(f"{options.out}.zip")
+    new_place(packed, "file")
     left_out: list[str] = []
     sources = [Path(name) for name in options.bundles]
     folders = write_site(sources, out, options.address, signers_of(options), left_out.append)
     for folder in folders:
         print(f"  {folder}")
-    print(f"Open {out / INDEX}, or put {out} on any web server.")
+    packed.write_bytes(zip_of_site(out))
+    print(f"Open {out / INDEX}, or put {out} on any web server; {packed} is the same to upload.")
+    print(f"{EMBED} beside each map shows it in another page.")
     for sentence in left_out:
         print(f"left out: {sentence}", file=sys.stderr)
     return 1 if left_out else 0

@@ -37,7 +37,7 @@ from hexcursion.search.decision.choice import Choice
 from hexcursion.search.looks.beside_pilot import with_pilot
 from hexcursion.search.looks.pilot import fingerprint
 from hexcursion.search.problem.facts import protects, public_facts
-from hexcursion.words import group_sentence, named
+from hexcursion.words import group_sentence, named, plural
 
 UNWRITTEN = f"0:{'0' * 64}:{'0' * 16}"  # stands for the ledger entry while a bundle is rehearsed
 GROUPS = (2, 5, 10)  # records of one person, for the group lines of the statement
@@ -338,15 +338,17 @@ def _owner_line(project: Project, privacy: Guarded, apart: float | None) -> tupl
     most, whole = settings.records_per_owner, project.private.observations.owner_word
     if most is None or whole is None:
         return ()
-    kept = "one reading" if most == 1 else f"{most:,} readings"
+    word = settings.record_word or settings.data.read_by.kind
+    kept = f"one {word}" if most == 1 else plural(most, word)
     each = ", no two of them in one hexagon" if settings.owner_once_per_hexagon and most > 1 else ""
     text = f"Used of each {whole}: at most {kept}{each}, by a public rule that does not look at the values. "
     if most == 1:
         return (ReceiptLine("Owner", f"{text}So one record is one whole {whole}."),)
     epsilon, delta = next((epsilon, delta) for q, epsilon, delta in privacy.group if q == most)
     said = group_sentence(most, epsilon if apart is None else apart, delta, privacy.unit_word)
+    every = f"all its {plural(2, word)[2:]} together"
     lying = "" if apart is None else ", which lie in different hexagons"
-    return (ReceiptLine("Owner", f"{text}A whole {whole}, all its readings together{lying}: {said}"),)
+    return (ReceiptLine("Owner", f"{text}A whole {whole}, {every}{lying}: {said}"),)
 
 
 def _title(project: Project) -> str:

@@ -1,4 +1,4 @@
-"""Publish: the files to publish, and the label their reader will see first."""
+"""Publish: the page with its link, the files, and the label their reader will see first."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hexcursion.bundle.published.shelf import bundle_files
 from hexcursion.bundle.signing.signature import signature_of
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger.storage.places import bundles_folder
+from pages.publish import link_panel
 from pages.shared import finished_list
 from pages.shared.plain_text import plain
 from pages.shared.released import released_view
@@ -97,6 +98,8 @@ else:
         left, right = st.columns([2, 3], gap="large")
         with left:
             released_view.statement_facts(viewer)
+            link_panel.ask(release_id, viewer)
+            st.header("Files", anchor=False)
             downloads(release_id)
             if not is_shipped(release_id):
                 signing(release_id)

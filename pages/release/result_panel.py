@@ -44,16 +44,9 @@ def for_curator(work: Workspace, found: Found, release_id: str) -> None:
     viewer, baseline = work.explored.viewer, work.explored.baseline
     work.saw_baseline()
     st.query_params["release"] = release_id
-    done = "The finished example" if is_shipped(release_id) else f"Released as {release_id}"
-    st.caption(
-        f":material/check_circle: {plain(done)}. Explore freely: moving the threshold "
-        "reads the same released paths again. "
-        f":material/receipt_long: {plain(work.budget_text or '')} Exploring does not change it."
-    )
     product, threshold, rounds, products = released_view.controls(viewer, "result")
     private = baseline_at(found.project, baseline, threshold)
-    way = _comparison(products, private)
-    _told(viewer)
+    way = _way()
     painting = paint(viewer, products, product, threshold, rounds)
     if way in LINKED:
         _both(viewer, private, painting, threshold, LINKED[way])
@@ -64,6 +57,14 @@ def for_curator(work: Workspace, found: Found, release_id: str) -> None:
     else:
         entries = legend(painting, maps.theme())
         _one(viewer, Pane("Released", painting), entries, released_view.in_words(painting, entries))
+    _agreement(products, private)
+    _told(viewer)
+    done = "The finished example" if is_shipped(release_id) else f"Released as {release_id}"
+    st.caption(
+        f":material/check_circle: {plain(done)}. Explore freely: moving the threshold "
+        "reads the same released paths again. "
+        f":material/receipt_long: {plain(work.budget_text or '')} Exploring does not change it."
+    )
     released_view.sentences(viewer, products)
     st.button(
         "Plan another release of these data",
@@ -113,11 +114,10 @@ def reopened(release_id: str) -> None:
     released_view.sentences(viewer, products)
 
 
-def _comparison(products: Products, private: Bools) -> str:
-    """Which comparison to draw, and how well release and baseline agree."""
-    seen = agreement(products.vote_set, private)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        way = st.segmented_control(
+def _way() -> str:
+    """Which comparison to draw."""
+    return str(
+        st.segmented_control(
             "Compare with the map without privacy",
             [way for way in WAYS if way not in LINKED or LINKED[way] in linked_maps.modes(*LINKED.values())],
             format_func=WAYS.__getitem__,
@@ -127,26 +127,33 @@ def _comparison(products: Products, private: Bools) -> str:
             key="result_way",
             wrap=True,
         )
-        with st.container(horizontal=True, gap="medium", width="content", key="agreeing"):
-            st.metric("Agreement", plain(agreement_words(seen.iou)), help=tip("iou"), width="content")
-            st.metric(
-                "Wrongly in", plain(plural(seen.falsely_in, "hexagon")), width="content",
-                help="Inside on the released map only.",
-            )  # fmt: skip
-            st.metric(
-                "Wrongly out", plain(plural(seen.falsely_out, "hexagon")), width="content",
-                help="Inside on the map without privacy only.",
-            )  # fmt: skip
-    return str(way)
+    )
+
+
+def _agreement(products: Products, private: Bools) -> None:
+    """How well the set at the cutoff and the baseline agree."""
+    seen = agreement(products.vote_set, private)
+    with st.container(horizontal=True, gap="medium", width="content", key="agreeing"):
+        st.metric(
+            f"Agreement of the set at the cutoff of {100 * products.cutoff:.0f} %",
+            plain(agreement_words(seen.iou)), help=tip("iou"), width="content",
+        )  # fmt: skip
+        st.metric(
+            "Wrongly in", plain(plural(seen.falsely_in, "hexagon")), width="content",
+            help="In the set at the cutoff only.",
+        )  # fmt: skip
+        st.metric(
+            "Wrongly out", plain(plural(seen.falsely_out, "hexagon")), width="content",
+            help="Inside on the map without privacy only.",
+        )  # fmt: skip
 
 
 def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, mode: Mode) -> None:
-    """The release and the baseline under one camera, with one legend."""
+    """The release and the baseline under one camera, with a legend each."""
     words = f"{side_words(viewer.direction)} {quantity(threshold, viewer.unit)}"
     baseline = paint_set(private, inside=words, outside=f"not {words}", title="Without privacy")
     entries = legend(painting, maps.theme())
-    known = {entry.label for entry in entries}
-    others = tuple(entry for entry in legend(baseline, maps.theme()) if entry.label not in known)
+    others = legend(baseline, maps.theme())
     count = int(private.sum())
     linked_maps.show(
         viewer.domain,
@@ -159,6 +166,7 @@ def _both(viewer: Viewer, private: Bools, painting: Painting, threshold: float, 
         alt=f"{released_view.in_words(painting, entries)} Beside it the map without privacy: {count:,} of "
         f"{private.size:,} hexagons are {words}.",
         legend=(*entries, *others),
+        legends={"Released": entries, "Without privacy": others},
         layers=viewer.bundle.layers,
     )
 

@@ -18,6 +18,7 @@ from pages.shared.steps import (
     DATA,
     HELP,
     MAIN_PATH,
+    RELEASE,
     SECTIONS,
     START,
     VIEWER,
@@ -27,6 +28,7 @@ from pages.shared.steps import (
     before,
 )
 
+RELEASED = "The released map, free to explore, beside the map without privacy, which only you see."
 SIDEBAR_PIXELS = 270
 STATIC = Path(__file__).resolve().parents[2] / "static"
 LOGO, STYLE = STATIC / "logo.svg", STATIC / "frame.css"
@@ -100,7 +102,8 @@ def _titled(screen: Screen, *, badge: bool) -> None:
         st.title(plain(screen.title), anchor=False, width="content")
         if badge:
             generated_badge("Made by this program in the format of real sales. No real person is described.")
-    st.caption(plain(screen.question))
+    released = screen == RELEASE and access.may_curate() and workspace.current().release_id is not None
+    st.caption(plain(RELEASED if released else screen.question))
 
 
 def footer(screen: Screen) -> None:

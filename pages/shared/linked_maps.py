@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -52,11 +52,13 @@ def show(
     streets: bool = False,
     layers: Sequence[OwnLayer] = (),
     on_drawn: Callable[[Any], None] | None = None,
+    legends: Mapping[str, Sequence[LegendEntry]] | None = None,
 ) -> None:
     """Draw panes. The camera is shared, and stays when panes, mode or colours change.
 
     `streets` makes the reader's browser ask the host of the street map. `on_drawn` lets a person draw an
-    outline, and takes what the browser sends of it: anything at all, as from any stranger.
+    outline, and takes what the browser sends of it: anything at all, as from any stranger. `legends`: where
+    the panes show different things, one for each by its name, instead of `legend` below them.
     """
     with st.container(key=f"linked-map-{key}", gap="small"):
         if built():
@@ -81,7 +83,9 @@ def show(
                 )
         else:
             _plain(domain, panes, mode, key, alt, height, streets)
-        if legend:
+        for of, entries in (legends or {}).items():
+            st.html(maps.legend_html(entries, of))
+        if legend and not legends:
             st.html(maps.legend_html(legend))
 
 

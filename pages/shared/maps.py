@@ -51,14 +51,18 @@ def show(
             st.html(legend_html(legend))
 
 
-def legend_html(entries: Sequence[LegendEntry]) -> str:
-    """A legend as a row of swatches; the second channel of a class is drawn into its swatch."""
+def legend_html(entries: Sequence[LegendEntry], of: str = "") -> str:
+    """A legend as a row of swatches; the second channel of a class is drawn into its swatch.
+
+    `of`: which of several maps it belongs to.
+    """
     items = "".join(
         f'<li><span class="swatch {entry.mark}" style="background:{entry.colour};color:{entry.ink}"></span>'
         f"{html.escape(entry.label)}{_count(entry.cells)}</li>"
         for entry in entries
     )
-    return f'<ul class="legend">{items}</ul>'
+    named = f"<li><strong>{html.escape(of)}:</strong></li>" if of else ""
+    return f'<ul class="legend">{named}{items}</ul>'
 
 
 def _count(cells: int) -> str:

@@ -15,6 +15,7 @@ from hexcursion.bundle.page.facts import (
     answer,
     belief_of,
     heading_of,
+    in_brief,
     place,
     three_facts,
 )
@@ -38,6 +39,8 @@ def heading(viewer: Viewer, areas: BoroughTable | None) -> None:
         places, shown = around(viewer.domain).places, viewer.bundle.published
         lies = (areas.lead if areas else "") or where(viewer.domain, shown.classes == 0, places)
         st.markdown(plain(answer(shown, lies)))
+        with st.container(key="brief"):
+            st.markdown(plain(in_brief(statement, shown)))
         st.caption(plain(f"{words.covered(statement)} {place(viewer.domain, places)}"))
         signed(viewer)
         st.caption(plain(f"The title and the name of the value are {words.PUBLISHERS}."))

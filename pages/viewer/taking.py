@@ -19,7 +19,7 @@ def downloads(opened: Opened) -> None:
         st.download_button(
             "Whole bundle, with checksums (ZIP)",
             opened.whole,
-            f"hexcursion-{name}.zip",
+            f"{name}.zip",
             "application/zip",
             type="primary",
             icon=":material/folder_zip:",

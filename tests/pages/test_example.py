@@ -42,7 +42,7 @@ def test_the_viewer_shows_it_and_says_in_words_where_how_sure_and_who_is_protect
     assert opened.title[0].value.replace("\\", "") == "Where do properties sell for more than £450,000?"
     assert "Generated example of a change: flats above 450,000 pounds" in said
     assert "Largest shares: West Quay " in said
-    assert "Of those shown, about 97 % are above; of those above, about 61 % are shown" in said
+    assert "About 97 % of those shown are above; about 61 % of those above are shown" in said
     assert "Guessed right: 73.2 % at most" in said
     assert "Not real data" in said
 

@@ -139,7 +139,7 @@ def test_every_file_that_is_offered_can_be_made(folder: Path) -> None:
     assert made["map.pdf"].startswith(b"%PDF-")
     assert b"CreationDate" not in made["map.pdf"]
     assert {media_of(name) for name in made} & {"application/octet-stream"} == set()
-    assert slug(bundle) == "hx-20261121-7f3a"
+    assert slug(bundle) == "price-above-442413-hx-20261121-7f3a"
 
 
 def test_the_viewer_says_who_signed_by_the_operators_list(

@@ -20,7 +20,7 @@ from hexcursion.bundle.statement.expected import how_right
 from hexcursion.bundle.statement.receipt_check import publishers_notes, publishers_own
 
 # Characters of receipt, attribution and notes that fit one page in the usual and in the smaller type.
-ROOMY, FULL = 1_500, 2_600
+ROOMY, FULL = 1_300, 2_400
 MAX_CREDITS = 900
 STYLE_PATH = Path(__file__).parents[1] / "resources" / "label.css"
 # The receipt's own lines that the label says elsewhere, larger.
@@ -80,6 +80,8 @@ def label_html(
 <div class="top">
 <section class="map">
 {picture or picture_svg(cells, region, products, threshold_words(statement), layers)}
+<h2 class="next">Does not protect</h2>
+<div class="small">{_list(words.limits(statement))}</div>
 </section>
 <section>
 <h2>Protects</h2>
@@ -91,22 +93,12 @@ def label_html(
 </section>
 </div>
 <div class="bar"></div>
-<section>
+<section class="rows">
+<h2>For specialists</h2>
 <table>
 {_rows(statement)}
 </table>
 </section>
-<div class="rule"></div>
-<div class="two small">
-<section>
-<h2>Does not protect</h2>
-{_list(statement["guarantee"]["not_protected"])}
-</section>
-<section>
-<h2>Several records of one person</h2>
-{_list([line["in_words"] for line in statement["guarantee"]["groups"]] or ["No group guarantee is stated."])}
-</section>
-</div>
 <footer class="foot">
 {_foot(statement)}
 </footer>
@@ -124,7 +116,6 @@ def _style() -> str:
 def _density(statement: Mapping[str, Any]) -> str:
     """A smaller type where much is to be said: the label stays one page."""
     said = [text for _, text, _ in _lines(statement)]
-    said += [line["in_words"] for line in statement["guarantee"]["groups"]]
     length = sum(len(text) + 40 for text in said) + sum(map(len, _credits(statement)))
     return "" if length < ROOMY else " dense" if length < FULL else " dense tiny"
 
@@ -144,11 +135,9 @@ def _amounts(statement: Mapping[str, Any]) -> str:
     guarantee = statement["guarantee"]
     epsilon, delta = upper(guarantee["epsilon"]), upper(guarantee["delta"], 3)
     times = escape(words.times(guarantee["epsilon"]))
-    proof = f"{escape(guarantee['bound'])}, proved"
     return f"""<div class="amount"><span>epsilon</span><b>{epsilon}</b></div>
 <div class="amount small"><span>delta ({escape(words.one_in(guarantee["delta"]))})</span><b>{delta}</b></div>
-<div class="amount small"><span>odds up to (but for delta)</span><b>{times}</b></div>
-<p class="small">Bound: {proof} ({escape(guarantee["bound_source"])}).</p>"""
+<div class="amount small"><span>odds up to (but for delta)</span><b>{times}</b></div>"""
 
 
 def _rows(statement: Mapping[str, Any]) -> str:
@@ -160,7 +149,7 @@ def _rows(statement: Mapping[str, Any]) -> str:
 
 
 def _lines(statement: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
-    """(topic, text, warning) of the table: the receipt without what is said elsewhere, and the design."""
+    """(topic, text, warning) of the table: what is not said elsewhere of the receipt, groups, design."""
     lines = [
         (
             line["topic"],
@@ -178,6 +167,8 @@ def _lines(statement: Mapping[str, Any]) -> list[tuple[str, str, bool]]:
         )
     if "Tuning" not in topics:
         lines.append(("Tuning", f"{tuning['kind']}: {tuning['detail']}", not tuning["accounted"]))
+    groups = [line["in_words"] for line in statement["guarantee"]["groups"]]
+    lines.append(("Several records", " ".join(groups) or "No group guarantee is stated.", False))
     lines.append(
         ("Design", f"{statement['design']['mechanism']}: {design_line(statement['design'])}.", False)
     )

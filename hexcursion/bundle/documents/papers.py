@@ -79,7 +79,7 @@ def readme_text(statement: Mapping[str, Any], products: Products) -> str:
         *(fill(text, 90) for text in how_right(statement, products)),
         "What is protected\n" + fill(guarantee["protected"], 90),
         "What is not protected\n"
-        + "\n".join(fill(f"- {text}", 90, subsequent_indent="  ") for text in guarantee["not_protected"]),
+        + "\n".join(fill(f"- {text}", 90, subsequent_indent="  ") for text in words.limits(statement)),
         "Files\n" + "\n".join(files),
         "Products in regions.geojson\n" + "\n".join(meanings),
         *(fill(text, 90) for text in statement["products"]["left_out"]),

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpgp_core.numbers import significant
 from geo import Domain
 from geo.context.own_layers import OwnLayer
 from hexcursion.bundle.files.own_layers import named_areas_of
@@ -14,7 +13,6 @@ from hexcursion.bundle.products.area_shares import CONFIDENCE, FEWEST, AreaAnswe
 from hexcursion.bundle.products.at_threshold import Floats, Products
 
 MOST = 100
-HALF = 0.5
 FIRST = 3  # areas that one sentence names
 DUST = 1e-9  # what is nearer to a whole per cent than that is one
 
@@ -31,14 +29,11 @@ class BoroughTable:
         areas that found no place in the table
     intervals
         whether the release has draws enough to say how surely
-    cutoff
-        from which chance on a hexagon is drawn in the region, 0 to 1
     """
 
     rows: tuple[tuple[str, str, str, str], ...]
     left_out: int
     intervals: bool
-    cutoff: float = HALF
 
     @property
     def lead(self) -> str:
@@ -54,11 +49,7 @@ class BoroughTable:
             said += f" The interval holds it with {CONFIDENCE * 100:.0f} % confidence, given the release."
         else:
             said += f" The release has too few draws of its field for intervals: that takes {FEWEST}."
-        if self.cutoff < HALF:
-            said += (
-                f" It is the share to expect, and mostly smaller than the region that is drawn: that holds "
-                f"every hexagon from a chance of {significant(100.0 * self.cutoff, 2)} % on."
-            )
+        said += " Open hexagons count by their chance."
         if self.left_out:
             said += f" {self.left_out:,} more areas: python -m hexcursion areas says them all."
         return said
@@ -97,7 +88,7 @@ def borough_table(
         answers = [AreaAnswer(name, share, None, None, CONFIDENCE, part) for name, share, part in each]
     ordered = sorted(answers, key=lambda one: (-(one.share or 0.0), one.name))
     rows = tuple(_row(one) for one in ordered[:MOST])
-    return BoroughTable(rows, max(0, len(ordered) - MOST), draws.shape[0] >= FEWEST, products.cutoff)
+    return BoroughTable(rows, max(0, len(ordered) - MOST), draws.shape[0] >= FEWEST)
 
 
 def _row(one: AreaAnswer) -> tuple[str, str, str, str]:

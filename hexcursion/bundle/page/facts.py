@@ -121,13 +121,24 @@ def three_facts(statement: Mapping[str, Any], products: Products) -> tuple[Fact,
     return _how_sure(statement, products), _protected(statement), _what_not(statement)
 
 
+def in_brief(statement: Mapping[str, Any], products: Products) -> str:
+    """The three facts in one line each, for a narrow screen on which their boxes stand below the map."""
+    sure, protected, what_not = three_facts(statement, products)
+    one = statement["guarantee"]["unit_word"]
+    return (
+        f"{sure.about}: {sure.lead[:1].lower()}{sure.lead[1:]}. {protected.about}: each {one}; "
+        f"{protected.lead[:1].lower()}{protected.lead[1:]}. {what_not.about}: "
+        f"{what_not.lead.removeprefix('Not ')}."
+    )
+
+
 def _how_sure(statement: Mapping[str, Any], products: Products) -> Fact:
     """Told by the release where it can, for the true values first; the rehearsal's figure follows."""
     expected, told, shown = statement["expected"], statement.get("told"), shown_scores(products)
     if shown is not None:
         side = words.side_words(products.direction)
-        lead = f"Of those shown, about {part_of(shown.right, 1.0)} are {side}"
-        lead += f"; of those {side}, about {part_of(shown.found, 1.0)} are shown"
+        lead = f"About {part_of(shown.right, 1.0)} of those shown are {side}"
+        lead += f"; about {part_of(shown.found, 1.0)} of those {side} are shown"
         text = " ".join(filter(None, [shown_words(products), beforehand_words(expected)]))
     else:
         lead, text = _expected(expected)
@@ -186,7 +197,7 @@ def _what_not(statement: Mapping[str, Any]) -> Fact:
         f"Noise was added on purpose: single hexagons can be wrong, and edges are approximate. It says "
         f"nothing certain about any single {one}."
     )
-    more = statement["guarantee"]["not_protected"][0].removesuffix(": see the group lines.").rstrip(".")
+    more = words.limits(statement)[0].rstrip(".")
     warnings = []
     if release["generated"]:
         warnings.append("The data are generated: no real place or person is described.")

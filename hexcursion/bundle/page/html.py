@@ -22,6 +22,7 @@ from hexcursion.bundle.page.facts import (
     answer,
     belief_of,
     heading_of,
+    in_brief,
     place,
     three_facts,
 )
@@ -68,6 +69,7 @@ def map_html(
 <h1>{escape(question)}</h1>
 {f'<p class="question">{escape(added)}</p>' if added else ""}
 <p class="answer">{escape(said)}</p>
+<p class="brief">{escape(in_brief(statement, products))}</p>
 <p class="place">{escape(words.covered(statement))} {escape(place(domain, places))}</p>
 {_flags(statement)}{_signed(signed)}
 </header>
@@ -98,11 +100,13 @@ def map_html(
 {"".join(_fact(fact, belief_of(statement) if index == 1 else None) for index, fact in enumerate(facts))}
 </div>
 </div>
+<div class="tables">
 <section>
 <h2>Largest regions {"likely " if products.graded else ""}{escape(_side(statement))}</h2>
 {_table(largest_regions(domain, products.classes == 0, places=places))}
 </section>
 {_boroughs(statement, areas)}
+</div>
 <details>
 <summary>More about this release</summary>
 {_more(statement)}
@@ -221,7 +225,7 @@ def _more(statement: Mapping[str, Any]) -> str:
     groups = " ".join(line["in_words"] for line in guarantee["groups"]) or "Nothing stated."
     rows = [
         ("Protected", guarantee["protected"]),
-        ("Not protected", " ".join(guarantee["not_protected"])),
+        ("Not protected", " ".join(words.limits(statement))),
         ("Promise", guarantee["in_words"]),
         ("Several records", groups),
         ("Epsilon", f"{upper(guarantee['epsilon'])} at delta {upper(guarantee['delta'], 3)}"),

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import PurePath
 
 from geo.context.surroundings import around
+from hexcursion import words
 from hexcursion.bundle.exports.base import Exported
 from hexcursion.bundle.exports.registry import EXPORTS
 from hexcursion.bundle.files import layout
@@ -33,6 +34,7 @@ MEDIA = {
     ".parquet": "application/vnd.apache.parquet",
     ".zip": "application/zip",
 }
+LONGEST = 60  # letters of the words in a file's name
 TITLES = {
     "cells.csv": "Table (CSV)",
     "release.gpkg": "GeoPackage, for QGIS",
@@ -110,6 +112,7 @@ def offers(bundle: Bundle) -> tuple[Offer, ...]:
 
 
 def slug(bundle: Bundle) -> str:
-    """The release's id as part of a file's name, whatever it holds."""
-    plain = re.sub(r"[^A-Za-z0-9]+", "-", str(bundle.statement["release"]["id"])).strip("-")
-    return plain[:40].lower() or "release"
+    """What was measured, of what and when, and the release's id, as part of a file's name."""
+    said = (words.named(bundle.statement["subject"]), str(bundle.statement["release"]["id"]))
+    parts = [re.sub(r"[^A-Za-z0-9]+", "-", text.replace(",", "")).strip("-").lower() for text in said]
+    return "-".join(filter(None, (parts[0][:LONGEST].strip("-"), parts[1][:40]))) or "release"

@@ -16,7 +16,7 @@ from zipfile import BadZipFile, ZipFile
 from hexcursion.bundle import Bundle, read_bundle
 from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
 from hexcursion.bundle.files.layout import CELLS, MAP, PAGE, REGIONS, STATEMENT
-from hexcursion.bundle.published.offers import page_of
+from hexcursion.bundle.published.offers import page_of, slug
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.writing.recovery import recover
 from hexcursion.errors import WorkflowError
@@ -165,12 +165,13 @@ def bundle_files(name: str, archive: Path | None = None) -> tuple[OfferedFile, .
     bundle = (find_bundle(name) if archive is None else open_bundle(archive)).bundle
     archive = archive or bundles_folder() / f"{name}.zip"
     folder = archive.with_suffix("")
+    called = slug(bundle)
     rest = tuple(
-        _offered(title, folder / file, f"{name}-{file}", mime)
+        _offered(title, folder / file, f"{called}-{file}", mime)
         for file, title, mime in _OFFERED
         if (_is_ours(folder / file, bundle) if file == PAGE else (folder / file).is_file())
     )
-    return (_offered("The bundle", archive, f"hexcursion-{name}.zip", "application/zip"), *rest)
+    return (_offered("The bundle", archive, f"{called}.zip", "application/zip"), *rest)
 
 
 def _is_ours(page: Path, bundle: Bundle) -> bool:

@@ -28,6 +28,9 @@ from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
 
 INDEX = "index.html"
+EMBED = "embed.txt"
+EMBED_HEIGHT = 860  # pixels: question, answer, map and legend on a column of a page
+UNKNOWN = "https://YOUR-SERVER"
 NOBODY = Signers()
 _ADDRESS = re.compile(
     r"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:/[A-Za-z0-9._~/-]*)?"
@@ -147,12 +150,38 @@ def _write_release(path: Path, work: Path, taken: set[str], address: str, signer
     made = {offer.file: (offer.title, offer.make()) for offer in offers(bundle)}
     made[layout.PAGE] = (made[layout.PAGE][0], page_of(bundle, where, signed=signed))
     made[layout.LABEL] = ("Label (HTML)", bundle.label_html.encode())
+    made[EMBED] = ("Code that shows the map in another page", embed_code(bundle, name, address).encode())
     made[f"{name}.zip"] = ("Whole bundle (ZIP)", zip_anew(name, contents, bundle, signers))
     (work / name).mkdir()
     for file, (_, content) in made.items():
         (work / name / file).write_bytes(content)
     sizes = {file: (title, len(content)) for file, (title, content) in made.items()}
     return Listed(name, bundle, sizes, signed)
+
+
+def embed_code(bundle: Bundle, folder: str, address: str = "") -> str:
+    """The lines of HTML that show a release's page within another page.
+
+    Parameters
+    ----------
+    folder
+        of the release in its site
+    address
+        where the site stands; without it a placeholder is to be replaced
+    """
+    where = f"{(address or UNKNOWN).rstrip('/')}/{folder}/{layout.PAGE}"
+    return (
+        f'<iframe src="{escape(where)}" title="{escape(heading_of(bundle.statement))}" width="100%" '
+        f'height="{EMBED_HEIGHT}" style="border: 0" loading="lazy"></iframe>\n'
+    )
+
+
+def zip_of_site(folder: Path) -> bytes:
+    """A written site as a zip to unpack on any web server: the same site always gives the same bytes."""
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    stream = io.BytesIO()
+    zip_bytes_to(stream, folder.name, files)
+    return stream.getvalue()
 
 
 def zip_anew(name: str, contents: Mapping[str, bytes], bundle: Bundle, signers: Signers = NOBODY) -> bytes:

@@ -29,6 +29,7 @@ from hexcursion.settings.words import TuningKind
 Line = Mapping[str, Any]
 
 _N = r"(?:(?:above )?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?|inf)"
+_RECORD = r"[^\W\d_]+(?:[ '-][^\W\d_]+)*"
 _UNACCOUNTED = r"Not counted in this epsilon\."
 _POOR = "|".join((
     r"no value can lie beyond its threshold, as values are cut to the usual ones \(centre and clip\): take a "
@@ -133,11 +134,11 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
     ),
     "Owner": (
         (
-            rf"Used of each [\w ]+: at most (?:one reading|{_N} readings)(?:, no two of them in one hexagon)?"
+            rf"Used of each [\w ]+: at most (?:one|{_N}) {_RECORD}(?:, no two of them in one hexagon)?"
             r", by a public rule that does not look at the values\. (?:So one record is one whole [\w ]+\.|"
-            r"A whole [\w ]+, all its readings together(?:: (?P<group>.+)|, which lie in different hexagons: "
-            rf"Someone with up to (?P<many>{_N}) \w+: (?:no useful guarantee\.|epsilon (?P<apart>{_N}) at "
-            r"delta .+)))",
+            rf"A whole [\w ]+, all its {_RECORD} together(?:: (?P<group>.+)|, which lie in different "
+            rf"hexagons: Someone with up to (?P<many>{_N}) {_RECORD}: (?:no useful guarantee\.|epsilon "
+            rf"(?P<apart>{_N}) at delta .+)))",
             False,
         ),
     ),

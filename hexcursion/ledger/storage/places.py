@@ -49,6 +49,11 @@ def bundles_folder() -> Path:
     return Path(os.environ.get(BUNDLES_VARIABLE) or home() / "releases")
 
 
+def sites_folder() -> Path:
+    """Where the screen Publish writes pages for a web server: `sites` in this installation's home."""
+    return home() / "sites"
+
+
 def ledger_url(place: str | Path | None = None) -> URL:
     """A database URL for `place`: a URL, a SQLite file, or None for $HEXCURSION_LEDGER, else home().
 

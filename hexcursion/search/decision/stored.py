@@ -21,6 +21,7 @@ from hexcursion.search.problem.task import Edge, FrontierPoint, SearchResult, Un
 
 FORMAT = 1
 _PLACES = ("data", "reference", "region", "layers")  # settings that name files
+_WORDS = ("record_word", "population", "period", "source")  # that only say what the data are
 
 
 def question_of(project: Project) -> str:
@@ -32,7 +33,7 @@ def question_of(project: Project) -> str:
     settings = {
         field.name: said[field.name]
         for field in fields(project.settings)
-        if field.name not in _PLACES and said[field.name] != field.default
+        if field.name not in (*_PLACES, *_WORDS) and said[field.name] != field.default
     }
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     digest.update(json.dumps([project.domain.cells, project.public_n]).encode())

@@ -362,12 +362,15 @@ def _starting_scenes(
     return residual, Scene(project.response, plain[0].aiming_at(shown[0]))
 
 
+SCORED_BY = {"iou": "expected agreement", "bce": "cross-entropy of their chances"}
+
+
 def _detail(project: Project, result: SearchResult) -> str:
     if result.fixed:
         what = "no reference data" if project.settings.reference is None else "no reference data show change"
         text = f"{what}, so one design for all such data; nothing was searched"
         return text if project.pilot is None else f"{text}; its range is from {_paid(project.pilot)}"
-    text = f"{result.evaluated:,} designs scored, objective {result.objective}"
+    text = f"{result.evaluated:,} designs scored by {SCORED_BY[result.objective]}"
     if result.public_mean and result.further:
         text += ", in worlds that drifted from the reference"
     elif as_many(project, project.reference) is not project.reference:

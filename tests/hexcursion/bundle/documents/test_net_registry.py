@@ -126,7 +126,6 @@ def test_the_type_of_the_label_is_smaller_where_more_is_said(
     """One letter more than there is room for is dense."""
     statement = build_statement(make_release(domain))
     said = sum(len(text) + 40 for _, text, _ in label._lines(statement))
-    said += sum(len(line["in_words"]) + 40 for line in statement["guarantee"]["groups"])
     said += sum(map(len, label._credits(statement)))
     monkeypatch.setattr(label, "ROOMY", said + 1 - letters)
     monkeypatch.setattr(label, "FULL", said + 2 - letters)

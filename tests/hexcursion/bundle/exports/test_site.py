@@ -14,10 +14,11 @@ import pytest
 
 from hexcursion.bundle import BundleError, read_bundle, write_bundle
 from hexcursion.bundle.files.layout import SUMS, sums_text
-from hexcursion.bundle.published.shelf import bundle_files, shelf
+from hexcursion.bundle.published.shelf import bundle_files, find_bundle, shelf
 from hexcursion.bundle.published.site import file_size, find_bundles, write_site
 from hexcursion.cli.main import main
 from hexcursion.record import Release
+from pages.publish.link_panel import written
 from tests.hexcursion.bundle.exports.test_exports import sealed
 from tests.hexcursion.bundle.page.test_map_page import EVIL, Page, zipped
 
@@ -33,21 +34,29 @@ def test_a_folder_of_bundles_becomes_a_site(
         main(["site", str(bundle_folder.parent), "--out", str(out), "--address", "https://a.example/m"]) == 0
     )
     assert "hx-20261121-7f3a" in capsys.readouterr().out
-    assert sorted(path.name for path in out.iterdir()) == ["hx-20261121-7f3a", "index.html"]
-    there = out / "hx-20261121-7f3a"
+    name = "price-above-442413-hx-20261121-7f3a"
+    assert sorted(path.name for path in out.iterdir()) == ["index.html", name]
+    there = out / name
     index = Page((out / "index.html").read_bytes())
     assert release.title in index.text
     assert "Where do properties sell for more than £442,413?" in index.text
     links = [a["href"] for tag, a in index.tags if tag == "a"]
-    assert len(links) == len(list(there.iterdir())) == 12
+    assert len(links) == len(list(there.iterdir())) == 13
     for link in [*links, *(a["src"] for tag, a in index.tags if tag == "img")]:
         assert link is not None
         assert (out / link).is_file()
     assert index.scripts == []
     assert not re.search(r"https?://", (out / "index.html").read_text())
-    assert 'content="https://a.example/m/hx-20261121-7f3a/map.png"' in (there / "map.html").read_text()
+    assert f'content="https://a.example/m/{name}/map.png"' in (there / "map.html").read_text()
     assert (there / "map.pdf").read_bytes().startswith(b"%PDF-1.")
-    assert read_bundle(there / "hx-20261121-7f3a.zip").statement["release"]["title"] == release.title
+    assert read_bundle(there / f"{name}.zip").statement["release"]["title"] == release.title
+    assert (there / "embed.txt").read_text() == (
+        f'<iframe src="https://a.example/m/{name}/map.html" title="Where do properties sell for more than '
+        '£442,413?" width="100%" height="860" style="border: 0" loading="lazy"></iframe>\n'
+    )
+    with zipfile.ZipFile(tmp_path / "site.zip") as packed:
+        assert packed.read("site/index.html") == (out / "index.html").read_bytes()
+        assert len(packed.namelist()) == 14
     assert main(["site", str(bundle_folder), "--out", str(out)]) == 2
     assert "exists already" in capsys.readouterr().err
 
@@ -135,10 +144,10 @@ def test_a_page_is_offered_only_as_it_was_made(
     monkeypatch.setenv("HEXCURSION_HOME", str(tmp_path / "home"))
     written = write_bundle(release, tmp_path / "0123456789abcdef")
     offered = [file.name for file in bundle_files("0123456789abcdef")]
-    assert offered[0] == "hexcursion-0123456789abcdef.zip"
-    assert "0123456789abcdef-map.html" in offered
+    assert offered[0] == "price-above-442413-hx-20261121-7f3a.zip"
+    assert "price-above-442413-hx-20261121-7f3a-map.html" in offered
     (written.directory / "map.html").write_text("<script>alert(1)</script>")
-    assert "0123456789abcdef-map.html" not in [file.name for file in bundle_files("0123456789abcdef")]
+    assert "price-above-442413-hx-20261121-7f3a-map.html" not in [file.name for file in bundle_files("0123456789abcdef")]
 
 
 def test_one_bad_bundle_is_named_and_left_out(
@@ -178,3 +187,22 @@ def test_a_folder_that_may_not_be_read_is_one_sentence(
     monkeypatch.setattr(Path, "iterdir", refuse)
     with pytest.raises(BundleError, match=r"cannot be read \(Permission denied\): name a bundle or a folder"):
         find_bundles([tmp_path])
+
+
+def test_publish_writes_the_page_once_for_each_address(
+    bundle_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEXCURSION_BUNDLES", str(tmp_path))
+    monkeypatch.setenv("HEXCURSION_HOME", str(tmp_path))
+    name = "0123456789abcdef"
+    shutil.copy(bundle_folder.with_suffix(".zip"), tmp_path / f"{name}.zip")
+    viewer = find_bundle(name)
+    folder = written(name, viewer, "")
+    assert folder.parent == tmp_path / "sites"
+    code = (folder / "price-above-442413-hx-20261121-7f3a" / "embed.txt").read_text()
+    assert "https://YOUR-SERVER/price-above-442413-hx-20261121-7f3a/map.html" in code
+    assert written(name, viewer, "") == folder
+    assert written(name, viewer, "https://maps.example/x/") != folder
+    assert len(list((tmp_path / "sites").iterdir())) == 2
+    with pytest.raises(BundleError, match="address as https"):
+        written(name, viewer, "maps.example")

@@ -148,7 +148,7 @@ def test_the_statement_of_a_release_with_probabilities_tells_and_a_forged_one_is
     assert said in " ".join(contents["README.txt"].decode().split())
     assert said in contents["label.html"].decode()
     sure = three_facts(statement, products)[0]
-    assert sure.lead == "Of those shown, about 85 % are above; of those above, about 12 % are shown"
+    assert sure.lead == "About 85 % of those shown are above; about 12 % of those above are shown"
     assert sure.text.startswith(said)
     assert not sure.warning
     expected = {"agreement": 0.99, "area_error": 0.1, "right": 0.99, "basis": "simulated"}
