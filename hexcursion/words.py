@@ -97,6 +97,27 @@ def error_words(area_error: float) -> str:
     return f"{upper(100.0 * area_error, 2)} %"
 
 
+MOST_SPREAD = 0.2
+"""Standard deviation of an agreement from which nothing can be told of it."""
+
+
+def off_words(area_error: float) -> str:
+    """An expected error of an area on a screen: "off by 3.6 %"; beyond the area itself it tells nothing."""
+    return "unknown: nothing can be told of it" if area_error > 1.0 else f"off by {error_words(area_error)}"
+
+
+def spread_words(agreement: float, deviation: float) -> str:
+    """An agreement with its standard deviation: "0.73 ± 0.05"; a wide one tells nothing.
+
+    Examples
+    --------
+    >>> spread_words(0.667, 0.354)
+    'nothing can be told (0.66 ± 0.35)'
+    """
+    said = ratio_words(agreement) + (f" ± {deviation:.2f}" if deviation >= 0.005 else "")
+    return f"nothing can be told ({said})" if deviation >= MOST_SPREAD else said
+
+
 def right_words(right: float) -> str:
     """The expected share of hexagons that are right: "93 %", rounded down."""
     return f"{lower(100.0 * right, 2)} %"

@@ -1,6 +1,6 @@
 // The map as a picture, for browsers without WebGL: the same cells and lines on an ordinary canvas.
 import { paneCamera, projected } from "./cameras.js";
-import { opacityOf } from "./scene.js";
+import { opacityOf, spotColour } from "./scene.js";
 
 const css = (colour) => (typeof colour === "string" ? colour : `rgb(${colour.slice(0, 3).join(",")})`);
 
@@ -39,10 +39,10 @@ export function drawFlat(canvas, { scene, shape, far, zoomedOut, columns, drawn,
     if (zoomedOut && far[number]) regions(pen, pane, far[number], at);
     else if (pane.classes) cells(pen, pane, columns[`class${number}`], shape(), at);
     pen.globalAlpha = 1;
-    for (const spot of pane.points?.places ?? []) {
-      pen.fillStyle = css(pane.points.colour);
+    (pane.points?.places ?? []).forEach((spot, index) => {
+      pen.fillStyle = css(spotColour(pane.points, index));
       pen.fillRect(...at(spot).map((value) => value - 1.5), 3, 3);
-    }
+    });
     for (const { lines, points, colour, width: wide, dot } of drawn.own) {
       lines.forEach((line) => stroke(line, scene.halo, wide + 1.9));
       lines.forEach((line) => stroke(line, colour ?? scene.ink, wide));

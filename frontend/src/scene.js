@@ -117,15 +117,20 @@ function farLayer(pane, { polygons, classOf }, colours, scene, visible) {
   });
 }
 
+/** The colour of a place: by the class of its value, where it has one. */
+export function spotColour({ colour, classes, palette }, index) {
+  return classes ? palette[classes[index]] : colour;
+}
+
 function pointsLayer(pane) {
   return new ScatterplotLayer({
     id: `${pane.id}/points`,
     data: pane.points.places,
     getPosition: (place) => place,
-    getFillColor: [...pane.points.colour, 150],
+    getFillColor: pane.points.classes ? (_, { index }) => [...spotColour(pane.points, index), 210] : [...pane.points.colour, 150],
     getRadius: 2.5,
     radiusUnits: "pixels",
-    updateTriggers: { getFillColor: pane.points.colour },
+    updateTriggers: { getFillColor: [pane.points.colour, pane.points.classes, String(pane.points.palette)] },
   });
 }
 

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from geo.basemap import Basemap
-from geo.colours import CLASSES, Role, Theme, colour, ink_on, rgb
+from geo.colours import CLASSES, Role, Theme, colour, ink_on, rgb, steps
 from geo.context.own_layers import OwnLayer
 from geo.context.surroundings import around, around_box
 from geo.domains.domain import Domain
@@ -35,6 +35,10 @@ _STREETS = {
 _AROUND: tuple[Role, ...] = ("water", "shore", "border")
 _BENEATH: tuple[Role, ...] = ("ground", "water", "shore", "border", "park", "building", "road", "rail")
 _DECIMALS = 5  # of drawn coordinates: about a metre
+
+
+PLACE_CLASSES = 5
+"""Colours of places by their values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,6 +235,7 @@ def linked_scene(
 def places_scene(
     places: Sequence[tuple[float, float]],
     *,
+    classes: Sequence[int] = (),
     alt: str,
     theme: Theme = "light",
     height: int = 460,
@@ -242,6 +247,8 @@ def places_scene(
     ----------
     places : sequence of (longitude, latitude)
         Degrees; for the curator's eyes only.
+    classes : sequence of int
+        One for each place, 0 to `PLACE_CLASSES` - 1: its colour, by its value; none for one colour.
     alt : str
         What a person who cannot see the map reads.
     theme : {"light", "dark"}
@@ -262,7 +269,7 @@ def places_scene(
         "id": "pane0",
         "title": pane.title,
         "private": True,
-        "points": _points(pane.points, theme),
+        "points": _points(pane.points, theme, classes),
         "lines": [],
     }
     return {
@@ -364,11 +371,15 @@ def _beneath(basemap: Basemap, address: str, theme: Theme) -> dict[str, Any]:
 
 
 def _points(
-    points: Sequence[tuple[float, float]] | NDArray[np.float64], theme: Theme
+    points: Sequence[tuple[float, float]] | NDArray[np.float64], theme: Theme, classes: Sequence[int] = ()
 ) -> dict[str, Any] | None:
     if not len(points):
         return None
-    return {"places": np.round(np.asarray(points), _DECIMALS).tolist(), "colour": rgb("point", theme)}
+    made = {"places": np.round(np.asarray(points), _DECIMALS).tolist(), "colour": rgb("point", theme)}
+    if classes:
+        palette = [rgb(role, theme) for role in steps("field", PLACE_CLASSES)]
+        made |= {"classes": list(classes), "palette": palette}
+    return made
 
 
 def _entry(entry: LegendEntry) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from hexcursion.progress import Report
 from hexcursion.project.model import Project
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.words import ExecutorName
-from hexcursion.words import design_words, ratio_words
+from hexcursion.words import design_words, spread_words
 from pages.shared.computing.apart import apart, workers
 from pages.shared.computing.jobs import Job
 
@@ -84,7 +84,7 @@ def _line(row: Row) -> dict[str, str]:
     made = row.best.utility
     return {
         **start,
-        "agreement": f"{ratio_words(made.agreement)} ± {made.agreement_sd:.2f}",
+        "agreement": spread_words(made.agreement, made.agreement_sd),
         "area error": _share(made.area_error),
         "BCE": "–" if math.isnan(made.bce) else f"{made.bce:.2f}",
         "calibration error": f"{row.calibration:.2f}",

@@ -116,6 +116,8 @@ def unread(asked: Sources | None) -> bool:
     return asked is not None and asked.choices != known[1]
 
 
+if work.private is not None:  # in sight at once after reading; what was read in full stands below
+    st.success(plain(work.private.lines[0]), icon=":material/task_alt:")
 known_before = shown_before()
 if work.kind and (
     not known_before or "data_kind" not in st.session_state

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Sequence
 
 import altair as alt
+import numpy as np
 import streamlit as st
 
-from pages.shared import linked_maps
+from dpgp_core.numbers import significant
+from geo import with_unit
+from geo.colours import colour, steps
+from geo.maps.linked import PLACE_CLASSES
+from geo.maps.painting import LegendEntry
+from pages.shared import linked_maps, maps
 from pages.shared.plain_text import plain
 from pages.shared.session.previews import Preview
 
@@ -38,13 +45,17 @@ def rows_table(preview: Preview, value_name: str) -> None:
 
 
 def places_chart(preview: Preview) -> None:
-    """Where the rows lie, without values: on a map with coast and names, else by longitude and latitude."""
+    """Where the rows lie: coloured by value on a map with names, else by longitude and latitude."""
     if not preview.places:
         return
     latitudes = [lat for _, lat in preview.places]
     words = f"Places of {len(latitudes):,} of {preview.size:,} rows, for the curator only."
     if linked_maps.built():
-        linked_maps.show_places(preview.places, key="data-places", alt=words)
+        classes, limits = value_classes(preview.values)
+        linked_maps.show_places(
+            preview.places, key="data-places", alt=words, classes=classes,
+            legend=_value_legend(limits, preview.unit),
+        )  # fmt: skip
     else:
         _plain_chart(preview, words)
     shown = len(latitudes) if len(latitudes) < preview.size else 0
@@ -52,6 +63,31 @@ def places_chart(preview: Preview) -> None:
         f"Places of {shown:,} of the {preview.size:,} rows."
         if shown
         else f"Places of all {preview.size:,} rows."
+    )
+
+
+def value_classes(values: Sequence[float]) -> tuple[list[int], list[float]]:
+    """The class of each value, and the limits between the classes: as many values in each, where they differ.
+
+    No class where all values are equal. A value at a limit belongs to the class below it.
+    """
+    known = np.asarray(values, dtype=float)
+    shares = np.arange(1, PLACE_CLASSES) / PLACE_CLASSES
+    if not known.size or known.min() == known.max():
+        return [], []
+    limits = np.quantile(known, shares, method="inverted_cdf")
+    return np.searchsorted(limits, known, side="left").tolist(), limits.tolist()
+
+
+def _value_legend(limits: Sequence[float], unit: str) -> tuple[LegendEntry, ...]:
+    said = [with_unit(significant(limit, 3), unit) for limit in limits]
+    if not said:
+        return ()
+    between = [f"{low} to {high}" for low, high in itertools.pairwise(said)]
+    labels = (f"up to {said[0]}", *between, f"above {said[-1]}")
+    roles = steps("field", PLACE_CLASSES)
+    return tuple(
+        LegendEntry(label, colour(role, maps.theme())) for label, role in zip(labels, roles, strict=True)
     )
 
 

@@ -89,12 +89,22 @@ def show(
             st.html(maps.legend_html(legend))
 
 
-def show_places(places: Sequence[tuple[float, float]], *, key: str, alt: str) -> None:
-    """Draw private places alone, before there is an area; only where the component is built."""
+def show_places(
+    places: Sequence[tuple[float, float]], *, key: str, alt: str, classes: Sequence[int] = (),
+    legend: Sequence[LegendEntry] = (),
+) -> None:  # fmt: skip
+    """Draw private places alone, before there is an area; only where the component is built.
+
+    `classes`: the colour of each by its value, as `legend` says.
+    """
     with st.container(key=f"linked-map-{key}", gap="small"):
         under = beneath(box_of_places(places))
-        scene = places_scene(places, alt=alt, theme=maps.theme(), height=maps.HEIGHT, basemap=under)
+        scene = places_scene(
+            places, classes=classes, alt=alt, theme=maps.theme(), height=maps.HEIGHT, basemap=under
+        )
         _component()(key=key, data=scene, height=maps.HEIGHT)
+        if legend:
+            st.html(maps.legend_html(legend))
 
 
 def _drawn(key: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hexcursion.words import error_words, ratio_words, right_words
+from hexcursion.words import off_words, ratio_words, right_words
 
 
 def expected_words(agreement: float | None, area_error: float | None, right: float | None) -> str:
@@ -21,7 +21,7 @@ def expected_words(agreement: float | None, area_error: float | None, right: flo
     """
     said = [f"expected agreement {ratio_words(math.nan if agreement is None else agreement)}"]
     if area_error is not None and math.isfinite(area_error):
-        said.append(f"area off by {error_words(area_error)}")
+        said.append(f"area {off_words(area_error)}")
     if right is not None and math.isfinite(right):
         said.append(f"{right_words(right)} of the shown hexagons right")
     return ", ".join(said)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from hexcursion.record import LEAST_GAIN
 from hexcursion.words import agreement_words, range_words
 from pages.shared.session.workspace import Found
 
-GOOD = 0.8  # agreement from which a map shows the region; below, its outline is rough
+GOOD = 0.8  # agreement from which a map shows the region well; below, its outline is rough
 
 
 def verdict(found: Found) -> str:
@@ -27,9 +28,17 @@ def verdict(found: Found) -> str:
             f"{agreement_words(expected)} with the map without privacy, {told}."
         )
     quality = "shows the region well" if expected >= GOOD else "shows the region roughly"
+    error = LEAST_GAIN if low is None or high is None else max(LEAST_GAIN, (high - low) / 2.0)
+    rivals = [] if choice.yardsticks is None else [choice.yardsticks.one_colour, free]
     beside = f", {told}" if told else ""
     beside += "" if free is None else f"; public data alone reach {agreement_words(free)}"
+    beats = all(each is None or expected - each > error for each in rivals)
+    judged = (
+        f"Worth releasing: for ε {epsilon:g} the map {quality}"
+        if beats
+        else f"May be released: for ε {epsilon:g} it beats what is known without it by less than its error"
+    )
     return (
-        f"Worth releasing: for ε {epsilon:g} the map {quality}, with an expected agreement of "
+        f"{judged}, with an expected agreement of "
         f"{agreement_words(expected)} with the map without privacy{beside}."
     )

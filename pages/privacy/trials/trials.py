@@ -22,7 +22,7 @@ from hexcursion.search.exploration.epsilon_solver import STEPS, smallest_epsilon
 from hexcursion.search.exploration.scorer import Bench
 from hexcursion.search.exploration.sweep import Variation, sweep
 from hexcursion.search.problem.task import FrontierPoint, Scored, family_of
-from hexcursion.words import plural, ratio_words
+from hexcursion.words import plural, ratio_words, spread_words
 from pages.privacy.designs.designs import family
 from pages.privacy.designs.utility import expected_words
 from pages.shared.computing.apart import apart
@@ -234,8 +234,6 @@ def _view(variation: Variation) -> VariationView:
 def achieved_words(scored: Scored) -> str:
     """The mean and spread of an agreement, in words."""
     utility = scored.utility
-    spread = f" ± {utility.agreement_sd:.2f}" if utility.agreement_sd >= 0.005 else ""
     rest = expected_words(utility.agreement, utility.area_error, utility.right).partition(", ")[2]
-    return f"{ratio_words(utility.agreement)}{spread} with {plural(scored.design.paths, 'path')}" + (
-        f", {rest}" if rest else ""
-    )
+    agreed = spread_words(utility.agreement, utility.agreement_sd)
+    return f"{agreed} with {plural(scored.design.paths, 'path')}" + (f", {rest}" if rest else "")

@@ -34,6 +34,8 @@ class Preview:
         up to PLACES_SHOWN (longitude, latitude) pairs, evenly taken
     quantiles
         QUANTILES + 1 even quantiles of the values, smallest first; of reference data only
+    values
+        the value at each of the places, the data's unit; for the curator's eyes only
     """
 
     lines: tuple[str, ...]
@@ -45,6 +47,7 @@ class Preview:
     rows: tuple[tuple[float, float, float], ...]
     places: tuple[tuple[float, float], ...]
     quantiles: tuple[float, ...] = ()
+    values: tuple[float, ...] = ()
 
 
 def look_at(source: SourceSettings, unit: str = "", *, spread: bool = False) -> Preview:
@@ -90,7 +93,7 @@ def _preview(observations: Observations, lines: tuple[str, ...]) -> Preview:
     shown = np.unique(np.r_[0 : observations.size : step, 0 : min(ROWS_SHOWN, observations.size)])
     longitude, latitude = to_lonlat(observations.x[shown], observations.y[shown], observations.crs)
     places = np.round(np.column_stack([longitude, latitude]), 5)
-    first = min(ROWS_SHOWN, observations.size)
+    first, known = min(ROWS_SHOWN, observations.size), np.isfinite(places).all(axis=1)
     return Preview(
         lines=lines,
         size=observations.size,
@@ -102,5 +105,6 @@ def _preview(observations: Observations, lines: tuple[str, ...]) -> Preview:
             (float(lon), float(lat), float(value))
             for (lon, lat), value in zip(places[:first], observations.value[:first], strict=True)
         ),
-        places=tuple((float(lon), float(lat)) for lon, lat in places[np.isfinite(places).all(axis=1)]),
+        places=tuple((float(lon), float(lat)) for lon, lat in places[known]),
+        values=tuple(observations.value[shown][known].tolist()),
     )

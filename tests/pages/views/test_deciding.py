@@ -82,6 +82,11 @@ def test_without_reference_data_the_verdict_says_how_little_is_known() -> None:
             0.7,
             "Worth releasing: for ε 1 the map shows the region well, with an expected agreement of",
         ),
+        (
+            0.8,
+            0.79,
+            "May be released: for ε 1 it beats what is known without it by less than its error",
+        ),
         (0.79, None, "Worth releasing: for ε 1 the map shows the region roughly, with"),
         (0.8, 0.9, "Not worth releasing as it stands: the map of public data alone"),
         (0.4, None, "Not worth releasing as it stands: its expected agreement is 0.400, below 0.5; the step"),

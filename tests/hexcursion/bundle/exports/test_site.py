@@ -147,7 +147,9 @@ def test_a_page_is_offered_only_as_it_was_made(
     assert offered[0] == "price-above-442413-hx-20261121-7f3a.zip"
     assert "price-above-442413-hx-20261121-7f3a-map.html" in offered
     (written.directory / "map.html").write_text("<script>alert(1)</script>")
-    assert "price-above-442413-hx-20261121-7f3a-map.html" not in [file.name for file in bundle_files("0123456789abcdef")]
+    assert "price-above-442413-hx-20261121-7f3a-map.html" not in [
+        file.name for file in bundle_files("0123456789abcdef")
+    ]
 
 
 def test_one_bad_bundle_is_named_and_left_out(
