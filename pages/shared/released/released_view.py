@@ -11,7 +11,7 @@ from geo.maps.linked import STREETS_HOST, Pane
 from geo.maps.painting import LegendEntry, Painting, legend
 from hexcursion.bundle import Products
 from hexcursion.bundle.published.view import MAX_ROUNDS, Viewer
-from hexcursion.words import plural, quantity
+from hexcursion.words import limits, plural, quantity
 from pages.shared import linked_maps, maps
 from pages.shared.generated import generated_badge
 from pages.shared.glossary import tip
@@ -112,5 +112,5 @@ def statement_facts(viewer: Viewer) -> None:
     if release["generated"]:
         generated_badge()
     st.markdown(f":material/shield: {plain(protection['protected'])} {plain(protection['in_words'])}")
-    for sentence in protection["not_protected"]:
+    for sentence in limits(statement):
         st.markdown(f":material/remove_moderator: {plain(sentence)}")

@@ -289,7 +289,10 @@ class Workspace:
         """What was decided on a step, in one line; None while it is open."""
         if step == DATA and self.private is not None:
             made = "generated " if self.generated else ""
-            return f"{self.private.size:,} {made}{self.private.kind}s"
+            word = str(self.choices.get("record_word") or self.private.kind)
+            outside = 0 if self.found is None else self.found.project.private.placed.outside
+            said = f"{self.private.size:,} {made}{words.plural(2, word)[2:]}"
+            return f"{said}, {outside:,} of which lie outside the area" if outside else said
         if step == HEXAGONS and self.domain is not None:
             return f"{words.plural(self.domain.size, 'cell')} of resolution {self.domain.resolution}"
         if step == PRIVACY and self.found is not None and (self.fits() or self.release_id is not None):

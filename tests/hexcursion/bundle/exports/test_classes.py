@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import base64
+import html
+import io
 import json
 import re
+import sqlite3
 from collections import Counter
+from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
+import geopandas
 import numpy as np
+import pandas as pd
 import pytest
 
 from geo import Domain
 from geo.maps.painting import legend
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.exports.registry import EXPORTS
+from hexcursion.bundle.files.archive import contents_of
 from hexcursion.bundle.page.facts import three_facts
 from hexcursion.bundle.page.print_map import painted
 from hexcursion.bundle.products.at_threshold import LIKELY, UNLIKELY, likely
@@ -22,9 +31,11 @@ from hexcursion.bundle.products.classes import class_column, counted
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.project.response import ResponseScale
 from hexcursion.settings.stated import Scope
 from pages.shared.released.exploring import paint, products_of
-from tests.hexcursion.bundle.bundle_samples import make_release
+from pages.shared.shipped import BUNDLE
+from tests.hexcursion.bundle.bundle_samples import make_release, retold
 from tests.hexcursion.bundle.exports.test_exports import sealed
 
 Contents = dict[str, bytes]
@@ -83,6 +94,67 @@ def test_every_product_of_a_bundle_has_the_same_classes(made: Contents) -> None:
         assert SURE in text, name
         assert COVERED in text, name
     assert SURE in three_facts(bundle.statement, bundle.published)[0].text
+
+
+def survey(domain: Domain) -> Contents:
+    """A survey of moss samples, asked for what lies below a limit, in the value's own unit."""
+    release = make_release(domain)
+    mean, sd = release.paths.mean(axis=0), release.paths.std(axis=0) + 0.1
+    privacy = replace(release.privacy, unit_word="moss sample")
+    asked = {"value_name": "lead", "value_unit": "mg/kg", "direction": "below", "threshold": 5.0}
+    scale = ResponseScale("identity", 5.0, 2.0, "given")
+    scope = Scope("mosses", "2015", (), "Moss survey")
+    return bundle_contents(
+        retold(release, mean=mean, sd=sd, privacy=privacy, response=scale, scope=scope, **asked)
+    )
+
+
+def counts(values: Iterable[object]) -> dict[str, int]:
+    return dict(Counter(str(value) for value in values))
+
+
+@pytest.mark.parametrize("which", ["shipped example", "survey"])
+def test_all_products_of_a_bundle_say_the_same_numbers(which: str, domain: Domain, tmp_path: Path) -> None:
+    """Files by readers that are not ours; words by their numbers."""
+    made = survey(domain) if which == "survey" else contents_of(BUNDLE)
+    bundle = bundle_from_contents(made)
+    for name in ("cells.geojson", "regions.geojson", "release.gpkg", "cells.parquet"):
+        (tmp_path / name).write_bytes(made[name])
+    table = pd.read_csv(io.BytesIO(made["cells.csv"]))
+    found = counts(table["class"])
+    layers = [
+        geopandas.read_file(tmp_path / name, layer="cells" if name.endswith("gpkg") else None)
+        for name in ("cells.geojson", "release.gpkg")
+    ]
+    for frame in (*layers, geopandas.read_parquet(tmp_path / "cells.parquet")):
+        assert counts(frame["class"]) == found
+        assert frame["probability"].tolist() == pytest.approx(table["probability"].tolist(), abs=1e-9)
+    side = "above" if which == "shipped example" else "below"
+    shown, unsure, not_shown = found[side], found["open"], found[f"not {side}"]
+    regions = geopandas.read_file(tmp_path / "regions.geojson").set_index("product")["cells"]
+    assert regions[["likely", "open", "likely-not"]].tolist() == [shown, unsure, not_shown]
+    true = table["probability"]
+    right, held = true[table["class"] == side].mean(), true[table["class"] == side].sum() / true.sum()
+    words = "above" if side == "above" else "at most"
+    sure = re.compile(r"Of the ([\d,]+) hexagons shown .*? about (\d+) % .*? about (\d+) % are shown")
+    for name in ("label.html", "map.html", "README.txt"):
+        text = " ".join(html.unescape(made[name].decode()).split())
+        assert f"{shown:,} of {len(table):,} hexagons" in text, name
+        assert f"likely {words} the threshold, {unsure:,} open, {not_shown:,} likely not" in text, name
+        said = sure.search(text)
+        assert said is not None, name
+        assert int(said[1].replace(",", "")) == shown
+        assert (int(said[2]), int(said[3])) == pytest.approx((100 * right, 100 * held), abs=0.51)
+    assert bundle.published.classes.tolist().count(0) == shown
+    asked = {
+        "survey": "Where was the lead of mosses at most 5 mg/kg in 2015? Lead of mosses in mg/kg, 2015; from "
+        "30,123 moss samples. Source: Moss survey.",
+        "shipped example": "Where do properties sell for more than £450,000? Price in GBP; from 11,925 ",
+    }[which]
+    with closing(sqlite3.connect(tmp_path / "release.gpkg")) as database:
+        [(about,)] = database.execute("SELECT description FROM gpkg_contents WHERE table_name = 'cells'")
+    assert about.startswith(asked)
+    assert "reading" not in made["label.html"].decode()
 
 
 def test_the_page_draws_the_same_classes(made: Contents) -> None:
