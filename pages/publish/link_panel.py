@@ -51,7 +51,7 @@ def ask(name: str, viewer: Viewer) -> None:
     st.caption(
         plain(
             f"Unpack it on a web server, at any path: {INDEX} is the way in, {release}/map.html the map. "
-            f"The same folder lies on this machine as {folder}."
+            f"The same folder lies in this installation's home as sites/{folder.name}."
         )
     )
     st.markdown(f"To show the map in another page, {EMBED_HEIGHT} pixels high:")
