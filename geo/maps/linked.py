@@ -37,8 +37,7 @@ _BENEATH: tuple[Role, ...] = ("ground", "water", "shore", "border", "park", "bui
 _DECIMALS = 5  # of drawn coordinates: about a metre
 
 
-PLACE_CLASSES = 5
-"""Colours of places by their values."""
+PLACE_CLASSES = 5  # colours of places by their values
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,6 @@ import itertools
 from collections.abc import Iterable, Sequence
 
 import altair as alt
-import numpy as np
 import streamlit as st
 
 from dpgp_core.numbers import significant
@@ -51,10 +50,9 @@ def places_chart(preview: Preview) -> None:
     latitudes = [lat for _, lat in preview.places]
     words = f"Places of {len(latitudes):,} of {preview.size:,} rows, for the curator only."
     if linked_maps.built():
-        classes, limits = value_classes(preview.values)
         linked_maps.show_places(
-            preview.places, key="data-places", alt=words, classes=classes,
-            legend=_value_legend(limits, preview.unit),
+            preview.places, key="data-places", alt=words, classes=preview.classes,
+            legend=_value_legend(preview.limits, preview.unit),
         )  # fmt: skip
     else:
         _plain_chart(preview, words)
@@ -64,19 +62,6 @@ def places_chart(preview: Preview) -> None:
         if shown
         else f"Places of all {preview.size:,} rows."
     )
-
-
-def value_classes(values: Sequence[float]) -> tuple[list[int], list[float]]:
-    """The class of each value, and the limits between the classes: as many values in each, where they differ.
-
-    No class where all values are equal. A value at a limit belongs to the class below it.
-    """
-    known = np.asarray(values, dtype=float)
-    shares = np.arange(1, PLACE_CLASSES) / PLACE_CLASSES
-    if not known.size or known.min() == known.max():
-        return [], []
-    limits = np.quantile(known, shares, method="inverted_cdf")
-    return np.searchsorted(limits, known, side="left").tolist(), limits.tolist()
 
 
 def _value_legend(limits: Sequence[float], unit: str) -> tuple[LegendEntry, ...]:

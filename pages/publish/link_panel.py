@@ -23,7 +23,7 @@ from pages.shared.plain_text import plain
 from pages.shared.shipped import is_shipped, shelved
 
 
-def ask(name: str, viewer: Viewer) -> None:
+def show(name: str, viewer: Viewer) -> None:
     """Ask where the page will stand, write it, and offer it as a zip with the code to embed it."""
     st.header("A page with a link", anchor=False)
     with st.form("site", border=True, enter_to_submit=False):

@@ -98,7 +98,7 @@ else:
         left, right = st.columns([2, 3], gap="large")
         with left:
             released_view.statement_facts(viewer)
-            link_panel.ask(release_id, viewer)
+            link_panel.show(release_id, viewer)
             st.header("Files", anchor=False)
             downloads(release_id)
             if not is_shipped(release_id):

@@ -15,8 +15,7 @@ from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.exports.base import DECLARED, Export, Exported
 from hexcursion.bundle.exports.own_tables import SHAPES, Geometry, own_tables
 from hexcursion.bundle.exports.qgis import add_styles, own_qml
-from hexcursion.bundle.files.maps import column_words
-from hexcursion.bundle.products.classes import class_labels, class_values, threshold_words
+from hexcursion.bundle.products.classes import class_labels, class_values, column_words, threshold_words
 
 NAME = "release.gpkg"
 _EXTENSIONS = """CREATE TABLE IF NOT EXISTS gpkg_extensions (

@@ -9,8 +9,7 @@ import numpy as np
 
 from geo import Domain, decimals_for
 from geo.export.geojson import cells_collection, collection_bytes, regions_collection
-from hexcursion import words
-from hexcursion.bundle.products.at_threshold import LIKELY, SHARE_DECIMALS, UNLIKELY, Floats, Products
+from hexcursion.bundle.products.at_threshold import SHARE_DECIMALS, Floats, Products
 from hexcursion.bundle.products.classes import class_column
 from hexcursion.bundle.products.regions import Drawn
 from hexcursion.project.response import ResponseScale
@@ -81,31 +80,6 @@ def cell_columns(
 def _short(values: Floats) -> list[float]:
     """Numbers with six digits: more say nothing, and take room."""
     return [float(f"{value:.6g}") for value in values.tolist()]
-
-
-def column_words(statement: Mapping[str, Any]) -> dict[str, str]:
-    """What every column means, with its unit, as one sentence each."""
-    subject = statement["subject"]
-    side = words.side_words(subject["direction"])
-    limit = words.quantity(subject["threshold"], subject["unit"])
-    value, unit = subject["value"] or "value", subject["unit"] or "the data's own unit"
-    cutoff = f"{100 * statement['products']['cutoff']:.0f} %"
-    return {
-        "h3": "Index of the H3 hexagon.",
-        CLASS: f"Whether the {value} is likely {side} {limit}: yes from a chance of {100 * LIKELY:.0f} % on, "
-        f"no up to {100 * UNLIKELY:.0f} %, open between.",
-        "probability": f"Chance that the {value} is {side} {limit}, given the release; 0 to 1.",
-        "value_mean": f"Expected {value} given the release, in {unit}.",
-        "value_sd": f"Standard deviation of the {value} given the release, in {unit}.",
-        "value_median": f"Middle {value} given the release: as likely above as below; in {unit}.",
-        "log_mean": f"Expected natural logarithm of the {value} in {unit}, given the release.",
-        "log_sd": f"Standard deviation of the natural logarithm of the {value}, given the release.",
-        "in_set": f"For specialists: in the set at the cutoff, from a chance of {cutoff} on.",
-        "vote_fraction": "For specialists: share of the released paths that pass the threshold; 0 to 1.",
-        "excursion_function": "For specialists: largest confidence at which the hexagon and all surer ones "
-        "lie in the set together; 0 to 1.",
-        "expected_records": "Number of records to expect in the hexagon, given the release.",
-    }
 
 
 def cell_properties_of_format1(products: Products) -> dict[str, list[Any]]:

@@ -87,3 +87,28 @@ def threshold_words(statement: Mapping[str, Any]) -> str:
     """The published threshold of a statement with its unit: "£442,413"."""
     subject = statement["subject"]
     return words.quantity(subject["threshold"], subject["unit"])
+
+
+def column_words(statement: Mapping[str, Any]) -> dict[str, str]:
+    """What every column means, with its unit, as one sentence each."""
+    subject = statement["subject"]
+    side = words.side_words(subject["direction"])
+    limit = words.quantity(subject["threshold"], subject["unit"])
+    value, unit = subject["value"] or "value", subject["unit"] or "the data's own unit"
+    cutoff = f"{100 * statement['products']['cutoff']:.0f} %"
+    return {
+        "h3": "Index of the H3 hexagon.",
+        "class": f"Whether the {value} is likely {side} {limit}: yes from a chance of {100 * LIKELY:.0f} % "
+        f"on, no up to {100 * UNLIKELY:.0f} %, open between.",
+        "probability": f"Chance that the {value} is {side} {limit}, given the release; 0 to 1.",
+        "value_mean": f"Expected {value} given the release, in {unit}.",
+        "value_sd": f"Standard deviation of the {value} given the release, in {unit}.",
+        "value_median": f"Middle {value} given the release: as likely above as below; in {unit}.",
+        "log_mean": f"Expected natural logarithm of the {value} in {unit}, given the release.",
+        "log_sd": f"Standard deviation of the natural logarithm of the {value}, given the release.",
+        "in_set": f"For specialists: in the set at the cutoff, from a chance of {cutoff} on.",
+        "vote_fraction": "For specialists: share of the released paths that pass the threshold; 0 to 1.",
+        "excursion_function": "For specialists: largest confidence at which the hexagon and all surer ones "
+        "lie in the set together; 0 to 1.",
+        "expected_records": "Number of records to expect in the hexagon, given the release.",
+    }

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from data_loaders import ColumnGuess, DataError, Observations, guess_columns
 from data_loaders.observations import Kind
 from geo import GeoError, to_lonlat
+from geo.maps.linked import PLACE_CLASSES
 from hexcursion.errors import WorkflowError
 from hexcursion.project.load import load_source
 from hexcursion.settings.source import SourceSettings
@@ -34,8 +36,9 @@ class Preview:
         up to PLACES_SHOWN (longitude, latitude) pairs, evenly taken
     quantiles
         QUANTILES + 1 even quantiles of the values, smallest first; of reference data only
-    values
-        the value at each of the places, the data's unit; for the curator's eyes only
+    classes, limits
+        the class of the value at each of the places, and the limits between classes in the data's unit; for
+        the curator's eyes only
     """
 
     lines: tuple[str, ...]
@@ -47,7 +50,8 @@ class Preview:
     rows: tuple[tuple[float, float, float], ...]
     places: tuple[tuple[float, float], ...]
     quantiles: tuple[float, ...] = ()
-    values: tuple[float, ...] = ()
+    classes: tuple[int, ...] = ()
+    limits: tuple[float, ...] = ()
 
 
 def look_at(source: SourceSettings, unit: str = "", *, spread: bool = False) -> Preview:
@@ -94,6 +98,7 @@ def _preview(observations: Observations, lines: tuple[str, ...]) -> Preview:
     longitude, latitude = to_lonlat(observations.x[shown], observations.y[shown], observations.crs)
     places = np.round(np.column_stack([longitude, latitude]), 5)
     first, known = min(ROWS_SHOWN, observations.size), np.isfinite(places).all(axis=1)
+    classes, limits = value_classes(observations.value[shown][known])
     return Preview(
         lines=lines,
         size=observations.size,
@@ -106,5 +111,18 @@ def _preview(observations: Observations, lines: tuple[str, ...]) -> Preview:
             for (lon, lat), value in zip(places[:first], observations.value[:first], strict=True)
         ),
         places=tuple((float(lon), float(lat)) for lon, lat in places[known]),
-        values=tuple(observations.value[shown][known].tolist()),
+        classes=classes,
+        limits=limits,
     )
+
+
+def value_classes(values: NDArray[np.float64]) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """The class of each of (n,) values, and the limits between the classes: about as many values in each.
+
+    No class where all values are equal. A value at a limit belongs to the class below it.
+    """
+    shares = np.arange(1, PLACE_CLASSES) / PLACE_CLASSES
+    if not values.size or values.min() == values.max():
+        return (), ()
+    limits = np.quantile(values, shares, method="inverted_cdf")
+    return tuple(np.searchsorted(limits, values, side="left").tolist()), tuple(limits.tolist())

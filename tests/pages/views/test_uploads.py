@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from zipfile import ZipFile
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from hexcursion.project.example import example_settings
 from hexcursion.settings.source import SourceSettings
 from pages.hexagons.places import facts_of
 from pages.shared.session.areas import domain_of
-from pages.shared.session.previews import look_at, propose_columns
+from pages.shared.session.previews import look_at, propose_columns, value_classes
 from pages.shared.uploads import PrivateFolder
 
 
@@ -117,3 +118,10 @@ def test_the_shelf_of_a_new_home_is_empty_and_names_are_checked() -> None:
             find_bundle(name)
     with pytest.raises(WorkflowError):
         open_bundle(b"PK\x03\x04 not a bundle")
+
+
+def test_places_have_five_classes_with_as_many_values_each() -> None:
+    assert value_classes(np.arange(1.0, 11.0)) == ((0, 0, 1, 1, 2, 2, 3, 3, 4, 4), (2.0, 4.0, 6.0, 8.0))
+    assert value_classes(np.array([3.0, 3.0])) == ((), ())
+    assert value_classes(np.empty(0)) == ((), ())
+    assert value_classes(np.array([1.0, 1.0, 1.0, 1.0, 9.0]))[0] == (0, 0, 0, 0, 4)
