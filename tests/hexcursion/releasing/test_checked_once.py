@@ -31,4 +31,4 @@ def test_public_outlines_are_checked_once(
     monkeypatch.setattr("geo.export.geojson.rfc7946_findings", count)
     published = publish(plan, ledger, tmp_path / "bundle")
     assert published.folder.is_dir()
-    assert looked == ["boundary", "cells", "path", "path"]
+    assert looked == ["boundary", "cells", "likely", "likely"]
