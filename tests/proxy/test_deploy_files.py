@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -73,6 +74,27 @@ def test_an_image_takes_nothing_private_along() -> None:
     ignored = set((ROOT / ".dockerignore").read_text().splitlines())
     assert {".git", ".venv", ".hexcursion", "**/secrets.toml", ".streamlit/secrets.toml"} <= ignored
     assert ".streamlit/secrets.toml" in (ROOT / ".gitignore").read_text().splitlines()
+
+
+def test_an_image_holds_the_whole_program_and_nothing_that_it_does_without() -> None:
+    """What `COPY . .` takes: all files of the repository but those of .dockerignore."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    left_out = [line.removeprefix("**/") for line in lines if line and not line.startswith("#")]
+    asked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    tracked = [name for name in asked.stdout.split("\0") if name]
+    image = {
+        name
+        for name in tracked
+        if not any(f"/{name}/".startswith(f"/{each}/") or f"/{each}/" in f"/{name}/" for each in left_out)
+    }
+    rooms = ("data_loaders/", "dpgp_core/", "frontend/src/", "geo/", "hexcursion/", "pages/", "static/")
+    assert [name for name in tracked if name.startswith(rooms) and name not in image] == []
+    assert image >= {"app.py", "requirements.txt", "frontend/build.py", "frontend/package-lock.json"}
+    assert image >= {".streamlit/config.toml", "static/tour/bundle.zip", "static/tour/search.json"}
+    assert [name for name in image if name.startswith("tests/") or name.endswith("secrets.toml")] == []
+    modules = [name for name in image if name.startswith(rooms) and name.endswith(".py")]
+    strays = re.compile(r"^(?:from|import) tests\b", re.MULTILINE)
+    assert [name for name in modules if strays.search((ROOT / name).read_text(encoding="utf-8"))] == []
 
 
 def test_only_the_proxy_reaches_the_composed_app() -> None:
