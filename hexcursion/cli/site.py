@@ -34,8 +34,8 @@ def add_site_command(commands: Any) -> None:
 
 def run_site(options: argparse.Namespace) -> int:
     """Check every bundle, write the site, say what is in it; 1 where a bundle was left out."""
-    out, packed = Path(options.out), Path(f"{options.out}.zip")
-    new_place(packed, "file")
+    out = new_place(options.out)
+    packed = new_place(out.with_name(f"{out.name}.zip"))
     left_out: list[str] = []
     sources = [Path(name) for name in options.bundles]
     folders = write_site(sources, out, options.address, signers_of(options), left_out.append)

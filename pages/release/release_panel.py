@@ -8,6 +8,7 @@ from hexcursion.errors import WorkflowError
 from hexcursion.estimates.words import expected_release
 from hexcursion.ledger.overlap.sentences import alike_text, shared_text
 from hexcursion.releasing.transaction import Plan
+from hexcursion.settings import field
 from pages.release import check_panel, confirm, stop_panel
 from pages.release.releasing import BudgetState, budget_state, count_together, plan
 from pages.shared import finished_list
@@ -130,6 +131,16 @@ def _form(work: Workspace, found: Found, budget: BudgetState) -> None:
         title = st.text_input(
             "Title of the release", value=found.project.settings.title, placeholder="what a reader will see"
         )
+        known = found.project.settings.scope
+        words = (
+            ("population", "Of what the values are", known.population, "existing leasehold flats"),
+            ("period", "When they were taken", known.period, "2018"),
+            ("source", "Who gave them", known.source, "as the data's licence asks"),
+        )
+        said = {
+            name: column.text_input(asked, value=given, placeholder=example, help=field(name).help)
+            for column, (name, asked, given, example) in zip(st.columns(3), words, strict=True)
+        }
         total: float | None = None
         if budget.total is None:
             total = st.number_input(
@@ -148,7 +159,7 @@ def _form(work: Workspace, found: Found, budget: BudgetState) -> None:
         )
     if submitted and work.release_id is None:
         try:
-            work.retitle(title)
+            work.retitle(title=title, **said)
         except WorkflowError as error:  # too long, or not to be shown
             st.error(plain(error), icon=":material/error:")
         else:

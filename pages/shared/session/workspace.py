@@ -327,9 +327,9 @@ class Workspace:
         """What the ledger says about the data at hand, in one line."""
         return self.budget_text
 
-    def retitle(self, title: str) -> None:
-        """Give the planned release a title; nothing else changes."""
-        self._restate(title=title.strip())
+    def retitle(self, **said: str) -> None:
+        """Give the planned release a title, or other words that only say what its data are."""
+        self._restate(**{name: text.strip() for name, text in said.items()})
 
     def say_looked(self, looked: bool) -> None:
         """Note whether the design was chosen by looking; what was found stays, what is said of it changes."""

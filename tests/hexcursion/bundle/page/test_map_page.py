@@ -340,14 +340,6 @@ def test_areas_are_led_by_their_largest_shares() -> None:
     assert BoroughTable(four, 0, True).lead == "Largest shares: Ward 0 50 %, Ward 1 50 %, Ward 2 50 %."
 
 
-def test_areas_beside_a_map_that_is_cut_low_say_why_they_are_smaller() -> None:
-    assert "drawn" not in BoroughTable((), 0, True, 0.5).note
-    assert BoroughTable((), 0, True, 0.2).note.endswith(
-        "It is the share to expect, and mostly smaller than the region that is drawn: that holds every "
-        "hexagon from a chance of 20 % on."
-    )
-
-
 def test_a_poor_map_says_so_in_its_first_fact(bundle: Bundle) -> None:
     line = {"topic": "Low agreement", "text": "Expected to be a poor map.", "warning": True}
     sure, *_ = three_facts({**bundle.statement, "receipt": [line]}, bundle.published)

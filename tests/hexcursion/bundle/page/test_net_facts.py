@@ -90,13 +90,10 @@ def test_a_table_of_areas_names_its_largest_and_says_what_it_means() -> None:
     assert BoroughTable((*ROWS[:1], *more, *ROWS[1:]), 0, True).lead == "Largest shares: a 9 %, e 8 %, f 7 %."
     assert BoroughTable(ROWS[2:], 0, True).lead == ""
     share = "The share is that of the area's hexagons, by the part of them that lies in it."
-    assert table.note == f"{share} The interval holds it with 90 % confidence, given the release."
-    few = f"{share} The release has too few draws of its field for intervals: that takes 10."
+    by_chance = "Open hexagons count by their chance."
+    assert table.note == f"{share} The interval holds it with 90 % confidence, given the release. {by_chance}"
+    few = f"{share} The release has too few draws of its field for intervals: that takes 10. {by_chance}"
     assert BoroughTable(ROWS, 0, False).note == few
     assert BoroughTable(ROWS, 1_234, False).note == (
         f"{few} 1,234 more areas: python -m hexcursion areas says them all."
-    )
-    assert BoroughTable(ROWS, 0, False, 0.35).note == (
-        f"{few} It is the share to expect, and mostly smaller than the region that is drawn: that holds "
-        "every hexagon from a chance of 35 % on."
     )
