@@ -108,7 +108,7 @@ class SourceSettings(Checked):
     where: Annotated[
         tuple[tuple[str, str], ...],
         Setting(
-            "Rows of a sensor table that are kept: those with these entries.",
+            "Rows of a sensor table that are kept: those with these entries. The map says so.",
             "data",
             must_be="a table of columns and the entry that each should have",
             metavar="COLUMN=VALUE",

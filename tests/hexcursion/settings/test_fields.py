@@ -13,6 +13,7 @@ from dpgp_core.priors.registry import PRIORS
 from hexcursion.errors import WorkflowError
 from hexcursion.settings import ReleaseSettings, SourceSettings, StatedFacts, catalogue, default_delta, field
 from hexcursion.settings.serving import that_can_serve
+from hexcursion.settings.stated import Scope
 
 SENSORS = SourceSettings("s.csv", value="no2", x="lon", y="lat")
 SALES = SourceSettings("pp.csv", "codes.csv")
@@ -208,3 +209,18 @@ def test_choices_of_which_nothing_comes_are_refused_in_one_sentence() -> None:
     assert settings(mechanisms=spectral, priors=("car",), **look).priors == ("car",)
     with pytest.raises(WorkflowError, match="Nothing is done with `paths`"):
         settings(mechanisms=spectral, paths=3, **look)
+
+
+@pytest.mark.parametrize(
+    ("years", "period"),
+    [((), ""), ((2018,), "2018"), ((2018, 2016, 2017), "2016 to 2018"), ((2018, 2012), "2012, 2018")],
+)
+def test_segment_years_and_filters_say_what_a_map_is_of(years: tuple[int, ...], period: str) -> None:
+    sales = SourceSettings("pp.csv", "postcodes.csv", "existing-flats", years)
+    assert settings(data=sales).scope == Scope("existing flats", period, (), "")
+    wells = SourceSettings("wells.csv", value="as", x="x", y="y", where=(("depth", "deep"),))
+    named = settings(data=wells, population="wells", period=period, record_word="well")
+    assert named.scope == Scope("wells", period, ("depth = deep",), "")
+    assert named.unit_word == "well"
+    with pytest.raises(WorkflowError, match="`record_word` is one record in letters"):
+        named.with_changes(record_word="2 wells")
