@@ -94,7 +94,6 @@ def rows(folder: Path) -> dict[str, ReleaseSettings]:
         "Lucas 1997, 80,000": sales(LUCAS, "syear", 1997, 1998, 80_000.0, **toledo),
         "Lucas 1993, 130,000": sales(LUCAS, "syear", 1993, 1998, 130_000.0, **toledo),
         "LAQN NO2 2022, 25": air(25.0),
-        "LAQN NO2 2022, 30": air(30.0),
         **alone,
     }
 
