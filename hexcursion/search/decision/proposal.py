@@ -10,7 +10,7 @@ from hexcursion.project.simulated import WORLD_RANGES
 from hexcursion.record import Expected
 from hexcursion.search.problem.task import Scored, SearchResult
 from hexcursion.settings.words import TriedOn
-from hexcursion.words import agreement_words, error_words, range_words, ratio_words, right_words
+from hexcursion.words import agreement_words, off_words, range_words, ratio_words, right_words
 
 HALF = 0.5
 
@@ -76,7 +76,7 @@ def beside_words(result: SearchResult) -> str:
     """What stands beside the agreement: area, shown hexagons, and the map of one colour."""
     found, said = result.chosen.utility, []
     if math.isfinite(found.area_error):
-        said.append(f"its area is off by about {error_words(found.area_error)}")
+        said.append(f"its area is {off_words(found.area_error)}")
     if math.isfinite(found.right):
         said.append(f"{right_words(found.right)} of the hexagons that it shows are right")
     said.append(f"a map of one colour would reach {ratio_words(result.one_colour)}")
@@ -105,7 +105,7 @@ def cutoff_words(result: SearchResult) -> str:
 
 def _with_area(scored: Scored) -> str:
     area = scored.utility.area_error
-    beside = f", the area off by about {error_words(area)}" if math.isfinite(area) else ""
+    beside = f", the area {off_words(area)}" if math.isfinite(area) else ""
     return f"{agreement_words(scored.utility.agreement)}{beside}"
 
 

@@ -64,7 +64,7 @@ def test_the_proposal_says_what_is_reached_and_what_the_best_of_the_others_is(re
 def test_what_stands_beside_the_agreement_is_said_where_it_is_known(result: SearchResult) -> None:
     one = replace(result, baseline=np.arange(16) < 3)
     assert beside_words(one) == (
-        "Beside it: its area is off by about 3.1 %, 93 % of the hexagons that it shows are right, a map of "
+        "Beside it: its area is off by 3.1 %, 93 % of the hexagons that it shows are right, a map of "
         "one colour would reach 0.18."
     )
     blank = replace(one, chosen=replace(one.chosen, utility=Utility(0.8, 0.1)))

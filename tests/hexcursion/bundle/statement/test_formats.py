@@ -103,7 +103,9 @@ def test_a_reader_that_lacks_the_mechanism_says_so(domain: Domain) -> None:
     registered = dict(MECHANISMS)
     try:
         del MECHANISMS["spectral-statistics"]
-        with pytest.raises(BundleError, match="The mechanism 'spectral-statistics' is not known here: install"):
+        with pytest.raises(
+            BundleError, match="The mechanism 'spectral-statistics' is not known here: install"
+        ):
             bundle_from_contents(contents)
     finally:  # in the order in which they stood
         MECHANISMS.clear()

@@ -116,7 +116,11 @@ def test_a_cutoff_below_one_half_is_said_with_both_areas(tuned: Tuned) -> None:
     result = replace(tuned.result, chosen=low, cutoffs=(half, low))
     assert cutoff_words(result) == (
         "A hexagon is inside from a probability of 0.35 on: the agreement (IoU) is then 0.84, the area off "
-        "by about 9 %. From one half on it would be 0.82, the area off by about 3.1 %."
+        "by 9 %. From one half on it would be 0.82, the area off by 3.1 %."
+    )
+    lost = replace(low, utility=Utility(0.66, 0.35, area_error=48.0))
+    assert "the area unknown: nothing can be told of it." in cutoff_words(
+        replace(result, chosen=lost, cutoffs=(half, lost))
     )
     assert cutoff_words(replace(result, chosen=half)) == ""
     assert cutoff_words(replace(result, cutoffs=())) == ""
