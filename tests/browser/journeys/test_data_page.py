@@ -60,7 +60,7 @@ def use_sensors(page: Page, app: RunningApp, folder: Path) -> Path:
     choose_kind(page, app, "Your own table")
     give(page, "Table of places and values (.csv", table)
     press(page, "Read the data")
-    appear(page.get_by_text("12 rows read, 12 kept"))
+    appear(page.get_by_text("12 rows read, 12 kept").first)
     return table
 
 
@@ -146,7 +146,7 @@ def test_choices_are_saved_lost_by_a_reload_and_taken_again(
         appear(page.get_by_text("Kept for data of the same kind: the threshold 25"))
     go_to(page, "Data")
     take_settings(page, saved, table)
-    appear(page.get_by_text("12 rows read, 12 kept"))
+    appear(page.get_by_text("12 rows read, 12 kept").first)
     assert "In use: sensors.csv" in main_text(page)
     assert "one visit only" not in main_text(page)
     go_to(page, "Hexagons")
@@ -181,7 +181,7 @@ def test_one_broken_file_after_another_and_the_session_keeps_what_it_had(
     for name, (data, word) in broken.items():
         (tmp_path / name).write_bytes(data)
         give(page, "Table of places and values (.csv", tmp_path / name)
-        alert = page.get_by_test_id("stMain").get_by_test_id("stAlert")
+        alert = page.get_by_test_id("stMain").get_by_test_id("stAlertContentError")
         expect(alert).to_contain_text(re.compile(word), timeout=SLOW)
         assert alert.count() == 1
         assert page.get_by_test_id("stException").count() == 0
@@ -189,7 +189,7 @@ def test_one_broken_file_after_another_and_the_session_keeps_what_it_had(
     (tmp_path / "été.csv").write_bytes("lon,lat,été (mm)\n2,54,1\n2.1,54,2\n2.2,54,3\n".encode("latin-1"))
     give(page, "Table of places and values (.csv", tmp_path / "été.csv")
     press(page, "Read the data")
-    appear(page.get_by_text("3 rows read, 3 kept"))
+    appear(page.get_by_text("3 rows read, 3 kept").first)
 
 
 @needs_linked_maps
@@ -202,7 +202,7 @@ def test_the_places_lie_on_a_map_with_names_that_are_found_before_there_is_an_ar
     choose_kind(page, app, "Your own table")
     give(page, "Table of places and values (.csv", table)
     press(page, "Read the data")
-    appear(page.get_by_text("9 rows read, 9 kept"))
+    appear(page.get_by_text("9 rows read, 9 kept").first)
     chart = page.locator(LINKED)
     wait_for_colour(chart, rgb("point"), 50, tolerance=60)
     expect(chart.get_by_text("PRIVATE")).to_be_visible(timeout=SLOW)
