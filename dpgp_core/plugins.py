@@ -7,7 +7,7 @@ have the package.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
@@ -89,19 +89,42 @@ class Registry(MutableMapping[str, Offered]):
             )
         return points
 
+    def use(self, name: str, call: Callable[[Offered], None]) -> None:
+        """Call a function with what a package offers.
+
+        Raises
+        ------
+        PluginError
+            Naming the package, where that does not load or fails.
+        """
+        thing = self[name]
+        try:
+            call(thing)
+        except Exception as error:
+            raise self.refusal(name, f"fails ({_in_words(error)})") from error
+
+    def refusal(self, name: str, why: str) -> PluginError:
+        """Say which package offers a thing that cannot be used, and why: "since it ..."."""
+        package = _package(self._points()[name])
+        return PluginError(
+            f"{name!r} of the package {package} ({self.group}) cannot be used, since it {why}: repair or "
+            "uninstall that package."
+        )
+
     def _load(self, point: EntryPoint) -> Offered:
-        begin = f"{point.name!r} of the package {_package(point)} ({self.group}) cannot be used"
-        remedy = "repair or uninstall that package."
         try:
             found: Offered = point.load()
         except Exception as error:
-            why = " ".join(f"{type(error).__name__}: {error}".split())
-            raise PluginError(f"{begin}, since it does not load ({why}): {remedy}") from error
+            raise self.refusal(point.name, f"does not load ({_in_words(error)})") from error
         if not isinstance(found, self.kind):
-            raise PluginError(f"{begin}, since it is no {self.kind.__name__}: {remedy}")
-        if self.named_by and (own := getattr(found, self.named_by)) != point.name:
-            raise PluginError(f"{begin}, since it calls itself {own!r}: {remedy}")
+            raise self.refusal(point.name, f"is no {self.kind.__name__}")
+        if self.named_by and (own := getattr(found, self.named_by, None)) != point.name:
+            raise self.refusal(point.name, f"calls itself {own!r}")
         return found
+
+
+def _in_words(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def _package(point: EntryPoint) -> str:

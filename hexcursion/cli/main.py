@@ -61,7 +61,7 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     Raises
     ------
     PluginError
-        For a package whose command does not load, or bears a name that is taken.
+        For a package whose command does not load, cannot be added, or bears a name that is taken.
     """
     parser = Parser(prog=_program(), description=ABOUT)
     parser.add_argument("--version", action="version", version=f"{NAME} {VERSION}")
@@ -108,7 +108,9 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     if wanted not in known.own:
         added = [name for name in known if name not in known.own]
         for name in [wanted] if wanted in added else added:
-            known[name](commands)
+            known.use(name, lambda add: add(commands))
+            if name not in commands.choices or commands.choices[name].get_default("run") is None:
+                raise known.refusal(name, "adds no command of that name with a function `run`")
     return parser
 
 

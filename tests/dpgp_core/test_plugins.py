@@ -106,3 +106,15 @@ def test_two_packages_that_offer_one_name_are_both_named(install: Install) -> No
     assert str(caught.value) == (
         "The packages a-package and b-package both offer 'one' in test.numbers: uninstall one of them."
     )
+
+
+def test_what_fails_when_it_is_used_is_one_sentence_that_names_the_package(install: Install) -> None:
+    install("some-package", "one = offered_things:ONE")
+    with pytest.raises(PluginError) as caught:
+        numbers().use("one", lambda one: [][one])
+    assert str(caught.value) == (
+        "'one' of the package some-package (test.numbers) cannot be used, since it fails (IndexError: list "
+        "index out of range): repair or uninstall that package."
+    )
+    with pytest.raises(PluginError, match="since it calls itself None"):
+        Registry("test.numbers", {}, int)["one"]
