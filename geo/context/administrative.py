@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 import gzip
 import json
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -46,7 +48,7 @@ def area_names() -> tuple[str, ...]:
 
 
 def areas_like(text: str, most: int = 20) -> tuple[str, ...]:
-    """The names that contain a text, without regard to case, those that begin with it first.
+    """The names that contain a text, without regard to case and accents, those that begin with it first.
 
     Parameters
     ----------
@@ -54,9 +56,9 @@ def areas_like(text: str, most: int = 20) -> tuple[str, ...]:
     most : int
         How many at most.
     """
-    wanted = text.strip().casefold()
-    found = [name for name in _named() if wanted and wanted in name.casefold()]
-    return tuple(sorted(found, key=lambda name: (not name.casefold().startswith(wanted), name))[:most])
+    wanted = _plain(text)
+    found = [name for name in _named() if wanted and wanted in _plain(name)]
+    return tuple(sorted(found, key=lambda name: (not _plain(name).startswith(wanted), name))[:most])
 
 
 def areas_named(names: Sequence[str]) -> dict[str, Any]:
@@ -71,6 +73,7 @@ def areas_named(names: Sequence[str]) -> dict[str, Any]:
     -------
     dict
         A FeatureCollection in longitude and latitude: one feature for each area, with `name` and `country`.
+        Where two have one name, the country is part of it.
 
     Raises
     ------
@@ -80,12 +83,16 @@ def areas_named(names: Sequence[str]) -> dict[str, Any]:
     if not 1 <= len(names) <= MOST_NAMES:
         raise DomainError(f"name 1 to {MOST_NAMES} areas, not {len(names):,}.")
     chosen = dict.fromkeys(one for name in names for one in _meant(name))
+    bearing = Counter(area for _, area in chosen)
     return {
         "type": "FeatureCollection",
         "features": [
             {
                 "type": "Feature",
-                "properties": {"name": area, "country": country},
+                "properties": {
+                    "name": area if bearing[area] == 1 else f"{area}, {country}",
+                    "country": country,
+                },
                 "geometry": geometry_dict(_shape(_countries()[country], area)),
             }
             for country, area in chosen
@@ -112,6 +119,12 @@ def _meant(name: str) -> list[tuple[str, str]]:
     found = known[wanted] if wanted in same else known[same[0]]
     return [(country, area) for country, one in _countries().items() for area in one.areas
             if f"{area}, {country}" == found]  # fmt: skip
+
+
+def _plain(text: str) -> str:
+    """Without accents, capitals and blanks around it."""
+    apart = unicodedata.normalize("NFKD", text.strip().casefold())
+    return "".join(one for one in apart if not unicodedata.combining(one))
 
 
 def _shape(country: _Country, area: str) -> MultiPolygon:

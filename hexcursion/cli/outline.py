@@ -42,6 +42,10 @@ def run_outline(options: argparse.Namespace) -> int:
             file.write_text(json.dumps(areas, ensure_ascii=False) + "\n", encoding="utf-8")
     except OSError as error:
         raise WorkflowError(f"{out} cannot be written ({error.strerror}): name another file.") from error
+    some = [one["properties"] for one in areas["features"][:5]]
+    said = [f"{one['name'].removesuffix(', ' + one['country'])}, {one['country']}" for one in some]
+    more = "; ..." if len(areas["features"]) > len(some) else ""
+    print(f"Written: {'; '.join(said)}{more}.")
     print(f"{plural(len(areas['features']), 'area')} in {out}: --region takes the file as the area,")
     print(f"--layers draws its areas and answers for each. {SOURCE}")
     return 0

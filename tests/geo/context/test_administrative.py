@@ -14,6 +14,14 @@ def test_names_of_all_the_world_take_less_than_a_megabyte() -> None:
     assert areas_like("limburg") == ("Limburg, Belgium", "Limburg, Netherlands")
     assert areas_like("united kin", 2) == ("United Kingdom (every area)", "Aberdeen, United Kingdom")
     assert areas_like(" ") == ()
+    assert areas_like("sao paulo") == areas_like("SÃO PAULO") == ("São Paulo, Brazil",)
+
+
+def test_areas_of_one_name_are_told_apart_by_their_countries() -> None:
+    made = areas_named(["Limburg, Belgium", "Limburg, Netherlands", "Hainaut"])
+    assert [one["properties"]["name"] for one in made["features"]] == [
+        "Limburg, Belgium", "Limburg, Netherlands", "Hainaut",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

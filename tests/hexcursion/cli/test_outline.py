@@ -13,7 +13,9 @@ from hexcursion.cli import main
 def test_areas_by_name_become_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "areas.geojson"
     assert main(["outline", "Kent", "Antwerp", "--out", str(out)]) == 0
-    assert capsys.readouterr().out.startswith(f"2 areas in {out}: --region takes the file")
+    assert capsys.readouterr().out.startswith(
+        f"Written: Kent, United Kingdom; Antwerp, Belgium.\n2 areas in {out}: --region takes the file"
+    )
     assert part_names(out) == ("Antwerp", "Kent")
     assert main(["outline", "Kent", "--out", str(out)]) == 2
     assert "exists already" in capsys.readouterr().err
