@@ -58,12 +58,16 @@ NOTHING = Missing((), (), np.inf)
 """Every entry is meant."""
 
 _PLAIN = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$"
+_BLANKS = " '’\u00a0\u2009\u202f"
+"""Between groups of three digits; office programs write spaces that do not break."""
+_MINUS = "\u2212"  # as typesetters and some web pages write it
 _GROUPED = {
-    ".": r"^[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?$|^[+-]?[1-9][0-9]{0,2}([ '’  ][0-9]{3})+(\.[0-9]+)?$",
-    ",": r"^[+-]?[1-9][0-9]{0,2}(\.[0-9]{3})+(,[0-9]+)?$|^[+-]?[1-9][0-9]{0,2}([ '’  ][0-9]{3})+(,[0-9]+)?$",
+    mark: rf"^[+-]?[1-9][0-9]{{0,2}}([{other}][0-9]{{3}})+(\{mark}[0-9]+)?$"
+    rf"|^[+-]?[1-9][0-9]{{0,2}}([{_BLANKS}][0-9]{{3}})+(\{mark}[0-9]+)?$"
+    for mark, other in ((".", ","), (",", "."))
 }
-_NUMERIC = re.compile(r"^[+-]?[0-9.,][0-9.,'’ \u00a0\u202f]*([eE][+-]?[0-9]{1,3})?$")
-_SEPARATORS = {".": r"[, '’  ]", ",": r"[. '’  ]"}
+_NUMERIC = re.compile(rf"^[+\-{_MINUS}]?[0-9.,][0-9.,{_BLANKS}]*([eE][+-]?[0-9]{{1,3}})?$")
+_SEPARATORS = {".": f"[,{_BLANKS}]", ",": f"[.{_BLANKS}]"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +116,7 @@ def parse_numbers(
         absent = missing.among(simple)
         return Numbers(np.where(absent | ~np.isfinite(simple), np.nan, simple), absent, 0)
     absent = pc.is_in(pc.utf8_lower(column), value_set=codes)
+    column = pc.replace_substring(column, _MINUS, "-")
     grouped = pc.match_substring_regex(column, _GROUPED[decimal])
     count = (pc.sum(grouped).as_py() or 0) if grouping else 0
     plain = column

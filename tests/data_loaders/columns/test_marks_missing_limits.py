@@ -50,6 +50,13 @@ def test_one_record_never_changes_what_the_others_mean() -> None:
     assert load(table(late), decimal=".")[1].dropped == (("value is not a number", 1),)
 
 
+def test_thousands_apart_by_spaces_that_do_not_break_and_a_typeset_minus_are_read() -> None:
+    written = ["1\u00a0234.5", "12\u202f345", "1\u2009234\u00a0567.0", "\u22123.5", "1\u00a023"]
+    made, report = load(table([*READINGS, *written]), decimal=".")
+    assert made.value[-4:].tolist() == [1234.5, 12345.0, 1234567.0, -3.5]
+    assert report.dropped == (("value is not a number", 1),)
+
+
 def test_degrees_are_never_grouped() -> None:
     data = b"lon;lat;value\n0,123;51,123;5\n1,234;51,234;6\n"
     made, _ = load(data)
