@@ -12,9 +12,10 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
-from dpgp_core.errors import PluginError
+from dpgp_core.errors import HexcursionError, PluginError
 
 Offered = TypeVar("Offered")
+Answer = TypeVar("Answer")
 
 
 @cache
@@ -89,23 +90,28 @@ class Registry(MutableMapping[str, Offered]):
             )
         return points
 
-    def use(self, name: str, call: Callable[[Offered], None]) -> None:
-        """Call a function with what a package offers.
+    def use(self, name: str, call: Callable[[Offered], Answer]) -> Answer:
+        """Call a function with what stands under a name, of the program or of a package.
 
         Raises
         ------
         PluginError
-            Naming the package, where that does not load or fails.
+            Naming the package, where that does not load or fails in another way than with a sentence.
         """
         thing = self[name]
+        if name in self.own:
+            return call(thing)
         try:
-            call(thing)
+            return call(thing)
+        except HexcursionError:
+            raise
         except Exception as error:
             raise self.refusal(name, f"fails ({_in_words(error)})") from error
 
     def refusal(self, name: str, why: str) -> PluginError:
         """Say which package offers a thing that cannot be used, and why: "since it ..."."""
-        package = _package(self._points()[name])
+        point = self._points().get(name)
+        package = "unknown" if point is None else _package(point)
         return PluginError(
             f"{name!r} of the package {package} ({self.group}) cannot be used, since it {why}: repair or "
             "uninstall that package."

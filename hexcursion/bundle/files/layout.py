@@ -77,7 +77,8 @@ def added_files(names: Collection[str]) -> list[str]:
     return sorted(set(names) - set(MAX_BYTES) - set(EXPORTS.own))
 
 
-def _may_be_added(name: str) -> bool:
+def may_be_added(name: str) -> bool:
+    """Whether a package may add a file of that name: it ends as files of data do, and is none of ours."""
     return _ADDED.fullmatch(name) is not None and name not in _NAMES_IN_SMALL
 
 
@@ -85,7 +86,7 @@ def most_bytes(name: str) -> int | None:
     """Largest accepted size of a file, bytes; None for a file that no bundle may have."""
     if name in EXPORTS:
         return EXPORTS[name].most_bytes
-    return MAX_BYTES.get(name, _MOST_ADDED_BYTES if _may_be_added(name) else None)
+    return MAX_BYTES.get(name, _MOST_ADDED_BYTES if may_be_added(name) else None)
 
 
 def most_files() -> int:
@@ -116,7 +117,7 @@ def format_of(names: Collection[str]) -> int:
     version = found[0] if len(found) == 1 else max(SCHEMAS)
     if missing := sorted(REQUIRED[version] - set(names)):
         raise BundleError(f"This is not a complete bundle: it has no {missing[0]}.")
-    added = [name for name in added_files(names) if version == 2 and _may_be_added(name)]
+    added = [name for name in added_files(names) if version == 2 and may_be_added(name)]
     if strange := sorted(set(names) - REQUIRED[version] - optional_files(version) - set(added)):
         raise BundleError(f"A bundle of format {version} has no file named {strange[0]!r}.")
     return version

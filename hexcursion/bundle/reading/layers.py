@@ -75,9 +75,14 @@ def check_layers(contents: Mapping[str, bytes], bundle: Drawn) -> None:
         del before[CLASS]
     for name in EXPORTS:
         if name in contents:
-            found = EXPORTS[name].read(contents[name])
+            found = _exported(name, contents[name])
             earlier = not classed or "mean" in found
             _check_columns(found, before if earlier else made, name)
+
+
+def _exported(name: str, content: bytes) -> Mapping[str, Sequence[Any]]:
+    """Read the columns of a file as its format does."""
+    return EXPORTS.use(name, lambda export: export.read(content))
 
 
 def facts_of(bundle: Drawn) -> dict[str, Any]:

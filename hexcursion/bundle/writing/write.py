@@ -188,7 +188,7 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
         raise BundleError(f"The released cells or region cannot be written as GeoJSON: {error}") from error
     if own:
         contents[layout.LAYERS] = own
-    contents |= {name: export.write(exported) for name, export in EXPORTS.items()}
+    contents |= {name: _exported(name, exported) for name in EXPORTS}
     region = geometry_dict(domain.region)
     picture = picture_svg(domain.cells, region, products, threshold_words(statement), layers)
     contents |= {
@@ -217,6 +217,16 @@ def bundle_contents(release: Release, *, rehearsed: bool = False) -> dict[str, b
             raise BundleError(f"{name} would be too large to be read again: use a coarser resolution.")
     bundle_from_contents(contents)
     return contents
+
+
+def _exported(name: str, exported: Exported) -> bytes:
+    """A file of a format, of the program or of a package."""
+    if name not in EXPORTS.own and not layout.may_be_added(name):
+        raise EXPORTS.refusal(name, "is no name of a further file of data, such as cells.jsonl")
+    content = EXPORTS.use(name, lambda export: export.write(exported))
+    if not isinstance(content, bytes):
+        raise EXPORTS.refusal(name, f"is written as {type(content).__name__}, not as bytes")
+    return content
 
 
 def statement_text(statement: Mapping[str, Any]) -> str:

@@ -10,12 +10,14 @@ import zipfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import geopandas
 import numpy as np
 import pandas as pd
 import pytest
 
+from dpgp_core.errors import PluginError
 from geo import Domain, domain_from_cells
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.exports.base import Export, Exported
@@ -305,3 +307,29 @@ def test_regions_are_the_classes_first_and_of_few_paths(domain: Domain) -> None:
     assert named == ["likely", "open", "likely-not", "vote-set", "vorobev", "inner", "outer"] + 10 * ["path"]
     classes = bundle_from_contents(contents).published.classes
     assert [one["properties"]["cells"] for one in features[:3]] == np.bincount(classes).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (
+            "cells.txt",
+            "text",
+            "of the package unknown .* since it is written as str, not as bytes",
+        ),
+        ("cells.txt", None, r"since it fails \(KeyError: 'none'\): repair or uninstall"),
+        ("regions.geojson", b"x", "since it is no name of a further file of data"),
+        ("../cells.txt", b"x", "since it is no name of a further file of data"),
+    ],
+)
+def test_a_format_that_cannot_be_written_is_one_sentence(
+    release: Release, monkeypatch: pytest.MonkeyPatch, name: str, content: Any, said: str
+) -> None:
+    def write(_: Exported) -> bytes:
+        if content is None:
+            raise KeyError("none")
+        return content  # type: ignore[no-any-return]
+
+    monkeypatch.setitem(EXPORTS, name, Export(name, "the cells", 10**6, write, lines_of))
+    with pytest.raises(PluginError, match=said):
+        bundle_contents(release)
