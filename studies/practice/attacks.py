@@ -6,11 +6,9 @@ rule without randomness either publishes another table when the record is taken 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from studies.practice.rules import Bools, Floats, Records, Table, minimum, rounded, smoothed
+from studies.practice.rules import CAP, Bools, Floats, Records, Table, minimum, rounded, smoothed
 
 EXACT = 0.5  # units within which a recovered value is exact
 
@@ -43,11 +41,10 @@ def _by_rounded_sums(records: Records, least: int) -> list[tuple[float, float]]:
     full = rounded(records, least)
     assert full.count is not None
     assert full.mean is not None
-    cap, found = float(np.quantile(records.value, 0.95)), []
+    found: list[tuple[float, float]] = []
     for cell, values in _by_cell(records):
-        capped = np.minimum(values, cap)
         for place, value in enumerate(values):
-            rest = np.delete(capped, place)
+            rest = np.delete(values, place)
             if rest.size < least:
                 found.append((np.nan, float(value)))
                 continue
@@ -55,7 +52,7 @@ def _by_rounded_sums(records: Records, least: int) -> list[tuple[float, float]]:
                 np.zeros(rest.size, dtype=np.int64), rest, records.threshold, records.centres[:1],
                 records.spacing,
             )  # fmt: skip
-            before = rounded(alone, least)
+            before = rounded(alone, least, _cap_without(records, float(value)))
             assert before.count is not None
             assert before.mean is not None
             now = float(full.count[cell] * full.mean[cell])
@@ -73,12 +70,7 @@ def changes(records: Records, rule: str, least: float, *, numbers: bool) -> floa
     """
     if rule == "smoothed":
         return _smoothed_changes(records, least, numbers=numbers)
-    table: Callable[[Records], Table] = (
-        (lambda each: minimum(each, int(least)))
-        if rule == "minimum"
-        else (lambda each: rounded(each, int(least)))
-    )
-    full, changed = table(records), 0
+    full, changed = minimum(records, int(least)) if rule == "minimum" else rounded(records, int(least)), 0
     for cell, values in _by_cell(records):
         for place in range(values.size):
             rest = np.delete(values, place)
@@ -89,8 +81,18 @@ def changes(records: Records, rule: str, least: float, *, numbers: bool) -> floa
                 np.zeros(rest.size, dtype=np.int64), rest, records.threshold, records.centres[:1],
                 records.spacing,
             )  # fmt: skip
-            changed += not _same(full, cell, table(alone), numbers=numbers)
+            table = (
+                minimum(alone, int(least))
+                if rule == "minimum"
+                else rounded(alone, int(least), _cap_without(records, float(values[place])))
+            )
+            changed += not _same(full, cell, table, numbers=numbers)
     return changed / records.cell.size
+
+
+def _cap_without(records: Records, value: float) -> float:
+    """The cap of the rounding rule where one record of that value is taken out."""
+    return float(np.quantile(np.delete(records.value, np.flatnonzero(records.value == value)[0]), CAP))
 
 
 def _same(full: Table, cell: int, alone: Table, *, numbers: bool) -> bool:

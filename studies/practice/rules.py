@@ -107,9 +107,16 @@ def minimum(records: Records, least: int) -> Table:
     return Table(shown, inside, count, mean, median)
 
 
-def rounded(records: Records, least: int) -> Table:
-    """The same with capped values, counts to the nearest 5, and numbers of two digits."""
-    capped = replace(records, value=np.minimum(records.value, np.quantile(records.value, CAP)))
+def rounded(records: Records, least: int, cap: float | None = None) -> Table:
+    """The same with capped values, counts to the nearest 5, and numbers of two digits.
+
+    Parameters
+    ----------
+    cap
+        where `records` are a part of all: the quantile of all values; None for that of these
+    """
+    top = np.quantile(records.value, CAP) if cap is None else cap
+    capped = replace(records, value=np.minimum(records.value, top))
     table = minimum(capped, least)
     assert table.count is not None
     assert table.mean is not None

@@ -95,6 +95,15 @@ def test_rounding_caps_and_keeps_two_digits() -> None:
     assert table.mean[1] == 49.0  # 40 and the cap of 57.5
 
 
+def test_a_record_is_taken_out_under_the_cap_of_all_that_stay() -> None:
+    """Of ten records one is dear, and dearer ones lie elsewhere: the cap of 900 does not touch it."""
+    value = np.concatenate([np.full(9, 100.0), [400.0], np.full(30, 900.0)])
+    centres = np.array([[0.0, 0.0], [9.0, 0.0]])
+    town = Records(np.repeat([0, 1], [10, 30]), value, 30.0, centres, 1.0)
+    # The mean of 130 stays 130 (of 133) without a cheap record, and becomes 100 without the dear one.
+    assert changes(town, "rounded", 5, numbers=True) == pytest.approx(1 / 40)
+
+
 def test_every_rule_has_its_attack() -> None:
     from benchmarks.agreement.practice import ATTACKED
 
