@@ -248,6 +248,9 @@ def _settings(data: Any, given: Mapping[str, Any]) -> Iterator[tuple[ReleaseSett
 
 def _by_own_names(given: Mapping[str, Any]) -> dict[str, Any]:
     """Settings of which the columns of degrees may be called `lon` and `lat`."""
+    for name, other in (("lon", "x"), ("lat", "y")):
+        if name in given and other in given:
+            raise WorkflowError(f"`{name}` and `{other}` name one column: give one of them.")
     return {{"lon": "x", "lat": "y"}.get(name, name): value for name, value in given.items()}
 
 

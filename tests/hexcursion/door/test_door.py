@@ -267,6 +267,8 @@ def test_arguments_of_another_kind_are_refused_in_a_sentence(rows: pandas.DataFr
         hexcursion.publish("x")  # type: ignore[arg-type]
     with pytest.raises(WorkflowError, match="Name the new folder as a text or a path with `out`, not 5"):
         hexcursion.release(rows, out=5, **BY_HAND)
+    with pytest.raises(WorkflowError, match="`lon` and `x` name one column"):
+        hexcursion.plan(rows, **BY_HAND, x="lat")
     with pytest.raises(WorkflowError, match="folder or zip as a text or a path, not None"):
         hexcursion.open_bundle(None)  # type: ignore[arg-type]
 
