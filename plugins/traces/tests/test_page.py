@@ -14,6 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from data_loaders import DataError
+from data_loaders.columns.times import OrderWanted
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
 from hexcursion_traces.command import window
@@ -221,6 +222,20 @@ def test_what_a_browser_sends_is_not_believed() -> None:
     assert picked_stretch({"selection": {"stretch": {"time": [1, 2]}}}) == (1.0, 2.0)
     assert picked_stretch({"selection": {"stretch": {}}}) is None
     assert picked_stretch({"selection": {"stretch": {"time": [1, float("nan")]}}}) is None
+
+
+def test_an_upload_is_asked_for_the_order_of_its_dates_and_read_once_it_is_said(work: TraceWork) -> None:
+    work.windows.append(window(STOP))
+    upload = ("2", "trip.csv", b"time,lat,lon\n3/4/2018 8:30 PM,51.5,-0.1\n")
+    with pytest.raises(OrderWanted):
+        work.read_upload(*upload)
+    assert (work.order_wanted, work.upload, len(work.windows)) == ("2", "1", 1)
+    times = []
+    for order in (False, True):
+        work.read_upload(*upload, None, order)
+        times += work.traces[0].time.tolist()
+    assert times == [1_520_195_400.0, 1_522_787_400.0]  # the fourth of March, the third of April
+    assert work.windows == []
 
 
 def test_a_trip_is_played_in_sixty_steps() -> None:

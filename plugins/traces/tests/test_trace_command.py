@@ -128,6 +128,45 @@ def test_readings_that_cannot_be_placed_cost_nothing(
     assert table.read_text() == "mine"
 
 
+def test_the_order_of_dates_is_asked_of_the_trip_the_secret_and_the_readings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trip, readings = tmp_path / "trip.csv", tmp_path / "no2.csv"
+    rows = [f"3/4/2018 12:{minute:02d} PM,{51.5 + minute / 1000},-0.1\n" for minute in range(30)]
+    trip.write_text("time,lat,lon\n" + "".join(rows))
+    readings.write_text("time,no2\n3/4/2018 12:05 PM,21\n")
+    secret = ["--secret", "3.4.2018 12:10 PM/3.4.2018 12:15 PM"]
+    given = [
+        str(trip),
+        *secret,
+        "--out",
+        str(tmp_path / "out"),
+        "--error",
+        "200",
+        "--every",
+        "60",
+        "--dry-run",
+    ]
+    with_readings = [*given, "--readings", str(readings), "--table", str(tmp_path / "table.csv")]
+    question = (
+        "ates such as 3/4/2018 do not tell whether the day or the month comes first: say which (--day-first "
+        "or --no-day-first on the command line), or write dates as 2024-05-01.\n"
+    )
+    assert run(*given) == 2
+    assert capsys.readouterr().err == f"error: D{question}"
+    assert run(*with_readings) == 2
+    assert capsys.readouterr().err == f"error: no2.csv: d{question}"
+    for order, word in (("--day-first", "day"), ("--no-day-first", "month")):
+        assert run(*with_readings, order) == 0
+        assert f"Dates such as 3/4/2018 were read with the {word} first." in capsys.readouterr().out
+    readings.write_text("time,no2\n14/3/2018 12:05 PM,21\n")
+    assert run(*with_readings, "--no-day-first") == 2
+    assert "no2.csv: some dates have the day first" in capsys.readouterr().err
+    trip.write_text("time,lat,lon\n" + "".join(rows).replace("3/4/", "3/14/"))
+    assert run(*given) == 2
+    assert "The secret '3.4.2018 12:10 PM/3.4.2018 12:15 PM': dates such as" in capsys.readouterr().err
+
+
 def test_a_fitted_lengthscale_is_warned_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     wanted = ["--stops", "5", "--error", "200", "--every", "60", "--lengthscale", "fit", "--dry-run"]
     assert run(str(write_trip(tmp_path)), "--out", str(tmp_path / "out"), *wanted) == 0

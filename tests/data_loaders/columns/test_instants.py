@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from data_loaders import DataError
-from data_loaders.columns.times import ZoneWanted, read_instants, time_zone
+from data_loaders.columns.times import OrderWanted, read_instants
+from data_loaders.columns.zones import ZoneWanted, time_zone
 
 MAY = datetime(2024, 5, 1, 8, tzinfo=UTC).timestamp()
 
@@ -32,11 +33,15 @@ MAY = datetime(2024, 5, 1, 8, tzinfo=UTC).timestamp()
         ("01/05/2024 08:00:00", 0.0, False),
         ("1/5/2024 8:00:00 PM", 43_200.0, False),
         ("1/5/2024 12:00:30 AM", -28_770.0, False),
+        ("1/5/2024, 8:00:00\u202fPM", 43_200.0, False),
+        ("1/5/2024 8 pm", 43_200.0, False),
+        ("1/5/2024 8:00:00 a.m. UTC", 0.0, True),
+        ("1/5/2024 8:00:00.5 PM", 43_200.5, False),
         ("2024-05-01", -28_800.0, False),
     ],
 )
 def test_a_time_is_read(written: str, seconds: float, zoned: bool) -> None:
-    found = read_instants([written])
+    found = read_instants([written], day_first=True)
     assert found.seconds[0] - MAY == seconds
     assert bool(found.zoned[0]) is zoned
 
@@ -46,6 +51,27 @@ def test_a_time_is_read(written: str, seconds: float, zoned: bool) -> None:
 )
 def test_what_is_no_time_is_none(written: str) -> None:
     assert np.isnan(read_instants([written]).seconds[0])
+
+
+def test_the_order_of_dates_is_told_or_said_and_never_guessed() -> None:
+    def minutes(*dates: str, said: bool | None = None) -> list[float]:
+        return list((read_instants(dates, said).seconds - MAY) / 60.0)
+
+    eight = "5/1/2024 8:00 AM"
+    with pytest.raises(OrderWanted, match=r"say which \(--day-first or --no-day-first on the command line\)"):
+        minutes(eight)
+    assert minutes(eight, said=False) == [0.0]
+    assert minutes(eight, said=True) == [-117.0 * 1440.0]  # the fifth of January
+    assert minutes(eight, "5/13/2024 8:00 AM") == [0.0, 12.0 * 1440.0]
+    assert minutes("1/5/2024 8:00 AM", "13/5/2024 8:00 AM") == [0.0, 12.0 * 1440.0]
+    with pytest.raises(DataError, match=r"have the month first.*: leave --day-first out"):
+        minutes(eight, "5/13/2024 8:00 AM", said=True)
+    with pytest.raises(DataError, match=r"have the day first.*: leave --no-day-first out"):
+        minutes("1/5/2024", "13/5/2024", said=False)
+    with pytest.raises(OrderWanted):
+        minutes("1/13/2024", "13/1/2024")
+    for said in (None, True, False):
+        assert minutes("2024-05-01T08:00:00Z", said=said) == [0.0]
 
 
 def london(*clocks: str) -> list[str]:

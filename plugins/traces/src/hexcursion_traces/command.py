@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from data_loaders.columns.times import read_instants, time_zone
+from data_loaders.columns.times import read_instants
+from data_loaders.columns.zones import time_zone
+from data_loaders.errors import DataError
 from data_loaders.files.sources import Source
 from dpgp_core.errors import CoreError
 from dpgp_core.noise.entropy import random_name
@@ -70,6 +72,11 @@ def add_trace_command(commands: Any) -> None:
     parser.add_argument(
         "--time-zone", metavar="ZONE",
         help="of times that name none, in the files and in --secret, as Europe/London (default UTC)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--day-first", action=argparse.BooleanOptionalAction,
+        help="dates such as 3/4/2018 have the day first, or with --no-day-first the month, in the files and "
+        "in --secret (default: as a date such as 14/3/2018 tells)",
     )  # fmt: skip
     number = {"type": float, "metavar": "NUMBER"}
     default = TraceSettings()
@@ -150,10 +157,11 @@ def run_trace(options: argparse.Namespace) -> int:
         raise WorkflowError("--readings and --table belong together: name the values, and where they go.")
     level = checked_resolution(options.resolution)
     # What is wrong with the readings or their table is said before anything is charged.
-    readings = None if options.readings is None else read_readings(options.readings, options.time_zone)
+    clock = {"zone": options.time_zone, "day_first": options.day_first}
+    readings = None if options.readings is None else read_readings(options.readings, **clock)
     if options.table is not None and new_place(options.table, "file").resolve() == out.resolve():
         raise WorkflowError("--out and --table name the same place: give the table a name of its own.")
-    traces, report = load_traces(_source(options), zone=options.time_zone)
+    traces, report = load_traces(_source(options), **clock)
     trace = chosen_trace(traces, options.trace)
     print("\n".join(report.lines()))
     scale = fitted(trace, options) if options.lengthscale == "fit" else _number(options.lengthscale)
@@ -161,7 +169,7 @@ def run_trace(options: argparse.Namespace) -> int:
         lengthscale=scale,
         amplitude=options.amplitude,
         error=options.receiver,
-        windows=tuple(window(text, options.time_zone) for text in options.secret),
+        windows=tuple(window(text, **clock) for text in options.secret),
         stops=options.stops,
         stop_radius=options.stop_radius,
         moves=options.moves,
@@ -260,7 +268,7 @@ def chosen_trace(traces: tuple[Trace, ...], wanted: str | None) -> Trace:
     raise WorkflowError(f"The file holds no such trace: --trace takes a number from 1 to {len(traces)}.")
 
 
-def window(text: str, zone: str | None = None) -> Window:
+def window(text: str, zone: str | None = None, day_first: bool | None = None) -> Window:
     """A span of time as it is written on the command line: "FROM/TO", in UTC unless a zone is given.
 
     Parameters
@@ -268,6 +276,8 @@ def window(text: str, zone: str | None = None) -> Window:
     text : str
     zone : str, optional
         Of times that name none.
+    day_first : bool, optional
+        Whether dates such as 3.4.2018 have the day first; without it the two dates tell.
 
     Raises
     ------
@@ -275,8 +285,12 @@ def window(text: str, zone: str | None = None) -> Window:
         If it cannot be read.
     """
     start, slash, end = text.partition("/")
+    try:
+        read = read_instants([start, end], day_first)
+    except DataError as error:
+        raise WorkflowError(f"The secret {text!r}: {str(error)[:1].lower()}{str(error)[1:]}") from None
     # Of two equal hours at the end of summer time the span takes both.
-    first, last = (_moment(one, zone, fold) for fold, one in enumerate((start, end)))
+    first, last = (_moment(float(read.seconds[at]), bool(read.zoned[at]), zone, at) for at in (0, 1))
     if not slash or not math.isfinite(first + last):
         raise WorkflowError(
             f"The secret {text!r} cannot be read: write FROM/TO, e.g. 2026-05-01T12:00/2026-05-01T12:45, "
@@ -285,10 +299,8 @@ def window(text: str, zone: str | None = None) -> Window:
     return Window(first, last)
 
 
-def _moment(text: str, zone: str | None, fold: int) -> float:
-    read = read_instants([text])
-    seconds = float(read.seconds[0])
-    if zone is None or read.zoned[0] or not math.isfinite(seconds):
+def _moment(seconds: float, zoned: bool, zone: str | None, fold: int) -> float:
+    if zone is None or zoned or not math.isfinite(seconds):
         return seconds
     return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=time_zone(zone), fold=fold).timestamp()
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from data_loaders.columns.times import read_instants, time_zone
+from data_loaders.columns.times import read_instants
+from data_loaders.columns.zones import time_zone
 from data_loaders.errors import DataError
 from geo.domains.hexagons import check_resolution
 from geo.domains.uncertain import cell_shares, likeliest
@@ -55,7 +56,7 @@ def checked_resolution(resolution: int) -> int:
         raise WorkflowError(f"{str(error)[0].upper()}{str(error)[1:]}") from None
 
 
-def read_readings(source: str | Path, zone: str | None = None) -> Readings:
+def read_readings(source: str | Path, zone: str | None = None, day_first: bool | None = None) -> Readings:
     """Read a sensor's table.
 
     Parameters
@@ -64,6 +65,8 @@ def read_readings(source: str | Path, zone: str | None = None) -> Readings:
         CSV with a column "time" and one of values.
     zone : str, optional
         Of times that name none; without it UTC.
+    day_first : bool, optional
+        Whether dates such as 3/4/2018 have the day first; without it the dates tell.
 
     Returns
     -------
@@ -73,7 +76,8 @@ def read_readings(source: str | Path, zone: str | None = None) -> Readings:
     Raises
     ------
     WorkflowError
-        For a file without these columns, or whose clock goes back where no zone is named.
+        For a file without these columns, whose clock goes back where no zone is named, or whose dates do
+        not tell their order or contradict the stated one.
     """
     path = Path(source)
     try:
@@ -85,7 +89,8 @@ def read_readings(source: str | Path, zone: str | None = None) -> Readings:
             if clock is None or len(values) != 1:
                 raise WorkflowError(f"{path.name} needs two columns: 'time', and the values of one sensor.")
             texts = [(row[clock] or "", row[values[0]] or "") for row in islice(rows, _MOST)]
-        times = read_instants([text for text, _ in texts]).in_utc(None if zone is None else time_zone(zone))
+        read = read_instants([text for text, _ in texts], day_first)
+        times = read.in_utc(None if zone is None else time_zone(zone))
     except WorkflowError:
         raise
     except DataError as error:

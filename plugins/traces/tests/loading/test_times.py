@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from data_loaders import DataError
-from data_loaders.columns.times import ZoneWanted
+from data_loaders.columns.times import OrderWanted
+from data_loaders.columns.zones import ZoneWanted
 from hexcursion_traces.loading import load_traces
 
 
@@ -39,6 +40,44 @@ def test_date_and_time_stand_in_two_columns() -> None:
     assert whole.time[0] == datetime(2024, 5, 14, 8, tzinfo=UTC).timestamp()
     (dated,), _ = load_traces(b"date,lat,lon\n2024-05-13T08:00:00Z,51.5,-0.1\n")
     assert dated.time[0] == trace.time[0]
+
+
+def at(year: int, month: int, day: int, hour: int, minute: int = 0) -> float:
+    return datetime(year, month, day, hour, minute, tzinfo=UTC).timestamp()
+
+
+WHOLE = b"time,lat,lon\n3/4/2018 8:30:00 PM,51.5,-0.1\n3/5/2018 12:15:00 AM,51.5,-0.1\n"
+APART = (
+    b"Date,Time,lat,lon\n3/4/2018 12:00:00 AM,8:30:00 PM,51.5,-0.1\n3/5/2018 12:00:00 AM,12:15 AM,51.5,-0.1\n"
+)
+
+
+@pytest.mark.parametrize("rows", [WHOLE, APART])
+def test_dates_that_leave_their_order_open_are_read_as_is_said(rows: bytes) -> None:
+    with pytest.raises(OrderWanted, match="do not tell whether the day or the month comes first"):
+        load_traces(rows)
+    (trace,), report = load_traces(rows, day_first=False)
+    assert trace.time.tolist() == [at(2018, 3, 4, 20, 30), at(2018, 3, 5, 0, 15)]
+    assert "Dates such as 3/4/2018 were read with the month first." in report.notes
+    (trace,), report = load_traces(rows, day_first=True)
+    assert trace.time.tolist() == [at(2018, 4, 3, 20, 30), at(2018, 5, 3, 0, 15)]
+    assert "Dates such as 3/4/2018 were read with the day first." in report.notes
+
+
+def test_one_date_tells_the_order_for_all_trips_of_a_file() -> None:
+    rows = b"id,time,lat,lon\na,3/4/2018 8 AM,51.5,-0.1\nb,3/14/2018 8 AM,51.5,-0.1\n"
+    traces, _ = load_traces(rows)
+    assert [list(trace.time) for trace in traces] == [[at(2018, 3, 4, 8)], [at(2018, 3, 14, 8)]]
+    with pytest.raises(DataError, match="Some dates have the month first"):
+        load_traces(rows, day_first=True)
+
+
+@pytest.mark.parametrize("said", [None, True, False])
+def test_times_of_gpx_take_no_order(said: bool | None) -> None:
+    point = b'<trkpt lat="51.5" lon="-0.1"><time>2018-03-04T20:30:00Z</time></trkpt>'
+    (trace,), report = load_traces(b"<gpx><trk><trkseg>" + point + b"</trkseg></trk></gpx>", day_first=said)
+    assert trace.time.tolist() == [at(2018, 3, 4, 20, 30)]
+    assert report.notes == ()
 
 
 def test_a_null_fix_is_dropped_and_counted() -> None:

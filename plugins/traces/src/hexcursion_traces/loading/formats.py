@@ -19,7 +19,8 @@ from hexcursion_traces.loading.model import Fix
 
 _TOP_ROWS = 200  # in which the names of the columns are looked for
 _HEADER_LINES = 6  # of a GeoLife file
-_CLOCK_ALONE = re.compile(r"\d{1,2}:\d\d")  # a time of day, whose date stands in another column
+_CLOCK_ALONE = re.compile(r"\d{1,2}(:\d\d|\s?[ap]\.?m)", re.IGNORECASE)  # its date stands in another column
+_DAY = re.compile(r"[T\s]")  # some programs write midnight behind each date
 _What: TypeAlias = Literal["time", "latitude", "longitude", "date", "id"]
 _NAMES: dict[_What, tuple[str, ...]] = {
     "time": (
@@ -105,7 +106,7 @@ def table_fixes(name: str, data: bytes) -> Iterator[tuple[str, list[Fix]]]:
                 cells["longitude"] = cells["longitude"].replace(",", ".")
             time = cells["time"]
             if cells["date"] and _CLOCK_ALONE.match(time):
-                time = f"{cells['date']} {time}"
+                time = f"{_DAY.split(cells['date'])[0]} {time}"
             fix = Fix(time, cells["longitude"], cells["latitude"])
             found.setdefault(cells["id"], []).append(fix)
     except csv.Error:

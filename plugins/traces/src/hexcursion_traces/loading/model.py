@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from data_loaders.columns.degrees import parse_degrees
 from data_loaders.columns.numbers import NOTHING, parse_numbers
-from data_loaders.columns.times import read_instants
+from data_loaders.columns.times import Instants
 from data_loaders.report import Tally
 
 _LONGEST = 64  # letters of a coordinate
@@ -86,14 +86,16 @@ class Trace:
 
 
 def trace_of(
-    name: str, fixes: Sequence[Fix], tally: Tally, zone: ZoneInfo | None = None
+    name: str, fixes: Sequence[Fix], times: Instants, tally: Tally, zone: ZoneInfo | None = None
 ) -> tuple[Trace, tuple[str, ...]]:
     """Make raw records into a trace, counting each that is left out.
 
     Parameters
     ----------
     name : str
-    fixes : sequence of Fix
+    fixes : sequence of n Fix
+    times : Instants
+        Their n times.
     tally : Tally
         Is told of every record met and of every one dropped.
     zone : ZoneInfo, optional
@@ -112,8 +114,7 @@ def trace_of(
         Where times without a zone do not say when a record was made: their clock goes back.
     """
     tally.read(len(fixes))
-    read = read_instants([fix.time for fix in fixes])
-    time = read.in_utc(zone)
+    time = times.in_utc(zone)
     lon = _degrees([fix.longitude for fix in fixes], of_latitude=False)
     lat = _degrees([fix.latitude for fix in fixes], of_latitude=True)
     alive = np.ones(time.size, dtype=np.bool_)
@@ -128,10 +129,8 @@ def trace_of(
     first = np.concatenate([[True], np.diff(time[order]) > 0.0]) if order.size else np.zeros(0, np.bool_)
     tally.drop("a second record of the same instant", int(np.count_nonzero(~first)))
     notes = []
-    if np.any(alive & ~read.zoned):
+    if np.any(alive & ~times.zoned):
         notes.append(f"Times without a zone were read {f'in {zone.key}' if zone else 'as UTC'}.")
-    if read.day_first:
-        notes.append("Dates such as 3/4/2018 were read with the day first.")
     if np.any(np.diff(kept[np.argsort(time[kept], kind="stable")]) < 0):
         notes.append("Some records were not in the order of their times and were sorted.")
     order = order[first]

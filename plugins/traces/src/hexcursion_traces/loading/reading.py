@@ -8,7 +8,8 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from data_loaders.columns.times import time_zone
+from data_loaders.columns.times import read_instants
+from data_loaders.columns.zones import time_zone
 from data_loaders.errors import DataError, unopened
 from data_loaders.files.content import GEOJSON_TYPE
 from data_loaders.files.guarded import GuardedStream, Limits, Meter
@@ -30,7 +31,11 @@ _PLT = b"Geolife trajectory"
 
 
 def load_traces(
-    source: Source, limits: Limits = TRACE_LIMITS, *, zone: str | None = None
+    source: Source,
+    limits: Limits = TRACE_LIMITS,
+    *,
+    zone: str | None = None,
+    day_first: bool | None = None,
 ) -> tuple[tuple[Trace, ...], LoadReport]:
     """Read the traces of a file.
 
@@ -43,6 +48,9 @@ def load_traces(
         What may be unpacked.
     zone : str, optional
         The time zone of times that name none, such as "Europe/London"; without it UTC.
+    day_first : bool, optional
+        Whether dates such as 3/4/2018 have the day first, where a person says so; without it the dates of
+        the whole file tell.
 
     Returns
     -------
@@ -54,16 +62,28 @@ def load_traces(
     Raises
     ------
     DataError
-        For anything else, in one sentence that names the remedy; `ZoneWanted` where a zone is needed.
+        For anything else, in one sentence that names the remedy; `ZoneWanted` where a zone is needed,
+        `OrderWanted` where the order of dates is.
     """
     clock = None if zone is None else time_zone(zone)
     name = source_name(source)
     data = _whole(source, name, limits)
-    tally, traces, notes = Tally(), [], {}
+    parts: list[tuple[str, list[Fix]]] = []
+    written: list[str] = []
     for title, fixes in _reader(name, data)(data):
-        if tally.rows_read + len(fixes) > _MOST_RECORDS:
+        parts.append((title, fixes))
+        written.extend(fix.time for fix in fixes)
+        if len(written) > _MOST_RECORDS:
             raise DataError(f"{name} has more than {_MOST_RECORDS:,} records: split it into smaller files.")
-        trace, said = trace_of(title or name, fixes, tally, clock)
+    times = read_instants(written, day_first)
+    tally, traces = Tally(), []
+    notes: dict[str, None] = {}
+    if times.day_first is not None:
+        first = "day" if times.day_first else "month"
+        notes[f"Dates such as 3/4/2018 were read with the {first} first."] = None
+    for title, fixes in parts:
+        own = times.part(tally.rows_read, tally.rows_read + len(fixes))
+        trace, said = trace_of(title or name, fixes, own, tally, clock)
         notes.update(dict.fromkeys(said))
         if trace.size:
             traces.append(trace)

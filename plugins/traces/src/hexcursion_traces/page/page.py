@@ -8,6 +8,7 @@ from zoneinfo import available_timezones
 import streamlit as st
 
 from data_loaders import DataError
+from data_loaders.columns.times import OrderWanted
 from hexcursion.errors import WorkflowError
 from hexcursion_traces.page import confirm
 from hexcursion_traces.page.maps import released_deck
@@ -44,8 +45,14 @@ def take_upload(work: TraceWork) -> None:
             key="trace_zone",
             help="Needed where a file holds the hour in which summer time ends: its clock goes back.",
         )
+        asked = work.order_wanted == upload.file_id
+        order = ask_order(upload.file_id) if asked else None
+        if asked and order is None:
+            return
         try:
-            work.read_upload(upload.file_id, upload.name, upload.getvalue(), zone)
+            work.read_upload(upload.file_id, upload.name, upload.getvalue(), zone, order)
+        except OrderWanted:
+            st.rerun()  # which asks
         except (DataError, WorkflowError) as error:
             st.error(plain(error), icon=":material/error:")
     elif not work.traces:
@@ -55,6 +62,18 @@ def take_upload(work: TraceWork) -> None:
             on_click=work.take_generated,
             help="An hour by bicycle through an invented city, with a stop of a quarter of an hour to hide.",
         )
+
+
+def ask_order(upload: str) -> bool | None:
+    """Whether the day comes first in the dates of an upload that leave it open; None until it is answered."""
+    said = st.radio(
+        "Dates such as 3/4/2018 in this file do not tell: which comes first?",
+        ["The day", "The month"],
+        index=None,
+        horizontal=True,
+        key=f"trace_order_{upload}",
+    )
+    return None if said is None else said == "The day"
 
 
 def show_released(work: TraceWork) -> None:

@@ -7,6 +7,7 @@ from threading import Lock
 
 import streamlit as st
 
+from data_loaders.columns.times import OrderWanted
 from dpgp_core.noise.entropy import random_name
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import RequestTaken, ledger_to_plan, open_ledger
@@ -32,6 +33,8 @@ class TraceWork:
     ----------
     generated
         whether the trip is invented, so that nobody's places are at stake
+    order_wanted
+        the upload whose dates leave open whether the day or the month comes first
     session
         a token of its own, by which the ledger tells a second click from a second release
     releasing
@@ -42,6 +45,8 @@ class TraceWork:
     session: str = field(default_factory=random_name)
     upload: str = ""
     zone: str | None = None
+    day_first: bool | None = None
+    order_wanted: str = ""
     traces: tuple[Trace, ...] = ()
     lines: tuple[str, ...] = ()
     generated: bool = False
@@ -55,12 +60,25 @@ class TraceWork:
     known: dict[int, tuple[Known, ...]] = field(default_factory=dict)
     releasing: Lock = field(default_factory=Lock)
 
-    def read_upload(self, upload: str, name: str, data: bytes, zone: str | None = None) -> None:
-        """Read an upload, its times in a zone; `DataError` says what is wrong, and then nothing changes."""
-        if (upload, zone) == (self.upload, self.zone):
+    def read_upload(
+        self, upload: str, name: str, data: bytes, zone: str | None = None, day_first: bool | None = None
+    ) -> None:
+        """Read an upload, its times in a zone and its dates in an order.
+
+        Raises
+        ------
+        DataError
+            Which says what is wrong; the trip before stays. `OrderWanted` is kept in `order_wanted`.
+        """
+        if (upload, zone, day_first) == (self.upload, self.zone, self.day_first):
             return
-        traces, report = load_traces(self.folder.keep(name, data), zone=zone)
-        self.upload, self.zone, self.traces, self.lines = upload, zone, traces, report.lines()
+        try:
+            traces, report = load_traces(self.folder.keep(name, data), zone=zone, day_first=day_first)
+        except OrderWanted:
+            self.order_wanted = upload
+            raise
+        self.upload, self.zone, self.day_first = upload, zone, day_first
+        self.traces, self.lines = traces, report.lines()
         self.generated = False
         self.position = 0
         self.windows = []
