@@ -158,7 +158,7 @@ def guess_time(shape: Shape, used: tuple[str | None, ...]) -> str | None:
         words = re.split(r"[^a-z]+", name[:LONGEST_NAME].lower())
         if name in used or not set(words) & set(_TIME):
             continue
-        times = parse_times(pa.array(shape.column(position), pa.string())).time
+        times = parse_times(pa.array(shape.column(position), pa.string()))
         if np.mean(np.isnat(times)) <= 0.2:
             return name
     return None

@@ -41,23 +41,7 @@ class OrderWanted(DataError):
     """Dates such as 3/4/2018 of which nothing tells whether the day or the month comes first."""
 
 
-@dataclass(frozen=True, eq=False)
-class Times:
-    """A column of times.
-
-    Parameters
-    ----------
-    time : (n,) datetime64[s]
-        As written, time zones ignored; NaT where an entry is blank or cannot be read.
-    day_first : bool
-        Some dates were written as 3/4/2018 and taken for the third of April.
-    """
-
-    time: NDArray[np.datetime64]
-    day_first: bool
-
-
-def parse_times(column: Any, *, day_first: bool = False) -> Times:
+def parse_times(column: Any, *, day_first: bool = False) -> NDArray[np.datetime64]:
     """Parse a text column of dates, with or without a time of day.
 
     Parameters
@@ -68,6 +52,11 @@ def parse_times(column: Any, *, day_first: bool = False) -> Times:
     day_first : bool
         That "3/4/2018" is known to be in April.
 
+    Returns
+    -------
+    (n,) datetime64[s]
+        As written, time zones ignored; NaT where an entry is blank or cannot be read.
+
     Notes
     -----
     Unless that is known, "3/4/2018" is read with the day first, or with the month first if the second
@@ -75,8 +64,8 @@ def parse_times(column: Any, *, day_first: bool = False) -> Times:
     """
     read = read_times(column)
     if read.order.month_comes_first() and not day_first:
-        return Times(read.as_month_first, False)
-    return Times(read.as_day_first, read.order.slashed)
+        return read.as_month_first
+    return read.as_day_first
 
 
 @dataclass(frozen=True)

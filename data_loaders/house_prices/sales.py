@@ -199,7 +199,7 @@ def _take(block: Block, wanted: SalesFilter, table: PostcodeTable, tally: Tally,
     names = record_names(_of(columns["id"], left))
     found.generated += int(np.count_nonzero(mask(pc.starts_with(names, GENERATED_ID)) & alive[keep]))
     name = as_bytes(names)
-    time = parse_times(_of(columns["date"], left), day_first=True).time
+    time = parse_times(_of(columns["date"], left), day_first=True)
     blank = name == b""
     found.anonymous += int(np.count_nonzero(blank & alive[keep]))
     content = mixed(unhashed(left.size), bits_of(place[keep]), bits_of(price[keep]), bits_of(time))
