@@ -195,8 +195,8 @@ def _tuned(
         free_agreement = estimate if np.isfinite(estimate) else None  # two empty halves agree on nothing
     if project.pilot is not None:
         result = replace(result, chosen=beside_pilot(project, result.chosen, project.pilot))
-    known = task.facts.field if last_year(project.reference) is None else None
-    return concluded(project, result, free_agreement, field=known)
+    same = last_year(project.reference) is None and result.chosen.response == task.scenes[0].response
+    return concluded(project, result, free_agreement, field=task.facts.field if same else None)
 
 
 def concluded(
