@@ -162,7 +162,7 @@ SHAPES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
     "uk-air": (
         "source,site,code,date,no2,latitude,longitude,site_type",
         "aurn,Place {at},C{at},2022-01-01 00:00:00,{value},{lat},{lon},Urban Background", OWNED,
-        "nitrogen dioxide above 10 ug/m3", "sensor",
+        "Nitrogen dioxide above 10 ug/m3", "sensor",
     ),
     "wqp": (
         WQP.replace(",Det", ",ActivityStartDate,Det"),
@@ -174,7 +174,7 @@ SHAPES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
     "usgs-rdb": (
         "# U.S. Geological Survey\n#\nagency_cd\tsite_no\tdec_lat_va\tdec_long_va\tlev_dt\tlev_va\n"
         "5s\t15s\t16s\t16s\t10d\t12s",
-        "USGS\t{at:015d}\t{lat}\t{lon}\t2020-03-01\t{value}", OWNED, "depth to water above 10 feet", "sensor",
+        "USGS\t{at:015d}\t{lat}\t{lon}\t2020-03-01\t{value}", OWNED, "Depth to water above 10 feet", "sensor",
     ),
     "purpleair": (
         PURPLE, "1714521600,{at},{lat},{lon},{value},{value}", ("--value", "pm2.5_atm_b", *OWNED),
@@ -183,16 +183,16 @@ SHAPES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
     "lucas": (
         "Depth,POINTID,pH_CaCl2,pH_H2O,OC,N,TH_LAT,TH_LONG,SURVEY_DATE",
         "0-20 cm,{at:08d},4.1,4.8,{value},<LOD,{lat},{lon},24-07-18", ("--value", "OC", *OWNED),
-        "organic carbon above 10 g/kg", "sensor",
+        "Organic carbon above 10 g/kg", "sensor",
     ),
     "geochemistry": (
         "National atlas\n\nSAMPLEID,SITEID,DEPTH,LATITUDE,LONGITUDE,As,Pb\nA,B,BOS,51.52,0.02,99,9",
         "S{at},{at},TOS,{lat},{lon},{value},<0.5", ("--value", "As", "--where", "DEPTH=TOS", *OWNED),
-        "arsenic above 10 mg/kg", "sensor",
+        "Arsenic above 10 mg/kg", "sensor",
     ),
     "price-paid": (
         "", '"{{{at}}}","{price}","2022-03-01 00:00","{code}","F","N","L","1","","A ""B"" C\nD","","T",'
-        '"D","C","A","A"', ("--threshold", "300000"), "Price above 300,000 GBP", "sale",
+        '"D","C","A","A"', ("--threshold", "300000"), "Price above £300,000", "sale",
     ),
 }  # fmt: skip
 POSTCODES = {
