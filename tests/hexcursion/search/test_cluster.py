@@ -86,7 +86,9 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster
         scheduler = stack.enter_context(
             started("distributed.cli.dask_scheduler", *here, "--port", "0", "--scheduler-file", str(card))
         )
-        wait_until(lambda: scheduler.poll() is not None or card.exists(), "the scheduler did not start")
+        # The file is there before its last brace is written.
+        whole = lambda: card.exists() and card.read_text().rstrip().endswith("}")  # noqa: E731
+        wait_until(lambda: scheduler.poll() is not None or whole(), "the scheduler did not start")
         address = json.loads(card.read_text())["address"]
         workers = [
             stack.enter_context(
