@@ -192,6 +192,8 @@ def _refuse_taken(out: str | Path | None) -> None:
 
 class _Progress(Listener):
     def __init__(self, report: Report | None) -> None:
+        if report is not None and not callable(report):
+            raise WorkflowError("Give a function of a fraction and a text as `progress`.")
         self._report = report
 
     def progress(self, fraction: float, text: str) -> None:

@@ -188,6 +188,6 @@ def open_bundle(path: str | Path) -> Released:
     BundleError
         One sentence, for the first check that fails.
     """
-    if not isinstance(path, str | Path):
+    if not isinstance(path, str | Path) or not str(path):
         raise BundleError(f"Name the bundle's folder or zip as a text or a path, not {path!r}.")
     return Released(path)

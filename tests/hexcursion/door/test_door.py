@@ -271,6 +271,10 @@ def test_arguments_of_another_kind_are_refused_in_a_sentence(rows: pandas.DataFr
         hexcursion.plan(rows, **BY_HAND, x="lat")
     with pytest.raises(WorkflowError, match="folder or zip as a text or a path, not None"):
         hexcursion.open_bundle(None)  # type: ignore[arg-type]
+    with pytest.raises(WorkflowError, match="folder or zip as a text or a path, not ''"):
+        hexcursion.open_bundle("")
+    with pytest.raises(WorkflowError, match="a function of a fraction and a text as `progress`"):
+        hexcursion.plan(rows, progress=5, **BY_HAND)  # type: ignore[arg-type]
 
 
 def test_a_reference_file_may_name_its_degrees_as_the_private_table_does(
