@@ -89,7 +89,7 @@ def test_from_upload_to_viewer(
     open_screen(reader, app, "viewer")
     aside = reader.get_by_test_id("stSidebar").get_by_test_id("stFileUploader")
     aside.locator("input[type=file]").set_input_files(bundle)
-    appear(reader.get_by_role("heading", name=f"By {mechanism}"))
+    appear(reader.get_by_text(f"By {mechanism}").first)
     appear(reader.locator(MAP).first)
     counts = re.findall(r"([0-9]+) cells?", reader.locator(".legend").first.inner_text())
     assert sum(map(int, counts)) == 16
