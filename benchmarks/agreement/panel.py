@@ -12,6 +12,7 @@ import os
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from dpgp_core.excursion.sets import Bools
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.noise.entropy import SimulationEntropy
-from dpgp_core.releasing.released import draw_release
+from dpgp_core.releasing.released import Released, draw_release
 from hexcursion.bundle.products.at_threshold import FEW_RECORDS
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline, free_map
@@ -147,21 +148,29 @@ def main() -> None:
     )
 
 
-def _released(project: Project, choice: Choice, truth: Bools, releases: int) -> Floats:
-    """Told by the release, reached, ECE of q and of p over inhabited hexagons, empty and held: means."""
+def simulated(
+    project: Project, choice: Choice, releases: int, seed: int
+) -> Iterator[tuple[Released, Bools, Floats]]:
+    """Simulated releases of the private records, each with its set and its probabilities, (N,) both."""
     mean = None if choice.public_map is None else choice.public_map.mean
     records = bin_records(project.private.placed, choice.response, project.settings.unit, mean).records
     prepared = mechanism_of(choice.design).prepare(choice.design, choice.facts(project), records)
-    level, inhabited = float(choice.response.forward(project.settings.threshold)), records.index
-    found = []
+    level = float(choice.response.forward(project.settings.threshold))
     for number in range(releases):
-        drawn = draw_release(prepared, SimulationEntropy(SEED + number), simulation=True).shifted(mean)
+        drawn = draw_release(prepared, SimulationEntropy(seed + number), simulation=True).shifted(mean)
         probability, chance = drawn.probability(level), drawn.set_chance(level)
         assert probability is not None
         assert chance is not None
+        yield drawn, chance >= choice.design.settled(drawn, level, "above").cutoff, probability
+
+
+def _released(project: Project, choice: Choice, truth: Bools, releases: int) -> Floats:
+    """Told by the release, reached, ECE of q and of p over inhabited hexagons, empty and held: means."""
+    level = float(choice.response.forward(project.settings.threshold))
+    inhabited, found = np.unique(project.private.placed.index), []
+    for drawn, region, probability in simulated(project, choice, releases, SEED):
         assert drawn.shown_map is not None
         of_map = exceedance_probability(*drawn.shown_map, level)
-        region = chance >= choice.design.settled(drawn, level, "above").cutoff
         told = stated_scores(of_map, region).agreement
         errors = [_ece(each[inhabited], truth[inhabited]) for each in (of_map, probability)]
         assert drawn.records is not None

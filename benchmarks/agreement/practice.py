@@ -17,22 +17,19 @@ from statistics import NormalDist
 
 import numpy as np
 
+from benchmarks.agreement.panel import simulated
 from benchmarks.material.real_files import real_files_parser
 from data_loaders.lucas_county import SALES, TOLEDO
 from dpgp_core.excursion.scores import iou
 from dpgp_core.excursion.sets import Bools
-from dpgp_core.mechanisms.registry import mechanism_of
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
-from dpgp_core.releasing.released import draw_release
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import FieldModel, fit_baseline
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
-from hexcursion.project.records import bin_records
 from hexcursion.search.decision.choice import Choice
 from hexcursion.search.decision.tuning import tune
 from hexcursion.settings.model import ReleaseSettings
@@ -158,16 +155,8 @@ def _released(
     project: Project, choice: Choice, truth: Bools, records: Records, releases: int
 ) -> tuple[float, float, float]:
     """Agreement, agreement with the hexagons' own medians, and share of hexagons told surely: means."""
-    mean = None if choice.public_map is None else choice.public_map.mean
-    held = bin_records(project.private.placed, choice.response, project.settings.unit, mean).records
-    prepared = mechanism_of(choice.design).prepare(choice.design, choice.facts(project), held)
-    level, found = float(choice.response.forward(project.settings.threshold)), []
-    for number in range(releases):
-        drawn = draw_release(prepared, SimulationEntropy(SEED + number), simulation=True).shifted(mean)
-        chance, probability = drawn.set_chance(level), drawn.probability(level)
-        assert chance is not None
-        assert probability is not None
-        region = chance >= choice.design.settled(drawn, level, "above").cutoff
+    found = []
+    for _, region, probability in simulated(project, choice, releases, SEED):
         sure = np.mean((probability >= SURE) | (probability <= 1.0 - SURE))
         found.append((iou(region, truth), own_medians(Table(region, region), records), sure))
     agreement, own, sure = np.mean(found, axis=0)

@@ -108,9 +108,9 @@ class Released:
     def set_chance(self, level: Floats | float, direction: Direction = "above") -> Floats | None:
         """(N,) chance by which cells enter the published set; None where there is none.
 
-        With a map of its own the release says how likely the same records show a cell inside without privacy
-        noise: cutting by that agrees best with them, above all where there are no records. Otherwise it is
-        `probability`.
+        With `map_mean`, it is the chance that the map of the same records without privacy noise shows the
+        cell inside: the set that this chance cuts agrees best with that map, above all where no record lies.
+        Without it, it is `probability`.
         """
         if self.map_mean is None or self.map_sd is None:
             return self.probability(level, direction)

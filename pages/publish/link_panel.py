@@ -64,7 +64,7 @@ def written(name: str, viewer: Viewer, address: str) -> Path:
     Raises
     ------
     WorkflowError
-        For an address that is none, and where nothing can be written.
+        If the address is no web address, or the folder cannot be written.
     """
     source = shelved().path if is_shipped(name) else bundles_folder() / f"{name}.zip"
     made_of = hashlib.sha256(source.read_bytes() + address.encode()).hexdigest()[:8]

@@ -6,9 +6,12 @@ rule without randomness either publishes another table when the record is taken 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import numpy as np
 
-from studies.practice.rules import CAP, Bools, Floats, Records, Table, minimum, rounded, smoothed
+from studies.practice.rules import CAP, Bools, Records, Table, minimum, rounded, smoothed
 
 EXACT = 0.5  # units within which a recovered value is exact
 
@@ -42,21 +45,15 @@ def _by_rounded_sums(records: Records, least: int) -> list[tuple[float, float]]:
     assert full.count is not None
     assert full.mean is not None
     found: list[tuple[float, float]] = []
-    for cell, values in _by_cell(records):
-        for place, value in enumerate(values):
-            rest = np.delete(values, place)
-            if rest.size < least:
-                found.append((np.nan, float(value)))
-                continue
-            alone = Records(
-                np.zeros(rest.size, dtype=np.int64), rest, records.threshold, records.centres[:1],
-                records.spacing,
-            )  # fmt: skip
-            before = rounded(alone, least, _cap_without(records, float(value)))
-            assert before.count is not None
-            assert before.mean is not None
-            now = float(full.count[cell] * full.mean[cell])
-            found.append((now - float(before.count[0] * before.mean[0]), float(value)))
+    for cell, value, alone in _without_each(records):
+        if alone is None or alone.cell.size < least:
+            found.append((np.nan, value))
+            continue
+        before = rounded(alone, least, _cap_without(records, value))
+        assert before.count is not None
+        assert before.mean is not None
+        now = float(full.count[cell] * full.mean[cell])
+        found.append((now - float(before.count[0] * before.mean[0]), value))
     return found
 
 
@@ -71,23 +68,30 @@ def changes(records: Records, rule: str, least: float, *, numbers: bool) -> floa
     if rule == "smoothed":
         return _smoothed_changes(records, least, numbers=numbers)
     full, changed = minimum(records, int(least)) if rule == "minimum" else rounded(records, int(least)), 0
-    for cell, values in _by_cell(records):
-        for place in range(values.size):
-            rest = np.delete(values, place)
-            if not rest.size:
-                changed += bool(full.shown[cell])
-                continue
-            alone = Records(
-                np.zeros(rest.size, dtype=np.int64), rest, records.threshold, records.centres[:1],
-                records.spacing,
-            )  # fmt: skip
-            table = (
-                minimum(alone, int(least))
-                if rule == "minimum"
-                else rounded(alone, int(least), _cap_without(records, float(values[place])))
-            )
-            changed += not _same(full, cell, table, numbers=numbers)
+    for cell, value, alone in _without_each(records):
+        if alone is None:
+            changed += bool(full.shown[cell])
+            continue
+        table = (
+            minimum(alone, int(least))
+            if rule == "minimum"
+            else rounded(alone, int(least), _cap_without(records, value))
+        )
+        changed += not _same(full, cell, table, numbers=numbers)
     return changed / records.cell.size
+
+
+def _without_each(records: Records) -> Iterator[tuple[int, float, Records | None]]:
+    """Each record's hexagon and value, and the others of that hexagon, alone on one; None without others."""
+    order = np.argsort(records.cell, kind="stable")
+    places, first = np.unique(records.cell[order], return_index=True)
+    for cell, values in zip(places, np.split(records.value[order], first[1:]), strict=True):
+        for place, value in enumerate(values):
+            others = np.delete(values, place)
+            alone = replace(
+                records, cell=np.zeros(others.size, dtype=np.int64), value=others, centres=records.centres[:1]
+            )
+            yield int(cell), float(value), alone if others.size else None
 
 
 def _cap_without(records: Records, value: float) -> float:
@@ -125,15 +129,6 @@ def _smoothed_changes(records: Records, least: float, *, numbers: bool) -> float
 def told_apart(changed: float) -> float:
     """AUC of "was it in?" for a rule without randomness that changes for this share of the records."""
     return 0.5 * (1.0 + changed)
-
-
-def _by_cell(records: Records) -> list[tuple[int, Floats]]:
-    order = np.argsort(records.cell, kind="stable")
-    places, first = np.unique(records.cell[order], return_index=True)
-    return [
-        (int(place), values)
-        for place, values in zip(places, np.split(records.value[order], first[1:]), strict=True)
-    ]
 
 
 def own_medians(table: Table, records: Records) -> float:

@@ -120,7 +120,7 @@ def test_a_clean_environment_has_the_library_and_releases_the_example(clean: Pat
 
 @pytest.mark.slow
 def test_packages_installed_beside_it_are_found(clean: Path, tmp_path: Path) -> None:
-    """The guest in this environment of its own, as somebody's package would be; a plugin in the same way."""
+    """Install the guest into the fresh environment, as a user installs a package; a plugin likewise."""
     packages = [ROOT / "tests" / "guest", *(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
     build = (*PIP, "wheel", "--no-deps", "--no-build-isolation", "--no-index", "-w", tmp_path)
     run(*build, *packages, folder=tmp_path)

@@ -57,12 +57,12 @@ def asked_of(town: Town, mechanism: str) -> ReleaseSettings:
     return town.uploaded(plan)
 
 
-@pytest.mark.parametrize("mechanism", WALKED)
-def test_from_upload_to_viewer(
-    page: Page, new_page: Callable[..., Page], app: RunningApp, town: Town, tmp_path: Path, mechanism: str
+def search_up_to_release(
+    page: Page, app: RunningApp, town: Town, asked: ReleaseSettings, folder: Path
 ) -> None:
-    choices = tmp_path / "choices.toml"
-    choices.write_text(settings_to_toml(asked_of(town, mechanism)), encoding="utf-8")
+    """Give settings with the town's files, search, and open the screen Release."""
+    choices = folder / "choices.toml"
+    choices.write_text(settings_to_toml(asked), encoding="utf-8")
     open_screen(page, app, "data")
     take_settings(page, choices, town.private, town.reference)
     heading(page, "What was read")
@@ -71,6 +71,13 @@ def test_from_upload_to_viewer(
     heading(page, "What the budget can buy")
     go_to(page, "Release")
     heading(page, "What will be published")
+
+
+@pytest.mark.parametrize("mechanism", WALKED)
+def test_from_upload_to_viewer(
+    page: Page, new_page: Callable[..., Page], app: RunningApp, town: Town, tmp_path: Path, mechanism: str
+) -> None:
+    search_up_to_release(page, app, town, asked_of(town, mechanism), tmp_path)
     before = len(open_ledger(app.home / "ledger.sqlite").committed())
     release_all_the_same(page)  # some mechanisms say of this small town that their map will be poor
     heading(page, "Released as")
@@ -108,16 +115,7 @@ def test_a_release_that_contradicts_its_rehearsal_says_so_before_and_after_publi
     asked = asked_of(town, "spectral-statistics").with_changes(
         resolution=8, threshold=27.0, reference_public=False, prior_mean=None, accept_low_agreement=False
     )
-    choices = tmp_path / "choices.toml"
-    choices.write_text(settings_to_toml(asked), encoding="utf-8")
-    open_screen(page, app, "data")
-    take_settings(page, choices, town.private, town.reference)
-    heading(page, "What was read")
-    go_to(page, "Privacy and utility")
-    press(page, "Search for the best design")
-    heading(page, "What the budget can buy")
-    go_to(page, "Release")
-    heading(page, "What will be published")
+    search_up_to_release(page, app, town, asked, tmp_path)
     release_all_the_same(page)
     heading(page, "Released as")
     warning = page.get_by_text("The release tells less than was expected from reference data").first

@@ -24,7 +24,7 @@ ANSWERS = (
 
 
 def answers_on_the_first_screen(page: Page, screen: ViewportSize) -> None:
-    """Each stands once at least where nobody has to scroll, as text that is seen."""
+    """Each answer is visible text on the first screen, without scrolling."""
     for answer in ANSWERS:
         found = page.get_by_text(answer).filter(visible=True)
         boxes = [one.bounding_box() for one in found.all()]

@@ -86,9 +86,13 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster
         scheduler = stack.enter_context(
             started("distributed.cli.dask_scheduler", *here, "--port", "0", "--scheduler-file", str(card))
         )
-        # The file is there before its last brace is written.
-        whole = lambda: card.exists() and card.read_text().rstrip().endswith("}")  # noqa: E731
-        wait_until(lambda: scheduler.poll() is not None or whole(), "the scheduler did not start")
+
+        def begun() -> bool:
+            """The file is there before its last brace is written."""
+            written = card.exists() and card.read_text().rstrip().endswith("}")
+            return scheduler.poll() is not None or written
+
+        wait_until(begun, "the scheduler did not start")
         address = json.loads(card.read_text())["address"]
         workers = [
             stack.enter_context(
