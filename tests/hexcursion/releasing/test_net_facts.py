@@ -81,6 +81,12 @@ def test_a_release_holds_the_facts_of_its_project(hamlet: Project, hamlet_tuned:
     assert made.domain_origin == hamlet.domain.origin != ""
     assert made.expected == hamlet_tuned.choice.expected is not None
     assert (made.simulation, made.notes, made.trip) == (False, (), None)
+    assert not made.cut_by_map
+    shows = replace(drawn, map_mean=drawn.paths[0] + 0.5, map_sd=np.full(hamlet.domain.size, 0.25))
+    mapped = _release(plan, "an id", shows, None, "")
+    assert mapped.cut_by_map
+    assert mapped.shown_map is not None
+    assert np.array_equal(mapped.shown_map[0], mapped.paths[0] + 0.5)
     known = replace(hamlet, settings=hamlet.settings.with_changes(places_public=True))
     assert _release(replace(plan, project=known), "an id", drawn, None, "").protects == "values"
     assert _release(plan, "an id", drawn, None, "").protects == "values and places"
