@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaincinv, ndtr, pdtrik
 
+from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
 from dpgp_core.mechanisms.reading import LEAST_WEIGHT, Reading, mixed, shares
 from dpgp_core.noise.entropy import Entropy
@@ -16,6 +17,7 @@ from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior, clipped_moments
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.cutoff import cutoff_for_map
+from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.unclipped import unclipped
 
@@ -31,6 +33,7 @@ COUNTS = 3
 MAPS = 24
 """Draws of that map for one simulated release."""
 
+NO_FIELD = "this design starts from a published reference: name it, or choose another."
 
 Smoothed = tuple[NDArray[np.int64], Floats, Posterior]
 
@@ -48,20 +51,36 @@ class Belief:
         Of C.
     prior : ClippedPrior
         The law of clipped responses for the mean variance of C.
-    link : ndarray, shape (M, p)
-        Covariance of the field with the released sums.
     root : ndarray, shape (p, p)
-        Lower Cholesky factor of their covariance V.
-    deviation : ndarray, shape (M,)
-        Posterior standard deviation of the field in linear form.
+        Lower Cholesky factor of the released sums' covariance V.
+    before : ndarray, shape (M,)
+        Prior variance of the field at the nodes.
+    links : tuple of ndarray, shape (M, p)
+        The public map's covariance, and that of a drift, times the records and the features.
     """
 
     drift: float
     trust: float
     prior: ClippedPrior
-    link: Floats
     root: Floats
-    deviation: Floats
+    before: Floats
+    links: tuple[Floats, Floats]
+
+    @cached_property
+    def link(self) -> Floats:
+        """(M, p) covariance of the field with the released sums; made for beliefs of some weight alone."""
+        own, drifted = self.links
+        return self.slope * (self.trust * own + self.drift**2 * drifted)
+
+    def half(self) -> Floats:
+        """(p, M) what the sums tell of the field: `half.T @ half` is the covariance that they take away."""
+        return solve_lower(self.root, np.ascontiguousarray(self.link.T))
+
+    @cached_property
+    def deviation(self) -> Floats:
+        """(M,) posterior standard deviation of the field in linear form."""
+        left = self.before - np.square(self.half()).sum(axis=0)
+        return np.asarray(np.sqrt(np.maximum(left, 1e-12)))
 
     @property
     def slope(self) -> float:
@@ -139,6 +158,24 @@ class DriftReader:
         self._smoothed: list[Smoothed] = []
         self.beliefs = self._made()
 
+    @classmethod
+    def of(
+        cls, plan: Prepared, known: PublicCounts, released: Floats | None, field: PublicField | None
+    ) -> DriftReader:
+        """What reads sums by a plan, for one release of the counts (p,) or None where places are public.
+
+        Raises
+        ------
+        InvalidValue
+            Without a public field.
+        """
+        if field is None:
+            raise InvalidValue(NO_FIELD)
+        return cls(
+            field, plan.features.values, plan.counts(known, released), plan.noise.sums,
+            places_known=known.kind == "known", single=known.single,
+        )  # fmt: skip
+
     def _made(self) -> tuple[Belief, ...]:
         field, a, m = self._field, self._features, self.counts.mean
         loaded = m[:, None] * a
@@ -151,16 +188,13 @@ class DriftReader:
                 deviation = float(np.sqrt(before.mean()))
                 prior = ClippedPrior.of(PublicPrior(0.0, deviation, field.scatter / deviation))
                 slope = prior.deviation / deviation
-                link = slope * (trust * own + drift**2 * drifted)
                 covariance = slope**2 * (trust * own_seen + drift**2 * drifted_seen)
                 covariance += prior.record_noise**2 * records
                 covariance += prior.deviation**2 * self.counts.error
                 covariance[np.diag_indices_from(covariance)] += self._noise**2
                 root = cholesky(0.5 * (covariance + covariance.T), "the covariance of the released sums",
                                 "use more noise")  # fmt: skip
-                known = np.square(solve_lower(root, np.ascontiguousarray(link.T))).sum(axis=0)
-                left = np.sqrt(np.maximum(before - known, 1e-12))
-                found.append(Belief(drift, trust, prior, link, root, left))
+                found.append(Belief(drift, trust, prior, root, before, (own, drifted)))
         return tuple(found)
 
     def weights(self, sums: Floats) -> Floats:
@@ -184,10 +218,13 @@ class DriftReader:
         kept = np.flatnonzero(weight >= LEAST_WEIGHT)
         likely = weight[kept] / weight[kept].sum()
         readings, maps = [], []
-        for belief, number in zip(
-            (self.beliefs[place] for place in kept), shares(likely, draws), strict=True
-        ):
-            linear, errors = self._draws(belief, sums, number, entropy)
+        numbers = shares(likely, draws)
+        own, drifted = (root @ entropy.normal((root.shape[0], draws)) for root in self._field.roots)
+        ends = np.cumsum(numbers)
+        for place, number, end in zip(kept, numbers, ends, strict=True):
+            belief, here = self.beliefs[place], slice(end - number, end)
+            drawn = np.sqrt(belief.trust) * own[:, here] + belief.drift * drifted[:, here]
+            linear, errors = self._draws(belief, sums, drawn, entropy)
             slope, mean = belief.slope, belief.mean(sums)
             paths, centre, sd = unclipped(
                 slope * mean, slope * belief.deviation, belief.prior, slope * linear.T
@@ -204,12 +241,12 @@ class DriftReader:
             nodes.spread(shown.mean(axis=0)), nodes.spread(shown.std(axis=0, ddof=1)), weight,
         )  # fmt: skip
 
-    def _draws(self, belief: Belief, sums: Floats, number: int, entropy: Entropy) -> tuple[Floats, Floats]:
-        """(M, number) draws of the field in linear form, and of the records' summed noise at each node."""
-        a, m = self._features, self.counts.mean
-        own, drifted = self._field.roots
-        field = np.sqrt(belief.trust) * (own @ entropy.normal((m.size, number)))
-        field += belief.drift * (drifted @ entropy.normal((m.size, number)))
+    def _draws(self, belief: Belief, sums: Floats, field: Floats, entropy: Entropy) -> tuple[Floats, Floats]:
+        """(M, R) draws of the field in linear form, and of the records' summed noise at each node.
+
+        `field` (M, R) holds draws from before the release, in linear form.
+        """
+        a, m, number = self._features, self.counts.mean, field.shape[1]
         errors = belief.prior.record_noise * np.sqrt(m)[:, None] * entropy.normal((m.size, number))
         seen = a.T @ (belief.slope * m[:, None] * field + errors)
         seen += belief.prior.deviation * (self._error_root @ entropy.normal((a.shape[1], number)))
@@ -275,7 +312,7 @@ class DriftReader:
         nodes = self._field.nodes
         if nodes.one_to_one or not len(paths):
             return paths if nodes.one_to_one else np.empty((0, nodes.cells))
-        half = solve_lower(belief.root, np.ascontiguousarray(belief.link.T))
+        half = belief.half()
         covariance = belief.trust * self._field.covariance + belief.drift**2 * self._field.drift
         made = np.sqrt(np.maximum(nodes.spread_variance(covariance - half.T @ half), 1e-12))
         mean = nodes.spread(centre)

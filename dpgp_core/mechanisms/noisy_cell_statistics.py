@@ -31,6 +31,7 @@ from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.numbers import significant
 from dpgp_core.posterior.fitting import Posterior, fit_cells
 from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.posterior.shelf import FEW
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, Prior
 from dpgp_core.releasing.facts import PublicFacts
@@ -157,6 +158,7 @@ def reference_records(
 SIMULATIONS = 4
 GLANCE_CELLS = 8_000  # a search ranks by as many of them as show so many cells together: a few releases of
 # many cells differ by less than designs do
+FACTORS = 2**17  # cells of all factors that simulations keep
 DENSE_CELLS, PATHS = 600, 100  # cells up to which dense priors are quick; paths, which cost nothing
 
 
@@ -369,11 +371,16 @@ class NoisyCellStatistics(Mechanism):
         return world.shelf.keep("noisy statistics", (world.key, noise), make, 8)
 
     def _published(self, draw: NoisyStatistics, design: NoisyCellStatisticsDesign, world: World) -> Bools:
+        """Worlds whose records lie at the same places share a factor: its noise depends on counts alone."""
         prior = world.facts.prior(design.prior, design.lengthscale)
-        posterior = noise_aware_posterior(draw, prior, design.ridge, design.scale)
-        if (
-            design.cutoff == 0.5
-        ):  # the probability is one half where the mean meets the level: no variance needed
-            return world.inside(posterior.mean)
-        sd = design.scale * np.sqrt(posterior.variance)
-        return world.published(Released(posterior.mean[None], posterior.mean, sd), design)
+        cells, seen, variance = cell_observations(draw, prior.lattice, design.ridge, design.scale)
+        posterior = world.shelf.keep(
+            "noisy posterior",
+            (design.prior, design.lengthscale, design.scale, hash((cells.tobytes(), variance.tobytes()))),
+            lambda: fit_cells(prior, cells, np.zeros(cells.size), variance, signal_scale=design.scale),
+            max(FEW, FACTORS // prior.size),
+        )
+        mean = posterior.mean_of(seen)
+        if design.cutoff == 0.5:  # the probability is one half where the mean meets the level
+            return world.inside(mean)
+        return world.published(Released(mean[None], mean, design.scale * np.sqrt(posterior.variance)), design)

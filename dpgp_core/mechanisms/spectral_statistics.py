@@ -14,7 +14,7 @@ from dpgp_core.excursion.sets import Bools, agreed, agreed_each, sign_of
 from dpgp_core.features.store import FolderStore
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.base import Mechanism
-from dpgp_core.mechanisms.drift_reading import DriftReader
+from dpgp_core.mechanisms.drift_reading import NO_FIELD, DriftReader
 from dpgp_core.mechanisms.grids import CUTOFFS, coarse_grid, tried
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects
@@ -53,8 +53,8 @@ LEAST_DRAWS = 50  # of the map without privacy, from which its mean and deviatio
 WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums where a published reference is weighed
 Stated = tuple[Floats, Floats, Floats | None]
 """Exceedance probabilities of R simulated releases, chances by which sets are cut (R, N), own cutoffs."""
-NO_FIELD = "this design starts from a published reference: name it, or choose another."
 DRIFTED, DRIFT_RELEASES = 2**22, 2  # cells of all simulated releases kept then, and releases in each world
+READERS = 2**14  # nodes of all readers of such releases that are kept
 DETAIL, SHARED = 300, 24  # nodes at which simulations compute deviations; sets of shared readings kept
 
 
@@ -74,7 +74,7 @@ class _PreparedSums:
         )
         raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
         if self.field is not None:
-            reader = _drift_reader(self.plan, self.known, released.counts, self.field)
+            reader = DriftReader.of(self.plan, self.known, released.counts, self.field)
             read = reader.read(released.sums, max(self.design.paths, LEAST_DRAWS), entropy)
             found, records = read.field, reader.counts.at_cells(self.plan.nodes)
             drawn = found.draws[: self.design.paths]
@@ -215,12 +215,12 @@ class SpectralStatistics(Mechanism):
     ) -> Bools:
         """Each release draws its own counts; probabilities are those to which free paths' votes converge."""
         made = self._plan(design, world.facts, rough=True)
-        if design.drift:
-            return _cut(design, *_drifted(made, records, world, releases, entropy))
         counts, totals = _per_cell(records, world.facts)
-        readings = SharedReadings(
-            made, counts, _known(world.facts, records), releases, entropy, releases, same=False
-        )
+        known = _known(world.facts, records)
+        if design.drift:
+            reader = _drift_reader(made, counts, known, world.facts.field, entropy)
+            return _cut(design, *_drifted(reader, totals, made, world, releases, entropy))
+        readings = SharedReadings(made, counts, known, releases, entropy, releases, same=False)
         return _cut(design, *_read(readings, design, totals, made, world))
 
     def simulate(self, design: SpectralStatisticsDesign, world: World) -> Bools:
@@ -289,21 +289,27 @@ class SpectralStatistics(Mechanism):
     ) -> Stated:
         """What simulated releases state; the same draws serve every reading."""
         made = self._plan(design, world.facts, rough=True)
-        if design.drift:
-            return _drifted(made, records, world, DRIFT_RELEASES, SimulationEntropy(SEED + 5))
         counts, totals = _per_cell(records, world.facts)
+        known = _known(world.facts, records)
+        if design.drift:  # worlds whose records lie at the same places share all but the values
+            field, plain = world.facts.field, replace(design, cutoff=0.5, paths=1)
+            reader = world.shelf.keep(
+                "drift reader", (plain, field, known.kind, known.n, known.single, hash(counts.tobytes())),
+                lambda: _drift_reader(made, counts, known, field, SimulationEntropy(SEED + 5)),
+                max(1, READERS // made.nodes.size),
+            )  # fmt: skip
+            return _drifted(reader, totals, made, world, DRIFT_RELEASES, SimulationEntropy(SEED + 6))
 
         def make() -> SharedReadings:
-            known, entropy = _known(world.facts, records), SimulationEntropy(SEED + 5 + draws)
-            thin = max(1, made.nodes.size // DETAIL)
+            entropy, thin = SimulationEntropy(SEED + 5 + draws), max(1, made.nodes.size // DETAIL)
             return SharedReadings(made, counts, known, releases, entropy, draws, thin=thin)
 
         # Worlds of one domain that differ in their clip bound alone have the same counts.
-        key = (
+        same = (
             counts.tobytes(), design.strategy, design.prior, design.lengthscale, design.signal, design.mu,
             design.common, releases, draws,
         )  # fmt: skip
-        readings = world.shelf.keep("spectral readings", hash(key), make, SHARED)
+        readings = world.shelf.keep("spectral readings", hash(same), make, SHARED)
         return _read(readings, design, totals, made, world)
 
     def _plan(
@@ -345,28 +351,23 @@ def _unseen(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
 
 
 def _drift_reader(
-    made: PreparedPlan, known: PublicCounts, released: Floats | None, field: PublicField | None
+    made: PreparedPlan, counts: Floats, known: PublicCounts, field: PublicField | None, entropy: Entropy
 ) -> DriftReader:
-    """What reads sums by this plan, for one release of the counts (p,) or None where places are public."""
-    if field is None:
-        raise InvalidValue(NO_FIELD)
-    return DriftReader(
-        field, made.features.values, made.counts(known, released), made.noise.sums,
-        places_known=known.kind == "known", single=known.single,
-    )  # fmt: skip
+    """What reads releases of records with counts (N,), for one simulated release of these counts."""
+    a, released = made.features.values, None
+    if made.noise.counts is not None:
+        released = a.T @ made.nodes.gather(counts) + made.noise.counts * entropy.normal(a.shape[1])
+    return DriftReader.of(made, known, released, field)
 
 
 def _drifted(
-    made: PreparedPlan, records: CollapsedRecords, world: World, releases: int, entropy: Entropy
+    reader: DriftReader, totals: Floats, made: PreparedPlan, world: World, releases: int, entropy: Entropy
 ) -> Stated:
     """As `_read` for simulated releases that start from a published reference; they share their counts."""
-    counts, totals = _per_cell(records, world.facts)
-    a, nodes, released = made.features.values, made.nodes, None
-    if made.noise.counts is not None:
-        released = a.T @ nodes.gather(counts) + made.noise.counts * entropy.normal(a.shape[1])
-    reader = _drift_reader(made, _known(world.facts, records), released, world.facts.field)
     level, sign = world.level - world.offset, sign_of(world.direction)
-    return reader.simulated(a.T @ nodes.gather(totals), releases, level, sign, entropy)
+    return reader.simulated(
+        made.features.values.T @ made.nodes.gather(totals), releases, level, sign, entropy
+    )
 
 
 def _read(

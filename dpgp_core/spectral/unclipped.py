@@ -37,7 +37,7 @@ def unclipped(
     `exceedance` states. The deviation is that for which a normal law states the same probability at the
     centre, 0.
     """
-    field = np.linspace(-REACH, REACH, STEPS)
+    field, step = np.linspace(-REACH, REACH, STEPS, retstep=True)
     share = np.clip(spread / prior.deviation, 0.0, 1.0)
     group = np.rint(share * GROUPS).astype(np.int64)
     found, mean, slope = np.empty(paths.shape), np.empty(share.size), np.empty(share.size)
@@ -45,10 +45,10 @@ def unclipped(
     for number in np.unique(group):
         cells = np.flatnonzero(group == number)
         level = exact + number / GROUPS * (vague - exact)
-        at_centre = float(prior.level(0.0, number / GROUPS))
+        at_centre = level[STEPS // 2]
         found[:, cells] = np.interp(paths[:, cells], level, field)
         mean[cells] = np.interp(clipped[cells], level, field)
         apart, near = clipped[cells] - at_centre, np.abs(mean[cells]) < NEAR
-        there = np.gradient(level, field)[STEPS // 2]
+        there = (level[STEPS // 2 + 1] - level[STEPS // 2 - 1]) / (2.0 * step)
         slope[cells] = np.where(near, there, apart / np.where(near, 1.0, mean[cells]))
     return found, mean, spread / np.maximum(slope, 1e-3)

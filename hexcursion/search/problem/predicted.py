@@ -60,7 +60,8 @@ def starting_point(
 def predicted_records(project: Project, field: PublicField, scale: ResponseScale) -> list[PlacedObservations]:
     """Private records as they may be, one set for each of `DRIFTS` and `TRUSTS`, from public facts alone.
 
-    The reference shows where records lie and how they scatter; all drifts are equally likely.
+    The reference shows where records lie and how they scatter; all drifts are equally likely. All sets lie
+    at the same places, so that what depends on places alone is made once.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def predicted_records(project: Project, field: PublicField, scale: ResponseScale
     entropy = SimulationEntropy(SEED)
     mean = field.at(project.lattice.domain_centres)
     own, drifted = field.roots
-    made = []
+    index, made = _places(project, field, entropy), []
     for number, (drift, trust) in enumerate(product(DRIFTS, TRUSTS)):
         if number % 2 == 0:  # each drift goes one way and the other, so that few worlds stand for many
             by_own = own @ entropy.normal(field.nodes.size)
@@ -78,7 +79,6 @@ def predicted_records(project: Project, field: PublicField, scale: ResponseScale
         else:
             by_own, by_drift = -by_own, -by_drift
         change = np.sqrt(trust) * by_own + drift * by_drift
-        index = _places(project, field, entropy)
         value = (mean + field.nodes.spread(change))[index] + field.scatter * entropy.normal(index.size)
         made.append(PlacedObservations(index, scale.value(value), index.size, 0))
     return made

@@ -89,7 +89,7 @@ def test_how_many_of_each_kind_of_shared_work_are_kept(monkeypatch: pytest.Monke
     sampling.simulate(design, made)
     sampling.read(design, made.facts, made.records, np.zeros((3, 37)), SimulationEntropy(1))
     most = {"posterior sampling": 2, "prior noise": 2, "path reader": 1, "noisy statistics": 8,
-            "spectral readings": 24, "prior": 24, "family": 24}  # fmt: skip
+            "spectral readings": 24, "prior": 24, "family": 24, "noisy posterior": 3542}  # fmt: skip
     assert seen == {**dict.fromkeys(seen, 4), **most}
     assert {"spectral", "spectral model", "simulated moments", "inducing plan", "convcnp plan",
             "public places", "simulated convcnp", "cloaking", "plan of cloaking"} < set(seen)  # fmt: skip
