@@ -86,10 +86,10 @@ structure: $(TOOLS)  ## draw the house from its own imports and calls into CONTR
 	@$(BIN)/python -m tests.architecture.structure
 
 studies: $(MAPS) $(TOOLS)  ## measure again every number the documents claim (long)
-	@$(BIN)/python -m benchmarks
+	@$(BIN)/python -m studies --all
 
 mutations: $(TOOLS)  ## break the source in small ways and see whether the tests notice (hours; ARGS="--sample 30")
-	@$(BIN)/python -m benchmarks.mutations $(ARGS)
+	@$(BIN)/python -m studies.mutations $(ARGS)
 
 screenshots: $(MAPS) $(TOOLS)  ## photograph every screen, light and dark, into out/screenshots
 	@$(BIN)/python -m tests.browser.screenshots

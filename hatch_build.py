@@ -16,7 +16,7 @@ LIBRARY = "library"
 APP = {
     **{
         name: f"hexcursion/app/{name}"
-        for name in ("app.py", ".streamlit/config.toml", "pages", "studies", "benchmarks/results", "static")
+        for name in ("app.py", ".streamlit/config.toml", "pages", "studies", "static")
     },
     "frontend/hexcursion_maps": "hexcursion/app/hexcursion_maps",  # with its assets where they were built
     "frontend/wheel/__init__.py": "hexcursion/app/__init__.py",

@@ -22,7 +22,7 @@ from studies.peers.neural_line import NeuralSettings
 from studies.peers.one_dimension import OneDimensionSettings
 from studies.reporting.tables import Report, StudyResult
 
-RESULTS = Path(__file__).resolve().parents[1] / "benchmarks" / "results"
+RESULTS = Path(__file__).resolve().parent / "results"
 """Where the full figures lie, written by `make studies`."""
 
 Preset = TypeVar("Preset")
@@ -62,7 +62,7 @@ def _study(
 ) -> Study:  # fmt: skip
     return Study(
         name, title, question, source, lambda report: run(report, True), lambda report: run(report, False),
-        stored or (f"{name}.json",), command or f"python -m benchmarks.studies {name}",
+        stored or (f"{name}.json",), command or f"python -m studies {name}",
     )  # fmt: skip
 
 
@@ -121,7 +121,7 @@ STUDIES: dict[str, Study] = {
             "Not in the paper. How to enter a mechanism of one's own is in the documentation.",
             _presets(LeaderboardSettings.quick, LeaderboardSettings, leaderboard.run),
             (),
-            "python -m benchmarks.agreement.leaderboard",
+            "python -m studies.agreement.leaderboard",
         ),
         _study(
             "one-dimension",

@@ -1,6 +1,6 @@
 """The model: expected seconds and megabytes of reading, searching and releasing, as pure functions.
 
-What `python -m benchmarks.scale.estimates` has measured is interpolated, time and memory against the number
+What `python -m studies.scale.estimates` has measured is interpolated, time and memory against the number
 of hexagons on logarithmic scales, and time carried on beyond by the last slope; a full search is a quick one
 times what was measured at one size, part by part. Nothing here looks at data: hexagons, records and bytes of
 files are numbers that are public or the curator's own, and so is what is said of them.
@@ -28,7 +28,7 @@ MEMORY_SLOPES = 0.35, 1.0
 LATTICE_BYTES = 7 * 8
 """Of memory for each hexagon and unit of the band (the root of their number) beyond the largest size that was
 measured: about seven factors of the lattice prior, as held at 100,000 and 178,000 hexagons
-(benchmarks/results/cells.txt)."""
+(studies/results/cells.txt)."""
 
 SearchKind = Literal["full", "quick"]
 SIMULATED: dict[SearchKind, int] = {"full": 5, "quick": 1}

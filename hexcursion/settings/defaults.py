@@ -22,7 +22,7 @@ DENSE_CELLS = 600
 """Hexagons up to which a search tries priors with a dense matrix without being asked.
 
 On 2,375 hexagons of London the dense one made a whole release take 1.4 times as long, and the map agreed with
-cells that no fit had seen by .763 in place of .782 (`python -m benchmarks.speed.defaults`).
+cells that no fit had seen by .763 in place of .782 (`python -m studies.speed.defaults`).
 """
 
 

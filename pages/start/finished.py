@@ -1,7 +1,7 @@
 """The finished example: generated data, a finished search and its release, shipped with the program as files.
 
 Nothing is searched, drawn or charged when it is opened: it is in no ledger of this installation, and among
-none of its releases. `python -m benchmarks.screens.tour` makes the files again.
+none of its releases. `python -m studies.screens.tour` makes the files again.
 """
 
 from __future__ import annotations

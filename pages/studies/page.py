@@ -210,7 +210,7 @@ def show_stored(study: Study) -> None:
                 st.header("Real sales" if "real" in name else "Generated sales", anchor=False, divider="gray")
             st.caption(f"{plain(result.facts())} Made by this command:")
             st.code(
-                "python -m benchmarks.agreement.london" if "real" in name else study.command, language=None
+                "python -m studies.agreement.london_real" if "real" in name else study.command, language=None
             )
             show_result(result, f"stored_{name}")
 

@@ -115,8 +115,8 @@ def test_a_room_imports_only_what_it_may() -> None:
 
 
 def test_nothing_of_the_house_imports_a_plugin() -> None:
-    """Screens, studies, benchmarks and tests neither: a plugin may be deleted."""
-    house = [*sources(), *sources("studies", "benchmarks", "tests")]
+    """Screens, studies and tests neither: a plugin may be deleted."""
+    house = [*sources(), *sources("studies", "tests")]
     wrong = [
         f"{name_of(path)}:{line} imports {name}"
         for path in house
@@ -185,7 +185,7 @@ def test_a_module_has_a_duty_and_a_length() -> None:
 
 
 def test_no_room_is_a_drawer() -> None:
-    folders = {path.parent for path in (*sources(*ROOMS, "studies", "benchmarks", "tests"), *plugged())}
+    folders = {path.parent for path in (*sources(*ROOMS, "studies", "tests"), *plugged())}
     crowded = [name_of(each) for each in sorted(folders) if len(list(each.glob("*.py"))) > MOST_MODULES]
     assert crowded == [], "group by what changes together"
 

@@ -6,12 +6,10 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = (
-    "dpgp_core|hexcursion|geo|data_loaders|pages|studies|benchmarks|plugins|tests|frontend|docs|deploy|static"
-)
+ROOMS = "dpgp_core|hexcursion|geo|data_loaders|pages|studies|plugins|tests|frontend|docs|deploy|static"
 NAMED = re.compile(rf"(?<![\w/.-])((?:{ROOMS})(?:/[\w-]+)+\.(?:py|md|toml|txt|json|ts|tsx|js|css|html))\b")
 INVENTED = {
-    "benchmarks/results/NAME.txt",  # any benchmark's
+    "studies/results/NAME.txt",  # any benchmark's
     "hexcursion/releasing.py",  # of a checkout that a test makes
 }
 IN_WHEEL = (
@@ -22,11 +20,7 @@ READ = [
     *ROOT.glob("*.md"),
     *ROOT.glob("*.toml"),
     *(path for room in ROOMS.split("|") if room != "frontend" for path in (ROOT / room).rglob("*.py")),
-    *(
-        path
-        for room in ("docs", "benchmarks", "studies", "plugins", "tests")
-        for path in (ROOT / room).rglob("*.md")
-    ),
+    *(path for room in ("docs", "studies", "plugins", "tests") for path in (ROOT / room).rglob("*.md")),
 ]
 
 

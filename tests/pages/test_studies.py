@@ -32,7 +32,7 @@ def test_each_study_shows_its_stored_figures_and_the_command(
     if any(stored):
         commands = [code.value for code in app.code]
         assert any(
-            command in (STUDIES[name].command, "python -m benchmarks.agreement.london")
+            command in (STUDIES[name].command, "python -m studies.agreement.london_real")
             for command in commands
         )
         words = texts(app).replace("\\", "")

@@ -6,9 +6,9 @@ import numpy as np
 import pandas
 import pytest
 
-from benchmarks.agreement.practice import lucas_settings, records_of
 from data_loaders.lucas_county import SALES
 from hexcursion.project.load import load_project
+from studies.agreement.practice import lucas_settings, records_of
 from studies.practice.attacks import changes, own_medians, told_apart, two_editions
 from studies.practice.rules import RULES, Records, filled, minimum, rounded, smoothed, two_digits
 
@@ -105,6 +105,6 @@ def test_a_record_is_taken_out_under_the_cap_of_all_that_stay() -> None:
 
 
 def test_every_rule_has_its_attack() -> None:
-    from benchmarks.agreement.practice import ATTACKED
+    from studies.agreement.practice import ATTACKED
 
     assert list(ATTACKED) == list(RULES)

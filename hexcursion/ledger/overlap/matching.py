@@ -9,7 +9,7 @@ another column, their clock was off, or another of their values is released.
 What is recognised: the same record in another order, file, filter, area or coordinate system, beside any
 other records, and after a change that is small against the grids: one of size t moves about the share t/step
 of the records to another hash (under one in ten thousand for 1e-9). With an identity that is no short number,
-or as a row of the same file, whatever happened to the rest. `benchmarks.scale.disguises` lists what is tried.
+or as a row of the same file, whatever happened to the rest. `studies.scale.disguises` lists what is tried.
 
 What is not: records without a common identity or file of which two of place, value and time were changed (or
 one, where times are not known); numbered records of which place and value were changed; few records among

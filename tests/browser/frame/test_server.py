@@ -16,9 +16,9 @@ import pytest
 from playwright.sync_api import Page
 from playwright.sync_api import WebSocket as Socket
 
-from benchmarks.scale import uploads
 from hexcursion.bundle import write_bundle
 from pages.shared.steps import SCREENS
+from studies.scale import uploads
 from tests.browser.harness import (
     HANDSHAKE,
     PATIENCE,
@@ -254,7 +254,7 @@ def test_the_place_of_the_program_reaches_no_reader(page: Page, tmp_path: Path) 
 
 
 def test_a_hostile_uploader_beside_readers_fills_no_memory(tmp_path: Path) -> None:
-    """A short `benchmarks.scale.uploads`: nothing is taken at places made up, and little in all."""
+    """A short `studies.scale.uploads`: nothing is taken at places made up, and little in all."""
     write_bundle(make_release(small_domain()), tmp_path / "bundles" / "london")
     bundles = str(tmp_path / "bundles")
     with running_app(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.scale.sessions import foreign_rows, rows_of, run
+from studies.scale.sessions import foreign_rows, rows_of, run
 from tests.browser.harness import running_app
 
 

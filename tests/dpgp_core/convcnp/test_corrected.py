@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from benchmarks.neural.convcnp import round_lattice
 from dpgp_core.convcnp import train
 from dpgp_core.convcnp.corrected import CORRECTION, NEUTRAL, Correction, Reading, context_of, read_twice
 from dpgp_core.convcnp.corrected_tasks import SimulatedNoise, make_pool, pixel_lattice
@@ -22,6 +21,7 @@ from dpgp_core.spectral.clipped import PublicPrior
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.sums import GridRecords, release_sums
 from dpgp_core.spectral.unclipped import unclipped
+from studies.neural.convcnp import round_lattice
 
 LATTICE = round_lattice(721)
 WAY = Correction(Window.of(LATTICE.centres, LATTICE.spacing))

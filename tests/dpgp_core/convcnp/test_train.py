@@ -41,7 +41,7 @@ def test_nothing_but_the_training_asks_for_pytorch() -> None:
     """A fresh environment without the extra runs all the rest: the shipped one has no PyTorch either."""
     root = Path(__file__).resolve().parents[3]
     asked = re.compile(r"^\s*(import|from)\s+torch\b|import_module\(\s*[\"']torch", re.MULTILINE)
-    rooms = ("dpgp_core", "geo", "data_loaders", "hexcursion", "pages", "studies", "benchmarks", "tests")
+    rooms = ("dpgp_core", "geo", "data_loaders", "hexcursion", "pages", "studies", "tests")
     found = [
         str(path.relative_to(root))
         for room in rooms

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.material.disk import disk
-from benchmarks.speed.peers import RIDGE, peer
 from dpgp_core import CollapsedRecords, SimulationEntropy, fit, make_prior
+from studies.material.disk import disk
+from studies.speed.peers import RIDGE, peer
 
 
 @pytest.mark.parametrize("records_wanted", [1, 40, 400])

@@ -145,7 +145,7 @@ def test_geojson_that_is_not_rfc_7946_is_noted(contents: Contents) -> None:
 
 
 def test_the_shipped_example_has_the_pages_that_are_made_of_it_today() -> None:
-    """After a change to the page or the label: `python -m benchmarks.screens.tour --pages`."""
+    """After a change to the page or the label: `python -m studies.screens.tour --pages`."""
     shipped = Path(__file__).resolve().parents[3] / "static" / "tour" / "bundle.zip"
     assert {finding.code for finding in lint_bundle(shipped)} == {
         "n-taken-as-public", "delta-close-to-1/n", "cannot-be-seen",

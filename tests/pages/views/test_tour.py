@@ -57,5 +57,5 @@ def test_the_districts_that_changed_are_named(told: Tour) -> None:
 def test_what_is_shipped_is_small_and_names_no_machine() -> None:
     assert BUNDLE.stat().st_size + view.STORY.stat().st_size < 2_000_000
     story = json.loads(view.STORY.read_text(encoding="utf-8"))
-    assert story["command"] == "python -m benchmarks.screens.tour"
+    assert story["command"] == "python -m studies.screens.tour"
     assert story["draws"] == tour().draws == 40

@@ -1,0 +1,113 @@
+"""Measure again what the documents claim: `python -m studies [NAME ...]`, or `make studies` for all of it.
+
+Without names, list them. A study stores its JSON; what another command prints is stored beside it, in
+studies/results/NAME.txt.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from studies.registry import RESULTS, STUDIES, Study
+
+FOLDER = Path(__file__).resolve().parent
+ROOMS = ("agreement", "neural", "prices", "scale", "screens", "speed")
+"""The rooms whose every module is a command that measures something."""
+MODULES = {
+    path.stem: f"studies.{room}.{path.stem}"
+    for room in ROOMS
+    for path in sorted((FOLDER / room).glob("[a-z]*.py"))
+}
+"""Name of each such command -> its module; no two rooms hold one name."""
+OWN_FILES = ("leaderboard", "london_real")
+"""Those that store JSON themselves."""
+NAMES = (*STUDIES, *(name for name in MODULES if name not in STUDIES))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m studies", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="what to measure; a list of names without any"
+    )
+    parser.add_argument("--all", action="store_true", help="measure everything (long)")
+    parser.add_argument(
+        "--quick", action="store_true", help="a study at reduced size; prints, stores nothing"
+    )
+    asked = parser.parse_args()
+    unknown = [name for name in asked.names if name not in NAMES]
+    if unknown:
+        parser.error(f"there is nothing named {unknown[0]!r}: choose among {', '.join(NAMES)}.")
+    printed = [name for name in asked.names if name in MODULES]
+    if asked.quick and (printed or asked.all):
+        parser.error(
+            f"--quick is for studies: choose among {', '.join(n for n in STUDIES if n not in MODULES)}."
+        )
+    names = NAMES if asked.all else asked.names
+    if not names:
+        for name in NAMES:
+            print(f"{name:22} {STUDIES[name].title if name in STUDIES else f'python -m {MODULES[name]}'}")
+    failed = []
+    for name in names:
+        if name not in MODULES:
+            run_study(STUDIES[name], quick=asked.quick)
+        elif not run_module(name):
+            failed.append(name)
+    if failed:
+        print(f"Failed: {', '.join(failed)}.", file=sys.stderr)
+    return len(failed)
+
+
+def run_study(study: Study, *, quick: bool) -> None:
+    """Run one study in this process, print its tables, and store them where it ran in full."""
+    last = [0.0]
+
+    def report(fraction: float, text: str) -> None:
+        if time.monotonic() - last[0] > 5.0:
+            last[0] = time.monotonic()
+            print(f"{study.name}: {100 * fraction:3.0f} %  {text}", file=sys.stderr, flush=True)
+
+    result = (study.quick if quick else study.full)(report)
+    for table in result.tables:
+        print(f"\n{table.title}\n{table.csv() if len(table.rows) < 80 else f'{len(table.rows)} rows'}")
+    print(result.facts(), *result.notes, sep="\n", flush=True)
+    if not quick:
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        (RESULTS / study.stored[-1]).write_text(result.to_json(), encoding="utf-8")
+
+
+def run_module(name: str) -> bool:
+    """Run one command in a process of its own, print and store what it prints: whether it succeeded."""
+    command = f"python -m {MODULES[name]}"
+    print(f"== {command}", flush=True)
+    before = _child_seconds()
+    done = subprocess.run(
+        [sys.executable, "-m", MODULES[name]],
+        cwd=FOLDER.parent,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    print(done.stdout, flush=True)
+    if done.returncode == 0 and name not in OWN_FILES:
+        spent = f"The whole benchmark took {_child_seconds() - before:,.0f} s of CPU time."
+        (RESULTS / f"{name}.txt").write_text(f"$ {command}\n{done.stdout}{spent}\n", encoding="utf-8")
+    return done.returncode == 0
+
+
+def _child_seconds() -> float:
+    """CPU seconds of all finished child processes."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+if __name__ == "__main__":
+    sys.exit(main())

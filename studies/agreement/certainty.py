@@ -1,0 +1,227 @@
+"""Whether probabilities and intervals come true in simulated worlds.
+
+Command: `python -m studies.agreement.certainty`.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from dpgp_core.excursion.joint import joint_excursions
+from dpgp_core.excursion.scores import exceedance_probability
+from dpgp_core.features.nodes import Nodes
+from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
+from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.mechanisms.terms import Budget
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import draw_release
+from dpgp_core.spectral.areas import area_shares
+from dpgp_core.spectral.public_field import MapModel, PublicField
+
+RADIUS, PADDING, SPACING, EACH = 8, 4, 400.0, 20  # a disk of 217 hexagons, twenty records each on average
+WORLDS, FIRST, SETS, DELTA, CONFIDENCE = 400, 200, 1_000, 1e-5, 0.9
+LEVELS = (-0.2, 0.0, 0.2)
+SCATTER, UNEVEN = 0.5, 1.05  # counts as uneven as is believed where nothing is public
+
+
+@dataclass(frozen=True)
+class Case:
+    """A mechanism's design, its budget, and the law of the fields that it is tried on."""
+
+    title: str
+    design: Design
+    epsilon: float
+    ranges: tuple[float, ...]
+    deviations: tuple[float, ...]
+    drifts: tuple[float, ...] = ()
+    """Of the field since the published records, as shares of its deviation; none without published ones."""
+
+
+CASES = (
+    *(
+        Case(
+            "posterior sampling, 1 path",
+            PosteriorSamplingDesign("car", 2_000.0, 6.0, 1.0), epsilon, (1_500.0, 3_000.0, 6_000.0),
+            (0.25, 0.4, 0.7),
+        )
+        for epsilon in (0.5, 1.0)
+    ),
+    Case(
+        "posterior sampling, 3 paths",
+        PosteriorSamplingDesign("car", 2_000.0, 6.0, 1.0, paths=3), 3.0, (1_500.0, 3_000.0, 6_000.0),
+        (0.25, 0.4, 0.7),
+    ),
+    Case(
+        "spectral statistics, 100 free paths",
+        SpectralStatisticsDesign(
+            "water-filled", "exponential", 3_000.0, 0.5, 0.0, 0.4, 1.0, SCATTER / 0.4, 1.0, paths=100
+        ),
+        1.0, (2_400.0, 3_000.0, 3_750.0), (0.32, 0.4, 0.5),
+    ),
+    Case(
+        "noisy cell statistics, 100 free paths",
+        NoisyCellStatisticsDesign("exponential", 3_000.0, SCATTER / 0.4, 0.4, 1.0, paths=100),
+        1.0, (2_400.0, 3_000.0, 3_750.0), (0.32, 0.4, 0.5),
+    ),
+    *(
+        Case(
+            f"spectral statistics with published records, drifts {', '.join(map(str, drifts))}",
+            SpectralStatisticsDesign(
+                "water-filled", "exponential", 8.0 * SPACING, 0.5, 0.0, 1.0, 1.0, 1.28, 1.0, paths=100,
+                cutoff_from="release", drift=True,
+            ),
+            1.0, (2_400.0, 3_000.0, 3_750.0), (0.32, 0.4, 0.5), drifts,
+        )
+        for drifts in ((0.0,), (0.05, 0.15, 0.4, 1.0))
+    ),
+)  # fmt: skip
+
+
+def disk() -> Lattice:
+    """A disk of hexagons with rings of padding."""
+    total = RADIUS + PADDING
+    q, r = (axis.ravel() for axis in np.meshgrid(*2 * [np.arange(-total, total + 1)], indexing="ij"))
+    ring = np.max(np.abs([q, r, q + r]), axis=0)
+    q, r, ring = q[ring <= total], r[ring <= total], ring[ring <= total]
+    apart = np.stack([q[:, None] - q, r[:, None] - r, q[:, None] + r[:, None] - q - r])
+    near = np.abs(apart).max(axis=0) == 1
+    centres = SPACING * np.stack([q + r / 2.0, r * np.sqrt(0.75)], axis=1)
+    return Lattice(
+        centres,
+        sparse.csr_matrix(near.astype(float)),
+        np.flatnonzero(ring <= RADIUS).astype(np.int64),
+        SPACING,
+    )
+
+
+def boroughs(lattice: Lattice) -> np.ndarray:
+    """(6, N) six sectors of the disk, which share its middle."""
+    centres = lattice.domain_centres
+    angle = np.arctan2(centres[:, 1], centres[:, 0])
+    sector = np.floor((angle + np.pi) / (np.pi / 3.0)).astype(int).clip(0, 5)
+    return np.asarray(np.eye(6)[sector].T)
+
+
+def published(nodes: Nodes, cells: np.ndarray, values: np.ndarray) -> PublicField:
+    """Fit the public field to published records and scale it to its clip bound."""
+    field = PublicField.of(nodes, cells, values)
+    model = MapModel("exponential", 3_000.0, SCATTER / 0.4, 0.0, 1.0 / field.bound)
+    return field.rescaled(0.0, field.bound, model)
+
+
+def releases(
+    case: Case, facts: PublicFacts, worlds: int, seed: int
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """(field, mean, sd, draws) of simulated worlds and what a bundle would say of them."""
+    mechanism: Mechanism = mechanism_of(case.design)
+    design = mechanism.calibrate(case.design, facts, Budget(case.epsilon, DELTA))
+    if design is None:
+        raise SystemExit(f"{case.title}: no design costs {case.epsilon}.")
+    generator, entropy = np.random.default_rng(seed), SimulationEntropy(seed + 1)
+    nodes = Nodes.of(facts.lattice)
+    uneven = facts.prior("exponential", 3_000.0)
+    for _ in range(worlds):
+        prior = facts.prior("exponential", float(generator.choice(case.ranges)))
+        white = generator.standard_normal((prior.white_size, 2))
+        field = float(generator.choice(case.deviations)) * prior.colour(white)[:, 0]
+        density = np.exp(UNEVEN * uneven.colour(white)[:, 1])
+        cells = generator.choice(facts.lattice.size, facts.n, p=density / density.sum())
+        if case.drifts:
+            public = published(nodes, cells, field[cells] + SCATTER * generator.standard_normal(cells.size))
+            unit, offset = public.map.clip, public.at(facts.lattice.domain_centres)  # type: ignore[union-attr]
+            field = field * unit + float(generator.choice(case.drifts)) * (
+                public.roots[1] @ generator.standard_normal(nodes.size)
+            )
+            cells = generator.choice(facts.lattice.size, facts.n, p=density / density.sum())
+            left = field[cells] - offset[cells] + SCATTER * unit * generator.standard_normal(cells.size)
+            records = CollapsedRecords.from_records(cells, np.clip(left, -1.0, 1.0))
+            known = replace(facts, field=public)
+            released = draw_release(mechanism.prepare(design, known, records), entropy, simulation=True)
+            found = released.shifted(offset)
+            assert found.mean is not None
+            assert found.sd is not None
+            yield field / unit, found.mean / unit, found.sd / unit, found.paths / unit
+            continue
+        values = np.clip(field[cells] + SCATTER * generator.standard_normal(cells.size), -1.0, 1.0)
+        records = CollapsedRecords.from_records(cells, values)
+        released = draw_release(mechanism.prepare(design, facts, records), entropy, simulation=True)
+        reading = mechanism.read(design, facts, records, released.paths, entropy)
+        if reading is not None:
+            yield field, reading.mean, reading.sd, reading.draws
+        elif released.mean is not None and released.sd is not None:
+            yield field, released.mean, released.sd, released.paths
+
+
+def gaps(stated: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Observed minus stated in ten bins, standard errors, and hexagons in each; (W, H) each.
+
+    Hexagons of one world depend on each other, so errors are those of sums over worlds.
+    """
+    bins = np.minimum((10 * stated).astype(int), 9)
+    found, error, size = np.empty(10), np.empty(10), np.empty(10, dtype=int)
+    for k in range(10):
+        in_bin = bins == k
+        size[k] = in_bin.sum()
+        by_world = np.where(in_bin, true - stated, 0.0).sum(axis=1)
+        found[k] = by_world.sum() / size[k]
+        error[k] = np.sqrt(np.square(by_world - found[k] * in_bin.sum(axis=1)).sum()) / size[k]
+    return found, error, size
+
+
+def main() -> None:
+    """Print, for each mechanism, observed minus stated in ten bins, and how often intervals hold."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", type=int, default=WORLDS)
+    parser.add_argument("--only", default="", help="cases whose titles hold this")
+    parser.add_argument("--seed", type=int, default=7, help="of the worlds; the next number draws releases")
+    asked = parser.parse_args()
+    lattice = disk()
+    facts, areas = PublicFacts(lattice, EACH * lattice.size), boroughs(lattice)
+    print(
+        f"{asked.worlds} worlds of {lattice.size} hexagons, {facts.n:,} records whose places are not known,"
+    )
+    print(
+        f"delta {DELTA:g}; thresholds {', '.join(map(str, LEVELS))} in response units, for intervals in turn."
+    )
+    print(f"Seed {asked.seed} draws the worlds, seed {asked.seed + 1} the releases.")
+    for case in (each for each in CASES if asked.only in each.title):
+        stated, true, held, wide = [], [], [], []
+        for number, (field, mean, sd, draws) in enumerate(releases(case, facts, asked.worlds, asked.seed)):
+            stated.append(np.concatenate([exceedance_probability(mean, sd, level) for level in LEVELS]))
+            true.append(np.concatenate([field > level for level in LEVELS]))
+            level = LEVELS[number % len(LEVELS)]
+            sets = joint_excursions(mean, sd, draws, level, "above", SETS, SimulationEntropy(number))
+            shares = areas @ (field > level) / areas.sum(axis=1)
+            answers = area_shares(sets, areas, CONFIDENCE)
+            held.append([a.low - 1e-9 <= s <= a.high + 1e-9 for a, s in zip(answers, shares, strict=True)])
+            wide.append([a.high - a.low for a in answers])
+        probability, inside = np.array(stated), np.array(true)
+        gap, error, size = gaps(probability, inside)
+        early = gaps(probability[:FIRST], inside[:FIRST])[0]
+        print(f"\n{case.title}, epsilon {case.epsilon:g}")
+        print("  observed - stated, by tenths  " + " ".join(f"{each:+.3f}" for each in gap))
+        print("  standard error                " + " ".join(f"{each:6.3f}" for each in error))
+        print("  hexagons in each              " + " ".join(f"{each:6d}" for each in size))
+        print(f"  largest gap {np.abs(gap).max():.3f}; of the first {FIRST} worlds {np.abs(early).max():.3f}")
+        each = np.array(held).mean(axis=1)
+        print(
+            f"  90 % intervals of six areas of about {lattice.size // 6} hexagons hold in "
+            f"{100 * each.mean():.1f} of 100 (standard error {100 * each.std() / np.sqrt(each.size):.1f}), "
+            f"{100 * np.mean(np.array(held)[:, 0]):.0f} of the first; mean width {np.mean(wide):.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""What is told before a release, told by it, and reached: pairs of years, and surveys without a reference.
+
+Command: `python -m studies.agreement.panel [FOLDER] [--releases N]`.
+
+FOLDER is ../shared/data beside the checkout unless named; where the files are absent one sentence says so.
+Each row is also released with its private values shuffled over places: what these give is no merit of them.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from dpgp_core.excursion.scores import exceedance_probability, iou, stated_scores
+from dpgp_core.excursion.sets import Bools
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.registry import mechanism_of
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.releasing.released import Released, draw_release
+from hexcursion.bundle.products.at_threshold import FEW_RECORDS
+from hexcursion.errors import WorkflowError
+from hexcursion.project.baseline import fit_baseline, free_map
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.project.records import bin_records
+from hexcursion.releasing.worth import objections
+from hexcursion.search.decision.choice import Choice
+from hexcursion.search.decision.tuning import tune
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
+from studies.agreement.spectral_sensors import SURVEYS, survey_settings
+from studies.london.task import real_settings
+from studies.material.real_files import real_files_parser
+
+SEED, RELEASES = 7, 20
+TOLEDO = (-83.88, 41.415, -83.16, 41.735)
+LONDON = "house_sales/london_transactions_2015_2018_latlon.csv.gz"
+LUCAS = "house_sales/lucas_county_ohio_1993_98.csv.gz"
+STATIONS = "sensors/london_laqn_annual_means_2022_2024.csv"
+
+
+def rows(folder: Path) -> dict[str, ReleaseSettings]:
+    """The settings of each row, at epsilon 1 but where its name says another."""
+    flats = real_settings(folder).with_changes(
+        prior_mean=None, epsilon=1.0, mechanisms=("spectral-statistics",)
+    )
+
+    def sales(file: str, year: str, before: int, last: int, level: float, **more: object) -> ReleaseSettings:
+        extra = more.pop("where", ())
+        data, reference = (
+            SourceSettings(
+                str(folder / file), value="price", x="lon", y="lat", where=((year, str(each)), *extra),  # type: ignore[misc]
+            )
+            for each in (last, before)
+        )  # fmt: skip
+        return flats.with_changes(
+            data=data, reference=reference, threshold=level, transform="log", region=more.get("region"),
+            bbox=more.get("bbox"), epsilon=more.get("epsilon", 1.0),
+        )  # fmt: skip
+
+    def air(level: float) -> ReleaseSettings:
+        data, reference = (
+            SourceSettings(
+                str(folder / STATIONS), value="annual_mean", x="Longitude", y="Latitude",
+                where=(("species", "NO2"), ("year", str(each))),
+            )
+            for each in (2023, 2022)
+        )  # fmt: skip
+        box = next(each.box for each in SURVEYS if each.title.startswith("LAQN"))
+        return ReleaseSettings(
+            data=data, reference=reference, reference_public=True, threshold=level, value_unit="ug/m3",
+            bbox=box, resolution=7, mechanisms=("spectral-statistics",),
+        )  # fmt: skip
+
+    alone = {f"{each.title} alone": survey_settings(each, folder) for each in SURVEYS}
+    london = {"region": flats.region}
+    toledo = {"bbox": TOLEDO}
+    return {
+        "London flats 2017, 442,413": flats,
+        "the same, 2017 set aside": flats.with_changes(reference_public=False),
+        "London all 2015, 442,413": sales(LONDON, "year", 2015, 2018, 442_413.0, **london),
+        "the same, epsilon .1": sales(LONDON, "year", 2015, 2018, 442_413.0, epsilon=0.1, **london),
+        "London all 2015, 700,000": sales(LONDON, "year", 2015, 2018, 700_000.0, **london),
+        "London new 2015, 442,413": sales(
+            LONDON, "year", 2015, 2018, 442_413.0, where=(("new_build", "1"),), **london
+        ),
+        "Lucas 1993, 80,000": sales(LUCAS, "syear", 1993, 1998, 80_000.0, **toledo),
+        "Lucas 1997, 80,000": sales(LUCAS, "syear", 1997, 1998, 80_000.0, **toledo),
+        "Lucas 1993, 130,000": sales(LUCAS, "syear", 1993, 1998, 130_000.0, **toledo),
+        "LAQN NO2 2022, 25": air(25.0),
+        **alone,
+    }
+
+
+def main() -> None:
+    """Print one line a row."""
+    parser = real_files_parser(__doc__)
+    parser.add_argument("--releases", type=int, default=RELEASES, help=f"default {RELEASES}")
+    asked = parser.parse_args()
+    try:
+        every = rows(asked.folder)
+    except WorkflowError as error:
+        print(error)
+        return
+    print(f"Means of {asked.releases} simulated releases; agreement is IoU with the map without privacy.")
+    print(f"Seed {SEED} draws the noise and the shuffled values.")
+    print("ECE: expected calibration error of the field's probabilities (p) and the map's (q), inhabited.")
+    print("Gain: agreement beyond shuffled reference values, before the release. Empty: hexagons in which it")
+    print("expects no record; held: those of them that hold one.")
+    print(
+        f"{'row':28} before     range      told  reached  shuffled  colour   free  ECE q  ECE p   gain  empty"
+        "  held  stopped"
+    )
+    gaps, within = [], []
+    for name, settings in every.items():
+        project = load_project(settings)
+        tuned = tune(project, beside=())
+        choice, model = tuned.choice, tuned.result.model
+        truth = fit_baseline(project, model).inside
+        own = _released(project, choice, truth, asked.releases)
+        mixed = _released(_shuffled(project), choice, truth, max(2, asked.releases // 4))
+        free = np.nan if settings.reference is None else iou(free_map(project, model), truth)
+        against = objections(choice.expected, choice.yardsticks, choice.level(project.settings.threshold))
+        before = choice.expected
+        assert before is not None
+        shown = "".rjust(13)
+        if before.low is not None and before.high is not None:
+            shown = f"{before.low:5.3f} to {before.high:.3f}"
+            within.append(before.low <= own[1] <= before.high)
+        gaps.append(own[0] - own[1])
+        print(
+            f"{name:28} {before.agreement or np.nan:6.3f} {shown:13} {own[0]:6.3f} {own[1]:8.3f} "
+            f"{mixed[1]:9.3f} {truth.mean():7.3f} {free:6.3f} {own[2]:6.3f} {own[3]:6.3f} "
+            f"{tuned.result.gain:6.3f} {own[4]:6.0f} {own[5]:5.0f}  {'yes' if against else 'no'}",
+            flush=True,
+        )
+    print(
+        f"Told by the release less reached: {np.mean(gaps):+.3f} on average, {np.mean(np.abs(gaps)):.3f} in "
+        f"size, {max(gaps):+.3f} at most; the range told beforehand holds in {sum(within)} of {len(within)} "
+        "rows."
+    )
+
+
+def simulated(
+    project: Project, choice: Choice, releases: int, seed: int
+) -> Iterator[tuple[Released, Bools, Floats]]:
+    """Simulated releases of the private records, each with its set and its probabilities, (N,) both."""
+    mean = None if choice.public_map is None else choice.public_map.mean
+    records = bin_records(project.private.placed, choice.response, project.settings.unit, mean).records
+    prepared = mechanism_of(choice.design).prepare(choice.design, choice.facts(project), records)
+    level = float(choice.response.forward(project.settings.threshold))
+    for number in range(releases):
+        drawn = draw_release(prepared, SimulationEntropy(seed + number), simulation=True).shifted(mean)
+        probability, chance = drawn.probability(level), drawn.set_chance(level)
+        assert probability is not None
+        assert chance is not None
+        yield drawn, chance >= choice.design.settled(drawn, level, "above").cutoff, probability
+
+
+def _released(project: Project, choice: Choice, truth: Bools, releases: int) -> Floats:
+    """Told by the release, reached, ECE of q and of p over inhabited hexagons, empty and held: means."""
+    level = float(choice.response.forward(project.settings.threshold))
+    inhabited, found = np.unique(project.private.placed.index), []
+    for drawn, region, probability in simulated(project, choice, releases, SEED):
+        assert drawn.shown_map is not None
+        of_map = exceedance_probability(*drawn.shown_map, level)
+        told = stated_scores(of_map, region).agreement
+        errors = [_ece(each[inhabited], truth[inhabited]) for each in (of_map, probability)]
+        assert drawn.records is not None
+        empty = drawn.records < FEW_RECORDS
+        found.append([told, iou(region, truth), *errors, empty.sum(), empty[inhabited].sum()])
+    return np.asarray(np.mean(found, axis=0))
+
+
+def _ece(stated: Floats, came: Bools) -> float:
+    """Expected calibration error in ten bins."""
+    bins = np.minimum((10 * stated).astype(int), 9)
+    parts = [mine for mine in (bins == number for number in range(10)) if mine.any()]
+    return float(sum(abs(stated[mine].mean() - came[mine].mean()) * mine.mean() for mine in parts))
+
+
+def _shuffled(project: Project) -> Project:
+    """The same with the private values exchanged among their places."""
+    placed = project.private.placed
+    order = np.random.default_rng(SEED).permutation(placed.value.size)
+    mixed = replace(placed, value=placed.value[order])
+    return replace(project, private=replace(project.private, placed=mixed))
+
+
+if __name__ == "__main__":
+    main()

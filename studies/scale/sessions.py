@@ -1,0 +1,208 @@
+"""Sessions beside each other: `python -m studies.scale.sessions [--sessions 10] [--minutes 10]`.
+
+So many scripted curators, each in a browser of their own, walk through one real server again and again:
+upload a table and settings, read, search, release, look at the map. Each table has a number of rows of its
+own, so that a number on a screen says whose data it speaks of. At the end: errors, numbers of somebody else,
+ledger entries against releases, and the server's memory before and after, when closed tabs have let go.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import re
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from playwright.sync_api import Error, Page, sync_playwright
+
+from hexcursion.ledger import open_ledger
+from hexcursion.settings.toml import settings_to_toml
+from tests.browser.harness import (
+    CHROMIUM,
+    FLAGS,
+    RunningApp,
+    appear,
+    go_to,
+    open_screen,
+    press,
+    release_all_the_same,
+    running_app,
+    server_memory,
+    settle,
+    take_settings,
+)
+from tests.town import Town, write_town
+
+ROWS, STEP = 2_000, 13  # of the first session's table, and how many more the next has
+LONGEST = 600.0  # seconds until a click is given up, and is an error
+LET_GO = 240.0  # seconds within which the server frees what closed tabs held
+WITHIN = 1.2
+SEED = 100  # of the first session's table
+
+
+@dataclass
+class Found:
+    """What all sessions together met."""
+
+    releases: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+def rows_of(number: int) -> int:
+    """The number of rows that is planted in a session's table."""
+    return ROWS + STEP * number
+
+
+def write_session(folder: Path, number: int) -> tuple[Town, Path]:
+    """Two tables and settings of one session: sixteen hexagons and a mechanism that is quick on them."""
+    folder.mkdir(parents=True)
+    town = write_town(folder, rows_of(number), SEED + number)
+    plan = town.settings(
+        resolution=7, priors=("car",), mechanisms=("posterior-sampling",), title=f"Map {number}", budget=1e4
+    )
+    choices = folder / "choices.toml"
+    choices.write_text(settings_to_toml(town.uploaded(plan)), encoding="utf-8")
+    return town, choices
+
+
+def walk(page: Page, app: RunningApp, town: Town, choices: Path) -> tuple[str, str]:
+    """From upload to release; the release's name, and all text that was on the way."""
+    seen = []
+
+    def look(text: str) -> None:
+        appear(page.get_by_text(text, exact=False).first)
+        settle(page)
+        seen.append(page.get_by_test_id("stMain").inner_text())
+
+    open_screen(page, app, "data")
+    take_settings(page, choices, town.private, town.reference)
+    look("What was read")
+    go_to(page, "Privacy and utility")
+    press(page, "Search for the best design")
+    look("What the budget can buy")
+    go_to(page, "Release")
+    look("What will be published")
+    release_all_the_same(page)
+    look("Released as")
+    if page.get_by_test_id("stException").count():
+        raise AssertionError("an exception stands on the screen")
+    named = re.search(r"Released as ([0-9a-f]{16})", seen[-1])
+    assert named is not None
+    return named[1], "\n".join(seen)
+
+
+def at_work(page: Page) -> str:
+    """What a screen said of a computation under way, or of an error, when it was given up."""
+    try:
+        said = page.locator('[data-testid="stProgress"], [data-testid="stAlert"]').all_inner_texts()
+    except Error:
+        return "; the page was gone"
+    return (
+        f"; the screen said: {' '.join(' '.join(said).split())[:200] or 'nothing of a computation or error'}"
+    )
+
+
+def foreign_rows(text: str, number: int, sessions: int) -> list[int]:
+    """Sessions whose planted number of rows stands in a text that was shown to another one."""
+    shown = {int(found.replace(",", "")) for found in re.findall(r"([0-9][0-9,]*) rows read", text)}
+    return [other for other in range(sessions) if other != number and rows_of(other) in shown]
+
+
+def _session(number: int, sessions: int, app: RunningApp, folder: Path, until: float, found: Found) -> None:
+    """Walk again and again until the time is over, at least once."""
+    town, choices = write_session(folder / str(number), number)
+    with sync_playwright() as driver, driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser:
+        while True:
+            context = browser.new_context(viewport={"width": 1280, "height": 900})
+            context.set_default_timeout(LONGEST * 1000)
+            page = context.new_page()
+            try:
+                name, text = walk(page, app, town, choices)
+                found.releases.append(name)
+                if f"{rows_of(number):,} rows read" not in text:
+                    found.faults.append(f"session {number} does not see its own {rows_of(number):,} rows")
+                found.faults += [
+                    f"session {number} sees the rows of session {other}"
+                    for other in foreign_rows(text, number, sessions)
+                ]
+            except Exception as error:
+                found.faults.append(
+                    f"session {number}: {type(error).__name__} {str(error)[:300]}{at_work(page)}"
+                )
+            finally:
+                context.close()
+            if time.monotonic() >= until:
+                return
+
+
+def run(app: RunningApp, sessions: int, minutes: float, folder: Path, earlier: Sequence[str] = ()) -> Found:
+    """All sessions at once; what they met, with what the ledger says against it and the releases before."""
+    found, until = Found(list(earlier)), time.monotonic() + 60.0 * minutes
+    threads = [
+        threading.Thread(target=_session, args=(number, sessions, app, folder, until, found))
+        for number in range(sessions)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found.faults += ledger_faults(app, found.releases)
+    return found
+
+
+def ledger_faults(app: RunningApp, releases: list[str]) -> list[str]:
+    """What the ledger says otherwise than the screens did."""
+    ledger, faults = open_ledger(app.home / "ledger.sqlite", create=False), []
+    if sorted(ledger.committed()) != sorted(set(releases)):
+        faults.append(f"{len(set(releases))} releases were shown, {len(ledger.committed())} are charged")
+    if len(set(releases)) != len(releases):
+        faults.append("two sessions were shown one release")
+    kinds = [entry.kind for entry in ledger.entries()]
+    counts = [kinds.count(kind) for kind in ("reserve", "draw", "commit")]
+    if counts != [len(releases)] * 3:
+        faults.append(f"{len(releases)} releases have {counts} reservations, draws and commits")
+    return faults + [str(wrong) for wrong in ledger.verify()]
+
+
+def _rested(app: RunningApp, bound: float) -> float:
+    """The server's memory in MB once it is below a bound, or when closed tabs must have let go."""
+    deadline = time.monotonic() + LET_GO
+    while (now := server_memory(app)) > bound and time.monotonic() < deadline:
+        time.sleep(5.0)
+    return now
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sessions", type=int, default=10, help="at once (default 10)")
+    parser.add_argument("--minutes", type=float, default=10.0, help="until none begins anew (default 10)")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, running_app(Path(name) / "home") as app:
+        warm = run(app, 1, 0.0, Path(name) / "warm")
+        before = _rested(app, 0.0)
+        ours = run(app, asked.sessions, asked.minutes, Path(name) / "sessions", warm.releases)
+        most = server_memory(app)
+        after = _rested(app, WITHIN * before)
+    made, faults = ours.releases, warm.faults + ours.faults
+    print(
+        f"{asked.sessions} sessions for {asked.minutes:g} minutes: {len(made)} releases with one to warm up"
+    )
+    print(f"errors, numbers of somebody else, ledger entries without their release: {len(faults)}")
+    print("\n".join(faults), end="\n" if faults else "")
+    print(
+        f"the server's own memory: {before:.0f} MB before, {most:.0f} MB at the end, {after:.0f} MB at rest"
+    )
+    print(f"after is {after / before:.2f} times before ({WITHIN:g} at most is asked for)")
+    print(f"Seed {SEED} of the generated tables; the releases are drawn from the system's entropy.")
+
+
+if __name__ == "__main__":
+    main()

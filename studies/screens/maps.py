@@ -1,0 +1,274 @@
+"""Maps of many hexagons in a browser.
+
+Command: `python -m studies.screens.maps [--cells 100000] [--shown field set page]`.
+
+A field over so many hexagons of a box in the middle of England, every hexagon with a value of its own, or
+the ragged set of those above a threshold, is shown by a real server on the linked map and drawn in headless
+Chromium, which has no graphics card here: what its graphics process takes is what a card would do. A `page`
+is `map.html` of a release of that field with its standard deviation, opened from disk: likely or not, or
+`graded`, chances. `made s` are CPU seconds of making a scene or a page. `sent` is what travels to the
+browser beside the program's own files, or the page's file. `seconds` are by the clock; the other times are
+CPU seconds of each process, so that a busy machine matters little. `MB` are what the page holds for its
+objects, and all its process holds. Then a step of the zoom button, the mean of six: `far` about the whole
+area, `turn` the one that shows single hexagons of 100,000 for the first time, `near` after it, `lined` where
+each hexagon has its outline, the mean of two. `frames` are those that the browser makes in a second by the
+clock while the map is dragged; `--steps` leaves that out.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import tempfile
+import time
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from studies.scale.cells import CELL_KM2, KM, MIDDLE
+from tests.browser.harness import CHROMIUM, FLAGS, LINKED, frames, running_script, visit
+
+Opening = Generator[tuple[int, float, float], None, None]
+SEED = 3
+Shown = Literal["field", "set", "page", "graded"]
+SHOWN: tuple[Shown, ...] = get_args(Shown)
+BOARD = "#board"  # the map of a page
+LONGEST = 600.0  # seconds until a map is given up
+MOVES = 6
+DRAGGED = 40  # movements of the pointer, 4 pixels each
+HEADS = (
+    *("cells", "shown", "made s", "sent MB", "page s", "graphics s", "seconds", "objects MB", "page MB"),
+    *("far s", "turn s", "near s", "lined s"),
+    *("far frames", "near frames", "lined frames"),
+)
+SCRIPT = """
+import time
+import numpy as np
+import streamlit as st
+from studies.screens.maps import field_over
+from geo.maps import linked, painting
+from pages.shared import linked_maps
+
+start = time.process_time()
+domain, values = field_over({cells})
+made = time.process_time()
+if "{shown}" == "field":
+    field = painting.paint_field(values, "ug/m3", title="t", threshold=11.0)
+else:
+    field = painting.paint_set(values >= 11.0, inside="above 11", outside="not above 11", title="t")
+linked.linked_scene(domain, [linked.Pane("Released", field)], mode="single", alt="a map")
+st.write(f"{{domain.size}} cells, scene {{time.process_time() - made:.2f}} s")
+linked_maps.show(domain, [linked.Pane("Released", field)], mode="single", key="k", alt="a map", height=460)
+"""
+
+
+def field_over(cells: int) -> tuple[Any, np.ndarray[Any, np.dtype[np.float64]]]:
+    """About so many hexagons, and a value of each."""
+    from geo import domain_from_bbox
+
+    high = float(np.sqrt(cells * CELL_KM2)) / KM / 2
+    wide = high / float(np.cos(np.radians(MIDDLE[1])))
+    domain = domain_from_bbox(MIDDLE[0] - wide, MIDDLE[1] - high, MIDDLE[0] + wide, MIDDLE[1] + high, 8)
+    x, y = (domain.centres / np.abs(domain.centres).max()).T
+    noise = np.random.default_rng(SEED).normal(0.0, 0.3, domain.size)
+    return domain, 10.0 + 3.0 * np.sin(7.0 * x) * np.cos(5.0 * y) + noise
+
+
+def _page(cells: int, folder: Path) -> tuple[Path, int, float]:
+    """`map.html` of a release of that field; how many hexagons; CPU seconds of making it."""
+    from geo.context.surroundings import around
+    from hexcursion.bundle.page.drawn import Released
+    from hexcursion.bundle.page.html import map_html
+    from hexcursion.bundle.reading.read import published_products
+    from hexcursion.bundle.statement.build import build_statement
+    from tests.hexcursion.bundle.bundle_samples import make_release
+
+    domain, values = field_over(cells)
+    field = (values - 11.0) / 3.0, np.full(domain.size, 0.3)
+    release = make_release(domain, paths=2, mean=field[0], sd=field[1])
+    statement = build_statement(release)
+    start = time.process_time()
+    products = published_products(statement, domain, release.paths, field, None)
+    released = Released(statement, domain, release.paths, field, False, around(domain, ()))
+    content = map_html(released, products)
+    taken = time.process_time() - start
+    (folder / "map.html").write_bytes(content)
+    return folder / "map.html", domain.size, taken
+
+
+def _cpu(browser: Browser) -> dict[str, float]:
+    """CPU seconds of the browser's processes so far, by kind."""
+    session = browser.new_browser_cdp_session()
+    found: dict[str, float] = {"renderer": 0.0, "GPU": 0.0}
+    for each in session.send("SystemInfo.getProcessInfo")["processInfo"]:
+        found[each["type"]] = found.get(each["type"], 0.0) + each["cpuTime"]
+    session.detach()
+    return found
+
+
+def _held(browser: Browser) -> float:
+    """MB that the largest page process holds for itself."""
+    session = browser.new_browser_cdp_session()
+    ours = [each["id"] for each in session.send("SystemInfo.getProcessInfo")["processInfo"]]
+    session.detach()
+    most = 0.0
+    for number in ours:
+        if b"--type=renderer" in Path(f"/proc/{number}/cmdline").read_bytes():
+            status = Path(f"/proc/{number}/status").read_text().splitlines()
+            most = max(most, *(int(line.split()[1]) / 1024 for line in status if line.startswith("RssAnon")))
+    return most
+
+
+def _steps(browser: Browser, page: Page, *buttons: str) -> float:
+    """CPU seconds of page and graphics for one step of the zoom, the mean of these."""
+    before = _cpu(browser)
+    for name in buttons:
+        page.get_by_role("button", name=name).click()
+        frames(page)
+    after = _cpu(browser)
+    return (after["renderer"] + after["GPU"] - before["renderer"] - before["GPU"]) / len(buttons)
+
+
+def _outlined(page: Page, chart: str) -> None:
+    """Zoom in until each hexagon has its outline."""
+    while page.locator(chart).get_attribute("data-outlines") != "true":
+        page.get_by_role("button", name="Zoom in").click()
+        frames(page, 2)
+    frames(page)
+
+
+def _dragged(page: Page, chart: str, moved: int) -> float:
+    """Frames a second by the clock while the map is dragged to and fro."""
+    box = page.locator(chart).bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.evaluate("""() => {
+        window.counted = 0;
+        window.begun = performance.now();
+        const next = () => { window.counted += 1; window.counting = requestAnimationFrame(next); };
+        next();
+    }""")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(moved):
+        page.mouse.move(x + 4 * (step if step < moved / 2 else moved - step), y)
+    page.mouse.up()
+    frames(page, 2)
+    found = page.evaluate("""() => {
+        cancelAnimationFrame(window.counting);
+        return 1000 * window.counted / (performance.now() - window.begun);
+    }""")
+    return float(found)
+
+
+def _from_server(page: Page, cells: int, shown: Shown) -> Opening:
+    """Show a scene; how many hexagons, seconds of making it, MB that travelled."""
+    sent = [0]
+
+    def count(frame: str | bytes) -> None:
+        sent[0] += len(frame)
+
+    page.on("websocket", lambda socket: socket.on("framereceived", count))
+    with (
+        tempfile.TemporaryDirectory() as name,
+        running_script(Path(name), SCRIPT.format(cells=cells, shown=shown)) as url,
+    ):
+        yield 0, 0.0, 0.0  # the server is up
+        visit(page, url)
+        page.wait_for_selector(f"{LINKED}[data-drawn]")
+        frames(page)
+        said = page.get_by_text("cells, scene").inner_text().split()
+        yield int(said[0]), float(said[3]), sent[0] / 1e6
+
+
+def _from_disk(page: Page, cells: int, shown: Shown) -> Opening:
+    """The same of a page."""
+    with tempfile.TemporaryDirectory() as name:
+        path, size, taken = _page(cells, Path(name))
+        yield 0, 0.0, 0.0
+        page.goto(path.as_uri())
+        page.wait_for_selector(f"{BOARD} canvas")
+        if shown == "graded":
+            page.get_by_label("chances").check()
+        frames(page)
+        yield size, taken, path.stat().st_size / 1e6
+
+
+def _drawn(browser: Browser, cells: int, shown: Shown, dragging: bool) -> list[str]:
+    """One line of the table: a map from the first request to its first picture, and moves after it."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(LONGEST * 1000)
+    chart, opened = (BOARD, _from_disk) if shown in ("page", "graded") else (LINKED, _from_server)
+    opening = opened(page, cells, shown)
+    next(opening)
+    before, start = _cpu(browser), time.perf_counter()
+    size, made, sent = next(opening)
+    seconds, first = time.perf_counter() - start, _cpu(browser)
+    metrics = page.context.new_cdp_session(page)
+    metrics.send("Performance.enable")
+    figures = {each["name"]: each["value"] for each in metrics.send("Performance.getMetrics")["metrics"]}
+    held = _held(browser)
+    closer, wider = "Zoom in", "Zoom out"
+    # A page goes no further out than the whole area.
+    moves = (wider, closer) if chart == LINKED else (closer, wider)
+    dragged = []
+
+    def drag(moved: int) -> None:
+        dragged.append(f"{_dragged(page, chart, moved):.1f}" if dragging else "-")
+
+    far = _steps(browser, page, *moves * (MOVES // 2))
+    drag(DRAGGED)
+    _steps(browser, page, closer)
+    turn = _steps(browser, page, closer)
+    near = _steps(browser, page, *(closer, wider) * (MOVES // 2))
+    drag(DRAGGED)
+    _outlined(page, chart)
+    outlined = _steps(browser, page, closer, wider)
+    drag(DRAGGED // 5)
+    page.close()
+    opening.close()
+    return [
+        f"{size:,}",
+        shown,
+        f"{made:.2f}",
+        f"{sent:.2f}",
+        f"{first['renderer'] - before['renderer']:.1f}",
+        f"{first['GPU'] - before['GPU']:.1f}",
+        f"{seconds:.1f}",
+        f"{figures['JSHeapUsedSize'] / 1e6:.0f}",
+        f"{held:.0f}",
+        *(f"{taken:.2f}" for taken in (far, turn, near, outlined)),
+        *dragged,
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cells", type=int, nargs="+", default=[100_000], help="of the maps")
+    parser.add_argument("--shown", nargs="+", choices=SHOWN, default=list(SHOWN))
+    parser.add_argument(
+        "--steps", action="store_true", help="without dragging, which slow maps take minutes for"
+    )
+    asked = parser.parse_args()
+    begun = time.perf_counter()
+    print(" ".join(f"{head:>11}" for head in HEADS), flush=True)
+    for cells, shown in ((cells, shown) for cells in asked.cells for shown in asked.shown):
+        with (
+            sync_playwright() as driver,
+            driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS) as browser,
+        ):
+            print(
+                " ".join(f"{cell:>11}" for cell in _drawn(browser, cells, shown, not asked.steps)), flush=True
+            )
+    print(f"Seed {SEED} of the generated field; every map once, in a browser of its own.")
+    print(f"The whole benchmark took {(time.perf_counter() - begun) / 60:.1f} minutes by the clock.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""What the studies store: every command is documented, and its output says what made it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from studies.__main__ import FOLDER, MODULES, ROOMS
+from studies.registry import RESULTS, STUDIES
+
+README = (Path(__file__).resolve().parents[2] / "studies" / "README.md").read_text(encoding="utf-8")
+PRINTED = sorted(path.stem for path in RESULTS.glob("*.txt"))
+BY_THE_CLOCK = {
+    "clicks",
+    "opening",
+    "redraw",
+}  # screens timed on the generated example: nothing is drawn at random
+
+
+@pytest.mark.parametrize("name", list(MODULES))
+def test_every_command_is_documented(name: str) -> None:
+    assert f"`python -m {MODULES[name]}" in README
+
+
+def test_every_room_is_named_and_no_two_hold_one_name() -> None:
+    """Results are stored by name alone: of two files of one name, one would take the place of the other's."""
+    files = [path for room in ROOMS for path in (FOLDER / room).glob("[a-z]*.py")]
+    assert len(files) == len(MODULES) > 25
+    assert set(MODULES) & set(STUDIES) == {"leaderboard"}
+    assert all(f"**`{room}`**" in README for room in ROOMS)
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_printed_output_is_stored_with_its_command_seed_and_time(name: str) -> None:
+    assert name in MODULES
+    lines = (RESULTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == f"$ python -m {MODULES[name]}"
+    assert len(lines) > 4
+    assert name in BY_THE_CLOCK or any(line.startswith(("Seed ", "No random numbers")) for line in lines)
+    assert lines[-1].startswith("The whole benchmark took ")
+
+
+def test_what_the_documents_quote_is_stored() -> None:
+    assert {"accountant", "bounds", "draws", "ledger", "loading", "peers", "search"} <= set(PRINTED)
+
+
+@pytest.mark.parametrize("name", list(STUDIES))
+def test_every_study_is_documented(name: str) -> None:
+    assert f"`{STUDIES[name].command}`" in README
