@@ -53,7 +53,7 @@ LEAST_DRAWS = 50  # of the map without privacy, from which its mean and deviatio
 WIDE, STEPS = 1.28, 8.0  # ridge, and range in spacings, of the sums where a published reference is weighed
 Stated = tuple[Floats, Floats, Floats | None]
 """Exceedance probabilities of R simulated releases, chances by which sets are cut (R, N), own cutoffs."""
-DRIFTED, DRIFT_RELEASES = 2**22, 2  # cells of all simulated releases kept then, and releases in each world
+DRIFTED, DRIFT_RELEASES = 2**22, 1  # cells of all simulated releases kept then, and releases in each world
 READERS = 2**14  # nodes of all readers of such releases that are kept
 DETAIL, SHARED = 300, 24  # nodes at which simulations compute deviations; sets of shared readings kept
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.excursion.scores import bce, exceedance_probability, ious
@@ -23,6 +24,7 @@ from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Released
 
 SIMULATED_RELEASES = 12
+OUTER = 0.9  # the range of agreements told beforehand leaves out a tenth at either end
 SEED = 314159  # simulated draws on reference data only; a release never sees it
 
 
@@ -58,8 +60,9 @@ class Agreement:
         Mean of |released area - true area| over the true area; NaN where the true map is empty.
     right
         Mean share of the shown hexagons that are right; NaN where nothing is shown.
-    values
-        The intersection over union of every simulated release where it is defined.
+    low, high
+        Between these the intersection over union of a release in one more world lies with a chance of 80 %;
+        NaN unless several worlds were simulated.
     error
         Standard error of `iou`, over the releases of one world or over several worlds.
     """
@@ -68,7 +71,8 @@ class Agreement:
     iou_sd: float
     area_error: float
     right: float
-    values: tuple[float, ...] = ()
+    low: float = math.nan
+    high: float = math.nan
     error: float = 0.0
 
 
@@ -91,11 +95,17 @@ class HeldOut:
 def average(found: Sequence[Agreement]) -> Agreement:
     """Over several worlds of equal weight; the deviation is that of one release in one of them.
 
+    The range is Student's for one more draw from as many as there are worlds: the k of them are few, and
+    their quantiles would hold less than they say.
+
     A world whose true map has one side only gives no score: NaN remains where none gives one.
     """
     scores = [each for each in found if np.isfinite(each.iou)]
     mean = float(np.mean([each.iou for each in scores])) if scores else float("nan")
     square = sum(each.iou_sd**2 + (each.iou - mean) ** 2 for each in scores) / max(1, len(scores))
+    wide = float("nan")
+    if (k := len(scores)) > 1:
+        wide = float(stdtrit(k - 1, OUTER) * np.sqrt(square * k / (k - 1) * (1.0 + 1.0 / k)))
     errors = [each.area_error for each in found if np.isfinite(each.area_error)]
     rights = [each.right for each in found if np.isfinite(each.right)]
     return Agreement(
@@ -103,7 +113,8 @@ def average(found: Sequence[Agreement]) -> Agreement:
         float(np.sqrt(square)) if scores else float("nan"),
         float(np.mean(errors)) if errors else float("nan"),
         float(np.mean(rights)) if rights else float("nan"),
-        tuple(value for each in found for value in each.values),
+        max(0.0, mean - wide) if k > 1 else wide,
+        min(1.0, mean + wide) if k > 1 else wide,
         _standard_error([each.iou for each in scores]),
     )
 
@@ -259,7 +270,7 @@ class World:
         right = common[some] / shown[some]
         return Agreement(
             float(values.mean()), spread, error, float(right.mean()) if some.any() else float("nan"),
-            tuple(values.tolist()) if two_sided else (), _standard_error(values),
+            error=_standard_error(values),
         )  # fmt: skip
 
     def held_out_iou(self, sets: Bools) -> float:

@@ -26,6 +26,7 @@ from hexcursion.search.problem.public_map import (
 )
 
 SEED = 141421  # draws from public facts alone
+FIELDS = 2  # changes of the field drawn for each drift, each one way and the other
 
 
 def starting_point(
@@ -58,7 +59,7 @@ def starting_point(
 
 
 def predicted_records(project: Project, field: PublicField, scale: ResponseScale) -> list[PlacedObservations]:
-    """Private records as they may be, one set for each of `DRIFTS` and `TRUSTS`, from public facts alone.
+    """Private records as they may be, a few for each of `DRIFTS` and `TRUSTS`, from public facts alone.
 
     The reference shows where records lie and how they scatter; all drifts are equally likely. All sets lie
     at the same places, so that what depends on places alone is made once.
@@ -72,7 +73,7 @@ def predicted_records(project: Project, field: PublicField, scale: ResponseScale
     mean = field.at(project.lattice.domain_centres)
     own, drifted = field.roots
     index, made = _places(project, field, entropy), []
-    for number, (drift, trust) in enumerate(product(DRIFTS, TRUSTS)):
+    for number, (_, drift, trust) in enumerate(product(range(FIELDS), DRIFTS, TRUSTS)):
         if number % 2 == 0:  # each drift goes one way and the other, so that few worlds stand for many
             by_own = own @ entropy.normal(field.nodes.size)
             by_drift = drifted @ entropy.normal(field.nodes.size)

@@ -23,7 +23,6 @@ from hexcursion.settings.words import Objective
 
 Bools = NDArray[np.bool_]
 Edge = Literal["smallest", "largest"]
-OUTER = (0.1, 0.9)
 """Quantiles of the agreement over simulated releases that are told beside its mean."""
 
 
@@ -73,10 +72,9 @@ class Utility:
     @classmethod
     def of(cls, found: Agreement) -> Utility:
         """What simulated released sets achieve; the rest is not computed yet."""
-        low, high = np.quantile(found.values, OUTER) if found.values else (math.nan, math.nan)
         return cls(
-            found.iou, found.iou_sd, area_error=found.area_error, right=found.right, low=float(low),
-            high=float(high), error=found.error,
+            found.iou, found.iou_sd, area_error=found.area_error, right=found.right, low=found.low,
+            high=found.high, error=found.error,
         )  # fmt: skip
 
 
@@ -168,7 +166,7 @@ def glanced(design: Design, world: World) -> Agreement:
 
 def over(found: Sequence[Agreement]) -> Agreement:
     """The agreement over all worlds of a scene."""
-    return replace(found[0], values=()) if len(found) == 1 else average(found)
+    return found[0] if len(found) == 1 else average(found)
 
 
 @dataclass(frozen=True)

@@ -146,11 +146,14 @@ def test_what_no_design_meets_is_said_with_its_reason(hamlet: Project) -> None:
 
 
 def test_several_worlds_have_a_range_of_agreements_and_one_has_none() -> None:
-    """Of 0, .1, ..., 1 eight of ten lie between .1 and .9."""
-    values = tuple(step / 10.0 for step in range(11))
-    low, high = (Agreement(0.5, 0.1, 0.2, 0.9, part) for part in (values[:6], values[6:]))
-    told = Utility.of(over([low, high]))
-    assert (told.low, told.high) == pytest.approx((0.1, 0.9))
-    alone = Utility.of(over([low]))
+    """One more of three: t with 2 degrees of freedom (1.8856) times .1 sqrt(4/3), within [0, 1]."""
+    worlds = [Agreement(iou, 0.0, 0.2, 0.9) for iou in (0.5, 0.6, 0.7)]
+    told = Utility.of(over(worlds))
+    assert (told.low, told.high) == pytest.approx((0.38227, 0.81773), abs=1e-5)
+    spread = Utility.of(over([replace(each, iou_sd=0.1) for each in worlds]))  # releases scatter too
+    assert (spread.low, spread.high) == pytest.approx((0.25573, 0.94427), abs=1e-5)
+    wide = Utility.of(over(worlds[::2]))
+    assert (wide.low, wide.high) == pytest.approx((0.06693, 1.0), abs=1e-5)
+    alone = Utility.of(over(worlds[:1]))
     assert math.isnan(alone.low)
     assert math.isnan(alone.high)
