@@ -1,4 +1,4 @@
-"""Compare: mechanisms beside each other at equal budget, on the reference data; nothing is released."""
+"""Compare: mechanisms beside each other at equal budget, and a release beside today's practice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hexcursion.search.exploration.simulated import simulated_release
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.words import TRIED_ON
 from hexcursion.words import agreement_words, one_in
-from pages.compare import chart
+from pages.compare import chart, practice_panel
 from pages.compare.view import MEASURES, compare_job, table
 from pages.privacy.question.ask import threshold_words
 from pages.shared import linked_maps, maps
@@ -108,7 +108,7 @@ def show_found(work: Workspace, project: Project, found: Comparison) -> None:
         )  # fmt: skip
 
 
-def show(work: Workspace) -> None:
+def mechanisms(work: Workspace) -> None:
     """What to compare, its progress, and what came out."""
     settings = asked_settings(work)
     if settings is None:
@@ -147,6 +147,19 @@ def show(work: Workspace) -> None:
     if done is not None:
         project, found = done.result
         show_found(work, project, found)
+
+
+def show(work: Workspace) -> None:
+    """One of both comparisons; the one with today's practice first where there is a release to compare."""
+    ways = {"mechanisms": "Mechanisms", "practice": "Today's practice"}
+    way = st.segmented_control(
+        "Compare", list(ways), format_func=ways.__getitem__, required=True, label_visibility="collapsed",
+        default="mechanisms" if work.explored is None else "practice", key=f"compare_way_{work.mark}",
+    )  # fmt: skip
+    if way == "practice":
+        practice_panel.show(work)
+    else:
+        mechanisms(work)
 
 
 show(workspace.current())

@@ -97,7 +97,7 @@ COMPARE = Screen(
     "pages/compare/page.py",
     "compare",
     ":material/compare_arrows:",
-    "See which mechanism draws the best map at each budget, before anything is released.",
+    "See which mechanism draws the best map at each budget, and what today's rules would publish instead.",
 )
 STUDIES = Screen(
     "Studies",

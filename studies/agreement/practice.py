@@ -21,11 +21,10 @@ from data_loaders.lucas_county import SALES, TOLEDO
 from dpgp_core.excursion.scores import iou
 from dpgp_core.excursion.sets import Bools
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.posterior.fitting import fit
-from dpgp_core.posterior.records import CollapsedRecords
-from dpgp_core.priors.registry import make_prior
+from hexcursion.comparing.attacks import changes, own_medians, told_apart, two_editions
+from hexcursion.comparing.practice import RULES, Records, Table, by_model, filled
 from hexcursion.errors import WorkflowError
-from hexcursion.project.baseline import FieldModel, fit_baseline
+from hexcursion.project.baseline import fit_baseline
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.decision.choice import Choice
@@ -35,16 +34,8 @@ from hexcursion.settings.source import SourceSettings
 from studies.agreement.panel import simulated
 from studies.london.task import real_settings
 from studies.material.real_files import real_files_parser
-from studies.practice.attacks import changes, own_medians, told_apart, two_editions
-from studies.practice.rules import RULES, Records, Table, filled
 
 SEED, RELEASES, EPSILONS, DELTA = 8, 20, (0.5, 1.0, 3.0), 1e-5
-ATTACKED = {
-    "everything": ("minimum", 1.0, True), "at least 3": ("minimum", 3.0, True),
-    "at least 5": ("minimum", 5.0, True), "at least 10": ("minimum", 10.0, True),
-    "at least 5, rounded": ("rounded", 5.0, True), "smoothed, at least 10": ("smoothed", 10.0, True),
-    "at least 5, class only": ("minimum", 5.0, False), "smoothed, class only": ("smoothed", 10.0, False),
-}  # fmt: skip
 SURE = 0.9
 
 
@@ -58,14 +49,6 @@ def lucas_settings(before: int = 1997) -> ReleaseSettings:
         data=data, reference=reference, bbox=TOLEDO, resolution=8, threshold=80_000.0, transform="log",
         value_unit="dollars", delta=DELTA, mechanisms=("spectral-statistics",),
     )  # fmt: skip
-
-
-def records_of(project: Project) -> Records:
-    """The private records, as a rule sees them."""
-    placed, lattice = project.private.placed, project.lattice
-    return Records(
-        placed.index, placed.value, project.settings.threshold, lattice.domain_centres, lattice.spacing
-    )
 
 
 def main() -> None:
@@ -98,13 +81,13 @@ def main() -> None:
 def lines(title: str, settings: ReleaseSettings, releases: int) -> list[str]:
     """The lines of one set of records."""
     project = load_project(settings)
-    records, tuned = records_of(project), {each: tune(_at(project, each), beside=()) for each in EPSILONS}
+    records, tuned = Records.of(project), {each: tune(_at(project, each), beside=()) for each in EPSILONS}
     truth = fit_baseline(project, tuned[1.0].result.model).inside
     occupied = int((records.count > 0).sum())
     model = tuned[1.0].result.model
 
     def careful(table: Table) -> float:
-        return max(iou(filled(table, records), truth), iou(_by_model(project, model, table), truth))
+        return max(iou(filled(table, records), truth), iou(by_model(project, model, table), truth))
 
     found = [
         f"{title}: {records.cell.size:,} records, {records.size:,} hexagons, {occupied} with records, "
@@ -112,10 +95,8 @@ def lines(title: str, settings: ReleaseSettings, releases: int) -> list[str]:
         f"  {'rule':24} shown %  records %  agreement  filled    own  exact %  changes %   AUC",
     ]
     for name, rule in RULES.items():
-        table = rule(records)
-        kind, least, numbers = ATTACKED[name]
-        exact = 100.0 * two_editions(records, kind, least) if numbers else 0.0
-        changed = changes(records, kind, least, numbers=numbers)
+        table = rule.apply(records)
+        exact, changed = 100.0 * two_editions(records, rule), changes(records, rule)
         shown, held = 100.0 * table.shown.mean(), 100.0 * table.shown[records.cell].mean()
         found.append(
             f"  {name:24} {shown:7.0f}  {held:9.0f}  {iou(table.inside, truth):9.2f}  "
@@ -132,19 +113,6 @@ def lines(title: str, settings: ReleaseSettings, releases: int) -> list[str]:
             f"{0:7}  {'every':>9}  at most {most:.3f}; sure of {100.0 * sure:.0f} %"
         )
     return found
-
-
-def _by_model(project: Project, model: FieldModel, table: Table) -> Bools:
-    """(N,) what the baseline's model makes of the published medians, or means, each counted as often."""
-    numbers = table.mean if table.median is None else table.median
-    if numbers is None or table.count is None:
-        return table.inside
-    shown = np.flatnonzero(table.shown & (table.count > 0))
-    responses = np.clip(project.response.forward(numbers[shown]), -1.0, 1.0)
-    counts = np.maximum(np.round(table.count[shown]), 1.0)
-    records = CollapsedRecords(shown, counts, responses)
-    prior = make_prior(model.prior, project.lattice, model.lengthscale)
-    return np.asarray(fit(prior, records, model.ridge).mean > project.level)
 
 
 def _at(project: Project, epsilon: float) -> Project:

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from hexcursion.bundle.published.shelf import shelf
 from pages.shared.shipped import shelved
-from pages.shared.steps import LEDGER, PRIVACY, PUBLISH, RELEASE, VIEWER
+from pages.shared.steps import COMPARE, LEDGER, PRIVACY, PUBLISH, RELEASE, VIEWER
 from tests.pages.conftest import OpenApp, press, texts
 
 
@@ -35,6 +35,24 @@ def test_one_click_opens_release_search_and_files(opened: AppTest) -> None:
     assert "in no account of yours" in publish
     assert "There is no ledger yet" in go(opened, LEDGER.path)
     assert shelf() == ()
+
+
+def test_today_s_practice_stands_beside_it_for_the_curator(opened: AppTest) -> None:
+    said = go(opened, COMPARE.path).replace("\\", "")
+    assert "Only you see this" in said
+    assert "A rule of at least 5 leaves" in said
+    assert "names the right one more often than 57 % of the time" in said
+    rows = opened.dataframe[0].value
+    assert list(rows["what is published"]) == [
+        "at least 5", "at least 5, class only", "smoothed, at least 10", "smoothed, class only",
+        "this release, ε 1",
+    ]  # fmt: skip
+    assert rows["value follows from two editions"].iloc[[1, 3, 4]].tolist() == ["0 %"] * 3
+    press(opened, next(each.label for each in opened.button if each.label.endswith("at random")))
+    assert "The map of classes" in texts(opened)
+    assert "times as wide as the whole range" in texts(opened)
+    opened.segmented_control(key="practice_least").set_value(10).run()
+    assert "A rule of at least 10 leaves" in texts(opened)
 
 
 def test_the_viewer_shows_it_and_says_in_words_where_how_sure_and_who_is_protected(opened: AppTest) -> None:

@@ -1,0 +1,238 @@
+"""Rules by which agencies publish a table of hexagons today: minimum counts, rounding, kernel smoothing.
+
+Minimum frequency is the rule of most statistical offices; smoothing with masking is that of de Jonge and de
+Wolf (2016). A hexagon is in the set where the median of its values, or most of its weighted records, are
+beyond the threshold. Tables are private data, made for the curator's eyes and for studies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.spatial import KDTree
+from scipy.spatial.distance import cdist
+
+from dpgp_core.excursion.sets import excursion
+from dpgp_core.posterior.fitting import fit
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.registry import make_prior
+from hexcursion.project.baseline import FieldModel
+from hexcursion.project.model import Project
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+CAP = 0.95  # quantile at which the rounding rule caps values
+TO = 5.0  # to which it rounds counts
+REACH = 3.0  # bandwidths at which a kernel ends
+AT_ONCE = 1_000  # hexagons for which the nearest shown one is sought together
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Private records on N hexagons.
+
+    Parameters
+    ----------
+    cell
+        (n,) hexagon of each
+    value
+        (n,) its value
+    threshold
+        in the unit of the values
+    centres
+        (N, 2) centres of the hexagons, metres
+    spacing
+        between neighbouring centres, metres
+    below
+        whether the question is where values lie below the threshold
+    """
+
+    cell: Ints
+    value: Floats
+    threshold: float
+    centres: Floats
+    spacing: float
+    below: bool = False
+
+    @classmethod
+    def of(cls, project: Project, threshold: float | None = None) -> Records:
+        """A project's private records, at its own threshold or another one."""
+        placed, lattice, settings = project.private.placed, project.lattice, project.settings
+        return cls(
+            placed.index, placed.value, settings.threshold if threshold is None else threshold,
+            lattice.domain_centres, lattice.spacing, settings.direction == "below",
+        )  # fmt: skip
+
+    def beyond(self, values: Floats | float) -> Bools:
+        """Whether values of any shape lie on the asked side of the threshold; NaN does not."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(values < self.threshold if self.below else values > self.threshold)
+
+    @property
+    def size(self) -> int:
+        """N."""
+        return len(self.centres)
+
+    @property
+    def count(self) -> Floats:
+        """(N,) records in each hexagon."""
+        return np.bincount(self.cell, minlength=self.size).astype(np.float64)
+
+    @property
+    def total(self) -> Floats:
+        """(N,) sums of values."""
+        return np.bincount(self.cell, weights=self.value, minlength=self.size).astype(np.float64)
+
+    @property
+    def median(self) -> Floats:
+        """(N,) medians of values; NaN where there is no record."""
+        found = np.full(self.size, np.nan)
+        order = np.lexsort((self.value, self.cell))
+        places, first = np.unique(self.cell[order], return_index=True)
+        for place, values in zip(places, np.split(self.value[order], first[1:]), strict=True):
+            found[place] = np.median(values)
+        return found
+
+    def kernel(self) -> csr_array:
+        """(N, N) weights of records for the hexagons around them: normal, one spacing wide, cut off."""
+        tree = KDTree(self.centres / self.spacing)
+        found = tree.sparse_distance_matrix(tree, REACH, output_type="ndarray")
+        weight = np.exp(-0.5 * np.square(found["v"]))
+        return csr_array((weight, (found["i"], found["j"])), shape=(self.size, self.size))
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """What a rule publishes.
+
+    Parameters
+    ----------
+    shown
+        (N,) hexagons that are not blank
+    inside
+        (N,) those that it says are beyond the threshold
+    count, mean, median
+        (N,) published numbers; None where the rule publishes none
+    """
+
+    shown: Bools
+    inside: Bools
+    count: Floats | None = None
+    mean: Floats | None = None
+    median: Floats | None = None
+
+
+def minimum(records: Records, least: int) -> Table:
+    """Count, mean and median of the hexagons with at least so many records."""
+    count, median = records.count, records.median
+    shown = count >= least
+    mean = records.total / np.maximum(count, 1.0)
+    return Table(shown, shown & records.beyond(median), count, mean, median)
+
+
+def rounded(records: Records, least: int, cap: float | None = None) -> Table:
+    """The same with capped values, counts to the nearest 5, and numbers of two digits.
+
+    Parameters
+    ----------
+    cap
+        where `records` are a part of all: the quantile of all values; None for that of these
+    """
+    top = np.quantile(records.value, CAP) if cap is None else cap
+    capped = replace(records, value=np.minimum(records.value, top))
+    table = minimum(capped, least)
+    assert table.count is not None
+    assert table.mean is not None
+    assert table.median is not None
+    median = two_digits(table.median)
+    inside = table.shown & records.beyond(median)
+    return Table(table.shown, inside, TO * np.round(table.count / TO), two_digits(table.mean), median)
+
+
+def smoothed(records: Records, least: float) -> Table:
+    """Weighted counts and means around each hexagon where the weighted count is at least so much."""
+    weights = records.kernel()
+    count, total = weights @ records.count, weights @ records.total
+    beyond = records.beyond(records.value).astype(np.float64)
+    share = weights @ np.bincount(records.cell, weights=beyond, minlength=records.size)
+    shown = count >= least
+    return Table(shown, shown & (share > 0.5 * count), count, total / np.maximum(count, 1e-12))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule of today.
+
+    Parameters
+    ----------
+    kind
+        how a hexagon's numbers are made
+    least
+        a hexagon with fewer records, or a smaller weighted number, stays blank
+    numbers
+        whether counts, means and medians are published beside the classes
+    """
+
+    kind: Literal["minimum", "rounded", "smoothed"]
+    least: float
+    numbers: bool = True
+
+    def apply(self, records: Records) -> Table:
+        """What it publishes of these records."""
+        if self.kind == "smoothed":
+            made = smoothed(records, self.least)
+        elif self.kind == "rounded":
+            made = rounded(records, int(self.least))
+        else:
+            made = minimum(records, int(self.least))
+        return made if self.numbers else Table(made.shown, made.inside)
+
+
+RULES = {
+    "everything": Rule("minimum", 1.0),
+    "at least 3": Rule("minimum", 3.0),
+    "at least 5": Rule("minimum", 5.0),
+    "at least 10": Rule("minimum", 10.0),
+    "at least 5, rounded": Rule("rounded", 5.0),
+    "smoothed, at least 10": Rule("smoothed", 10.0),
+    "at least 5, class only": Rule("minimum", 5.0, numbers=False),
+    "smoothed, class only": Rule("smoothed", 10.0, numbers=False),
+}
+
+
+def two_digits(values: Floats) -> Floats:
+    """Rounded to two significant digits; NaN stays."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unit = 10.0 ** (np.floor(np.log10(np.abs(values))) - 1.0)
+        return np.where(values == 0.0, 0.0, np.round(values / unit) * unit)
+
+
+def filled(table: Table, records: Records) -> Bools:
+    """(N,) blank hexagons with the class of the nearest shown one: what a careful reader takes them for."""
+    if not table.shown.any():
+        return table.inside
+    shown = np.flatnonzero(table.shown)
+    parts = np.array_split(records.centres, -(-records.size // AT_ONCE))
+    nearest = shown[np.concatenate([cdist(part, records.centres[shown]).argmin(axis=1) for part in parts])]
+    return np.asarray(np.where(table.shown, table.inside, table.inside[nearest]))
+
+
+def by_model(project: Project, model: FieldModel, table: Table) -> Bools:
+    """(N,) what the model of the map without privacy makes of published numbers, each counted as often.
+
+    Medians, or means where there are none; without numbers the classes themselves.
+    """
+    numbers = table.mean if table.median is None else table.median
+    if numbers is None or table.count is None:
+        return table.inside
+    shown = np.flatnonzero(table.shown & (table.count > 0))
+    responses = np.clip(project.response.forward(numbers[shown]), -1.0, 1.0)
+    records = CollapsedRecords(shown, np.maximum(np.round(table.count[shown]), 1.0), responses)
+    prior = make_prior(model.prior, project.lattice, model.lengthscale)
+    return excursion(fit(prior, records, model.ridge).mean, project.level, project.settings.direction)

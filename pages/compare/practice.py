@@ -1,0 +1,216 @@
+"""What the Compare screen shows of today's practice: rules, paintings, rows, sentences; without Streamlit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpgp_core.accounting.composition import compose
+from dpgp_core.accounting.composition import epsilon as composed_epsilon
+from dpgp_core.excursion.scores import iou
+from dpgp_core.noise.entropy import SystemEntropy
+from geo.maps.painting import Entry, Painting
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.statement.recomputed import stated_cost
+from hexcursion.comparing.attacks import (
+    OneMore,
+    as_it_happens,
+    changes,
+    most_told_apart,
+    told_apart,
+    two_editions,
+)
+from hexcursion.comparing.practice import Bools, Records, Rule, Table, by_model, filled
+from hexcursion.words import agreement_words, plural, quantity
+from pages.shared.session.workspace import Found
+
+LEAST, SMOOTHED = (3, 5, 10), 10.0
+EDITIONS = (1, 4, 12, 52)
+WORDS = {1: "once", 4: "every quarter", 12: "every month", 52: "every week"}
+KERNEL_HEXAGONS = 20_000  # up to which a smoothed table is made on a screen
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the table: a rule, or the release.
+
+    Parameters
+    ----------
+    shown, agreement, careful
+        shares of the hexagons, and agreement as published and as a careful reader fills what is blank
+    exact, changed, apart
+        shares of the records, and the AUC of "was it in?"
+    """
+
+    name: str
+    shown: float
+    agreement: float
+    careful: float
+    exact: float
+    changed: float | None
+    apart: float
+    bound: bool = False
+
+    def cells(self) -> dict[str, str]:
+        """In words."""
+        return {
+            "what is published": self.name,
+            "hexagons shown": _percent(self.shown),
+            "agreement": agreement_words(self.agreement),
+            "agreement, blanks filled": agreement_words(self.careful),
+            "value follows from two editions": _percent(self.exact),
+            "the map changes without the record": "by noise"
+            if self.changed is None
+            else _percent(self.changed),
+            "was it in? right in": f"{'at most ' if self.bound else ''}{_percent(self.apart)}",
+        }
+
+
+def rules_of(least: int, hexagons: int) -> dict[str, Rule]:
+    numbers = {
+        f"at least {least}": Rule("minimum", least),
+        f"at least {least}, class only": Rule("minimum", least, numbers=False),
+    }
+    if hexagons > KERNEL_HEXAGONS:
+        return numbers
+    return numbers | {
+        "smoothed, at least 10": Rule("smoothed", SMOOTHED),
+        "smoothed, class only": Rule("smoothed", SMOOTHED, numbers=False),
+    }
+
+
+def paint_table(table: Table, what: str, title: str) -> Painting:
+    """Beyond the threshold, not, and blank, which a reader cannot tell from empty."""
+    entries = (
+        Entry(what, "above"),
+        Entry(f"not {what}", "below"),
+        Entry("hidden by the rule, or empty", "unsure"),
+    )
+    classes = np.where(table.shown, np.where(table.inside, 0, 1), 2)
+    notes = tuple(f"Released: {entries[place].label}" for place in classes.tolist())
+    return Painting(classes.astype(np.int64), entries, notes, title)
+
+
+def lines_of(
+    found: Found, viewer: Viewer, rules: dict[str, Rule], tables: dict[str, Table], records: Records,
+    truth: Bools,
+) -> list[Line]:  # fmt: skip
+    """A row for each rule, and one for the release."""
+    made = []
+    for name, rule in rules.items():
+        table, changed = tables[name], changes(records, rule)
+        read = (filled(table, records), by_model(found.project, found.tuned.result.model, table))
+        careful = max(iou(each, truth) for each in read)
+        row = Line(
+            name,
+            float(table.shown.mean()),
+            iou(table.inside, truth),
+            careful,
+            two_editions(records, rule),
+            changed,
+            told_apart(changed),
+        )
+        made.append(row)
+    guarantee = viewer.bundle.statement["guarantee"]
+    apart = most_told_apart(stated_cost(guarantee), guarantee["epsilon"], guarantee["delta"])
+    agreed = iou(viewer.bundle.published.vote_set, truth)
+    name = f"this release, ε {guarantee['epsilon']:.3g}"
+    return [*made, Line(name, 1.0, agreed, agreed, 0.0, None, apart, bound=True)]
+
+
+def sentences_of(least: int, lines: list[Line], viewer: Viewer) -> list[str]:
+    """What the table says, and where today's practice is better; never more than it measures."""
+    table, classes, ours = lines[0], lines[1], lines[-1]
+    word = viewer.bundle.statement["guarantee"]["unit_word"]
+    many = _many(word)
+    said = [
+        f"A rule of at least {least} leaves {_percent(1.0 - table.shown)} of the hexagons blank. Where "
+        f"it shows numbers, anybody with the tables before and after one {word} was added computes its "
+        f"value exactly: {_percent(table.exact)} of all {many}.",
+        f"Publishing the class alone is far safer: for {_percent(1.0 - (classes.changed or 0.0))} of the "
+        f"{many} it makes no difference whether they are in. For the others it does, they are identified "
+        "with certainty, and nobody can say how much the next edition, threshold or level adds.",
+        f"Of two releases like this one, one with the {word} and one without, nobody, whatever they "
+        f"know, names the right one more often than {_percent(ours.apart)} of the time; and the ledger "
+        "says what the next release adds.",
+    ]
+    best = max(lines[:-1], key=lambda line: line.careful)
+    if best.careful > ours.careful:
+        said.append(
+            f"Where today's practice is better: a careful reader of the table “{best.name}” reaches an "
+            f"agreement of {agreement_words(best.careful)}, this release "
+            f"{agreement_words(ours.careful)}; and its numbers are exact where they are shown."
+        )
+    said.append(
+        "Neither hides that a record in a high neighbourhood is probably high; laws may accept either. "
+        "The yardstick is our own map without privacy."
+    )
+    return said
+
+
+def record_sentences(seen: OneMore, unit: str, word: str) -> list[str]:
+    """What two editions of a table, and of its classes, say of one record."""
+
+    def number(value: float) -> str:
+        return quantity(float(f"{value:.6g}"), unit)
+
+    if seen.before is None or seen.after is None or seen.found is None:
+        start = "hidden without it" if seen.after is not None else "hidden: nothing learned"
+        said = [f"Its hexagon is {start}; its value is {number(seen.value)}."]
+    else:
+        said = [
+            f"{plural(seen.after[0], word)} with a mean of {number(seen.after[1])}, less "
+            f"{plural(seen.before[0], word)} with a mean of {number(seen.before[1])}: {seen.after[0]} × "
+            f"{number(seen.after[1])} − {seen.before[0]} × {number(seen.before[1])} = "
+            f"{number(seen.found)}, its value."
+        ]
+    changed = seen.side_before != seen.side_after
+    return [*said, f"The map of classes {'changes' if changed else 'is the same'} with it."]
+
+
+def random_record(records: Records) -> int:
+    """The number of a record that is drawn at random."""
+    return int(records.cell.size * SystemEntropy().uniform(1)[0])
+
+
+def release_sentence(viewer: Viewer) -> str | None:
+    """What two releases say of a record's value, where their cost is that of a Gaussian mechanism."""
+    cost = stated_cost(viewer.bundle.statement["guarantee"])
+    if not cost.gaussian_mu:
+        return None
+    # From one end of the clip range to the other a value moves the sums by at most mu times their noise, and
+    # the difference of two releases carries sqrt(2) of it.
+    wide = 2.0 * 1.96 * np.sqrt(2.0) / cost.gaussian_mu
+    return (
+        "Two releases, without and with it, its place known: a 95 % interval for its value is at least "
+        f"{wide:.2g} times as wide as the whole range within which the release tells values apart."
+    )
+
+
+def edition_sentences(records: Records, least: int, often: int, viewer: Viewer) -> list[str]:
+    """A growing table renewed through the year, and what as many releases cost together."""
+    guarantee = viewer.bundle.statement["guarantee"]
+    together = compose([stated_cost(guarantee)] * often)
+    epsilon = composed_epsilon(together, guarantee["delta"]).epsilon
+    exposed, most = (
+        as_it_happens(records, least, often),
+        most_told_apart(together, epsilon, guarantee["delta"]),
+    )
+    return [
+        f"A table of at least {least} that grows through the year gives the exact value of "
+        f"{_percent(exposed)} of the {_many(guarantee['unit_word'])} away: each is the only new one of "
+        "its hexagon in its period (periods at random, nothing from before the year).",
+        f"{plural(often, 'release')} of all records at ε {guarantee['epsilon']:.3g} are ε {epsilon:.3g} "
+        f"together, and “was it in?” is right at most {_percent(most)} of the time. The ledger adds this "
+        "up and refuses what is beyond the budget; no rule of today adds anything up.",
+    ]
+
+
+def _many(word: str) -> str:
+    return plural(2, word).removeprefix("2 ")
+
+
+def _percent(share: float) -> str:
+    whole = share in (0.0, 1.0) or 0.01 <= share <= 0.99
+    return f"{100.0 * share:.0f} %" if whole else f"{100.0 * share:.2g} %"

@@ -1,1 +1,0 @@
-"""What today's rules of disclosure control would publish of records, and what that tells of one of them."""
