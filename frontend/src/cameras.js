@@ -65,6 +65,13 @@ export function panes(mode, count, width, height, divider) {
   }
   if (mode !== "beside") return [{ x: 0, y: 0, width, height }];
   const stacked = width < 240 * count;
+  if (stacked && count === 4 && width >= 480) {
+    const [half, low] = [Math.round(width / 2), Math.round(height / 2)];
+    return Array.from({ length: 4 }, (_, index) => ({
+      x: (index % 2) * half, y: index < 2 ? 0 : low,
+      width: index % 2 ? width - half : half, height: index < 2 ? low : height - low,
+    })); // prettier-ignore
+  }
   return Array.from({ length: count }, (_, index) =>
     stacked
       ? { x: 0, y: Math.round((index * height) / count), width, height: Math.round(height / count) }

@@ -104,12 +104,13 @@ class LinkedMap {
 
   /** Place everything anew: after a new scene, a new size, another front or divider. */
   arrange() {
-    this.width = this.root.clientWidth;
-    this.height = this.root.clientHeight;
+    const { clientWidth, clientHeight } = this.root;
+    const resized = this.width !== clientWidth || this.height !== clientHeight; // a camera that nobody moved is fitted anew
+    Object.assign(this, { width: clientWidth, height: clientHeight });
     if (!this.scene || !this.width || !this.height) return;
     const shown = this.shown();
     this.boxes = panes(this.scene.mode, shown.length, this.width, this.height, this.divider);
-    this.camera ??= this.whole();
+    if (!this.camera || (resized && this.camera === this.first)) this.camera = this.first = this.whole();
     place(this.parts, { mode: this.scene.mode, shown, boxes: this.boxes, divider: this.divider });
     this.draw();
   }

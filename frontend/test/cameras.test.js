@@ -50,6 +50,11 @@ test("panes stand side by side, and on a narrow screen one above the other", () 
   const [above, below] = panes("beside", 2, 400, 460, 0.5);
   assert.deepEqual([above.x, below.x, below.y, below.height], [0, 0, 230, 230]);
   assert.equal(panes("toggle", 1, 400, 460, 0.5).length, 1);
+  assert.equal(panes("beside", 4, 960, 460, 0.5)[3].x, 720);
+  const four = panes("beside", 4, 901, 461, 0.5); // too narrow for a row: two rows of two
+  assert.deepEqual(four.map(({ x, y }) => [x, y]), [[0, 0], [451, 0], [0, 231], [451, 231]]);
+  assert.deepEqual([four[3].width, four[3].height], [450, 230]);
+  assert.equal(panes("beside", 4, 400, 460, 0.5)[3].y, 345);
 });
 
 test("a fitted camera shows its box and not much more", () => {

@@ -55,15 +55,13 @@ class Line:
     def cells(self) -> dict[str, str]:
         """In words."""
         return {
-            "what is published": self.name,
-            "hexagons shown": _percent(self.shown),
+            "published": self.name,
+            "shown": _percent(self.shown),
             "agreement": agreement_words(self.agreement),
-            "agreement, blanks filled": agreement_words(self.careful),
-            "value follows from two editions": _percent(self.exact),
-            "the map changes without the record": "by noise"
-            if self.changed is None
-            else _percent(self.changed),
-            "was it in? right in": f"{'at most ' if self.bound else ''}{_percent(self.apart)}",
+            "filled": agreement_words(self.careful),
+            "exact value": _percent(self.exact),
+            "changes": "by noise" if self.changed is None else _percent(self.changed),
+            "was it in?": f"{'at most ' if self.bound else ''}{_percent(self.apart)}",
         }
 
 
@@ -153,7 +151,7 @@ def record_sentences(seen: OneMore, unit: str, word: str) -> list[str]:
     """What two editions of a table, and of its classes, say of one record."""
 
     def number(value: float) -> str:
-        return quantity(float(f"{value:.6g}"), unit)
+        return quantity(value, unit)
 
     if seen.before is None or seen.after is None or seen.found is None:
         start = "hidden without it" if seen.after is not None else "hidden: nothing learned"

@@ -61,10 +61,12 @@ def show(work: Workspace) -> None:
     lines = lines_of(found, viewer, rules, tables, records, truth)
     st.dataframe([line.cells() for line in lines], hide_index=True)
     st.caption(
-        "Agreement is the intersection over union with the map without privacy: as published, where "
-        "blank hexagons count as outside, and as a careful reader fills them. *Two editions*: tables "
-        "without and with the record, its hexagon known. *Was it in?*: how often somebody who knows all "
-        "other records tells rightly which of two tables holds it; guessing gives 50 %."
+        "*Shown*: hexagons that are not blank. *Agreement*: intersection over union with the map "
+        "without privacy, as published, where blank hexagons count as outside; *filled*: as a careful "
+        "reader fills them. *Exact value*: records whose value follows from tables without and with "
+        "them, their hexagon known. *Changes*: records without which the map would be another one. *Was "
+        "it in?*: how often somebody who knows all other records tells which of two tables holds it; "
+        "guessing gives 50 %."
     )
     for sentence in sentences_of(least, lines, viewer):
         st.markdown(f"* {plain(sentence)}")
@@ -98,7 +100,7 @@ def _maps(explored: Explored, tables: dict[str, Table], records: Records, truth:
             "Without privacy, and today's rules": legend(drawn[1], maps.theme()),
             "Released": legend(released, maps.theme()),
         },
-        height=320, layers=viewer.bundle.layers,
+        layers=viewer.bundle.layers,
     )  # fmt: skip
 
 

@@ -43,11 +43,11 @@ def test_today_s_practice_stands_beside_it_for_the_curator(opened: AppTest) -> N
     assert "A rule of at least 5 leaves" in said
     assert "names the right one more often than 57 % of the time" in said
     rows = opened.dataframe[0].value
-    assert list(rows["what is published"]) == [
+    assert list(rows["published"]) == [
         "at least 5", "at least 5, class only", "smoothed, at least 10", "smoothed, class only",
         "this release, ε 1",
     ]  # fmt: skip
-    assert rows["value follows from two editions"].iloc[[1, 3, 4]].tolist() == ["0 %"] * 3
+    assert rows["exact value"].iloc[[1, 3, 4]].tolist() == ["0 %"] * 3
     press(opened, next(each.label for each in opened.button if each.label.endswith("at random")))
     assert "The map of classes" in texts(opened)
     assert "times as wide as the whole range" in texts(opened)
