@@ -11,9 +11,10 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
-from geo import GeoError
+from geo import GeoError, geometry_dict
 from geo.context.surroundings import around
 from hexcursion import words
+from hexcursion.bundle.documents.picture import picture_svg
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
@@ -21,6 +22,7 @@ from hexcursion.bundle.files.policy import source_of
 from hexcursion.bundle.page.facts import added_title, answer, heading_of, place, three_facts
 from hexcursion.bundle.page.html import RESOURCES
 from hexcursion.bundle.page.largest import where
+from hexcursion.bundle.products.classes import threshold_words
 from hexcursion.bundle.published.offers import offers, page_of, slug
 from hexcursion.bundle.reading.read import Bundle, bundle_from_contents
 from hexcursion.bundle.signing.signature import Signers
@@ -29,6 +31,7 @@ from hexcursion.new_place import made_whole, new_place
 
 INDEX = "index.html"
 EMBED = "embed.txt"
+PICTURE = "map.svg"  # of the index: a tenth of the bytes of the printed map
 EMBED_HEIGHT = 860  # pixels: question, answer, map and legend on a column of a page
 UNKNOWN = "https://YOUR-SERVER"
 NOBODY = Signers()
@@ -39,12 +42,13 @@ _ADDRESS = re.compile(
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """One release of a site: its folder, its bundle, titles and sizes of its files by name, who signed it."""
+    """A release of a site: folder, bundle, titles and sizes of files by name, signer, size of its picture."""
 
     folder: str
     bundle: Bundle
     files: Mapping[str, tuple[str, int]]
     signed: str
+    size: str
 
 
 def find_bundles(sources: Sequence[Path]) -> tuple[Path, ...]:
@@ -151,12 +155,17 @@ def _write_release(path: Path, work: Path, taken: set[str], address: str, signer
     made[layout.PAGE] = (made[layout.PAGE][0], page_of(bundle, where, signed=signed))
     made[layout.LABEL] = ("Label (HTML)", bundle.label_html.encode())
     made[EMBED] = ("Code that shows the map in another page", embed_code(bundle, name, address).encode())
+    cells, region = bundle.domain.cells, geometry_dict(bundle.domain.region)
+    drawn = picture_svg(cells, region, bundle.published, threshold_words(bundle.statement), bundle.layers)
+    size = re.search(r'viewBox="-4 -4 ([0-9]+) ([0-9]+)"', drawn)
+    assert size is not None  # our own picture
+    made[PICTURE] = ("", drawn.encode())
     made[f"{name}.zip"] = ("Whole bundle (ZIP)", zip_anew(name, contents, bundle, signers))
     (work / name).mkdir()
     for file, (_, content) in made.items():
         (work / name / file).write_bytes(content)
     sizes = {file: (title, len(content)) for file, (title, content) in made.items()}
-    return Listed(name, bundle, sizes, signed)
+    return Listed(name, bundle, sizes, signed, f'width="{size[1]}" height="{size[2]}"')
 
 
 def embed_code(bundle: Bundle, folder: str, address: str = "") -> str:
@@ -222,31 +231,35 @@ def _free(name: str, taken: set[str]) -> str:
 def index_html(listed: Sequence[Listed]) -> bytes:
     """The list of all releases, newest first: picture, question, answer, facts, files. It has no script."""
     policy = (
-        f"default-src 'none'; img-src 'self'; style-src '{source_of(_style())}'; base-uri 'none'; "
+        f"default-src 'none'; img-src 'self' data:; style-src '{source_of(_style())}'; base-uri 'none'; "
         "form-action 'none'"
     )
+    number = words.plural(len(listed), "published map")
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="description" content="{number}: what each shows, how sure it is, whom it protects; its files.">
+<link rel="icon" href="data:,">
 <title>Published maps</title>
 <style>{_style()}</style>
 </head>
 <body>
 <header>
 <h1>Published maps</h1>
-<p class="soft">{words.plural(len(listed), "map")}, each with noise that protects single records.</p>
+<p class="soft">{number}, each with noise that protects single records.</p>
 </header>
 <main>
-{"".join(_article(one) for one in listed)}</main>
+{"".join(_article(one, first=one is listed[0]) for one in listed)}</main>
 </body>
 </html>
 """.encode()
 
 
-def _article(one: Listed) -> str:
+def _article(one: Listed, *, first: bool) -> str:
+    """One release; pictures below the first are loaded when they come into view."""
     statement, products = one.bundle.statement, one.bundle.published
     places = around(one.bundle.domain).places
     covers = f"{words.covered(statement)} {place(one.bundle.domain, places)}"
@@ -260,10 +273,11 @@ def _article(one: Listed) -> str:
         f'<li><a href="{one.folder}/{file}">{escape(name)}</a> '
         f'<span class="soft">{file_size(size)}</span></li>'
         for file, (name, size) in one.files.items()
-        if file != layout.PAGE
+        if file not in (layout.PAGE, PICTURE)
     )
+    later = "" if first else ' loading="lazy"'
     return f"""<article>
-<div><img src="{one.folder}/{layout.MAP}" alt="Map: {title}" loading="lazy"></div>
+<div><img src="{one.folder}/{PICTURE}" {one.size} alt="Map: {title}"{later}></div>
 <div>
 <h2><a href="{one.folder}/{layout.PAGE}">{title}</a></h2>
 <p class="question">{escape(added_title(statement))}</p>
