@@ -208,7 +208,7 @@ RULES = {
 
 
 def two_digits(values: Floats) -> Floats:
-    """Rounded to two significant digits; NaN stays."""
+    """Values of any shape, rounded to two significant digits; NaN stays."""
     with np.errstate(divide="ignore", invalid="ignore"):
         unit = 10.0 ** (np.floor(np.log10(np.abs(values))) - 1.0)
         return np.where(values == 0.0, 0.0, np.round(values / unit) * unit)
@@ -240,6 +240,6 @@ def by_model(project: Project, model: FieldModel, table: Table) -> Bools:
 
 
 def careful(project: Project, model: FieldModel, table: Table, truth: Bools) -> float:
-    """Agreement (IoU) of what a careful reader makes of a table: the better way to fill its blanks."""
+    """Agreement with (N,) `truth` of what a careful reader makes of a table: the better way to fill it."""
     read = filled(table, Records.of(project)), by_model(project, model, table)
     return max(iou(each, truth) for each in read)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import streamlit as st
 
 from geo.maps.linked import Mode
@@ -15,7 +14,7 @@ from hexcursion.words import agreement_words, ratio_words
 from pages.shared import linked_maps, maps
 from pages.shared.generated import published_badge
 from pages.shared.glossary import tip
-from pages.shared.plain_text import plain
+from pages.shared.plain_text import Markdown, plain
 from pages.shared.released.released_view import in_words
 from pages.shared.server import access
 from pages.shared.steps import DATA, VIEWER
@@ -34,13 +33,13 @@ def what_is_public(seen: Tour) -> None:
     """The map of the public year, which anybody can draw."""
     (first, last), (public, private) = seen.years, seen.sales
     st.markdown(
-        f"This is Toledo with its suburbs, in Lucas County, Ohio. Its **{public:,} house sales of {first} "
+        f"This is Toledo with its suburbs, in Lucas County, Ohio. Its **{public:,} house sales of {first:d} "
         f"are public**, so anybody can draw where houses sold for more than {plain(seen.threshold)}: the "
-        f"orange hexagons.  \nIts **{private:,} sales of {last} are private**. May the county still show "
+        f"orange hexagons.  \nIts **{private:,} sales of {last:d} are private**. May the county still show "
         "where houses have become that dear?"
     )
     st.caption(
-        f"In truth the sales of {last} were published long ago too. Here they play private ones, so that "
+        f"In truth the sales of {last:d} were published long ago too. Here they play private ones, so that "
         "anybody can check what follows."
     )
     show(seen, "public")
@@ -50,8 +49,8 @@ def what_changed(seen: Tour) -> None:
     """The swipe from the public map to the release, and its differences as a table."""
     first, last = seen.years
     st.markdown(
-        f"Drag the handle. On the left lies the public map of {first}, on the right the **private release of "
-        f"{last}**: not {seen.above('public'):,} but {seen.above('released'):,} "
+        f"Drag the handle. On the left lies the public map of {first:d}, on the right the **private release "
+        f"of {last:d}**: not {seen.above('public'):,} but {seen.above('released'):,} "
         f"hexagons are above {plain(seen.threshold)}, most of the new ones around "
         f"{plain(seen.changes()[0].name)}. The public map cannot know that."
     )
@@ -62,13 +61,12 @@ def what_changed(seen: Tour) -> None:
 def how_sure(seen: Tour) -> None:
     """The classes of the release beside the map of all sales, with measured figures."""
     last, published = seen.years[1], seen.viewer.bundle.published
-    above, unsure, below, empty = np.bincount(published.classes, minlength=4).tolist()
-    right = 100.0 * seen.cells("truth")[published.classes == 0].mean()
+    above, unsure, below, empty = seen.classes
     st.markdown(
         f"The release says how sure it is: {above:,} hexagons are **likely above** "
         f"{plain(seen.threshold)}, {unsure:,} open, {below:,} likely not; in {empty:,} it expects no sale. "
-        f"{plain(shown_words(published))}  \nDrag the handle to check it against **all sales of {last} "
-        f"without privacy**, which would be seen by nobody if they were private: {right:.0f} % of the "
+        f"{plain(shown_words(published))}  \nDrag the handle to check it against **all sales of {last:d} "
+        f"without privacy**, which nobody would see if they were private: {100 * seen.right:.0f} % of the "
         "hexagons likely above are above there."
     )
     figures(
@@ -81,9 +79,9 @@ def how_sure(seen: Tour) -> None:
     show(seen, "classes", "truth")
     st.caption(
         f"One draw at ε {seen.epsilon:.3g}. In {seen.draws:d} simulated releases of each budget from ε "
-        f"{low:g} to {high:g} the mean agreement lay between {ratio_words(least)} and {ratio_words(most)}. "
-        f"With the sales of {year} public instead, their map alone reaches {ratio_words(alone)}, and "
-        f"releases {ratio_words(from_it)}."
+        f"{low:g} to {high:g} the mean agreement lay between {plain(ratio_words(least))} and "
+        f"{plain(ratio_words(most))}. With the sales of {year:d} public instead, their map alone reaches "
+        f"{plain(ratio_words(alone))}, and releases {plain(ratio_words(from_it))}."
     )
 
 
@@ -108,7 +106,7 @@ def todays_rule(seen: Tour) -> None:
 def what_an_attacker_learns(seen: Tour) -> None:
     """What the table, its classes alone and the release tell of one house."""
     house, guarantee = seen.house, seen.viewer.bundle.statement["guarantee"]
-    low, high = (plain(seen.money(price)) for price in seen.prices)
+    low, high = (seen.money(price) for price in seen.prices)
     st.markdown(
         f"We took one of the {seen.sales[1]:,} sales at random and call its house "
         f"**{plain(house.address)}**, an invented address, in the ringed hexagon. What does each map tell?"
@@ -126,7 +124,7 @@ def what_an_attacker_learns(seen: Tour) -> None:
                 if house.same_class
                 else "That it was sold: without it the classes are others.",
                 f"Nothing of use: two releases, without and with it, leave a 95 % interval {house.times:d} "
-                f"times as wide as all prices that they tell apart, {low} to {high}.",
+                f"times as wide as all prices that they tell apart, {plain(low)} to {plain(high)}.",
             ],
             "Of all sales": [
                 f"{100 * seen.exact:.0f} of 100 prices can be computed exactly.",
@@ -151,7 +149,7 @@ def what_an_attacker_learns(seen: Tour) -> None:
             st.page_link(DATA.path, label="Begin with your own data", icon=DATA.icon)
 
 
-def arithmetic(seen: Tour, house: House) -> str:
+def arithmetic(seen: Tour, house: House) -> Markdown:
     """The price by two editions of the table, or that it hides the hexagon."""
     if house.found is None:
         return "Nothing: the table hides its hexagon."
@@ -202,8 +200,8 @@ def changes(seen: Tour) -> None:
     st.table(
         {
             "Around": [plain(one.name) for one in told],
-            f"Public map of {first}": [f"{one.public:,}" for one in told],
-            f"Private release of {last}": [f"{one.released:,}" for one in told],
+            f"Public map of {first:d}": [f"{one.public:,}" for one in told],
+            f"Private release of {last:d}": [f"{one.released:,}" for one in told],
             "All sales, without privacy": [f"{one.truth:,}" for one in told],
         },
         hide_index=True,

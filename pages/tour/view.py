@@ -169,6 +169,17 @@ class Tour:
         return float(self.viewer.bundle.statement["guarantee"]["epsilon"])
 
     @property
+    def classes(self) -> tuple[int, int, int, int]:
+        """Hexagons likely above the threshold, open, likely not above it, and without a record expected."""
+        above, unsure, below, empty = np.bincount(self.viewer.bundle.published.classes, minlength=4).tolist()
+        return above, unsure, below, empty
+
+    @property
+    def right(self) -> float:
+        """Share of the hexagons likely above the threshold that are, on the map of all sales."""
+        return float(self.cells("truth")[self.viewer.bundle.published.classes == 0].mean())
+
+    @property
     def apart(self) -> float:
         """How often anybody names the release of two that holds a sale, at most."""
         guarantee = self.viewer.bundle.statement["guarantee"]
