@@ -1,4 +1,4 @@
-# Hexcursion: `make run` starts the app on generated data, `make test` runs the tests.
+# Hexcursion: `make run` starts the app, `make test` runs the tests.
 # Both create what they need in .venv first; nothing is installed outside this folder. Running the app takes
 # requirements.txt, everything else requirements-test.txt as well; every file is checked against its hash.
 
@@ -48,7 +48,7 @@ maps:  ## build the linked maps again (needs the npm registry)
 	@rm -f $(MAPS)
 	@$(MAKE) --no-print-directory $(MAPS)
 
-run: $(MAPS)  ## start the app on generated data at http://127.0.0.1:8501 (PORT=8501)
+run: $(MAPS)  ## start the app at http://127.0.0.1:8501 (PORT=8501)
 	@echo "Starting the app: a few seconds. Ctrl-C stops it."
 	@$(BIN)/python app.py --server.port $(PORT)
 

@@ -200,7 +200,9 @@ def covered(statement: Mapping[str, Any]) -> str:
     scope = subject.get("scope", {})
     unit = f" in {subject['unit']}" if subject["unit"] else ""
     parts = [f"{_measured(subject)}{unit}"]
-    parts += filter(None, [scope.get("period"), *(f"only {each}" for each in scope.get("filters", ()))])
+    period = scope.get("period", "")
+    filters = [each for each in scope.get("filters", ()) if each.partition(" = ")[2] != period]
+    parts += filter(None, [period, *(f"only {each}" for each in filters)])
     cells = guarantee["unit"] == "cell"
     many = plural(guarantee["n"], "hexagon" if cells else guarantee["unit_word"])
     many += " with records" if cells else ""

@@ -83,9 +83,9 @@ def build_parser(wanted: str | None = None) -> argparse.ArgumentParser:
     )
     add_sign_option(release)
     release.set_defaults(run=run_release)
-    text = "the same on generated data"
+    text = "the same on house sales that ship with the program"
     demo = commands.add_parser("demo", help=text, description=text)
-    demo.add_argument("--out", metavar="DIR", required=True, help="new folder for the data and the bundle")
+    demo.add_argument("--out", metavar="DIR", required=True, help="new folder for the bundle and its ledger")
     demo.add_argument("--epsilon", type=float, default=1.0, help="privacy budget (default 1)")
     demo.add_argument("--ledger", metavar="URL|FILE", help="ledger database (default: inside DIR)")
     demo.set_defaults(run=run_demo)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,7 +25,7 @@ from hexcursion.ledger.overlap.sentences import alike_text, shared_text
 from hexcursion.ledger.overlap.standing import Alike
 from hexcursion.new_place import new_place
 from hexcursion.project.baseline import compare, fit_baseline, free_map
-from hexcursion.project.example import example_folder, example_settings
+from hexcursion.project.example import county_settings
 from hexcursion.project.model import Project
 from hexcursion.record import ReceiptLine
 from hexcursion.releasing.transaction import Plan, Published
@@ -60,7 +59,7 @@ def run_release(options: argparse.Namespace) -> int:
 
 
 def run_demo(options: argparse.Namespace) -> int:
-    """The main job on generated data, in a folder of its own.
+    """The main job on the sales that ship with the program, in a folder of its own.
 
     Raises
     ------
@@ -68,18 +67,17 @@ def run_demo(options: argparse.Namespace) -> int:
         One sentence, for a folder that cannot be written and for what stops a release.
     """
     out, epsilon = new_place(options.out), field("epsilon").check(options.epsilon)
+    settings = county_settings().with_changes(epsilon=epsilon)
     if options.ledger:
-        ledger_to_plan(options.ledger)  # said before the data are made
+        ledger_to_plan(options.ledger)  # said before the folder is made
     try:
-        settings = example_settings(out).with_changes(epsilon=epsilon)
+        out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WorkflowError(f"The example cannot be written to {out}: {error.strerror}.") from error
     try:
         return _release(settings, out / "bundle", options.ledger or str(out / "ledger.sqlite"), False, True)
     except BaseException:
-        made = example_folder(out)
-        if list(out.iterdir()) == [made]:  # no ledger was begun there and nothing drawn: the name stays free
-            shutil.rmtree(made, ignore_errors=True)
+        if not any(out.iterdir()):  # no ledger was begun there and nothing drawn: the name stays free
             out.rmdir()
         raise
 

@@ -16,6 +16,7 @@ from scipy.sparse import csr_array
 from scipy.spatial import KDTree
 from scipy.spatial.distance import cdist
 
+from dpgp_core.excursion.scores import iou
 from dpgp_core.excursion.sets import excursion
 from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.records import CollapsedRecords
@@ -207,7 +208,7 @@ RULES = {
 
 
 def two_digits(values: Floats) -> Floats:
-    """Rounded to two significant digits; NaN stays."""
+    """Values of any shape, rounded to two significant digits; NaN stays."""
     with np.errstate(divide="ignore", invalid="ignore"):
         unit = 10.0 ** (np.floor(np.log10(np.abs(values))) - 1.0)
         return np.where(values == 0.0, 0.0, np.round(values / unit) * unit)
@@ -236,3 +237,9 @@ def by_model(project: Project, model: FieldModel, table: Table) -> Bools:
     records = CollapsedRecords(shown, np.maximum(np.round(table.count[shown]), 1.0), responses)
     prior = make_prior(model.prior, project.lattice, model.lengthscale)
     return excursion(fit(prior, records, model.ridge).mean, project.level, project.settings.direction)
+
+
+def careful(project: Project, model: FieldModel, table: Table, truth: Bools) -> float:
+    """Agreement with (N,) `truth` of what a careful reader makes of a table: the better way to fill it."""
+    read = filled(table, Records.of(project)), by_model(project, model, table)
+    return max(iou(each, truth) for each in read)

@@ -1,16 +1,17 @@
-"""The example: generated data in the real formats, written once per home, with settings that fit them."""
+"""The examples and their settings: sales of a real county, and a generated city for what needs a truth."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from pathlib import Path
 
 from data_loaders import DEMO_SEED, DEMO_YEARS, write_demo
+from data_loaders.lucas_county import SALES, TOLEDO
 from hexcursion.ledger.storage.places import home
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.stated import StatedFacts
 
 SEGMENT = "existing-leasehold-flats"
 THRESHOLD = 450_000.0
@@ -18,43 +19,77 @@ EXAMPLE_REGION = "generated-demo-region.geojson"
 EXAMPLE_DISTRICTS = "generated-demo-districts.geojson"
 
 
+COUNTY_YEARS = (1993, 1998)
+COUNTY_THRESHOLD = 80_000.0
+
+
+def county_settings(public: int = COUNTY_YEARS[0]) -> ReleaseSettings:
+    """Settings of the real example: 1998's house sales of Lucas County, an earlier year being public.
+
+    All of them have been published since; here those of 1998 play the private records.
+    """
+    private = COUNTY_YEARS[1]
+    data, reference = (
+        SourceSettings(str(SALES), value="price", x="lon", y="lat", where=(("year", str(year)),))
+        for year in (private, public)
+    )
+    return ReleaseSettings(
+        data=data,
+        reference=reference,
+        reference_public=True,
+        bbox=TOLEDO,
+        resolution=8,
+        threshold=COUNTY_THRESHOLD,
+        transform="log",
+        value_name="price",
+        value_unit="dollars",
+        record_word="sale",
+        population="houses in Lucas County",
+        period=str(private),
+        source="Lucas County auditor, by J. P. LeSage's Spatial Econometrics Toolbox and spData (CC0)",
+        title="House sales of Lucas County, Ohio: an example",
+        stated=StatedFacts(
+            collection="Every record of this example was published long ago. It plays a private one, so that "
+            "anybody can check what a release shows of it and what it hides.",
+        ),
+    )
+
+
 def example_folder(place: Path | None = None, *, changed: bool = False) -> Path:
     """Where the files of the example lie: in `place`, or in this installation's home."""
     return (place or home()).absolute() / ("generated-change" if changed else "generated-example")
 
 
-def example_folders() -> tuple[Path, Path]:
-    """Where the files of either example lie in this installation's home."""
-    return example_folder(), example_folder(changed=True)
+def example_folders() -> tuple[Path, Path, Path]:
+    """Where the files of the examples lie: the county's in the program, generated ones in the home."""
+    return SALES.parent, example_folder(), example_folder(changed=True)
 
 
 def of_example(path: str | Path) -> bool:
-    """Whether a file is one of the generated examples' of this installation."""
+    """Whether a file is one of the examples'."""
     return any(Path(path).is_relative_to(folder) for folder in example_folders())
 
 
 def is_example(source: SourceSettings) -> bool:
-    """Whether a source is a generated example of this installation."""
+    """Whether a source is an example."""
     return of_example(source.path)
 
 
-def changed_settings(place: Path | None = None, files: Path | None = None) -> ReleaseSettings:
+def changed_settings(place: Path | None = None) -> ReleaseSettings:
     """Settings of the generated city whose last year differs from what the public year lets one expect.
 
     The release starts from the public year and weighs how far prices have drifted since.
     """
-    made = example_settings(place, changed=True, files=files)
+    made = example_settings(place, changed=True)
     title = f"Generated example of a change: flats above {THRESHOLD:,.0f} pounds"
     districts = str(Path(made.data.path).with_name(EXAMPLE_DISTRICTS))
     return made.with_changes(title=title, layers=(districts,), label_columns=("name",))
 
 
-def example_settings(
-    place: Path | None = None, *, changed: bool = False, files: Path | None = None
-) -> ReleaseSettings:
+def example_settings(place: Path | None = None, *, changed: bool = False) -> ReleaseSettings:
     """Settings of the generated example; its files are written into `place` if they are not there yet.
 
-    `place` is this installation's home unless given; `files` is a folder that holds the files made before.
+    `place` is this installation's home unless given.
     Two sessions may ask at once: the files appear under their final name only when they are complete.
     """
     folder = example_folder(place, changed=changed)
@@ -63,10 +98,7 @@ def example_settings(
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place) as scratch:
             made = Path(scratch) / "files"
-            if files is None:
-                write_demo(made, seed=DEMO_SEED, changed=changed)
-            else:
-                shutil.copytree(files, made)
+            write_demo(made, seed=DEMO_SEED, changed=changed)
             try:
                 os.rename(made, folder)
             except OSError:

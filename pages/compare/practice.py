@@ -10,6 +10,7 @@ from dpgp_core.accounting.composition import compose
 from dpgp_core.accounting.composition import epsilon as composed_epsilon
 from dpgp_core.excursion.scores import iou
 from dpgp_core.noise.entropy import SystemEntropy
+from dpgp_core.numbers import lower
 from geo.maps.painting import Entry, Painting
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.statement.recomputed import stated_cost
@@ -21,7 +22,7 @@ from hexcursion.comparing.attacks import (
     told_apart,
     two_editions,
 )
-from hexcursion.comparing.practice import Bools, Records, Rule, Table, by_model, filled
+from hexcursion.comparing.practice import Bools, Records, Rule, Table, careful
 from hexcursion.words import agreement_words, plural, quantity
 from pages.shared.session.workspace import Found
 
@@ -98,13 +99,11 @@ def lines_of(
     made = []
     for name, rule in rules.items():
         table, changed = tables[name], changes(records, rule)
-        read = (filled(table, records), by_model(found.project, found.tuned.result.model, table))
-        careful = max(iou(each, truth) for each in read)
         row = Line(
             name,
             float(table.shown.mean()),
             iou(table.inside, truth),
-            careful,
+            careful(found.project, found.tuned.result.model, table, truth),
             two_editions(records, rule),
             changed,
             told_apart(changed),
@@ -179,10 +178,10 @@ def release_sentence(viewer: Viewer) -> str | None:
         return None
     # From one end of the clip range to the other a value moves the sums by at most mu times their noise, and
     # the difference of two releases carries sqrt(2) of it.
-    wide = 2.0 * 1.96 * np.sqrt(2.0) / cost.gaussian_mu
+    wide = lower(2.0 * 1.96 * np.sqrt(2.0) / cost.gaussian_mu, 2)
     return (
         "Two releases, without and with it, its place known: a 95 % interval for its value is at least "
-        f"{wide:.2g} times as wide as the whole range within which the release tells values apart."
+        f"{wide} times as wide as the whole range within which the release tells values apart."
     )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import streamlit as st
 
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.words import expected_reading
-from hexcursion.project.example import changed_settings
+from hexcursion.project.example import changed_settings, county_settings
+from hexcursion.settings.model import ReleaseSettings
 from pages.data import public_data
 from pages.data.sources import Sources, ask_sales, ask_sensors, refill
 from pages.data.tables import places_chart, report_lines, rows_table
@@ -23,10 +25,9 @@ from pages.shared.session.kept import give_back
 from pages.shared.session.portable import settings_with_files, source_words
 from pages.shared.session.previews import look_at
 from pages.shared.session.workspace import UNREAD
-from pages.shared.shipped import CITY
 
 KINDS = {
-    "example": "Generated example",
+    "example": "Example",
     "sales": "Price Paid sales",
     "sensors": "Your own table",
 }
@@ -34,12 +35,12 @@ AS_READ = "data_as_read"
 work = workspace.current()
 
 
-def use_example() -> None:
-    """Take the generated example with everything that belongs to it."""
-    settings = changed_settings(files=CITY)
+def use_example(settings: Callable[[], ReleaseSettings]) -> None:
+    """Take one of the examples with everything that belongs to it."""
+    named = settings()
     fresh = workspace.start_over()
-    fresh.adopt(settings)
-    fresh.asked_domain = None  # the region is proposed on the next screen
+    fresh.adopt(named)
+    fresh.asked_domain = None  # the area is proposed on the next screen
     read(fresh)
 
 
@@ -137,10 +138,19 @@ kind = st.segmented_control(
 asked: Sources | None = None
 if kind == "example":
     st.markdown(
-        "Two years of invented flat sales in an invented city, in the very format of the real files. "
-        "The earlier year serves as public reference data, the later one plays the private data."
+        "**House sales of Lucas County, Ohio.** Real sales, published long ago: those of 1993 serve as "
+        "public reference data, those of 1998 play the private data.  \n"
+        "**A generated city.** Two years of invented flat sales in the format of Price Paid files."
     )
-    st.button("Use the generated example", type="primary", icon=":material/science:", on_click=use_example)
+    with st.container(horizontal=True):
+        st.button(
+            "Use the sales of Lucas County", type="primary", icon=":material/home:",
+            on_click=use_example, args=(county_settings,),
+        )  # fmt: skip
+        st.button(
+            "Use the generated example", icon=":material/science:",
+            on_click=use_example, args=(changed_settings,),
+        )  # fmt: skip
 else:
     if kind == "sales":
         public_data.show(work)

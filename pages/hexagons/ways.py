@@ -77,8 +77,10 @@ def asked_way(work: Workspace) -> Way:
     """The way that is chosen."""
     now = known_way(work)
     offered: dict[Way, bool] = {
-        FROM_EXAMPLE: work.kind == "example", PLACE: folder() is not None, DRAW: linked_maps.built()
-    }  # fmt: skip
+        FROM_EXAMPLE: work.kind == "example" and work.generated,
+        PLACE: folder() is not None,
+        DRAW: linked_maps.built(),
+    }
     ways = [way for way in WAYS if offered.get(way, True)]
     return st.radio(
         "Public area",

@@ -31,7 +31,7 @@ def downloads(name: str) -> None:
     """Buttons for the whole bundle and for the files most readers ask for."""
     if is_shipped(name):
         st.info(
-            "This is the finished example: a release of generated data that ships with the program, in no "
+            "This is the finished example: a release of published sales that ships with the program, in no "
             "account of yours. Your own releases are published the same way.",
             icon=":material/science:",
         )

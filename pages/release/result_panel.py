@@ -101,7 +101,7 @@ def reopened(release_id: str) -> None:
         st.error(plain(error), icon=":material/error:")
         return
     st.info(
-        "This is the finished example on generated data, as it ships with the program. Open it again on the "
+        "This is the finished example as it ships with the program. Open it again on the "
         "screen Start to see it beside the map without privacy."
         if is_shipped(release_id)
         else "This is the release of this address, read from its bundle; nothing new was drawn. The private "

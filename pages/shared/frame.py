@@ -9,7 +9,7 @@ import streamlit as st
 
 from dpgp_core.errors import PluginError
 from pages.shared import public_places
-from pages.shared.generated import generated_badge
+from pages.shared.generated import generated_badge, published_badge
 from pages.shared.plain_text import plain
 from pages.shared.server import access
 from pages.shared.session import saving, visit, workspace
@@ -83,7 +83,7 @@ def header(screen: Screen) -> None:
     curator = access.may_curate()
     if not screen.heads_itself:
         about_the_data = curator and screen in (*MAIN_PATH, COMPARE)
-        _titled(screen, badge=about_the_data and workspace.current().generated)
+        _titled(screen, badge=about_the_data and workspace.current().kind == "example")
     if screen in MAIN_PATH:
         _stepper(screen)
     if screen != DATA and screen in (*MAIN_PATH, COMPARE):
@@ -100,7 +100,9 @@ def header(screen: Screen) -> None:
 def _titled(screen: Screen, *, badge: bool) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         st.title(plain(screen.title), anchor=False, width="content")
-        if badge:
+        if badge and not workspace.current().generated:
+            published_badge()
+        elif badge:
             generated_badge("Made by this program in the format of real sales. No real person is described.")
     released = screen == RELEASE and access.may_curate() and workspace.current().release_id is not None
     st.caption(plain(RELEASED if released else screen.question))
@@ -154,7 +156,7 @@ def _decided() -> None:
     st.header("Decided so far", anchor=False)
     lines = [(step, work.decided(step)) for step in MAIN_PATH]
     if not any(text for _, text in lines):
-        st.caption("Nothing yet. Open the generated example, or begin with your data.")
+        st.caption("Nothing yet. Open the finished example, or begin with your data.")
     for step, text in lines:
         if text:
             st.markdown(f"**{plain(step.title)}**  \n{plain(text)}")

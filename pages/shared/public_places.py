@@ -19,7 +19,7 @@ WARNING: Markdown = (
 
 
 def ask(work: Workspace) -> None:
-    """The question, its consequence, and the choice in the workspace; generated sales may try it as well."""
+    """The question, its consequence, and the choice in the workspace; the examples may try it as well."""
     known = PUBLIC if work.choices.get("places_public") else HIDDEN
     answer = st.radio(
         "Are the places of the stations public?" if work.kind == "sensors" else "Are the places public?",

@@ -9,7 +9,7 @@ from hexcursion.bundle.published.shelf import ShelvedBundle, find_bundle, open_b
 from hexcursion.bundle.published.view import Viewer
 
 FILES = Path(__file__).resolve().parents[2] / "static" / "tour"
-BUNDLE, CITY = FILES / "bundle.zip", FILES / "files"
+BUNDLE = FILES / "bundle.zip"
 
 
 @cache

@@ -17,8 +17,8 @@ def show() -> None:
     if not st.button(
         "Open the finished example",
         icon=":material/play_arrow:",
-        help="Generated sales of an invented city, searched and released beforehand: a map to explore, "
-        "its account and the choices behind it. Nothing is drawn or charged when you open it.",
+        help="House sales of Lucas County, Ohio, searched and released beforehand: a map to explore beside "
+        "the one without privacy, and the choices behind it. Opening it draws and charges nothing.",
     ):
         return
     try:

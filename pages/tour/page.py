@@ -1,27 +1,26 @@
-"""Guided tour: in five steps of few words, what a private release shows that a public map cannot."""
+"""Guided tour: in five steps of few words, what a private release of real sales shows, and what it hides."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-import altair as alt
 import streamlit as st
 
-from geo.colours import colour
 from geo.maps.linked import Mode
-from geo.maps.painting import legend
+from geo.maps.painting import LegendEntry, legend
+from hexcursion.bundle.statement.expected import shown_words
 from hexcursion.errors import WorkflowError
-from hexcursion.words import agreement_words, belief, ratio_words
+from hexcursion.words import agreement_words, ratio_words
 from pages.shared import linked_maps, maps
-from pages.shared.generated import generated_badge
+from pages.shared.generated import published_badge
 from pages.shared.glossary import tip
-from pages.shared.plain_text import plain
+from pages.shared.plain_text import Markdown, plain
 from pages.shared.released.released_view import in_words
 from pages.shared.server import access
 from pages.shared.steps import DATA, VIEWER
-from pages.tour.view import Shown, Tour, tour
+from pages.tour.view import House, Painted, Tour, tour
 
-STEPS = ("What is public", "What is new", "Who is protected", "Is it right?", "What does it cost?")
+STEPS = ("What is public", "What changed", "How sure is it?", "Today's rule", "What an attacker learns")
 STEP, HEIGHT = "tour_step", 430
 
 
@@ -31,164 +30,192 @@ def go(step: int) -> None:
 
 
 def what_is_public(seen: Tour) -> None:
-    """Last year's map, which anybody can draw."""
-    first = plain(seen.years[0])
-    last = plain(seen.years[1])
+    """The map of the public year, which anybody can draw."""
+    (first, last), (public, private) = seen.years, seen.sales
     st.markdown(
-        f"This city is invented. Its flat sales of **{first} are published**, so anybody can draw where "
-        f"flats sell for more than {plain(seen.threshold)}: the orange hexagons.  \n"
-        f"The **{plain(f'{seen.sales:,}')} sales of {last} within it are private**. May the city's planners "
-        "still learn from them?"
+        f"This is Toledo with its suburbs, in Lucas County, Ohio. Its **{public:,} house sales of {first:d} "
+        f"are public**, so anybody can draw where houses sold for more than {plain(seen.threshold)}: the "
+        f"orange hexagons.  \nIts **{private:,} sales of {last:d} are private**. May the county still show "
+        "where houses have become that dear?"
+    )
+    st.caption(
+        f"In truth the sales of {last:d} were published long ago too. Here they play private ones, so that "
+        "anybody can check what follows."
     )
     show(seen, "public")
 
 
-def what_is_new(seen: Tour) -> None:
-    """The swipe from last year's map to the release, and its differences as a table."""
-    first = plain(seen.years[0])
-    last = plain(seen.years[1])
+def what_changed(seen: Tour) -> None:
+    """The swipe from the public map to the release, and its differences as a table."""
+    first, last = seen.years
     st.markdown(
-        f"Drag the handle. On the left lies the public map of {first}, on the right the **private release "
-        f"of {last}**: {plain(seen.gained())} has become expensive, {plain(seen.lost())} no longer is. The "
-        "public map cannot know either."
+        f"Drag the handle. On the left lies the public map of {first:d}, on the right the **private release "
+        f"of {last:d}**: not {seen.above('public'):,} but {seen.above('released'):,} "
+        f"hexagons are above {plain(seen.threshold)}, most of the new ones around "
+        f"{plain(seen.changes()[0].name)}. The public map cannot know that."
     )
     show(seen, "public", "released")
-    changes(seen, truth=False)
+    changes(seen)
 
 
-def who_is_protected(seen: Tour) -> None:
-    """The guarantee, in the words of the bundle."""
-    guarantee = seen.viewer.bundle.statement["guarantee"]
+def how_sure(seen: Tour) -> None:
+    """The classes of the release beside the map of all sales, with measured figures."""
+    last, published = seen.years[1], seen.viewer.bundle.published
+    above, unsure, below, empty = seen.classes
     st.markdown(
-        "The release is **differentially private**: a random draw, made so that the map would come out "
-        "nearly as likely if any one sale had been another one."
+        f"The release says how sure it is: {above:,} hexagons are **likely above** "
+        f"{plain(seen.threshold)}, {unsure:,} open, {below:,} likely not; in {empty:,} it expects no sale. "
+        f"{plain(shown_words(published))}  \nDrag the handle to check it against **all sales of {last:d} "
+        f"without privacy**, which nobody would see if they were private: {100 * seen.right:.0f} % of the "
+        "hexagons likely above are above there."
     )
-    st.markdown(f":material/shield: {plain(guarantee['protected'])} {plain(guarantee['in_words'])}")
-    surest = belief(seen.epsilon, float(guarantee["delta"]))
-    st.metric("Best chance to guess right about one sale, from even odds (50 %)", plain(surest))
-    show(seen, "released")
+    figures(
+        ("Public map", seen.measured["public"]),
+        ("Private release", seen.measured["released"]),
+        help="Agreement with the map of all sales: 1 is the same region, 0 nothing in common.",
+    )
+    year, alone, from_it = seen.later
+    low, high, least, most = seen.bought
+    show(seen, "classes", "truth")
+    st.caption(
+        f"One draw at ε {seen.epsilon:.3g}. In {seen.draws:d} simulated releases of each budget from ε "
+        f"{low:g} to {high:g} the mean agreement lay between {plain(ratio_words(least))} and "
+        f"{plain(ratio_words(most))}. With the sales of {year:d} public instead, their map alone reaches "
+        f"{plain(ratio_words(alone))}, and releases {plain(ratio_words(from_it))}."
+    )
 
 
-def is_it_right(seen: Tour) -> None:
-    """The swipe from the release to the truth, known for an invented city only, with measured figures."""
-    last = plain(seen.years[1])
+def todays_rule(seen: Tour) -> None:
+    """The table of least counts beside the release."""
     st.markdown(
-        f"For an invented city the truth is known. Drag the handle between the private release of {last} and "
-        "the truth: the outline is a little rough, the quarters are right."
+        f"Most offices would publish a table instead: the mean price of every hexagon **with at least "
+        f"{seen.least:d} sales**. It leaves {100 * seen.blank:.0f} % of the hexagons blank. What it shows is "
+        "exact, and nobody needs a model to read it."
     )
-    first, second, third = st.columns(3)
-    for column, name, label in (
-        (first, "public", "Public map of last year"),
-        (second, "released", "Private release"),
-        (third, "unprotected", "Without any protection"),
-    ):
-        column.metric(f"{plain(label)}", plain(agreement_words(seen.measured[name])))
-    st.caption("Agreement with the truth: 1 is the same region, 0 nothing in common.", help=tip("iou"))
-    show(seen, "released", "truth")
-    changes(seen, truth=True)
+    figures(
+        ("The table as published", seen.measured["table"]),
+        ("Its blanks filled with care", seen.measured["filled"]),
+        ("Smoothed, the best usual rule", seen.measured["smoothed"]),
+        ("Private release", seen.measured["released"]),
+        help="Agreement with the map of all sales. With care: the better of two ways to fill the blanks, by "
+        "the nearest shown hexagon or by a model of the published numbers.",
+    )
+    show(seen, "table", "classes")
 
 
-def what_it_costs(seen: Tour) -> None:
-    """What other budgets would have bought, and where to go next."""
-    low, high = seen.frontier[0], seen.frontier[-1]
+def what_an_attacker_learns(seen: Tour) -> None:
+    """What the table, its classes alone and the release tell of one house."""
+    house, guarantee = seen.house, seen.viewer.bundle.statement["guarantee"]
+    low, high = (seen.money(price) for price in seen.prices)
     st.markdown(
-        "Protection costs accuracy. The **privacy budget ε** says how much one sale may show: smaller "
-        f"is safer. From ε {low.epsilon:g} to ε {high.epsilon:g} the agreement with the truth rises from "
-        f"{plain(ratio_words(low.agreement))} to {plain(ratio_words(high.agreement))}; the public map stays "
-        f"at {plain(ratio_words(seen.measured['public']))}. Each release is charged once to an account of "
-        "its data; looking at it again is free."
+        f"We took one of the {seen.sales[1]:,} sales at random and call its house "
+        f"**{plain(house.address)}**, an invented address, in the ringed hexagon. What does each map tell?"
     )
-    frontier(seen)
+    st.table(
+        {
+            "Published": [
+                f"Table of at least {seen.least:d}, before and after this sale",
+                "Only the classes of that table",
+                f"Private release, ε {seen.epsilon:.3g}",
+            ],
+            f"What it tells of {plain(house.address)}": [
+                arithmetic(seen, house),
+                "Nothing: the classes are the same with and without it."
+                if house.same_class
+                else "That it was sold: without it the classes are others.",
+                f"Nothing of use: two releases, without and with it, leave a 95 % interval {house.times:d} "
+                f"times as wide as all prices that they tell apart, {plain(low)} to {plain(high)}.",
+            ],
+            "Of all sales": [
+                f"{100 * seen.exact:.0f} of 100 prices can be computed exactly.",
+                f"For {100 * (1 - seen.changed):.0f} of 100 nothing. The others are told for certain, and "
+                "nobody knows beforehand which they are.",
+                f"Of two releases, with and without a sale, nobody names the right one more often than "
+                f"{100 * seen.apart:.0f} % of the time; a coin does it 50 %.",
+            ],
+        },
+        hide_index=True,
+        border="horizontal",
+    )
+    st.caption(
+        f":material/shield: Protected: {plain(guarantee['protected'])} {plain(guarantee['in_words'])} "
+        "The table gives a price away to anybody with two editions that differ by one sale in that hexagon. "
+        "No map hides that a house among dear ones is probably dear."
+    )
+    show(seen, "table", "classes", ringed=house.cell)
     with st.container(horizontal=True):
         st.page_link(VIEWER.path, label=f"Open a published map: {VIEWER.title}", icon=VIEWER.icon)
         if access.may_curate():
             st.page_link(DATA.path, label="Begin with your own data", icon=DATA.icon)
 
 
-def show(seen: Tour, *shown: Shown) -> None:
+def arithmetic(seen: Tour, house: House) -> Markdown:
+    """The price by two editions of the table, or that it hides the hexagon."""
+    if house.found is None:
+        return "Nothing: the table hides its hexagon."
+    (before, old), (after, new) = (each or (0, 0.0) for each in house.editions)
+    return (
+        f"Its price: {after:d} sales at a mean of {plain(seen.money(new, 2))}, less {before:d} at "
+        f"{plain(seen.money(old, 2))}, leave {plain(seen.money(house.found))}."
+    )
+
+
+def figures(*each: tuple[str, float], help: str) -> None:
+    """Agreements in large type, and what they are."""
+    with st.container(horizontal=True, gap="large"):
+        for label, value in each:
+            st.metric(plain(label), plain(agreement_words(value)), width="content", help=tip("iou"))
+    st.caption(plain(help))
+
+
+def show(seen: Tour, *shown: Painted, ringed: int | None = None) -> None:
     """One of the maps, or two under a handle; side by side where the linked maps were not built."""
     mode: Mode = "single" if len(shown) == 1 else linked_maps.modes("swipe", "beside")[0]
     paintings = [seen.painting(name) for name in shown]
     entries = [legend(painting, maps.theme()) for painting in paintings]
+    legends = {seen.called(name): each for name, each in zip(shown, entries, strict=True)}
+    same = len({tuple(line.label for line in each) for each in entries}) == 1
     linked_maps.show(
         seen.viewer.domain,
-        [seen.pane(name) for name in shown],
+        [seen.pane(name, ringed) for name in shown],
         mode=mode,
         key="tour_map",
         alt=" ".join(in_words(painting, entry) for painting, entry in zip(paintings, entries, strict=True)),
-        legend=[replace(entry, cells=0) for entry in entries[-1]],
+        legend=uncounted(entries[-1]) if same else [line for each in entries for line in each],
+        legends=None if same else legends,
         height=HEIGHT,
         layers=seen.viewer.bundle.layers,
     )
 
 
-def changes(seen: Tour, truth: bool) -> None:
-    """The districts that differ, as a table: the map for those who cannot see it."""
-    st.caption(f"Hexagons above {plain(seen.threshold)}, in the districts that differ most:")
-    told = seen.changes()
+def uncounted(entries: tuple[LegendEntry, ...]) -> list[LegendEntry]:
+    """A legend for two maps: numbers of hexagons would be those of one."""
+    return [replace(entry, cells=0) for entry in entries]
+
+
+def changes(seen: Tour) -> None:
+    """The towns that differ, as a table: the map for those who cannot see it."""
+    told, (first, last) = seen.changes(), seen.years
+    st.caption(f"Hexagons above {plain(seen.threshold)}, by the nearest town, where the maps differ most:")
     st.table(
         {
-            "District": [plain(one.name) for one in told],
-            "Public map": [f"{one.public:,}" for one in told],
-            "Private release": [f"{one.released:,}" for one in told],
-            **({"Truth": [f"{one.truth:,}" for one in told]} if truth else {}),
+            "Around": [plain(one.name) for one in told],
+            f"Public map of {first:d}": [f"{one.public:,}" for one in told],
+            f"Private release of {last:d}": [f"{one.released:,}" for one in told],
+            "All sales, without privacy": [f"{one.truth:,}" for one in told],
         },
         hide_index=True,
         border="horizontal",
     )
 
 
-def frontier(seen: Tour) -> None:
-    """Agreement with the truth against the budget, and the public map as a line."""
-    rows = [
-        {
-            "epsilon": one.epsilon,
-            "agreement": one.agreement,
-            "low": one.agreement - one.spread,
-            "high": one.agreement + one.spread,
-        }
-        for one in seen.frontier
-    ]
-    scale = alt.Scale(domain=[0.4, 1.0])
-    colours = {name: colour(name, maps.theme()) for name in ("inside", "line")}
-    budget = alt.X(
-        "epsilon:Q",
-        title="privacy budget ε",
-        scale=alt.Scale(type="log", nice=False, padding=14),
-        axis=alt.Axis(values=[one.epsilon for one in seen.frontier], format=".3~g"),
-    )
-    base = alt.Chart(alt.Data(values=rows)).encode(x=budget)
-    height = alt.Y("agreement:Q", title="agreement with the truth", scale=scale)
-    public = alt.Chart(alt.Data(values=[{"public": seen.measured["public"]}]))
-    level = alt.Y("public:Q", scale=scale)
-    st.altair_chart(
-        alt.layer(
-            base.mark_line(color=colours["inside"]).encode(y=height),
-            base.mark_rule(color=colours["inside"]).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
-            base.mark_point(filled=True, size=90, color=colours["inside"], opacity=1.0).encode(
-                y=height, tooltip=[alt.Tooltip("epsilon:Q"), alt.Tooltip("agreement:Q", format=".2f")]
-            ),
-            public.mark_rule(strokeDash=[5, 4], color=colours["line"]).encode(y=level),
-            public.mark_text(
-                align="left", dy=-9, dx=4, color=colours["line"], text="public map of last year"
-            ).encode(y=level, x=alt.value(0)),
-        ).properties(height=300),
-        alt="Agreement of private releases with the truth rises with the privacy budget; that of last year's "
-        "public map is a level line below.",
-    )
-    st.caption(
-        f"Mean of {seen.draws:d} simulated releases for each budget, and their standard deviation. "
-        f"The release of this tour is a single draw, at ε {seen.epsilon:.3g}."
-    )
-
-
-SHOW = (what_is_public, what_is_new, who_is_protected, is_it_right, what_it_costs)
+SHOW = (what_is_public, what_changed, how_sure, todays_rule, what_an_attacker_learns)
 try:
     told = tour()
 except WorkflowError as error:
     st.error(plain(error), icon=":material/error:")
 else:
-    generated_badge()
+    published_badge()
     chosen = st.segmented_control(
         "Step of the tour",
         STEPS,

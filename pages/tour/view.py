@@ -1,4 +1,4 @@
-"""What the guided tour says: its maps, what differs between them by district, and its measured figures."""
+"""What the guided tour says: its maps, what differs between them by town, and its measured figures."""
 
 from __future__ import annotations
 
@@ -11,22 +11,34 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from geo.context.surroundings import around
+from geo.domains.polygons import interface
 from geo.maps.linked import Line, Pane
-from geo.maps.painting import Painting, paint_set
+from geo.maps.painting import NO_RECORD, Entry, Painting
+from geo.measures import with_unit
+from hexcursion.bundle.products.classes import paint_classes
 from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.statement.recomputed import stated_cost
+from hexcursion.comparing.attacks import most_told_apart
 from hexcursion.words import quantity
 from pages.shared.shipped import FILES, shipped
 
 Bools = NDArray[np.bool_]
 STORY = FILES / "tour.json"
 Shown = Literal["public", "released", "truth"]
+Painted = Literal["public", "released", "truth", "classes", "table"]
 SHOWN: tuple[Shown, ...] = get_args(Shown)
-TELLING = 5  # hexagons: where a district's two maps differ by fewer, nothing is said of it
+TELLING = 5  # hexagons: where a town's two maps differ by fewer, nothing is said of it
+MOST = 6  # towns of a table
+BLANK = "blank: too few sales, or none (the table does not tell which)"
 
 
 @dataclass(frozen=True)
-class District:
-    """How many hexagons of a district lie above the threshold: on the public map, as released, in truth."""
+class Town:
+    """How many of the hexagons nearest to a town lie above the threshold, on each of the maps.
+
+    Counted are those in which the release expects records.
+    """
 
     name: str
     public: int
@@ -35,38 +47,56 @@ class District:
 
 
 @dataclass(frozen=True)
-class Bought:
-    """What a budget buys: mean agreement with the truth over simulated releases, and its deviation."""
+class House:
+    """What is told of one sale, taken at random; its address is invented.
 
-    epsilon: float
-    agreement: float
-    spread: float
+    Parameters
+    ----------
+    editions
+        sales in its hexagon and their mean price in the table, without it and with it; None where blank
+    same_class
+        whether the table's classes alone are the same without it
+    times
+        how often the range of prices fits into the 95 % interval that two releases leave, at least
+    """
+
+    address: str
+    cell: int
+    price: float
+    editions: tuple[tuple[int, float] | None, tuple[int, float] | None]
+    same_class: bool
+    times: int
+
+    @property
+    def found(self) -> float | None:
+        """Its price by the arithmetic of two editions of the table; None where one of them hides it."""
+        before, after = self.editions
+        return None if before is None or after is None else after[0] * after[1] - before[0] * before[1]
 
 
 class Tour:
-    """A finished example that nobody has to wait for: generated, searched, released and measured before."""
+    """A finished example that nobody has to wait for: searched, released and measured before."""
 
     def __init__(self, viewer: Viewer, story: Mapping[str, Any]) -> None:
         self.viewer = viewer
         self._story = story
 
-    def cells(self, shown: Shown) -> Bools:
-        """(N,) hexagons above the threshold: by last year's public values, as released, or in truth.
+    def cells(self, shown: Shown | Literal["shown", "inside"]) -> Bools:
+        """(N,) hexagons above the threshold: by the public year, as released, by all sales without privacy.
 
-        The truth is the generated field itself, known only because it is invented.
+        "shown" and "inside": those that a table of least counts shows, and those that it says are above.
         """
         if shown == "released":
             return self.viewer.bundle.published.vote_set
-        return np.array(
-            [letter == "1" for letter in self._story["public_map" if shown == "public" else "truth"]]
-        )
+        return np.array([letter == "1" for letter in self._story[_STORED[shown]]])
 
-    def called(self, shown: Shown) -> str:
+    def called(self, shown: Painted) -> str:
         """What a map is called."""
         first, last = self.years
         return {
             "public": f"Public map of {first}", "released": f"Private release of {last}",
-            "truth": "Truth (invented)",
+            "classes": f"Private release of {last}", "truth": f"All sales of {last}, without privacy",
+            "table": f"Table of at least {self.least}",
         }[shown]  # fmt: skip
 
     @property
@@ -76,9 +106,36 @@ class Tour:
         return int(first), int(last)
 
     @property
-    def sales(self) -> int:
-        """Number of private records."""
-        return int(self._story["sales"])
+    def sales(self) -> tuple[int, int]:
+        """Number of public and of private records."""
+        return int(self._story["public_sales"]), int(self._story["sales"])
+
+    @property
+    def least(self) -> int:
+        """Records that a hexagon of the table must have."""
+        return int(self._story["practice"]["least"])
+
+    @property
+    def exact(self) -> float:
+        """Share of the prices that two editions of the table give away."""
+        return float(self._story["practice"]["exact"])
+
+    @property
+    def changed(self) -> float:
+        """Share of the sales without which the classes of the table would be others."""
+        return float(self._story["practice"]["classes"])
+
+    @property
+    def blank(self) -> float:
+        """Share of the hexagons of which the table says nothing."""
+        return 1.0 - float(self.cells("shown").mean())
+
+    @property
+    def house(self) -> House:
+        """The sale that was taken at random."""
+        told = self._story["house"]
+        editions = tuple(None if each is None else tuple(each) for each in told["editions"])
+        return House(**{**told, "editions": editions})
 
     @property
     def threshold(self) -> str:
@@ -86,61 +143,119 @@ class Tour:
         return quantity(self.viewer.bundle.threshold, self.viewer.unit)
 
     @property
+    def empty(self) -> Bools:
+        """(N,) hexagons in which the release expects no record: nothing is said of them by name."""
+        empty = self.viewer.bundle.published.empty
+        assert empty is not None, "the shipped release has a mechanism that tells of counts"
+        return empty
+
+    def above(self, shown: Shown) -> int:
+        """How many hexagons lie above the threshold on a map, where the release expects records."""
+        return int((self.cells(shown) & ~self.empty).sum())
+
+    def money(self, price: float, decimals: int = 0) -> str:
+        """A price in the data's unit: "$72,000"."""
+        return with_unit(f"{price:,.{decimals}f}", self.viewer.unit)
+
+    @property
+    def prices(self) -> tuple[float, float]:
+        """Least and largest price that the release tells apart: those beyond count as these."""
+        low, high = self.viewer.bundle.response.value(np.array([-1.0, 1.0])).tolist()
+        return low, high
+
+    @property
     def epsilon(self) -> float:
         """The release's budget, as its statement says."""
         return float(self.viewer.bundle.statement["guarantee"]["epsilon"])
 
     @property
+    def classes(self) -> tuple[int, int, int, int]:
+        """Hexagons likely above the threshold, open, likely not above it, and without a record expected."""
+        above, unsure, below, empty = np.bincount(self.viewer.bundle.published.classes, minlength=4).tolist()
+        return above, unsure, below, empty
+
+    @property
+    def right(self) -> float:
+        """Share of the hexagons likely above the threshold that are, on the map of all sales."""
+        return float(self.cells("truth")[self.viewer.bundle.published.classes == 0].mean())
+
+    @property
+    def apart(self) -> float:
+        """How often anybody names the release of two that holds a sale, at most."""
+        guarantee = self.viewer.bundle.statement["guarantee"]
+        return most_told_apart(stated_cost(guarantee), guarantee["epsilon"], guarantee["delta"])
+
+    @property
     def measured(self) -> dict[str, float]:
-        """Agreement with the truth: "public", "released" and "unprotected", as stored."""
+        """Agreement with the map of all sales: public, released, table, filled, smoothed."""
         return {name: float(value) for name, value in self._story["measured"].items()}
 
     @property
-    def frontier(self) -> tuple[Bought, ...]:
-        """What other budgets buy, epsilon increasing."""
-        return tuple(
-            Bought(float(row["epsilon"]), float(row["agreement"]), float(row["spread"]))
-            for row in self._story["frontier"]
-        )
+    def later(self) -> tuple[int, float, float]:
+        """A later year that could be public, the agreement of its map, and that of releases from it."""
+        told = self._story["later"]
+        return int(told["year"]), float(told["public"]), float(told["released"])
+
+    @property
+    def bought(self) -> tuple[float, float, float, float]:
+        """Least and largest budget of simulated releases; least and largest mean agreement of them."""
+        rows = self._story["frontier"]
+        agreements = [float(row["agreement"]) for row in rows]
+        return float(rows[0]["epsilon"]), float(rows[-1]["epsilon"]), min(agreements), max(agreements)
 
     @property
     def draws(self) -> int:
-        """Simulated releases behind each point of `frontier`."""
+        """Simulated releases of each budget."""
         return int(self._story["draws"])
 
     @cached_property
-    def districts(self) -> tuple[District, ...]:
-        """Every district, by name."""
-        of, maps = np.array(self._story["district"]), [self.cells(shown) for shown in SHOWN]
+    def towns(self) -> tuple[Town, ...]:
+        """Every town of the area, by name: the hexagons of which it is the nearest."""
+        domain = self.viewer.domain
+        places = around(domain).places
+        inside = domain.locate([one.longitude for one in places], [one.latitude for one in places]) >= 0
+        towns = [one for one, there in zip(places, inside, strict=True) if there]
+        centres = domain.centres_lonlat
+        flat = np.array([np.cos(np.radians(centres[:, 1].mean())), 1.0])
+        at = np.array([[one.longitude, one.latitude] for one in towns])
+        apart = ((centres[:, None, :] - at[None, :, :]) * flat) ** 2
+        nearest = apart.sum(axis=2).argmin(axis=1)
+        maps = [self.cells(shown) & ~self.empty for shown in SHOWN]
         found = [
-            District(name, *(int(cells[of == k].sum()) for cells in maps))
-            for k, name in enumerate(self._story["districts"])
+            Town(one.name, *(int(cells[nearest == k].sum()) for cells in maps)) for k, one in enumerate(towns)
         ]
-        return tuple(sorted(found, key=lambda district: district.name))
+        return tuple(sorted(found, key=lambda town: town.name))
 
-    def changes(self) -> tuple[District, ...]:
-        """Districts where release and public map differ most, those that gained first."""
-        told = [one for one in self.districts if abs(one.released - one.public) >= TELLING]
-        return tuple(sorted(told, key=lambda one: one.public - one.released))
+    def changes(self) -> tuple[Town, ...]:
+        """Towns where release and public map differ, those that gained most first; at most `MOST`."""
+        told = [one for one in self.towns if abs(one.released - one.public) >= TELLING]
+        return tuple(sorted(told, key=lambda one: one.public - one.released))[:MOST]
 
-    def gained(self) -> str:
-        """The district that gained most."""
-        return self.changes()[0].name
-
-    def lost(self) -> str:
-        """The district that lost most."""
-        return self.changes()[-1].name
-
-    def painting(self, shown: Shown) -> Painting:
+    def painting(self, shown: Painted) -> Painting:
         """One of the maps, in the words of the threshold."""
-        inside = f"above {self.threshold}"
-        return paint_set(self.cells(shown), inside=inside, outside=f"not {inside}", title=self.called(shown))
+        title, above = self.called(shown), f"above {self.threshold}"
+        published = self.viewer.bundle.published
+        if shown == "classes":
+            return paint_classes(published, self.threshold, title)
+        if shown == "table":
+            known, inside, other = self.cells("shown"), self.cells("inside"), Entry(BLANK, "unsure")
+        else:
+            known, inside = ~self.empty, self.cells(shown)
+            other = Entry(NO_RECORD, "unsure", "rings")
+        classes = np.where(known, np.where(inside, 0, 1), 2)
+        entries = (Entry(above, "above"), Entry(f"not {above}", "below"), other)
+        notes = tuple(f"Released: {entries[each].label}" for each in classes.tolist())
+        return Painting(classes, entries, notes, title)
 
-    def pane(self, shown: Shown) -> Pane:
-        """One of the maps with the river over it."""
-        title = self.called(shown)
-        river = Line("river", "below", 3.0, [np.array(self._story["river"])])
-        return Pane(title, self.painting(shown), lines=(river,), word=title)
+    def pane(self, shown: Painted, ringed: int | None = None) -> Pane:
+        """One of the maps, perhaps with a line around one hexagon."""
+        title, domain = self.called(shown), self.viewer.domain
+        ring = () if ringed is None else interface(domain.cells, np.arange(domain.size) == ringed)
+        lines = (Line("house", "line", 3.0, ring),) if ring else ()
+        return Pane(title, self.painting(shown), lines=lines, word=title)
+
+
+_STORED = {"public": "public_map", "truth": "truth", "shown": "shown", "inside": "inside"}
 
 
 @cache

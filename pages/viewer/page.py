@@ -29,8 +29,8 @@ if opened is None:
         )
         st.page_link(
             VIEWER.path,
-            label="Look at an example on generated data",
-            icon=":material/science:",
+            label="Look at an example: house sales of Lucas County",
+            icon=":material/map:",
             query_params={"release": shelved().name},
         )
 elif isinstance(opened, str):

@@ -17,20 +17,19 @@ from statistics import NormalDist
 
 import numpy as np
 
-from data_loaders.lucas_county import SALES, TOLEDO
 from dpgp_core.excursion.scores import iou
 from dpgp_core.excursion.sets import Bools
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from hexcursion.comparing.attacks import changes, own_medians, told_apart, two_editions
-from hexcursion.comparing.practice import RULES, Records, Table, by_model, filled
+from hexcursion.comparing.practice import RULES, Records, Table, careful
 from hexcursion.errors import WorkflowError
 from hexcursion.project.baseline import fit_baseline
+from hexcursion.project.example import county_settings
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.search.decision.choice import Choice
 from hexcursion.search.decision.tuning import tune
 from hexcursion.settings.model import ReleaseSettings
-from hexcursion.settings.source import SourceSettings
 from studies.agreement.panel import simulated
 from studies.london.task import real_settings
 from studies.material.real_files import real_files_parser
@@ -41,14 +40,9 @@ SURE = 0.9
 
 def lucas_settings(before: int = 1997) -> ReleaseSettings:
     """Sales of 1998 above 80,000 dollars, with those of an earlier year set aside as reference."""
-    data, reference = (
-        SourceSettings(str(SALES), value="price", x="lon", y="lat", where=(("year", str(year)),))
-        for year in (1998, before)
+    return county_settings(before).with_changes(
+        reference_public=False, delta=DELTA, mechanisms=("spectral-statistics",)
     )
-    return ReleaseSettings(
-        data=data, reference=reference, bbox=TOLEDO, resolution=8, threshold=80_000.0, transform="log",
-        value_unit="dollars", delta=DELTA, mechanisms=("spectral-statistics",),
-    )  # fmt: skip
 
 
 def main() -> None:
@@ -85,10 +79,6 @@ def lines(title: str, settings: ReleaseSettings, releases: int) -> list[str]:
     truth = fit_baseline(project, tuned[1.0].result.model).inside
     occupied = int((records.count > 0).sum())
     model = tuned[1.0].result.model
-
-    def careful(table: Table) -> float:
-        return max(iou(filled(table, records), truth), iou(by_model(project, model, table), truth))
-
     found = [
         f"{title}: {records.cell.size:,} records, {records.size:,} hexagons, {occupied} with records, "
         f"{int(truth.sum())} above",
@@ -97,10 +87,11 @@ def lines(title: str, settings: ReleaseSettings, releases: int) -> list[str]:
     for name, rule in RULES.items():
         table = rule.apply(records)
         exact, changed = 100.0 * two_editions(records, rule), changes(records, rule)
+        told = careful(project, model, table, truth)
         shown, held = 100.0 * table.shown.mean(), 100.0 * table.shown[records.cell].mean()
         found.append(
             f"  {name:24} {shown:7.0f}  {held:9.0f}  {iou(table.inside, truth):9.2f}  "
-            f"{careful(table):6.2f}  {own_medians(table, records):5.2f}  {exact:7.0f}  "
+            f"{told:6.2f}  {own_medians(table, records):5.2f}  {exact:7.0f}  "
             f"{100.0 * changed:9.1f}  {told_apart(changed):.2f}"
         )
     for epsilon, each in tuned.items():

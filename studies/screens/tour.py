@@ -2,10 +2,11 @@
 
 Command: `python -m studies.screens.tour`.
 
-Searches the generated city whose last year differs from its public year, charges and draws one release of it
-with a ledger that is thrown away, and writes the city's files, the search, the bundle and the measurements
-into static/tour. The release is drawn from the operating system's entropy: it differs each time, and its
-figures with it. `--keep` measures the release again that is shipped, where only the rest has changed.
+Searches on the house sales of Lucas County, Ohio, charges and draws one release of those of 1998 with a
+ledger that is thrown away, and writes the search, the bundle and the measurements into static/tour. The
+release is drawn from the operating system's entropy: it differs each time, and its figures with it. One sale
+is taken at random, with a seed, to show what a table of today's practice, its classes alone, and the release
+tell of it. `--keep` measures the release again that is shipped, where only the rest has changed.
 `--pages` only makes the pages of its bundle anew, with today's program, and draws and measures nothing.
 """
 
@@ -17,6 +18,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import json
+import math
 import shutil
 import tempfile
 import time
@@ -26,8 +28,6 @@ from typing import Any
 
 import numpy as np
 
-from data_loaders import DEMO_SEED, DEMO_YEARS, DemoField
-from data_loaders.demo_data.city import WARDS, inside, river_north, to_km, to_lonlat, ward_of
 from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.noise.entropy import SimulationEntropy
@@ -45,9 +45,11 @@ from hexcursion.bundle.statement.expected import told_words
 from hexcursion.bundle.statement.products_block import products_block
 from hexcursion.bundle.statement.schemas import schema_bytes
 from hexcursion.bundle.writing.write import statement_text
+from hexcursion.comparing.attacks import changes, one_more, two_editions
+from hexcursion.comparing.practice import RULES, Records, careful, minimum, smoothed
 from hexcursion.ledger import open_ledger
 from hexcursion.project.baseline import fit_baseline, free_map
-from hexcursion.project.example import changed_settings, example_folder
+from hexcursion.project.example import COUNTY_YEARS, county_settings
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.releasing.transaction import plan_release, publish
@@ -55,25 +57,21 @@ from hexcursion.search.decision.settle import settle_on
 from hexcursion.search.decision.stored import text_of
 from hexcursion.search.decision.tuning import Tuned, tune
 from pages.privacy.designs.designs import BUDGETS
+from studies.agreement.panel import simulated
 from studies.london.study import released_sets
 
 TOUR = Path(__file__).resolve().parents[2] / "static" / "tour"
-SEED = 2024  # of the simulated releases; the one that is shipped has none
+SEED = 2024  # of the simulated releases and of the sale that is taken; the shipped release has none
 EPSILON = 1.0
+LEAST = 5  # the usual rule: so many records in a hexagon, or nothing is published of it
+SMOOTHED = 10.0  # the best of the usual rules here: kernel means where so much weight lies
+LATER = 1997  # another year that could be public
+ADDRESS = "12 Maple Court"  # invented
 
 
 def bits(mask: np.ndarray) -> str:
     """A set of cells as a text of zeros and ones, in the order of the bundle's cells."""
     return "".join("01"[int(inside)] for inside in mask)
-
-
-def river() -> list[list[float]]:
-    """The river's middle within the city, degrees."""
-    east = np.arange(-20.0, 20.0, 0.1)
-    north = river_north(east)
-    kept = inside(east, north)
-    lon, lat = to_lonlat(east[kept], north[kept])
-    return np.column_stack([lon, lat]).round(5).tolist()
 
 
 def frontier(project: Project, tuned: Tuned, truth: np.ndarray, draws: int) -> list[dict[str, Any]]:
@@ -142,32 +140,29 @@ def main() -> None:
         pages_anew(TOUR / "bundle.zip")
         return
     draws, start = options.draws, time.process_time()
-    with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
-        os.environ |= {"HEXCURSION_HOME": str(place / "home"), "HEXCURSION_WITNESS": str(place / "witness")}
-        settings = changed_settings(place).with_changes(epsilon=EPSILON)
-        project = load_project(settings)
-        tuned = tune(project, walked=BUDGETS)
-        TOUR.mkdir(parents=True, exist_ok=True)
-        if not options.keep:
+    settings = county_settings().with_changes(epsilon=EPSILON)
+    project = load_project(settings)
+    tuned = tune(project, walked=BUDGETS)
+    if not options.keep:
+        with tempfile.TemporaryDirectory() as name:
+            place = Path(name)
+            os.environ |= {"HEXCURSION_HOME": str(place / "home"), "HEXCURSION_WITNESS": str(place / "seen")}
             planned = plan_release(project, tuned.choice, open_ledger())
+            TOUR.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(publish(planned, open_ledger(), place / "bundle").archive, TOUR / "bundle.zip")
-        shutil.rmtree(TOUR / "files", ignore_errors=True)
-        shutil.copytree(example_folder(place, changed=True), TOUR / "files")
-        (TOUR / "search.json").write_text(text_of(project, tuned), encoding="utf-8")
-    places = project.domain.centres_lonlat
-    price = np.exp(DemoField(DEMO_SEED, DEMO_YEARS[1], changed=True).log_price(places[:, 0], places[:, 1]))
-    truth = price > settings.threshold
-    known = free_map(project, tuned.result.model)
-    unprotected = fit_baseline(project, tuned.result.model).inside
-    released = read_bundle(TOUR / "bundle.zip").published.vote_set
-    rows = frontier(project, tuned, truth, draws)
-    story = {
+    (TOUR / "search.json").write_text(text_of(project, tuned), encoding="utf-8")
+    model = tuned.result.model
+    known, truth = free_map(project, model), fit_baseline(project, model).inside
+    bundle = read_bundle(TOUR / "bundle.zip")
+    records = Records.of(project)
+    table = minimum(records, LEAST)
+    story: dict[str, Any] = {
         "command": "python -m studies.screens.tour",
         "seed": SEED,
         "draws": draws,
-        "years": list(DEMO_YEARS),
+        "years": list(COUNTY_YEARS),
         "sales": int(project.private.placed.index.size),
+        "public_sales": int(project.reference.index.size),
         "search": {
             "designs": tuned.result.evaluated,
             "mechanism": tuned.choice.design.mechanism,
@@ -176,28 +171,82 @@ def main() -> None:
         },
         "measured": {
             "public": round(iou(known, truth), 4),
-            "released": round(iou(released, truth), 4),
-            "unprotected": round(iou(unprotected, truth), 4),
+            "released": round(iou(bundle.published.vote_set, truth), 4),
+            "table": round(iou(table.inside, truth), 4),
+            "filled": round(careful(project, model, table, truth), 4),
+            "smoothed": round(careful(project, model, smoothed(records, SMOOTHED), truth), 4),
         },
-        "frontier": rows,
+        "later": later(draws),
+        "frontier": frontier(project, tuned, truth, draws),
+        "practice": {
+            "least": LEAST,
+            "exact": round(two_editions(records, RULES["at least 5"]), 4),
+            "classes": round(changes(records, RULES["at least 5, class only"]), 4),
+        },
+        "house": house(records, float(bundle.statement["design"]["mu"])),
         "public_map": bits(known),
         "truth": bits(truth),
-        "district": ward_of(*to_km(places[:, 0], places[:, 1])).tolist(),
-        "districts": [ward.title() for ward, *_ in WARDS],
-        "river": river(),
+        "shown": bits(table.shown),
+        "inside": bits(table.inside),
     }
     (TOUR / "tour.json").write_text(json.dumps(story), encoding="utf-8")
-    measured = story["measured"]
-    print(f"{project.domain.size:,} hexagons, {story['sales']:,} sales; IoU with the truth:")
-    print(f"  last year's public map {measured['public']:.3f}, this release {measured['released']:.3f}, "
-          f"this year's map without privacy {measured['unprotected']:.3f}")  # fmt: skip
-    print(f"The release at epsilon {EPSILON:g}: {tuned.choice.design.mechanism}, "
-          f"expected agreement {story['search']['expected']:.3f} on the public year, where public data alone "
-          f"reach {story['search']['public_alone']:.3f}")  # fmt: skip
-    for row in rows:
-        print(f"  epsilon {row['epsilon']:>5g}: {row['agreement']:.3f} (SD {row['spread']:.3f})")
+    tell(project.domain.size, story)
     spent = time.process_time() - start
     print(f"{draws} simulated releases for each budget, seed {SEED}; {spent:.0f} s of CPU time.")
+
+
+def later(draws: int) -> dict[str, Any]:
+    """What the map of a later public year tells, and releases that start from it."""
+    project = load_project(county_settings(LATER).with_changes(epsilon=EPSILON))
+    tuned = tune(project, beside=())
+    truth = fit_baseline(project, tuned.result.model).inside
+    found = [iou(region, truth) for _, region, _ in simulated(project, tuned.choice, draws, SEED)]
+    return {
+        "year": LATER,
+        "public": round(iou(free_map(project, tuned.result.model), truth), 4),
+        "released": round(float(np.mean(found)), 4),
+    }
+
+
+def house(records: Records, mu: float) -> dict[str, Any]:
+    """What the table with and without one sale, its classes alone, and the release tell of that sale.
+
+    Parameters
+    ----------
+    mu
+        of the release, a Gaussian mechanism: see `pages.compare.practice.release_sentence`
+    """
+    chosen = int(np.random.default_rng(SEED).integers(records.cell.size))
+    seen = one_more(records, LEAST, chosen)
+    return {
+        "address": ADDRESS,
+        "cell": int(records.cell[chosen]),
+        "price": seen.value,
+        "editions": [
+            None if each is None else [each[0], round(each[1], 2)] for each in (seen.before, seen.after)
+        ],
+        "same_class": seen.side_before == seen.side_after,
+        "times": math.floor(2.0 * 1.96 * math.sqrt(2.0) / mu),
+    }
+
+
+def tell(hexagons: int, story: dict[str, Any]) -> None:
+    """Print what was measured."""
+    measured, practice, told = story["measured"], story["practice"], story["house"]
+    print(f"{hexagons:,} hexagons, {story['sales']:,} sales; IoU with the map of all sales:")
+    print(f"  public map {measured['public']:.3f}, this release {measured['released']:.3f}, "
+          f"table of at least {LEAST} {measured['table']:.3f}, as a careful reader fills it "
+          f"{measured['filled']:.3f}")  # fmt: skip
+    print(f"The release at epsilon {EPSILON:g}: {story['search']['mechanism']}, expected agreement "
+          f"{story['search']['expected']:.3f}, where public data alone reach "
+          f"{story['search']['public_alone']:.3f}")  # fmt: skip
+    for row in story["frontier"]:
+        print(f"  epsilon {row['epsilon']:>5g}: {row['agreement']:.3f} (SD {row['spread']:.3f})")
+    print(f"With {story['later']['year']} public: its map {story['later']['public']:.3f}, "
+          f"releases {story['later']['released']:.3f}")  # fmt: skip
+    print(f"Two editions give away {100 * practice['exact']:.1f} % of the prices; classes alone change for "
+          f"{100 * practice['classes']:.1f} % of the sales")  # fmt: skip
+    print(f"One sale: {told}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The finished example on the screens: opened by one click, said to be generated, in nobody's account."""
+"""The finished example on the screens: opened by one click on its map, in nobody's account."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_today_s_practice_stands_beside_it_for_the_curator(opened: AppTest) -> N
     said = go(opened, COMPARE.path).replace("\\", "")
     assert "Only you see this" in said
     assert "A rule of at least 5 leaves" in said
-    assert "names the right one more often than 57 % of the time" in said
+    assert "names the right one more often than 58 % of the time" in said
     rows = opened.dataframe[0].value
     assert list(rows["published"]) == [
         "at least 5", "at least 5, class only", "smoothed, at least 10", "smoothed, class only",
@@ -57,19 +57,22 @@ def test_today_s_practice_stands_beside_it_for_the_curator(opened: AppTest) -> N
 
 def test_the_viewer_shows_it_and_says_in_words_where_how_sure_and_who_is_protected(opened: AppTest) -> None:
     said = go(opened, VIEWER.path).replace("\\", "")
-    assert opened.title[0].value.replace("\\", "") == "Where do properties sell for more than £450,000?"
-    assert "Generated example of a change: flats above 450,000 pounds" in said
-    assert "Largest shares: West Quay " in said
-    assert "About 97 % of those shown are above; about 61 % of those above are shown" in said
+    assert opened.title[0].value.replace("\\", "") == (
+        "Where did houses in Lucas County sell for more than $80,000 in 1998?"
+    )
+    assert "House sales of Lucas County, Ohio: an example" in said
+    assert "Price of houses in Lucas County in dollars, 1998; from 4,206 sales." in said
+    assert "The largest regions lie around Ottawa Hills" in said
+    assert "About 95 % of those shown are above; about 74 % of those above are shown" in said
     assert "Guessed right: 73.2 % at most" in said
-    assert "Not real data" in said
+    assert "Not a map of single sales" in said
 
 
 def test_its_address_opens_it_after_a_reload(open_app: OpenApp) -> None:
     app = open_app()
     app.query_params["release"] = shelved().name
-    assert "This is the finished example on generated data" in go(app, RELEASE.path)
-    assert "Generated example of a change" in go(app, VIEWER.path)
+    assert "This is the finished example as it ships" in go(app, RELEASE.path)
+    assert "House sales of Lucas County, Ohio: an example" in go(app, VIEWER.path)
 
 
 def test_an_empty_viewer_offers_it(open_app: OpenApp) -> None:
@@ -77,4 +80,4 @@ def test_an_empty_viewer_offers_it(open_app: OpenApp) -> None:
     assert "Open a bundle file: whoever published" in texts(app)
     app.query_params["release"] = shelved().name
     app.run()
-    assert "Not real data" in texts(app)
+    assert "Not a map of single sales" in texts(app)

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.steps import TOUR
+from hexcursion.bundle.statement.expected import shown_words
+from pages.shared.shipped import shelved, shipped
+from pages.shared.steps import TOUR, VIEWER
 from tests.pages.conftest import press, texts
 
 
@@ -16,21 +18,37 @@ def figures(app: AppTest) -> list[str]:
     return [metric.value.replace("\\", "") for metric in app.metric]
 
 
-def test_the_tour_is_told_in_five_steps(open_app: Callable[..., AppTest]) -> None:
+def test_the_tour_is_told_in_five_steps_with_the_numbers_of_the_viewer(
+    open_app: Callable[..., AppTest],
+) -> None:
     app = open_app(TOUR.path)
-    assert "11,925 sales of 2024 within it are private" in texts(app)
-    press(app, "Next: What is new")
-    assert "North Deep has become expensive" in texts(app)
-    press(app, "Next: Who is protected")
-    assert "differentially private" in texts(app)
-    assert figures(app) == ["73.2 %"]
-    press(app, "Next: Is it right?")
-    assert figures(app) == ["0.48", "0.8", "0.84"]
-    press(app, "Next: What does it cost?")
-    assert "looking at it again is free" in texts(app)
+    assert "3,108 house sales of 1993" in texts(app)
+    assert "4,206 sales of 1998 are private" in texts(app)
+    press(app, "Next: What changed")
+    assert "not 138 but 222 hexagons are above" in texts(app)
+    press(app, "Next: How sure is it?")
+    said = texts(app)
+    assert "159 hexagons are **likely above**" in said
+    assert "97 % of the hexagons likely above are above there" in said
+    assert figures(app) == ["0.62", "0.86"]
+    press(app, "Next: Today's rule")
+    assert "leaves 72 % of the hexagons blank" in texts(app)
+    assert figures(app) == ["0.23", "0.71", "0.81", "0.86"]
+    press(app, "Next: What an attacker learns")
+    told = str(app.table[0].value.to_dict()).replace("\\", "")
+    assert "22 sales at a mean of $72,731.82, less 21 at $72,766.67, leave $72,000." in told
+    assert "89 of 100 prices can be computed exactly" in told
+    assert "nobody names the right one more often than 58 % of the time" in told
     assert not [button for button in app.button if button.label.startswith("Next")]
     press(app, "Back")
-    assert len(app.metric) == 3
+    assert len(app.metric) == 4
+    app.query_params["release"] = shelved().name
+    app.switch_page(VIEWER.path).run()
+    seen = texts(app).replace("\\", "")
+    assert "159 of 888 hexagons (18 %) are likely above the threshold, 95 open, 177 likely not" in seen
+    for sentence in (shown_words(shipped().bundle.published), "Guessed right: 73.2 % at most"):
+        assert sentence in seen
+        assert sentence.startswith("Guessed") or sentence in said
 
 
 def test_start_leads_to_the_tour_and_names_the_protection(open_app: Callable[..., AppTest]) -> None:
@@ -49,5 +67,5 @@ def test_a_reader_s_tour_does_not_lead_to_private_data(
         [following] = [button for button in app.button if button.label.startswith("Next")]
         following.click().run()
         assert not app.exception
-    assert "What does it cost?" not in [button.label for button in app.button]
-    assert "looking at it again is free" in texts(app)
+    assert "What does each map tell?" in texts(app)
+    assert "Begin with your own data" not in str(app.get("page_link"))

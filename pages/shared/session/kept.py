@@ -22,7 +22,7 @@ LONGEST = 4_000  # characters
 
 def text_of(work: Workspace) -> str:
     """The public choices as a text for the browser's tab; "" while there are no data to choose for."""
-    if work.private is None or work.generated:
+    if work.kind in ("", "example"):
         return ""
     about = {"kind": work.kind, **{name: work.choices.get(name, "") for name in ABOUT[1:]}}
     chosen = {name: work.choices[name] for name in NAMES if work.choices.get(name) is not None}

@@ -205,7 +205,7 @@ class Workspace:
     @property
     def at_risk(self) -> bool:
         """Whether closing the page now would lose private work that was never released, or a trip."""
-        never_released = self.private is not None and not self.generated and self.release_id is None
+        never_released = self.kind not in ("", "example") and self.release_id is None
         return never_released or self.trip
 
     def settings(self) -> ReleaseSettings:

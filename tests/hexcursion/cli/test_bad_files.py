@@ -192,7 +192,7 @@ def test_a_comparison_refuses_a_design_that_it_would_not_use(
 def test_a_demo_that_its_ledger_refuses_leaves_its_name_free(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It left the generated data behind, and then it was refused because they stood there."""
+    """It left its folder behind, and then it was refused because that stood there."""
     ledger, out = tmp_path / "ledger.sqlite", tmp_path / "demo"
 
     def refuse(*_: object) -> None:

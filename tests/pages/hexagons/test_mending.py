@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from hexcursion.project.example import EXAMPLE_DISTRICTS
 from hexcursion.settings import ReleaseSettings
 from hexcursion.settings.source import SourceSettings
 from pages.hexagons.places import columns_of, facts_of
 from pages.shared.session.areas import domain_of, stray
 from pages.shared.session.previews import look_at
-from pages.shared.shipped import CITY
 from pages.shared.steps import DATA, HEXAGONS, PRIVACY
 from tests.pages.conftest import OpenApp, press
 from tests.pages.data_steps import work_of
@@ -80,7 +82,7 @@ def test_counts_of_a_sample_say_so(open_app: OpenApp) -> None:
 def test_a_named_part_of_a_file_becomes_the_area(open_app: OpenApp, example: ReleaseSettings) -> None:
     app = press(open_app(DATA.path), "Use the generated example")
     app.switch_page(HEXAGONS.path).run()
-    districts = CITY / "generated-demo-districts.geojson"
+    districts = Path(work_of(app).choices["data"].path).with_name(EXAMPLE_DISTRICTS)
     app.radio(key=f"region_way_{work_of(app).mark}").set_value("path").run()
     app.text_input(key=f"region_path_{work_of(app).mark}").set_value(str(districts)).run()
     [part] = [box for box in app.multiselect if box.label == "Parts of the file"]

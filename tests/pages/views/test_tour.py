@@ -1,14 +1,21 @@
-"""The guided tour: its figures are those of its maps as shipped, and the release beats the public map."""
+"""The guided tour: its figures are those of its maps and of the sales that ship, and of the other screens."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
+import pandas
 import pytest
 
-from data_loaders import DEMO_SEED, DEMO_YEARS, DemoField
+from data_loaders.lucas_county import SALES
 from dpgp_core.excursion.scores import iou
+from hexcursion.comparing.attacks import changes, two_editions
+from hexcursion.comparing.practice import RULES, Records, minimum
+from hexcursion.project.example import county_settings
+from hexcursion.project.load import load_project
+from pages.compare.practice import release_sentence
 from pages.shared.shipped import BUNDLE
 from pages.tour import view
 from pages.tour.view import Tour, tour
@@ -19,12 +26,9 @@ def told() -> Tour:
     return tour()
 
 
-def test_the_truth_is_the_generated_field(told: Tour) -> None:
-    lon, lat = told.viewer.domain.centres_lonlat.T
-    field = DemoField(DEMO_SEED, DEMO_YEARS[1], changed=True)
-    assert np.array_equal(told.cells("truth"), field.log_price(lon, lat) > np.log(450_000))
-    assert told.viewer.bundle.threshold == 450_000
-    assert told.years == DEMO_YEARS
+@pytest.fixture(scope="module")
+def records() -> Records:
+    return Records.of(load_project(county_settings()))
 
 
 @pytest.mark.parametrize("shown", ["public", "released"])
@@ -32,30 +36,81 @@ def test_the_figures_are_those_of_the_maps(told: Tour, shown: view.Shown) -> Non
     assert told.measured[shown] == pytest.approx(iou(told.cells(shown), told.cells("truth")), abs=5e-5)
 
 
-def test_the_release_clearly_beats_the_public_map_and_more_budget_buys_more(told: Tour) -> None:
+def test_the_table_and_its_figures_are_those_of_the_sales(told: Tour, records: Records) -> None:
+    table = minimum(records, told.least)
+    assert told.least == 5
+    assert np.array_equal(told.cells("shown"), table.shown)
+    assert np.array_equal(told.cells("inside"), table.inside)
+    assert told.measured["table"] == pytest.approx(iou(table.inside, told.cells("truth")), abs=5e-5)
+    assert told.exact == pytest.approx(two_editions(records, RULES["at least 5"]), abs=5e-5)
+    assert told.changed == pytest.approx(changes(records, RULES["at least 5, class only"]), abs=5e-5)
+    assert told.sales == (3_108, records.cell.size)
+
+
+def test_the_house_is_the_sale_that_the_seed_takes(told: Tour, records: Records) -> None:
+    taken = int(np.random.default_rng(2024).integers(4_206))
+    house, without = told.house, np.delete(np.arange(4_206), taken)
+    before = minimum(replace(records, cell=records.cell[without], value=records.value[without]), 5)
+    table = minimum(records, 5)
+    assert (house.cell, house.price) == (records.cell[taken], records.value[taken])
+    for edition, each in zip(house.editions, (before, table), strict=True):
+        assert each.count is not None
+        assert each.mean is not None
+        assert edition == pytest.approx((each.count[house.cell], each.mean[house.cell]), abs=0.005)
+    assert house.same_class == (before.inside[house.cell] == table.inside[house.cell])
+    assert house.found == pytest.approx(house.price, abs=0.5)
+    assert replace(house, editions=(None, house.editions[1])).found is None
+
+
+def test_the_interval_of_its_price_follows_from_the_release(told: Tour) -> None:
+    mu = told.viewer.bundle.statement["design"]["mu"]
+    assert f"at least {told.house.times} times as wide" in str(release_sentence(told.viewer))
+    assert told.house.times <= 2.0 * 1.96 * 2.0**0.5 / mu < told.house.times + 1
+    low, high = told.prices
+    assert low < 80_000 < high
+    prices = pandas.read_csv(SALES).query("year == 1998")["price"]
+    assert ((prices > low) & (prices < high)).mean() == pytest.approx(0.767, abs=0.001)
+
+
+def test_the_release_clearly_beats_the_public_map_and_the_filled_table(told: Tour) -> None:
     assert told.measured["released"] > told.measured["public"] + 0.2
-    assert told.measured["unprotected"] > told.measured["public"] + 0.3
-    bought = [one.agreement for one in told.frontier]
-    assert len(bought) == 6
-    assert bought == sorted(bought)
-    assert bought[-1] - bought[0] > 0.08
+    assert told.measured["released"] > max(told.measured["filled"], told.measured["smoothed"]) + 0.03
+    assert told.measured["smoothed"] > told.measured["filled"] > told.measured["table"]
+    year, alone, from_it = told.later
+    assert year == 1997
+    assert from_it > alone + 0.05
+    low, high, least, most = told.bought
+    assert (low, high) == (0.25, 10.0)
+    assert told.measured["public"] + 0.1 < least < most < 1.0
     assert 0.9999 <= told.epsilon <= 1.0
 
 
-def test_the_districts_that_changed_are_named(told: Tour) -> None:
-    assert (told.gained(), told.lost()) == ("North Deep", "Amber Reach")
-    assert [one.name for one in told.districts] == sorted(one.name for one in told.districts)
+def test_the_towns_that_changed_are_named(told: Tour) -> None:
+    assert [one.name for one in told.changes()][:3] == ["Ottawa Hills", "Toledo", "Maumee"]
+    assert len(told.changes()) == view.MOST
+    assert [one.name for one in told.towns] == sorted(one.name for one in told.towns)
     for shown, counts in (
-        ("public", [one.public for one in told.districts]),
-        ("released", [one.released for one in told.districts]),
-        ("truth", [one.truth for one in told.districts]),
+        ("public", [one.public for one in told.towns]),
+        ("released", [one.released for one in told.towns]),
+        ("truth", [one.truth for one in told.towns]),
     ):
-        assert sum(counts) == told.cells(shown).sum()
-    assert all(abs(one.released - one.public) >= 5 for one in told.changes())
+        assert sum(counts) == told.above(shown) < told.cells(shown).sum()
+
+
+@pytest.mark.parametrize("shown", ["public", "truth", "table", "classes"])
+def test_one_colour_means_one_thing_on_every_map(told: Tour, shown: view.Painted) -> None:
+    painting = told.painting(shown)
+    looks = {entry.role for entry in painting.entries}
+    assert looks == {"above", "below", "unsure"}
+    if shown == "table":
+        assert (painting.classes == 2).mean() == pytest.approx(told.blank)
+    else:
+        last = len(painting.entries) - 1
+        assert np.array_equal(painting.classes == last, told.empty)
 
 
 def test_what_is_shipped_is_small_and_names_no_machine() -> None:
-    assert BUNDLE.stat().st_size + view.STORY.stat().st_size < 2_000_000
+    assert BUNDLE.stat().st_size + view.STORY.stat().st_size < 1_400_000
     story = json.loads(view.STORY.read_text(encoding="utf-8"))
     assert story["command"] == "python -m studies.screens.tour"
     assert story["draws"] == tour().draws == 40

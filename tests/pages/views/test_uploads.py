@@ -105,10 +105,10 @@ def test_a_file_that_somebody_put_on_the_shelf_has_its_title(
     with ZipFile(tmp_path / "strange.zip", "w") as archive:
         archive.writestr("a/b.txt", "x")
     titles = {bundle.name: bundle.title for bundle in shelf()}
-    assert titles.pop("sent").startswith("Generated example of a change: flats above 450,000 pounds (20")
+    assert titles.pop("sent").startswith("House sales of Lucas County, Ohio: an example (20")
     assert titles == {"broken": "broken", "strange": "strange"}
     sent = next(bundle for bundle in shelf() if bundle.name == "sent")
-    assert open_bundle(sent.path).bundle.threshold == 450_000.0
+    assert open_bundle(sent.path).bundle.threshold == 80_000.0
 
 
 def test_the_shelf_of_a_new_home_is_empty_and_names_are_checked() -> None:
