@@ -9,7 +9,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-FILES = ("requirements.in", "requirements-test.in", "requirements-train.in")
+FILES = ("requirements.in", "requirements-test.in")
 LIBRARY = "library"
 # The app is a folder of files that Streamlit runs, so in a wheel it is one folder too, laid out as in the
 # repository: no module called `pages` or `studies` enters anybody's environment.

@@ -8,6 +8,7 @@ have the package.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
@@ -36,6 +37,20 @@ def installed(group: str) -> Mapping[str, EntryPoint]:
             )
         found[point.name] = point
     return found
+
+
+_left_out = False
+
+
+@contextmanager
+def program_alone() -> Iterator[None]:
+    """Leave out what installed packages add: for pages that are the same wherever they are written."""
+    global _left_out  # noqa: PLW0603
+    _left_out = True
+    try:
+        yield
+    finally:
+        _left_out = False
 
 
 class Registry(MutableMapping[str, Offered]):
@@ -82,7 +97,7 @@ class Registry(MutableMapping[str, Offered]):
         del self._held[name]
 
     def _points(self) -> Mapping[str, EntryPoint]:
-        points = installed(self.group)
+        points = {} if _left_out else installed(self.group)
         for name in sorted(points.keys() & set(self.own)):
             raise PluginError(
                 f"The package {_package(points[name])} offers {name!r} in {self.group}, a name of the "

@@ -20,12 +20,12 @@ from pathlib import Path
 from studies.registry import RESULTS, STUDIES, Study
 
 FOLDER = Path(__file__).resolve().parent
-ROOMS = ("agreement", "neural", "prices", "scale", "screens", "speed")
+ROOMS = ("agreement", "prices", "scale", "screens", "speed")
 """The rooms whose every module is a command that measures something."""
 MODULES = {
-    path.stem: f"studies.{room}.{path.stem}"
-    for room in ROOMS
-    for path in sorted((FOLDER / room).glob("[a-z]*.py"))
+    path.stem: ".".join(path.relative_to(FOLDER.parent).with_suffix("").parts)
+    for folder in (*(FOLDER / room for room in ROOMS), *sorted(FOLDER.parent.glob("plugins/*/studies")))
+    for path in sorted(folder.glob("[a-z]*.py"))
 }
 """Name of each such command -> its module; no two rooms hold one name."""
 OWN_FILES = ("leaderboard", "london_real")
@@ -80,8 +80,8 @@ def run_study(study: Study, *, quick: bool) -> None:
         print(f"\n{table.title}\n{table.csv() if len(table.rows) < 80 else f'{len(table.rows)} rows'}")
     print(result.facts(), *result.notes, sep="\n", flush=True)
     if not quick:
-        RESULTS.mkdir(parents=True, exist_ok=True)
-        (RESULTS / study.stored[-1]).write_text(result.to_json(), encoding="utf-8")
+        study.folder.mkdir(parents=True, exist_ok=True)
+        (study.folder / study.stored[-1]).write_text(result.to_json(), encoding="utf-8")
 
 
 def run_module(name: str) -> bool:
@@ -99,8 +99,15 @@ def run_module(name: str) -> bool:
     print(done.stdout, flush=True)
     if done.returncode == 0 and name not in OWN_FILES:
         spent = f"The whole benchmark took {_child_seconds() - before:,.0f} s of CPU time."
-        (RESULTS / f"{name}.txt").write_text(f"$ {command}\n{done.stdout}{spent}\n", encoding="utf-8")
+        results_of(name).write_text(f"$ {command}\n{done.stdout}{spent}\n", encoding="utf-8")
     return done.returncode == 0
+
+
+def results_of(name: str) -> Path:
+    """Return the file that holds what a command printed: a plugin's lies in the plugin."""
+    package = MODULES[name].split(".")
+    folder = RESULTS if package[0] == "studies" else FOLDER.parent.joinpath(*package[:-1], "results")
+    return folder / f"{name}.txt"
 
 
 def _child_seconds() -> float:

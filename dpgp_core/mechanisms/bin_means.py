@@ -74,7 +74,7 @@ class BinMeans(LabelSums):
         "For public places: adds Laplace noise to the mean value of every square of a public grid, and "
         "smooths it; where the records are is not hidden."
     )
-    source = "docs/peers.md, bin means"
+    source = "docs/public-places.md, bin means"
     design_type = BinMeansDesign
     parameters = (
         *PARAMETERS[:-1],

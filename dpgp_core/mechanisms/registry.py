@@ -8,13 +8,9 @@ from typing import Any
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.bin_means import BinMeans
-from dpgp_core.mechanisms.cloaking import Cloaking
-from dpgp_core.mechanisms.convcnp import ConvCnp
 from dpgp_core.mechanisms.design import Design
-from dpgp_core.mechanisms.functional import Functional
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatistics
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSampling
-from dpgp_core.mechanisms.sparse_gp import SparseGp
 from dpgp_core.mechanisms.spectral_statistics import SpectralStatistics
 from dpgp_core.plugins import Registry
 
@@ -22,10 +18,6 @@ _OWN: tuple[Mechanism, ...] = (
     PosteriorSampling(),
     NoisyCellStatistics(),
     SpectralStatistics(),
-    SparseGp(),
-    ConvCnp(),
-    Cloaking(),
-    Functional(),
     BinMeans(),
 )
 MECHANISMS = Registry("hexcursion.mechanisms", {each.name: each for each in _OWN}, Mechanism)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from dpgp_core.plugins import program_alone
 from hexcursion.settings.describe import reference_page
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
@@ -17,5 +18,6 @@ if __name__ == "__main__":
         "page", nargs="?", type=Path, default=PAGE, metavar="FILE", help="default: %(default)s"
     )
     page = parser.parse_args().page
-    page.write_text(reference_page(), encoding="utf-8")
+    with program_alone():
+        page.write_text(reference_page(), encoding="utf-8")
     print(page)

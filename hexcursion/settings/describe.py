@@ -17,7 +17,8 @@ command line of `python -m hexcursion release`, and in the program. A name with 
 the settings file: `data.path` is `path` under `[data]`. Reference data take over from the private data what
 they do not say themselves, except the file and its filters. Switches have a `--no-` form, as `--no-quick`.
 
-This page is made from the program's own definitions by `{COMMAND}`.
+This page is made from the program's own definitions by `{COMMAND}`; names that installed packages add are
+in the help of the command line.
 """
 
 

@@ -19,8 +19,8 @@ from pages.shared.plain_text import Markdown, plain
 from pages.shared.session import workspace
 from pages.studies.jobs import audit_job, study_job
 from studies.london.paper_map import PaperMap, map_svg, paper_maps
-from studies.registry import RESULTS, STUDIES, Study
-from studies.reporting.figures import COLOURS, DARK_COLOURS, FIGURES, Figure, points, svg
+from studies.registry import STUDIES, Study
+from studies.reporting.figures import COLOURS, DARK_COLOURS, Figure, points, svg
 from studies.reporting.findings import finding
 from studies.reporting.tables import StudyResult, StudyTable, load_result
 
@@ -77,7 +77,7 @@ def show_result(result: StudyResult, key: str) -> None:
         with st.expander("What to know before judging these figures", icon=":material/info:"):
             st.markdown("\n".join(f"* {plain(note)}" for note in result.notes))
     show_maps(result, key)
-    figures = [figure for figure in FIGURES[result.study] if points(figure, result)]
+    figures = [figure for figure in STUDIES[result.study].figures if points(figure, result)]
     columns = st.columns(2) if len(figures) > 1 else [st.container()]
     for number, figure in enumerate(figures):
         with columns[number % len(columns)], st.container(border=True):
@@ -197,7 +197,7 @@ def run_here(slot: str, label: Markdown, cancel: Markdown, make: Any, *arguments
 
 def show_stored(study: Study) -> None:
     """The full figures as they were measured, and the command that measures them again."""
-    found = [(name, load_result(RESULTS / name)) for name in study.stored]
+    found = [(name, load_result(study.folder / name)) for name in study.stored]
     if not any(result for _, result in found):
         st.info(
             f"No full figures are stored yet. Make them with {plain(study.command)}.",

@@ -37,6 +37,7 @@ HIDING_PLACES = (
     "posterior-sampling", "noisy-cell-statistics", "spectral-statistics", "sparse-gp", "convcnp",
     "adaptive-grid", "quadtree",
 )  # fmt: skip
+"""All that are contested; of those of a plugin, the ones that are installed."""
 SHOWING_PLACES = ("spectral-statistics", "cloaking", "functional", "bin-means")
 COLUMNS = (
     "data", "hides", "unit", "epsilon", "delta", "place", "mechanism", "IoU", "standard error", "IoU SD",
@@ -228,7 +229,7 @@ def _contested(
         )
         wanted = [
             name for name in (*names, *extra)
-            if not settings.mechanisms or name in settings.mechanisms or name in extra
+            if name in MECHANISMS and (not settings.mechanisms or name in (*settings.mechanisms, *extra))
         ]  # fmt: skip
         wanted = [n for n in wanted if public or mechanism_named(n).protection.what == "values and places"]
         if not wanted:

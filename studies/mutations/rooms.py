@@ -21,7 +21,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         FROZEN,
         "tests/dpgp_core/mechanisms",
         "tests/dpgp_core/audit/test_audit_design.py",
-        "tests/dpgp_core/convcnp/test_mechanism.py",
         "tests/dpgp_core/noise",
         "tests/dpgp_core/accounting/test_guarantee.py",
     ),

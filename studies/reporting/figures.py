@@ -32,7 +32,6 @@ CONTESTED = (
     "LAQN NO2 2023", "Meuse lead", "Jura cadmium", "Plumes", "Generated city, 450,000 GBP",
     "London, 442,413 GBP", "London, 700,000 GBP",
 )  # fmt: skip
-LAWS = ("Gaussian kernel", "Matern 3/2", "weakly periodic", "sawtooth")
 DOMAINS: dict[DomainName, str] = {"region": "whole region", "occupied": "hexagons with a sale"}
 
 
@@ -141,24 +140,6 @@ FIGURES: dict[str, tuple[Figure, ...]] = {
         for number, (data, hides) in enumerate(
             (data, hides) for data in CONTESTED for hides in ("values and places", "values")
         )
-    ),
-    "one-dimension": (
-        *(Figure(f"line-{noise:g}", "line", f"Noisy function, noise {noise:g}: intervals of 90 %", "epsilon",
-                 ("coverage",), "reading", (("noise", noise),), log_x=True, x_title="epsilon (log scale)",
-                 y_title="share of held-out values inside")
-          for noise in (0.1, 0.5)),
-    ),
-    "neural-line": (
-        *(Figure(f"neural-{slug(law)}-{by}", "synthetic", f"{law}: {said}", by, ("NLL",), "method",
-                 (("law", law), (other, at)), log_x=True, x_title=f"{by} (log scale)",
-                 y_title="negative log-likelihood of a held-out response")
-          for law in LAWS
-          for by, other, at, said in (("epsilon", "records", 512, "512 records"),
-                                      ("records", "epsilon", 1.0, "epsilon 1"))),
-        *(Figure(f"neural-{response}", "people", f"{response} over age, 256 people", "epsilon", ("NLL",),
-                 "method", (("response", response), ("records", 256)), log_x=True,
-                 x_title="epsilon (log scale)", y_title="negative log-likelihood of a held-out person")
-          for response in ("height", "weight")),
     ),
     "london": (
         *(_london(domain, family) for domain in DOMAINS

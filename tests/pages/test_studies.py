@@ -28,7 +28,7 @@ def test_each_study_shows_its_stored_figures_and_the_command(
     app.segmented_control(key="study").set_value(name).run()
     assert not app.exception
     assert STUDIES[name].question in texts(app)
-    stored = [load_result(RESULTS / file) for file in STUDIES[name].stored]
+    stored = [load_result(STUDIES[name].folder / file) for file in STUDIES[name].stored]
     if any(stored):
         commands = [code.value for code in app.code]
         assert any(

@@ -88,7 +88,6 @@ def test_what_is_asked_for_stands_in_the_requirements_and_nowhere_else() -> None
         "maps",
         "test",
         "docs",
-        "convcnp",
     ]
 
 
@@ -96,7 +95,7 @@ def test_what_is_asked_for_stands_in_the_requirements_and_nowhere_else() -> None
 def test_every_requirement_has_its_reason(name: str) -> None:
     lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
     wanted = [line for line in lines if line and not line.startswith(("#", "-"))]
-    assert len(wanted) > (0 if name == "requirements-train.in" else 10)
+    assert len(wanted) > 10
     assert [line for line in wanted if not re.fullmatch(r"\S+(?:; .+\S)? +# \S.{5,}", line)] == []
 
 

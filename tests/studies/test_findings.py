@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from studies.registry import RESULTS, STUDIES
-from studies.reporting.figures import FIGURES, Figure, points
+from studies.registry import STUDIES
+from studies.reporting.figures import Figure, points
 from studies.reporting.findings import finding
 from studies.reporting.tables import Cell, StudyResult, StudyTable, load_result
 
@@ -54,9 +54,9 @@ def test_an_attack_above_the_proof_is_an_alarm() -> None:
 @pytest.mark.parametrize("name", list(STUDIES))
 def test_every_stored_figure_has_one_sentence(name: str) -> None:
     for file in STUDIES[name].stored:
-        result = load_result(RESULTS / file)
+        result = load_result(STUDIES[name].folder / file)
         assert result is not None
-        for figure in FIGURES[name]:
+        for figure in STUDIES[name].figures:
             if points(figure, result):
                 sentence = finding(figure, result)
                 assert sentence.endswith(".")

@@ -6,11 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from studies.__main__ import FOLDER, MODULES, ROOMS
+from studies.__main__ import FOLDER, MODULES, ROOMS, results_of
 from studies.registry import RESULTS, STUDIES
 
-README = (Path(__file__).resolve().parents[2] / "studies" / "README.md").read_text(encoding="utf-8")
-PRINTED = sorted(path.stem for path in RESULTS.glob("*.txt"))
+ROOT = Path(__file__).resolve().parents[2]
+README = "".join(
+    path.read_text(encoding="utf-8") for path in (FOLDER / "README.md", *ROOT.glob("plugins/*/README.md"))
+)
+PRINTED = sorted(
+    path for folder in (RESULTS, *ROOT.glob("plugins/*/studies/results")) for path in folder.glob("*.txt")
+)
 BY_THE_CLOCK = {
     "clicks",
     "opening",
@@ -25,16 +30,18 @@ def test_every_command_is_documented(name: str) -> None:
 
 def test_every_room_is_named_and_no_two_hold_one_name() -> None:
     """Results are stored by name alone: of two files of one name, one would take the place of the other's."""
-    files = [path for room in ROOMS for path in (FOLDER / room).glob("[a-z]*.py")]
+    folders = [*(FOLDER / room for room in ROOMS), *ROOT.glob("plugins/*/studies")]
+    files = [path for folder in folders for path in folder.glob("[a-z]*.py")]
     assert len(files) == len(MODULES) > 25
     assert set(MODULES) & set(STUDIES) == {"leaderboard"}
     assert all(f"**`{room}`**" in README for room in ROOMS)
 
 
-@pytest.mark.parametrize("name", PRINTED)
-def test_printed_output_is_stored_with_its_command_seed_and_time(name: str) -> None:
-    assert name in MODULES
-    lines = (RESULTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+@pytest.mark.parametrize("file", PRINTED, ids=lambda file: file.stem)
+def test_printed_output_is_stored_with_its_command_seed_and_time(file: Path) -> None:
+    name = file.stem
+    assert results_of(name) == file
+    lines = file.read_text(encoding="utf-8").splitlines()
     assert lines[0] == f"$ python -m {MODULES[name]}"
     assert len(lines) > 4
     assert name in BY_THE_CLOCK or any(line.startswith(("Seed ", "No random numbers")) for line in lines)
@@ -42,7 +49,9 @@ def test_printed_output_is_stored_with_its_command_seed_and_time(name: str) -> N
 
 
 def test_what_the_documents_quote_is_stored() -> None:
-    assert {"accountant", "bounds", "draws", "ledger", "loading", "peers", "search"} <= set(PRINTED)
+    assert {"accountant", "bounds", "draws", "ledger", "loading", "peers", "search"} <= {
+        file.stem for file in PRINTED
+    }
 
 
 @pytest.mark.parametrize("name", list(STUDIES))

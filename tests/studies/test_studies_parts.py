@@ -22,7 +22,7 @@ from studies.excursions.selection import Search, choose, free_scales
 from studies.london.paper_map import map_svg, paper_maps
 from studies.london.task import occupied_only, real_settings
 from studies.registry import RESULTS, STUDIES
-from studies.reporting.figures import FIGURES, Figure, Point, points, svg
+from studies.reporting.figures import Figure, Point, points, svg
 from studies.reporting.tables import StudyResult, StudyTable, load_result
 from tests.town import write_town
 
@@ -170,18 +170,18 @@ def test_refinement_finds_what_the_grid_misses_and_stays_within_its_largest_ridg
     assert choose({"a": search, "b": other}) == choose({"a": search}) | choose({"b": other})
 
 
-STORED = [name for study in STUDIES.values() for name in study.stored]
+STORED = [study.folder / name for study in STUDIES.values() for name in study.stored]
 
 
-@pytest.mark.parametrize("name", STORED)
-def test_stored_figures_say_how_they_were_made(name: str) -> None:
+@pytest.mark.parametrize("file", STORED, ids=lambda file: file.stem)
+def test_stored_figures_say_how_they_were_made(file: Path) -> None:
     """Every stored file is there, is of full size, and draws at least one of its study's figures."""
-    stored = load_result(RESULTS / name)
-    assert stored is not None, f"{name} is missing: run `make studies`"
+    stored = load_result(file)
+    assert stored is not None, f"{file} is missing: run `make studies`"
     assert stored.preset in ("full", "real")
     assert stored.seeds
     assert stored.seconds > 0.0
-    assert any(points(figure, stored) for figure in FIGURES[stored.study])
+    assert any(points(figure, stored) for figure in STUDIES[stored.study].figures)
 
 
 def test_the_stored_attack_reproduces_the_published_one() -> None:

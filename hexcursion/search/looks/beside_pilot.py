@@ -21,7 +21,7 @@ LOOSE = (
     "this price of the choice is a proved bound, and loose: no values that were searched for cost more than "
     "a quarter of it"
 )
-"""What the reports of a private choice's cost say about the bound; docs/peers.md has the figures."""
+"""What the reports of a private choice's cost say about the bound; docs/public-places.md has the figures."""
 SLACK = 1.25  # calibration charges a release up to so much more than it is proved to cost
 
 

@@ -34,8 +34,8 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, ins
     """Pay for a choice of range and scatter once, and simulate the reference data with what was chosen.
 
     The share `settings.range_choice` of epsilon is spent on one exponential mechanism over public candidates,
-    by their cross-validated squared errors (docs/peers.md), charged to the ledger before it is drawn. The
-    search afterwards is post-processing and free.
+    by their cross-validated squared errors (docs/public-places.md), charged to the ledger before it is drawn.
+    The search afterwards is post-processing and free.
 
     Parameters
     ----------

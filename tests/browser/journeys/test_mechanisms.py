@@ -33,7 +33,7 @@ from tests.town import Town, write_town
 
 VALUES_ONLY = {name for name, one in MECHANISMS.items() if one.protection.what == "values"}
 """What hides values only, and needs places that anybody may know."""
-WALKED = ("spectral-statistics", "posterior-sampling", "functional")
+WALKED = ("spectral-statistics", "posterior-sampling", "bin-means")
 """One that is exact, one that draws paths, one that hides values only; test_taint.py releases by all."""
 
 

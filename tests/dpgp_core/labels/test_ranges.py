@@ -103,7 +103,7 @@ def test_no_neighbours_are_told_apart_by_more_than_epsilon() -> None:
             totals[cell] += end - round(totals[cell] / records.count[cell])
             worst = max(worst, float(np.abs(np.log(_probabilities(choice, alone, asked)) - before).max()))
     assert 0.0 < worst <= asked
-    assert worst <= 0.25 * asked, "as loose as docs/peers.md says"
+    assert worst <= 0.25 * asked, "as loose as docs/public-places.md says"
 
 
 def _probabilities(choice: RangeChoice, records: CollapsedRecords, asked: float) -> np.ndarray:

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpgp_core.convcnp.plan import channel_noise
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release
 from tests.dpgp_core.hexmap import disk
+from tests.dpgp_core.mechanisms.beside import table
 
 LATTICE = disk(2, padding=1)
 N, MU = 40, 0.8
@@ -31,28 +31,12 @@ SPECTRAL = {
     "strategy": "water-filled", "prior": "exponential", "lengthscale": 1500.0, "signal": 0.5, "middle": 0.0,
     "spread": 1.0, "amplitude": 1.0, "ridge": 1.0, "mu": MU,
 }  # fmt: skip
-NETWORK = {"width": 300.0, "middle": 0.0, "spread": 0.5, "amplitude": 1.0, "ridge": 1.0, "mu": MU}
 Deviations = Callable[[Any, Any, Any, CollapsedRecords], list[np.ndarray | float]]
-
-
-def of_moments(mechanism: Any, design: Any, facts: PublicFacts, held: CollapsedRecords) -> list[Any]:
-    """The second moment is symmetric: above the diagonal stands one number twice, of half the variance."""
-    first, second = mechanism.plan(design, facts).noises(design)
-    return [first, second]
-
-
-def of_sums(mechanism: Any, design: Any, facts: PublicFacts, held: CollapsedRecords) -> list[Any]:
-    return [mechanism.plan(design, facts, held).noise_for(design.mu)]
 
 
 def of_features(mechanism: Any, design: Any, facts: PublicFacts, held: CollapsedRecords) -> list[Any]:
     noise = mechanism._plan(design, facts).noise
     return [noise.sums] if noise.counts is None else [noise.sums, noise.counts]
-
-
-def of_channels(mechanism: Any, design: Any, facts: PublicFacts, held: CollapsedRecords) -> list[Any]:
-    noise = channel_noise(design.mu, mechanism.plan(design, facts).products, design.accounting)
-    return [noise.sums, noise.counts]
 
 
 CASES: dict[str, tuple[str, PublicFacts, dict[str, Any], Deviations]] = {
@@ -63,22 +47,10 @@ CASES: dict[str, tuple[str, PublicFacts, dict[str, Any], Deviations]] = {
     ),
     "spectral statistics": ("spectral-statistics", HIDDEN, SPECTRAL, of_features),
     "spectral statistics, known places": ("spectral-statistics", KNOWN, SPECTRAL, of_features),
-    "sparse gp": ("sparse-gp", HIDDEN, {**LABEL, "spacing": 700.0}, of_moments),
-    "sparse gp, cheap second moment": (
-        "sparse-gp", HIDDEN, {**LABEL, "spacing": 700.0, "balance": 0.05}, of_moments,
-    ),
-    "cloaking": ("cloaking", KNOWN, LABEL, of_sums),
-    "cloaking by volume": ("cloaking", KNOWN, {**LABEL, "criterion": "volume"}, of_sums),
-    "functional": ("functional", KNOWN, LABEL, of_sums),
-    "neural process": ("convcnp", HIDDEN, NETWORK, of_channels),
-    "neural process, water-filled": (
-        "convcnp", HIDDEN, {**NETWORK, "width": 700.0, "sums": "water-filled"}, of_channels,
-    ),
-    "neural process, water-filled, composed": (
-        "convcnp", HIDDEN, {**NETWORK, "width": 700.0, "sums": "water-filled", "accounting": "paper"},
-        of_channels,
-    ),
-    "neural process, composed": ("convcnp", HIDDEN, {**NETWORK, "accounting": "paper"}, of_channels),
+    **{
+        name: (kind, KNOWN if public else HIDDEN, values, deviations)
+        for name, (kind, public, values, deviations) in table("AUDITED").items()
+    },
 }  # fmt: skip
 
 

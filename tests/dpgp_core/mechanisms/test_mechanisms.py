@@ -14,13 +14,9 @@ from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms import noisy_cell_statistics as cell_statistics
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
-from dpgp_core.mechanisms.cloaking import CloakingDesign
-from dpgp_core.mechanisms.convcnp import ConvCnpDesign
-from dpgp_core.mechanisms.functional import FunctionalDesign
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign as Design
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.sparse_gp import SparseGpDesign
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics, release_statistics
 from dpgp_core.mechanisms.terms import Ask, Budget
@@ -33,6 +29,7 @@ from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import GRID
 from tests.dpgp_core.drawing import draw_paths, draw_release, facts_of, guarantee
 from tests.dpgp_core.hexmap import disk, drawn_law, line, records_on
+from tests.dpgp_core.mechanisms.beside import table
 
 POSTERIOR_SAMPLING, NOISY_CELL_STATISTICS = "posterior-sampling", "noisy-cell-statistics"
 EVERY = {
@@ -43,11 +40,8 @@ EVERY = {
     "spectral-statistics": SpectralStatisticsDesign(
         "water-filled", "exponential", 900.0, 0.5, 0.0, 0.5, 1.0, 1.2, 1.0, paths=3
     ),
-    "sparse-gp": SparseGpDesign("car", 900.0, 1.5, 0.4, 900.0, 1.0, paths=3),
-    "convcnp": ConvCnpDesign(300.0, 0.0, 0.5, 1.0, 1.2, 1.0, paths=3),
-    "cloaking": CloakingDesign("car", 900.0, 1.5, 0.4, 1.0, paths=3),
-    "functional": FunctionalDesign("car", 900.0, 1.5, 0.4, 1.0, paths=3),
     "bin-means": BinMeansDesign("car", 900.0, 1.5, 0.4, 900.0, 1.0, paths=3),
+    **table("EVERY"),
 }  # fmt: skip
 every_mechanism = pytest.mark.parametrize("name", sorted(MECHANISMS))
 
@@ -69,11 +63,8 @@ SAID = {
     POSTERIOR_SAMPLING: "ridge 1.235, scale 0.4; prior car, range 900 m",
     NOISY_CELL_STATISTICS: "noise 1.235 (response units); prior car, range 900 m",
     "spectral-statistics": "water-filled features, mu 1.235; prior exponential, range 900 m",
-    "sparse-gp": "inducing points 900 m apart, mu 1.235; prior car, range 900 m, read as shrunken",
-    "convcnp": "encoder 300 m wide, mu 1.235; told a spread of 0.5 and a scatter of 1.2",
-    "cloaking": "mu 1.235; prior car, range 900 m",
-    "functional": "mu 1.235; prior car, range 900 m",
     "bin-means": "bins of 900 m, pure epsilon 1.235; prior car, range 900 m",
+    **table("SAID"),
 }
 
 
@@ -107,24 +98,12 @@ def test_lengths_budgets_and_scatters_are_said_with_four_digits_and_what_a_netwo
 ):
     said = {
         "spectral-statistics": ({"lengthscale": 912.345}, "prior exponential, range 912.3 m"),
-        "sparse-gp": (
-            {"spacing": 812.345, "lengthscale": 912.345, "reading": "errors-in-variables"},
-            "inducing points 812.3 m apart, mu 1; prior car, range 912.3 m, read as errors-in-variables",
-        ),
-        "convcnp": (
-            {"width": 312.345, "spread": 0.412345, "amplitude": 1.5, "ridge": 1.23456, "mu": 0.123456},
-            "encoder 312.3 m wide, mu 0.1235; told a spread of 0.619 and a scatter of 1.23",
-        ),
-        "cloaking": ({"lengthscale": 912.345}, "mu 1; prior car, range 912.3 m"),
         "bin-means": ({"width": 812.345}, "bins of 812.3 m, pure epsilon 1; prior car, range 900 m"),
         NOISY_CELL_STATISTICS: ({"lengthscale": 912.345}, "prior car, range 912.3 m"),
+        **table("SAID_OF_CHANGES"),
     }
     for name, (change, words) in said.items():
         assert MECHANISMS[name].describe(replace(EVERY[name], **change)).endswith(words)
-    filled: Any = replace(EVERY["convcnp"], sums="water-filled", width=712.345)
-    assert MECHANISMS["convcnp"].describe(filled) == (
-        "water-filled sums, range 712.3 m, mu 1; told a spread of 0.5 and a scatter of 1.2"
-    )
 
 
 def renyi(mean: Floats, covariance: Floats, other_mean: Floats, other_covariance: Floats) -> Floats:
@@ -246,11 +225,11 @@ def test_a_release_has_its_shape_its_grid_and_its_statistics(name: str) -> None:
     numbers = {
         POSTERIOR_SAMPLING: 0,
         NOISY_CELL_STATISTICS: 2,
-        "sparse-gp": 2,
         "spectral-statistics": 2,
-        "convcnp": 2,
+        "bin-means": 1,
+        **table("RELEASED_ARRAYS"),
     }
-    assert len(release.raw) == numbers.get(name, 1)
+    assert len(release.raw) == numbers[name]
     if name == NOISY_CELL_STATISTICS:
         assert [part.shape for part in release.raw] == [(19,), (19,)]
     assert (release.mean is not None) == (name != POSTERIOR_SAMPLING)

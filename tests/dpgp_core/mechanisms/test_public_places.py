@@ -9,34 +9,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
-from dpgp_core.labels.features import cloaked_rows, functional_rows
 from dpgp_core.labels.plan import MOST_CELLS
 from dpgp_core.mechanisms.bin_means import BinMeans, BinMeansDesign, square_bins
-from dpgp_core.mechanisms.cloaking import Cloaking, CloakingDesign
-from dpgp_core.mechanisms.functional import Functional, FunctionalDesign
-from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_of
 from dpgp_core.mechanisms.terms import Ask, Budget
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release
 from tests.dpgp_core.hexmap import disk, line
-from tests.oracles.papers import function_sensitivity
+from tests.dpgp_core.mechanisms.beside import table
 
 LATTICE = disk(3, padding=1)
 FACTS = PublicFacts(LATTICE, 150, places_public=True)
 MODEL = ("exponential", 1500.0, 1.0, 0.5)
-CLOAKING, FUNCTIONAL, BIN_MEANS = Cloaking(), Functional(), BinMeans()
+BIN_MEANS = BinMeans()
 EVERY: dict[str, tuple[Any, Any]] = {
-    "cloaking": (CLOAKING, CloakingDesign(*MODEL, 1.5, paths=4)),
-    "cloaking by volume": (CLOAKING, CloakingDesign(*MODEL, 1.5, criterion="volume", paths=4)),
-    "functional": (FUNCTIONAL, FunctionalDesign(*MODEL, 1.5, paths=4)),
     "bin-means": (BIN_MEANS, BinMeansDesign(*MODEL, 900.0, 1.5, paths=4)),
+    **{name: (mechanism_of(design), design) for name, design in table("KNOWN_PLACES").items()},
 }
 every = pytest.mark.parametrize("name", sorted(EVERY))
-gaussian = pytest.mark.parametrize("name", sorted(set(EVERY) - {"bin-means"}))
 
 
 def cells_of(n: int = 150) -> np.ndarray:
@@ -57,78 +50,6 @@ def test_what_is_calibrated_costs_its_budget_and_no_more(name: str, epsilon: flo
     found = mechanism.calibrate(design, FACTS, Budget(epsilon, 1e-5))
     cost = mechanism.guarantee(found, FACTS).epsilon(1e-5).epsilon
     assert 0.99 * epsilon < cost <= epsilon
-
-
-@gaussian
-def test_the_distance_of_rounded_noise_to_the_ideal_is_charged(name: str) -> None:
-    mechanism, design = EVERY[name]
-    assert mechanism.guarantee(design, FACTS).cost.distance == 2.0**-150
-
-
-@gaussian
-def test_the_exact_mu_of_every_changed_value_is_at_most_the_declared_one(name: str) -> None:
-    """Every record, largest change, through the integers that are really summed; one of them reaches it."""
-    mechanism, design = EVERY[name]
-    cells = cells_of(60)
-    values = np.where(np.random.default_rng(2).uniform(size=60) < 0.5, -1.0, 1.0)
-    base = CollapsedRecords.from_records(cells, values)
-    plan = mechanism.plan(design, FACTS, base)
-    noise, reached = plan.noise_for(design.mu), []
-    for j in range(60):
-        other = values.copy()
-        other[j] = -other[j]
-        moved = plan.exact(CollapsedRecords.from_records(cells, other)) - plan.exact(base)
-        reached.append(np.linalg.norm(moved.astype(float)) * 2.0**-30 / noise)
-    assert max(reached) <= design.mu
-    assert max(reached) == pytest.approx(design.mu, rel=1e-4)
-    assert plan.mu(noise) <= design.mu
-
-
-def test_functional_rows_have_the_exact_length_of_the_function() -> None:
-    held = CollapsedRecords.from_records([0, 7, 7, 20], [0.1, 0.2, 0.3, -0.4])
-    plan = FUNCTIONAL.plan(EVERY["functional"][1], FACTS, held)
-    places = plan.places
-    single = np.array([0, 7, 7, 20])
-    covariance = places.prior.correlation()[np.ix_(single, single)]
-    lengths = np.linalg.norm(plan.features.values, axis=1)
-    np.testing.assert_allclose(lengths.max(), 1.0, atol=1e-4)
-    # the same records one by one, two of them in one cell
-    inverse = np.linalg.inv(covariance + np.eye(4))
-    single_lengths = np.sqrt(np.diag(inverse @ covariance @ inverse))
-    np.testing.assert_allclose(
-        lengths / lengths.max(), single_lengths[[0, 1, 3]] / single_lengths.max(), atol=1e-4
-    )
-    assert function_sensitivity(covariance, 1.0) == pytest.approx(single_lengths.max())
-
-
-def test_rows_are_made_for_the_criterion_and_with_blur_times_the_ridge() -> None:
-    """Two criteria make two sets of rows; blur 3 of ridge 2 is ridge 6."""
-    places = CLOAKING.places_of(EVERY["cloaking"][1], FACTS, records(20))
-    made = {}
-    for criterion in ("mean-square", "volume"):
-        design = replace(EVERY["cloaking"][1], ridge=2.0, blur=3.0, criterion=criterion)
-        made[criterion] = CLOAKING.rows(design, places)
-        np.testing.assert_array_equal(made[criterion], cloaked_rows(places, 6.0, criterion))  # type: ignore[arg-type]
-    assert made["mean-square"].shape != made["volume"].shape or np.any(
-        np.abs(made["mean-square"] - made["volume"]) > 1e-3
-    )
-    design = replace(EVERY["functional"][1], ridge=2.0, blur=3.0)
-    np.testing.assert_array_equal(FUNCTIONAL.rows(design, places), functional_rows(places, 6.0))
-
-
-@pytest.mark.parametrize("name", ["cloaking", "functional"])
-def test_a_smoother_release_says_more_at_a_small_budget(name: str) -> None:
-    """A larger ridge in what is released needs less noise, and the reading knows which ridge it was."""
-    mechanism, design = EVERY[name]
-    spread = []
-    for blur in (1.0, 16.0):
-        tight = replace(design, mu=0.2, blur=blur)
-        spread.append(
-            mechanism.prepare(tight, FACTS, records()).without_paths(SimulationEntropy(1)).sd.mean()
-        )
-    assert spread[1] < 0.99 * spread[0]
-    with pytest.raises(DesignError):
-        replace(design, blur=0.0)
 
 
 def test_one_value_moves_one_bin_by_at_most_two() -> None:
@@ -242,8 +163,6 @@ def test_designs_travel_as_mappings_and_impossible_ones_do_not_exist(name: str) 
     for wrong in ({"scale": 0.0}, {"ridge": -1.0}, {"smoothing": 1}, {"lengthscale": np.inf}):
         with pytest.raises(DesignError):
             replace(design, **wrong)
-    with pytest.raises(DesignError):
-        replace(EVERY["cloaking"][1], criterion="least")
 
 
 @every
@@ -261,29 +180,15 @@ def test_a_large_domain_is_refused_before_a_matrix_is_made() -> None:
     assert wide.size > MOST_CELLS
     facts = PublicFacts(wide, 10, places_public=True)
     with pytest.raises(InvalidValue, match="coarser resolution"):
-        CLOAKING.prepare(EVERY["cloaking"][1], facts, CollapsedRecords.from_records([1], [0.5]))
-
-
-def test_cloaking_needs_less_noise_than_noise_on_every_value() -> None:
-    """Mean square of the noise at the occupied cells, against the same mu on each value itself."""
-    held, mu = records(), gaussian_mu(1.0, 1e-5)
-    deviations = {}
-    for name in ("cloaking", "functional"):
-        mechanism, design = EVERY[name]
-        released = mechanism.prepare(replace(design, mu=mu, paths=1), FACTS, held).without_paths(
-            SimulationEntropy(1)
-        )
-        deviations[name] = float(np.mean(np.square(released.sd)))
-    assert deviations["cloaking"] <= deviations["functional"] * 1.05
-    assert deviations["cloaking"] < 0.25  # the prior's variance: something was learned
+        BIN_MEANS.prepare(EVERY["bin-means"][1], facts, CollapsedRecords.from_records([1], [0.5]))
 
 
 def test_what_a_release_hides_by_its_noise_depends_on_public_places() -> None:
     """Spectral statistics leave the counts out where they are known, and so no longer hide places."""
     private = PublicFacts(LATTICE, 150)
     for name, known in (
-        ("cloaking", "values"),
-        ("sparse-gp", "values and places"),
+        ("bin-means", "values"),
+        ("noisy-cell-statistics", "values and places"),
         ("spectral-statistics", "values"),
     ):
         assert MECHANISMS[name].hides(FACTS) == known

@@ -79,7 +79,7 @@ def test_a_map_that_public_data_draw_better_is_stopped_until_somebody_accepts_it
 def test_a_range_chosen_privately_is_part_of_the_release_and_has_no_dry_run(
     town: Town, out: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    own = {"--reference": None, "--epsilon": "3", "--mechanisms": "functional", "--resolution": "7"}
+    own = {"--reference": None, "--epsilon": "3", "--mechanisms": "bin-means", "--resolution": "7"}
     asked = [*arguments(town, out, **own), "--places-public", "--range-choice", "0.4", "--priors", "car"]
     asked += ["--centre", "30", "--clip", "15"]
     assert main([*asked, "--dry-run"]) == 2

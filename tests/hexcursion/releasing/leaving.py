@@ -16,9 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
-import dpgp_core.mechanisms.convcnp as convcnp
 import dpgp_core.mechanisms.posterior_sampling as posterior_sampling
-import dpgp_core.mechanisms.sparse_gp as sparse_gp
 import dpgp_core.mechanisms.spectral_statistics as spectral_statistics
 import dpgp_core.mechanisms.sums.cell_sums as cell_sums
 import dpgp_core.mechanisms.sums.label_sums as label_sums
@@ -27,6 +25,7 @@ import hexcursion.search.looks.pilot as pilot
 from hexcursion.cli.main import main
 from hexcursion.ledger import open_ledger
 from hexcursion.ledger.storage.places import home
+from tests.dpgp_core.mechanisms.beside import table
 from tests.town import BOX
 from tests.town import field as true_value
 
@@ -36,11 +35,8 @@ RELEASES = {
     "posterior-sampling": (posterior_sampling._PreparedPaths, "draw"),
     "noisy-cell-statistics": (cell_sums, "noisy_totals"),
     "spectral-statistics": (spectral_statistics, "release_sums"),
-    "sparse-gp": (sparse_gp._PreparedMoments, "moments"),
-    "convcnp": (convcnp, "release_sums"),
-    "cloaking": (label_sums.PreparedSums, "draw"),
-    "functional": (label_sums.PreparedSums, "draw"),
     "bin-means": (label_sums.PreparedSums, "draw"),
+    **table("TAPED"),
 }
 """Where each mechanism turns private numbers into released ones: all that comes after is post-processing."""
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from dpgp_core.mechanisms.registry import MECHANISMS
 from hexcursion.bundle import read_bundle
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.errors import WorkflowError
@@ -14,26 +15,22 @@ from hexcursion.project.load import load_project
 from hexcursion.releasing.transaction import plan_release, publish
 from hexcursion.search.decision.choice import given_choice
 from hexcursion.search.decision.tuning import tune
+from tests.dpgp_core.mechanisms.beside import table
 from tests.town import Town
 
 BOUNDS = {
-    "cloaking": "gaussian-mechanism",
-    "functional": "gaussian-mechanism",
     "bin-means": "laplace-mechanism",
-    "sparse-gp": "gaussian-mechanism",
-    "convcnp": "gaussian-mechanism",
+    **table("BOUNDS"),
 }
 PLAIN = {"priors": ("exponential",), "resolution": 7}
 
 
-LONG = ("convcnp", "sparse-gp")  # their searches; every day the shorter ones go the same way
-
-
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in sorted(BOUNDS)]
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in table("LONG"))) for name in sorted(BOUNDS)],
 )
 def test_a_peer_goes_from_search_to_bundle_and_back(town: Town, out: Path, name: str) -> None:
-    public = name not in ("sparse-gp", "convcnp")
+    public = MECHANISMS[name].protection.what == "values"
     project = load_project(town.settings(mechanisms=(name,), places_public=public, **PLAIN))
     tuned = tune(project)
     assert tuned.choice.design.mechanism == name
@@ -61,10 +58,10 @@ def test_a_peer_goes_from_search_to_bundle_and_back(town: Town, out: Path, name:
 
 def test_a_typed_design_is_released_without_a_search(town: Town) -> None:
     project = load_project(
-        town.settings(mechanisms=("cloaking",), places_public=True, lengthscale=2000.0, ridge=1.0, **PLAIN)
+        town.settings(mechanisms=("bin-means",), places_public=True, lengthscale=2000.0, ridge=1.0, **PLAIN)
     )
     design = given_choice(project).design
-    assert (design.mechanism, design.lengthscale, design.ridge) == ("cloaking", 2000.0, 1.0)  # type: ignore[attr-defined]
+    assert (design.mechanism, design.lengthscale, design.ridge) == ("bin-means", 2000.0, 1.0)  # type: ignore[attr-defined]
     assert plan_release(project, given_choice(project), open_ledger()).privacy.epsilon <= 2.0
 
 
@@ -79,4 +76,4 @@ def test_every_release_of_public_places_says_so_as_its_design_may_rest_on_them(t
 
 def test_without_the_declaration_it_is_refused_in_one_sentence(town: Town) -> None:
     with pytest.raises(WorkflowError, match="declare the places of the records public with `places_public`"):
-        town.settings(mechanisms=("cloaking",))
+        town.settings(mechanisms=("bin-means",))

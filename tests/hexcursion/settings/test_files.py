@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import tomlkit
 
+from dpgp_core.plugins import program_alone
 from hexcursion.errors import WorkflowError
 from hexcursion.settings import (
     ReleaseSettings,
@@ -171,7 +172,8 @@ def test_a_file_that_is_none_is_one_sentence(tmp_path: Path) -> None:
 
 def test_the_reference_page_is_current(root: Path) -> None:
     kept = (root / "docs" / "settings.md").read_text(encoding="utf-8")
-    assert kept == reference_page(), "make it anew: python -m hexcursion.settings"
+    with program_alone():
+        assert kept == reference_page(), "make it anew: python -m hexcursion.settings"
 
 
 def test_the_reference_page_names_option_limits_default_and_meaning() -> None:
@@ -192,7 +194,8 @@ def test_the_reference_page_names_option_limits_default_and_meaning() -> None:
 def test_the_page_is_written_by_a_command(root: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     subprocess.run([sys.executable, "-m", "hexcursion.settings", str(page)], cwd=root, check=True)
-    assert page.read_text(encoding="utf-8") == reference_page()
+    with program_alone():
+        assert page.read_text(encoding="utf-8") == reference_page()
 
 
 def test_a_settings_file_in_another_encoding_is_told_to_be_saved_anew(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def test_a_range_is_chosen_privately_where_places_are_public(
 ) -> None:
     app = without_reference(open_app)
     assert list(app.radio(key=key_of(app, "way")).options) == [WAYS["simulated"], WAYS["pilot"]]
-    work_of(app).choose(places_public=True, mechanisms=("functional",))
+    work_of(app).choose(places_public=True, mechanisms=("bin-means",))
     app.run()
     app.radio(key=key_of(app, "way")).set_value("range_choice").run()
     assert charges() == 0

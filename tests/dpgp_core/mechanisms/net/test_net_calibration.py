@@ -24,6 +24,7 @@ from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from tests.dpgp_core.hexmap import ZeroEntropy, disk
+from tests.dpgp_core.mechanisms.beside import rows
 from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
 
 LATTICE = disk(3, padding=1)
@@ -93,11 +94,8 @@ def test_what_remains_of_paths_whatever_their_scale_is_their_covariance() -> Non
         ("posterior-sampling", None, None),
         ("noisy-cell-statistics", 1.0, None),  # sensitivity 2 over the noise 2
         ("spectral-statistics", None, None),
-        ("sparse-gp", 2.0, None),
-        ("convcnp", None, None),
-        ("cloaking", 2.0, None),
-        ("functional", 2.0, None),
         ("bin-means", None, 2.0),
+        *rows("LEAST_COSTS"),
     ],
 )
 def test_what_a_release_costs_at_least_by_its_design_alone(
@@ -115,20 +113,6 @@ def test_one_record_more_or_less_is_refused_and_meets_no_budget(name: str) -> No
     with pytest.raises(BoundRefused, match=r"choose (the relation )?'replace-one'"):
         MECHANISMS[name].guarantee(DESIGNS[name], public)
     assert MECHANISMS[name].calibrate(DESIGNS[name], public, Budget(1.0, 1e-5)) is None
-
-
-@pytest.mark.parametrize("name", ["cloaking", "functional"])
-def test_a_plan_is_made_once_for_all_noises_scales_cutoffs_and_paths(name: str) -> None:
-    """And anew for another ridge, blur or place."""
-    mechanism: Any = MECHANISMS[name]
-    held = CollapsedRecords.from_records([0, 7, 20], [0.1, 0.2, -0.4])
-    design = DESIGNS[name]
-    plan = mechanism.plan(design, PUBLIC, held)
-    for same in ({"mu": 0.3}, {"scale": 0.9}, {"cutoff": 0.3}, {"paths": 9}):
-        assert mechanism.plan(replace(design, **same), PUBLIC, held) is plan
-    for other in ({"ridge": 0.3}, {"blur": 9.0}):
-        assert mechanism.plan(replace(design, **other), PUBLIC, held) is not plan
-    assert mechanism.plan(design, PUBLIC, CollapsedRecords.from_records([0, 7], [0.1, 0.2])) is not plan
 
 
 @pytest.mark.parametrize("noise", [0.3, 3.0, 7.7])

@@ -12,15 +12,16 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.paths.reading import PathReader
 from dpgp_core.mechanisms.registry import MECHANISMS
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
-from dpgp_core.mechanisms.terms import Ask, Budget
+from dpgp_core.mechanisms.terms import Ask
 from dpgp_core.releasing.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk
+from tests.dpgp_core.mechanisms.beside import rows, table
 
 LATTICE = disk(3, padding=1)
 PUBLIC = PublicFacts(LATTICE, 150, places_public=True)
 PRIVATE = PublicFacts(LATTICE, 150)
 ASK = Ask(("car",), paths=3)
-LABELS = ("bin-means", "cloaking", "functional")
+LABELS = ("bin-means", *table("LABELS"))
 
 
 @pytest.mark.parametrize("name", LABELS)
@@ -33,20 +34,11 @@ def test_a_given_model_of_public_places_has_the_middle_scale_and_private_places_
     assert model == ("car", 1500.0, 2.0, 0.6)
 
 
-def test_a_given_sparse_process_has_points_one_range_apart() -> None:
-    design = MECHANISMS["sparse-gp"].given(PRIVATE, ASK, 1500.0, 2.0)
-    assert design is not None
-    assert design.paths == 100
-    model = (design.prior, design.lengthscale, design.ridge, design.scale)  # type: ignore[attr-defined]
-    assert model == ("car", 1500.0, 2.0, 0.6)
-    assert (design.spacing, design.mu) == (1500.0, 1.0)  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize(
     ("name", "cutoffs"),
     [
-        *((name, (0.5, 0.45, 0.4, 0.35)) for name in LABELS),
-        ("sparse-gp", (0.5, 0.45, 0.4, 0.35)),
+        ("bin-means", (0.5, 0.45, 0.4, 0.35)),
+        *rows("CUTOFFS"),
     ],
 )
 def test_the_cutoffs_that_cost_nothing_and_are_all_tried(name: str, cutoffs: tuple[float, ...]) -> None:
@@ -61,16 +53,6 @@ def test_the_cutoffs_of_spectral_statistics() -> None:
     design = SpectralStatisticsDesign("water-filled", "car", 900.0, 0.5, 0.1, 0.6, 1.0, 1.2, 1.0)
     variants = MECHANISMS["spectral-statistics"].variants(design, ASK)
     assert tuple(each.cutoff for each in variants) == (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
-
-
-@pytest.mark.parametrize("name", ["cloaking", "functional", "sparse-gp"])
-def test_a_budget_is_met_from_below_by_a_part_in_a_million_million(name: str) -> None:
-    mechanism = MECHANISMS[name]
-    design = mechanism.given(PUBLIC, ASK, 1500.0, 2.0)
-    found = mechanism.calibrate(design, PUBLIC, Budget(1.0, 1e-5))
-    assert found is not None
-    exact = 0.26805112321129176  # of epsilon 1 at delta 1e-5
-    assert 5e-13 < 1.0 - found.mu / exact < 2e-12  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("change", [{"paths": 0}, {"cutoff": 0.0}, {"smoothing": -1}])

@@ -13,18 +13,15 @@ import pytest
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms import grids
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
-from dpgp_core.mechanisms.cloaking import CloakingDesign
-from dpgp_core.mechanisms.convcnp import ConvCnpDesign
-from dpgp_core.mechanisms.functional import FunctionalDesign
 from dpgp_core.mechanisms.grids import coarse_grid, tried
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.sparse_gp import SparseGpDesign, inducing_cells
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
 from dpgp_core.mechanisms.terms import Ask
 from dpgp_core.releasing.facts import PublicFacts
 from tests.dpgp_core.hexmap import disk, line
+from tests.dpgp_core.mechanisms.beside import rows, table
 
 LATTICE = disk(3, padding=1)  # 400 m apart, 2,400 m across
 HIDDEN = PublicFacts(LATTICE, 150)
@@ -117,31 +114,6 @@ def test_spectral_statistics_are_offered_with_the_three_shortest_ranges_and_two_
     )
 
 
-def test_sparse_processes_are_offered_with_points_1_or_one_and_a_half_ranges_apart() -> None:
-    """As long as more than three points are left."""
-    model = product(RANGES, (1.0, 1.5), (0.7, 1.5), (0.3, 0.6))
-    same(
-        MECHANISMS["sparse-gp"].grid(HIDDEN, ASK),
-        [
-            SparseGpDesign("car", each, ridge, scale, spacing * each, 1.0, paths=100)
-            for each, spacing, ridge, scale in model
-            if inducing_cells(HIDDEN, spacing * each).size > 3
-        ],
-    )
-
-
-@pytest.mark.parametrize("name", ["cloaking", "functional"])
-def test_gaussian_sums_over_public_places_are_offered_with_three_blurs(name: str) -> None:
-    made: Any = {"cloaking": CloakingDesign, "functional": FunctionalDesign}[name]
-    same(
-        MECHANISMS[name].grid(PUBLIC, ASK),
-        [
-            made("car", each, 1.0, scale, 1.0, blur, paths=100)
-            for each, scale, blur in product(RANGES[:2], (0.3, 0.6), (2.0, 8.0, 32.0))
-        ],
-    )
-
-
 def test_bins_are_offered_two_and_four_spacings_wide() -> None:
     same(
         MECHANISMS["bin-means"].grid(PUBLIC, ASK),
@@ -157,39 +129,14 @@ def test_a_model_that_is_given_is_the_only_one_that_is_tried() -> None:
     assert {(each.lengthscale, each.ridge) for each in found} == {(1234.0, 2.5)}  # type: ignore[attr-defined]
 
 
-def test_the_network_is_offered_what_it_was_trained_for() -> None:
-    """Ranges of a quarter, a half and a whole of 1,333 m, half the window; then its share of five widths."""
-    mechanism: Any = MECHANISMS["convcnp"]
-    rest = {"middle": 0.0, "spread": 0.5, "mu": 1.0, "paths": 100}
-    widths = (133.333, 200.0, 293.333, 440.0, 666.667)
-    same(
-        mechanism.grid(HIDDEN, ASK),
-        [
-            ConvCnpDesign(width=width, amplitude=1.0, ridge=1.0, sums="water-filled", **rest)
-            for width in (333.333, 666.667, 1333.33)
-        ]
-        + [
-            ConvCnpDesign(width=width, amplitude=amplitude, ridge=ridge, **rest)
-            for width, ridge, amplitude in product(widths, (0.5, 1.0, 2.0), (1.0, 1.6))
-        ],
-    )
-    quick = dict.fromkeys(
-        (each.sums, each.width) for each in mechanism.grid(HIDDEN, replace(ASK, quick=True))
-    )
-    assert list(quick) == [("water-filled", 666.667), ("set-convolution", 200.0), ("set-convolution", 440.0)]
-
-
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
         ("posterior-sampling", PosteriorSamplingDesign("car", 900.0, 2.0, 1.0, paths=3)),
         ("noisy-cell-statistics", NoisyCellStatisticsDesign("car", 900.0, 2.0, 0.5, 1.0, paths=100)),
         ("spectral-statistics", None),
-        ("sparse-gp", SparseGpDesign("car", 900.0, 2.0, 0.6, 900.0, 1.0, paths=100)),
-        ("convcnp", None),
-        ("cloaking", CloakingDesign("car", 900.0, 2.0, 0.6, 1.0, 2.0, paths=100)),
-        ("functional", FunctionalDesign("car", 900.0, 2.0, 0.6, 1.0, 2.0, paths=100)),
         ("bin-means", BinMeansDesign("car", 900.0, 2.0, 0.6, 800.0, 1.0, paths=100)),
+        *rows("GIVEN"),
     ],
 )
 def test_what_a_curator_means_by_a_range_of_900_and_a_ridge_of_2(name: str, expected: Any) -> None:
@@ -210,12 +157,10 @@ PRICED: dict[str, tuple[Any, dict[str, Any]]] = {
         SpectralStatisticsDesign(*SPECTRAL, 900.0, 0.5, 0.1, 0.6, 1.0, 1.2, 0.3),
         {"mu": 1.0},
     ),
-    "sparse-gp": (SparseGpDesign("car", 900.0, 2.0, 0.6, 900.0, 0.3), {"mu": 1.0}),
-    "convcnp": (ConvCnpDesign(300.0, 0.1, 0.5, 1.0, 1.2, 0.3), {"mu": 1.0}),
-    "cloaking": (CloakingDesign("car", 900.0, 2.0, 0.6, 0.3), {"mu": 1.0}),
-    "functional": (FunctionalDesign("car", 900.0, 2.0, 0.6, 0.3), {"mu": 1.0}),
     "bin-means": (BinMeansDesign("car", 900.0, 2.0, 0.6, 800.0, 0.3), {"pure_epsilon": 1.0}),
+    **table("PRICED"),
 }
+TOLD = ("spectral-statistics", *table("TOLD_OF_THE_FIELD"))
 
 
 @pytest.mark.parametrize("name", sorted(PRICED))
@@ -233,7 +178,7 @@ def test_half_of_prior_noise_stays_half_without_the_noise() -> None:
     assert (third.scale, third.noise_scale) == pytest.approx((1.0, 2**-0.5), rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["spectral-statistics", "convcnp"])
+@pytest.mark.parametrize("name", TOLD)
 def test_the_place_of_a_design_is_that_of_its_cutoff_at_a_half(name: str) -> None:
     design, blank = PRICED[name]
     moved = replace(design, cutoff=0.3)
@@ -271,9 +216,7 @@ def test_the_local_stage_of_spectral_statistics_goes_up_before_it_goes_down() ->
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "name", sorted(set(PRICED) - {"posterior-sampling", "spectral-statistics", "convcnp"})
-)
+@pytest.mark.parametrize("name", sorted(set(PRICED) - {"posterior-sampling", *TOLD}))
 def test_no_other_search_looks_around_its_best_designs(name: str) -> None:
     assert MECHANISMS[name].refinement([PRICED[name][0]], PUBLIC, ASK) == ()
 
@@ -296,26 +239,7 @@ def world(**changes: Any) -> Any:
     return SimpleNamespace(key=1, shelf=shelf, releases=lambda paths: 4, **said)
 
 
-@pytest.mark.parametrize(
-    ("sums", "width"),
-    [
-        ("set-convolution", 80.0),
-        ("set-convolution", 600.0),
-        ("water-filled", 100.0),
-        ("water-filled", 1500.0),
-    ],
-)
-def test_the_ends_of_the_networks_training_belong_to_it(
-    sums: Any, width: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of half a window of 1,000 m: amplitude and ridge still move, and the width inwards."""
-    mechanism: Any = MECHANISMS["convcnp"]
-    monkeypatch.setattr(type(mechanism), "window", lambda *_: SimpleNamespace(half=1000.0))
-    design = replace(PRICED["convcnp"][0], width=width, sums=sums)
-    assert len(mechanism.refinement([design], HIDDEN, ASK)) == 5
-
-
-@pytest.mark.parametrize("name", ["spectral-statistics", "convcnp"])
+@pytest.mark.parametrize("name", TOLD)
 def test_mean_and_spread_of_a_world_go_into_the_reading_with_six_digits(name: str) -> None:
     design = PRICED[name][0]
     assert MECHANISMS[name].fitted(design, world()) == replace(design, middle=0.123457, spread=0.987654)
@@ -329,10 +253,7 @@ def test_three_tenths_of_the_variance_are_common_where_no_reference_says_what_th
 
 
 def test_what_shares_work_and_what_a_frontier_compares() -> None:
-    """Prior and range in most; kind of sums and width of the network, which has no prior."""
-    for name in sorted(set(PRICED) - {"convcnp", "spectral-statistics"}):
+    """Prior and range, where a design has one prior."""
+    for name in sorted(set(PRICED) - set(TOLD)):
         assert MECHANISMS[name].group_of(PRICED[name][0]) == ("car", 900.0)
         assert MECHANISMS[name].family_of(PRICED[name][0]) == "car"
-    network = PRICED["convcnp"][0]
-    assert MECHANISMS["convcnp"].group_of(network) == ("set-convolution", 300.0)
-    assert MECHANISMS["convcnp"].family_of(network) == ""

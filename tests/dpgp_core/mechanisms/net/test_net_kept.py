@@ -13,7 +13,6 @@ from dpgp_core.mechanisms import (
     noisy_cell_statistics,
     posterior_sampling,
     reading,
-    sparse_gp,
     spectral_statistics,
 )
 from dpgp_core.mechanisms.paths.reading import PathReader
@@ -24,6 +23,7 @@ from dpgp_core.posterior.shelf import Shelf
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.simulation.world import World
 from tests.dpgp_core.hexmap import disk
+from tests.dpgp_core.mechanisms.beside import table
 from tests.dpgp_core.mechanisms.net.test_net_simulation import records, world
 from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
 
@@ -38,11 +38,8 @@ CHANGES: dict[str, list[dict[str, Any]]] = {
                               {"scale": 0.9}],
     "spectral-statistics": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"signal": 0.1},
                             {"middle": 0.4}, {"spread": 0.2}, {"common": 0.3}],
-    "sparse-gp": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"spacing": 600.0}, {"scale": 0.9}],
-    "convcnp": [{"width": 400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"middle": 0.4}],
-    "cloaking": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"blur": 8.0}, {"scale": 0.9}],
-    "functional": [{"lengthscale": 1400.0}, {"ridge": 0.5}, {"mu": 9.0}, {"blur": 8.0}],
     "bin-means": [{"lengthscale": 1400.0}, {"width": 500.0}, {"pure_epsilon": 9.0}],
+    **table("CHANGES"),
 }  # fmt: skip
 
 
@@ -91,8 +88,7 @@ def test_how_many_of_each_kind_of_shared_work_are_kept(monkeypatch: pytest.Monke
     most = {"posterior sampling": 2, "prior noise": 2, "path reader": 1, "noisy statistics": 8,
             "spectral readings": 24, "prior": 24, "family": 24, "noisy posterior": 3542}  # fmt: skip
     assert seen == {**dict.fromkeys(seen, 4), **most}
-    assert {"spectral", "spectral model", "simulated moments", "inducing plan", "convcnp plan",
-            "public places", "simulated convcnp", "cloaking", "plan of cloaking"} < set(seen)  # fmt: skip
+    assert {"spectral", "spectral model", "public places", *table("KEPT")} < set(seen)
 
 
 def test_only_simulations_take_the_noise_of_counts_from_some_pairs_of_nodes(
@@ -130,8 +126,7 @@ def test_releases_that_are_ready_are_compared_as_objects(name: str) -> None:
 
 
 def test_the_limits_of_what_is_reckoned() -> None:
-    """Cells and points of dense matrices, rounds and shares behind counts, numbers drawn at a time."""
-    assert (sparse_gp.MOST_CELLS, sparse_gp.MOST_POINTS, sparse_gp.NUGGET) == (6000, 150, 1e-6)
+    """Rounds and shares behind counts, numbers drawn at a time."""
     counted = noisy_cell_statistics
     assert (counted.COUNT_SMOOTHING, counted.LEAST_SHARE, counted.LEAST_INFORMATION) == (5, 0.02, 0.001)
     assert (counted.GLANCE_CELLS, counted.DENSE_CELLS, counted.SIMULATIONS) == (8000, 600, 4)
@@ -164,8 +159,9 @@ def test_field_draws_of_paths_are_a_hundred_on_the_grid_and_know_public_places()
 
 def test_no_module_of_mechanisms_reads_a_clock_or_the_systems_noise_by_itself() -> None:
     """Noise comes from the entropy that a draw is handed."""
-    for name in ("base", "bin_means", "cloaking", "convcnp", "noisy_cell_statistics", "sparse_gp",
-                 "posterior_sampling", "spectral_statistics", "sums.label_sums"):  # fmt: skip
-        module = importlib.import_module(f"dpgp_core.mechanisms.{name}")
+    ours = ("base", "bin_means", "noisy_cell_statistics", "posterior_sampling", "spectral_statistics",
+            "sums.label_sums")  # fmt: skip
+    for name in (*(f"dpgp_core.mechanisms.{name}" for name in ours), *table("MODULES")):
+        module = importlib.import_module(name)
         assert not hasattr(module, "SystemEntropy")
         assert not hasattr(module, "time")

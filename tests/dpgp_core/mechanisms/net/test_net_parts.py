@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpgp_core.convcnp.corrected import CORRECTION
-from dpgp_core.convcnp.weights import STORED_CORRECTION
 from dpgp_core.errors import DesignError, InvalidValue
-from dpgp_core.mechanisms import convcnp, noisy_cell_statistics, sparse_gp, spectral_statistics
+from dpgp_core.mechanisms import noisy_cell_statistics, spectral_statistics
 from dpgp_core.mechanisms.bin_means import square_bins
 from dpgp_core.mechanisms.noisy_cell_statistics import cell_observations, reference_records
 from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, mechanism_named, mechanism_of
@@ -23,6 +21,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import draw_release
 from tests.dpgp_core.hexmap import disk, line
+from tests.dpgp_core.mechanisms.beside import rows
 from tests.dpgp_core.mechanisms.net.test_net_simulation import records
 from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
 
@@ -30,7 +29,7 @@ LATTICE = disk(3, padding=1)
 HIDDEN = PublicFacts(LATTICE, 150)
 KNOWN = PublicFacts(LATTICE, 150, places_public=True)
 FEW = CollapsedRecords.from_records([1, 1, 3], [0.5, 0.25, -1.0])
-SPECTRAL, NETWORK = DESIGNS["spectral-statistics"], DESIGNS["convcnp"]
+SPECTRAL = DESIGNS["spectral-statistics"]
 
 
 def facts_of(name: str) -> PublicFacts:
@@ -40,12 +39,9 @@ def facts_of(name: str) -> PublicFacts:
 @pytest.mark.parametrize(
     ("name", "module", "numbers"),
     [
-        ("noisy-cell-statistics", "sums.cell_sums", 74),
-        ("spectral-statistics", "spectral_statistics", None),
-        ("sparse-gp", "sparse_gp", 37),
-        ("convcnp", "convcnp", None),
-        ("cloaking", "cloaking", 37),
-        ("functional", "cloaking", 37),
+        ("noisy-cell-statistics", "dpgp_core.mechanisms.sums.cell_sums", 74),
+        ("spectral-statistics", "dpgp_core.mechanisms.spectral_statistics", None),
+        *rows("DISTANCES"),
     ],
 )
 def test_the_distance_to_the_ideal_is_that_of_all_noisy_numbers_at_most(
@@ -53,8 +49,7 @@ def test_the_distance_to_the_ideal_is_that_of_all_noisy_numbers_at_most(
 ) -> None:
     """Sums and counts are two; of features so many as are released."""
     seen: list[int] = []
-    path = f"dpgp_core.mechanisms.{module}.distance_of"
-    monkeypatch.setattr(path, lambda count: seen.append(count) or 2.0**-140)
+    monkeypatch.setattr(f"{module}.distance_of", lambda count: seen.append(count) or 2.0**-140)
     facts, mechanism = facts_of(name), MECHANISMS[name]
     assert mechanism.guarantee(DESIGNS[name], facts).distance == 2.0**-140
     held = records(1)
@@ -155,107 +150,6 @@ def test_a_spectral_map_without_noise_is_as_sure_as_its_share_of_the_deviation()
     assert np.all(share < 1.0)
 
 
-def test_water_filled_sums_for_the_network_are_made_of_public_facts(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(convcnp, "WaterFilledPlan", lambda *given: seen.append(given))
-    mechanism: Any = MECHANISMS["convcnp"]
-    counts = np.arange(37.0)
-    facts = PublicFacts(LATTICE, 148, counts=counts, single=True)
-    mechanism.plan(replace(NETWORK, sums="water-filled", width=700.0), facts)
-    ((model, way, width, mu, density, reference, single),) = seen
-    assert (width, mu, density, single) == (700.0, 2.0, 4.0, True)
-    assert reference is counts
-    assert model.nodes.size == 37
-    assert way.window == mechanism.window(facts)
-
-
-def test_the_networks_plan_is_kept_for_each_width() -> None:
-    mechanism: Any = MECHANISMS["convcnp"]
-    facts = PublicFacts(LATTICE, 148)
-    plan = mechanism.plan(NETWORK, facts)
-    assert mechanism.plan(replace(NETWORK, mu=0.3), facts) is plan
-    assert mechanism.plan(replace(NETWORK, width=310.0), facts) is not plan
-    assert mechanism.window(facts) is mechanism.window(facts)
-
-
-@pytest.mark.parametrize(
-    ("sums", "asked"), [("set-convolution", ()), ("water-filled", (STORED_CORRECTION, CORRECTION))]
-)
-def test_the_networks_weights_are_read_and_tried_on_nothing_before_a_draw(
-    sums: str, asked: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: list[Any] = []
-    plan = SimpleNamespace(
-        features=SimpleNamespace(size=5), products="products", field=lambda *given: seen.append(given)
-    )
-    mechanism: Any = MECHANISMS["convcnp"]
-    monkeypatch.setattr(convcnp, "network", lambda *given: seen.append(given))
-    monkeypatch.setattr(convcnp, "channel_noise", lambda *given: given)
-    monkeypatch.setattr(type(mechanism), "plan", lambda *_: plan)
-    design = replace(NETWORK, sums=sums)
-    mechanism.prepare(design, HIDDEN, FEW)
-    assert seen[0] == asked
-    zero, other, noise, told = seen[1]
-    assert zero.tolist() == other.tolist() == [[0.0] * 5]
-    assert noise == (2.0, "products", "joint")
-    assert (told.number, told.middle, told.spread, told.ridge) == (3, 0.0, 0.5, 1.2)
-
-
-def test_the_network_is_told_the_spread_times_the_amplitude() -> None:
-    told = replace(NETWORK, middle=0.1, spread=0.4, amplitude=1.6, ridge=0.7).told(150)
-    assert (told.number, told.middle, told.ridge) == (150, 0.1, 0.7)
-    assert told.spread == pytest.approx(0.64)
-
-
-def test_simulated_noise_is_rounded_normal_deviates() -> None:
-    found = convcnp._SimulatedNoise(SimulationEntropy(1)).rounded_normal(1000.0, 5)
-    assert found.tolist() == np.rint(1000.0 * SimulationEntropy(1).normal((5,))).astype(int).tolist()
-
-
-def test_paths_of_the_network_are_deviates_around_its_mean() -> None:
-    """Two paths of three cells: mean + sd * deviates, and both channels as released."""
-    released: Any = SimpleNamespace(sums=np.array([1.0, 2.0]), counts=np.array([3.0, 4.0]), noise="noise")
-    deviates = np.array([[1.0, 0.0, -1.0], [2.0, 2.0, 2.0]])
-    seen: list[Any] = []
-
-    def field(sums: np.ndarray, counts: np.ndarray, noise: str, told: Any) -> tuple[np.ndarray, np.ndarray]:
-        seen.append((sums.tolist(), counts.tolist(), noise, told.number))
-        return np.array([[0.5, 0.0, -0.5]]), np.array([[0.25, 0.5, 1.0]])
-
-    plan: Any = SimpleNamespace(field=field, deviates=lambda *given: deviates[: given[2]])
-    prepared = convcnp._PreparedSums(replace(NETWORK, paths=2), plan, FEW)
-    object.__setattr__(prepared, "release", lambda _: released)
-    found = prepared.draw(SimulationEntropy(1))
-    assert found.paths.tolist() == [[0.75, 0.0, -1.5], [1.0, 1.0, 1.5]]
-    assert seen == [([[1.0, 2.0]], [[3.0, 4.0]], "noise", 3)]
-    assert [part.tolist() for part in found.raw] == [[1.0, 2.0], [3.0, 4.0]]
-    (one,) = prepared.without_paths(SimulationEntropy(1), 1)
-    assert one.paths.tolist() == [[0.5, 0.0, -0.5]]
-
-
-@pytest.mark.parametrize(
-    ("sums", "width", "steps"),
-    [
-        ("set-convolution", 0.07, [0.098]),  # from .08 on, up to .6 of half the window
-        ("set-convolution", 0.1, [0.14, *[0.1] * 4]),
-        ("set-convolution", 0.3, [0.42, 0.3 / 1.4, *[0.3] * 4]),
-        ("set-convolution", 0.59, [0.59 / 1.4, *[0.59] * 4]),
-        ("set-convolution", 0.61, [0.61 / 1.4]),
-        ("water-filled", 0.09, [0.126]),  # from .1 on, up to 1.5
-        ("water-filled", 0.11, [0.154, *[0.11] * 4]),
-        ("water-filled", 1.49, [1.49 / 1.4, *[1.49] * 4]),
-        ("water-filled", 1.51, [1.51 / 1.4]),
-    ],
-)
-def test_the_local_stage_of_the_network_stays_within_its_training(
-    sums: Any, width: float, steps: list[float]
-) -> None:
-    mechanism: Any = MECHANISMS["convcnp"]
-    half = mechanism.window(HIDDEN).half
-    near = mechanism.refinement([replace(NETWORK, width=width * half, sums=sums)], HIDDEN, Ask(("car",)))
-    assert [each.width / half for each in near] == pytest.approx(steps)
-
-
 def test_the_reading_of_cell_statistics_is_tried_on_nothing_before_a_draw(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -266,16 +160,6 @@ def test_the_reading_of_cell_statistics_is_tried_on_nothing_before_a_draw(
     assert statistics.sums.tolist() == statistics.counts.tolist() == [0.0] * 37
     assert (statistics.noise, statistics.n, ridge, scale) == (2.0, 3, 1.5, 0.4)
     assert (prior.name, prior.lengthscale) == ("car", 900.0)
-
-
-def test_the_reading_of_moments_is_tried_on_nothing_before_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Any] = []
-    monkeypatch.setattr(sparse_gp.InducingPlan, "field", lambda _, *given: seen.append(given))
-    prepared: Any = MECHANISMS["sparse-gp"].prepare(DESIGNS["sparse-gp"], HIDDEN, FEW)
-    ((moments, design),) = seen
-    size = prepared.plan.chosen.size
-    assert (moments.first.tolist(), moments.second.tolist()) == ([0.0] * size, [[0.0] * size] * size)
-    assert (moments.first_noise, moments.second_noise) == prepared.plan.noises(design)
 
 
 @pytest.mark.parametrize(("noise", "factored"), [(0.0, []), (0.5, [(4, 1)]), (1e-9, [(4, 1)])])
@@ -292,36 +176,11 @@ def test_the_priors_own_noise_is_made_once_before_a_draw(
     assert seen == factored
 
 
-def test_a_sparse_process_keeps_to_its_cells_and_points(monkeypatch: pytest.MonkeyPatch) -> None:
-    """37 cells are refused where 36 are the most; so are points beyond the most, and all but four are few."""
-    mechanism, design = MECHANISMS["sparse-gp"], DESIGNS["sparse-gp"]
-    points = sparse_gp.inducing_cells(HIDDEN, 900.0).size
-    for cells, most, said in (
-        (36, points, "takes at most 36 cells, got 37: choose a coarser"),
-        (37, points - 1, f"{points} inducing points are too many, at most {points - 1}: space"),
-    ):
-        monkeypatch.setattr(sparse_gp, "MOST_CELLS", cells)
-        monkeypatch.setattr(sparse_gp, "MOST_POINTS", most)
-        with pytest.raises(InvalidValue, match=said):
-            mechanism.prepare(design, PublicFacts(LATTICE, 150), FEW)
-    monkeypatch.setattr(sparse_gp, "MOST_POINTS", points)
-    assert mechanism.prepare(design, PublicFacts(LATTICE, 150), FEW)
-    sizes = {800.0: 3, 1200.0: 4}
-    monkeypatch.setattr(
-        sparse_gp, "inducing_cells", lambda _, spacing: np.zeros(sizes.get(spacing, points + 1))
-    )
-    found: Any = mechanism.grid(HIDDEN, Ask(("car",)))
-    assert {each.spacing for each in found} == {1200.0}
-    monkeypatch.setattr(sparse_gp, "MOST_CELLS", 36)
-    assert mechanism.grid(HIDDEN, Ask(("car",))) == ()
-
-
-def test_the_middle_cell_of_each_square_is_an_inducing_point() -> None:
-    """Seven cells 400 m apart in a row, squares of 1,200 m: cells 1, 4 and 6."""
+def test_bins_are_squares_from_the_south_west_corner() -> None:
+    """Seven cells 400 m apart in a row, squares of 1,200 m and of 800 m."""
     facts = PublicFacts(line(7), 10)
     assert square_bins(facts.lattice, 1200.0).tolist() == [0, 0, 0, 1, 1, 1, 2]
     assert square_bins(facts.lattice, 800.0).tolist() == [0, 0, 1, 1, 2, 2, 3]
-    assert sparse_gp.inducing_cells(facts, 1200.0).tolist() == [1, 4, 6]
 
 
 def test_stand_ins_for_the_records_are_whole_and_clipped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,7 +239,7 @@ def test_mechanisms_are_found_by_name_and_by_design() -> None:
     for name, design in DESIGNS.items():
         assert mechanism_of(design) is mechanism_named(name) is MECHANISMS[name]
         assert design_from_mapping(design.to_mapping()) == design
-    with pytest.raises(DesignError, match=r"^unknown mechanism 'magic': choose one of bin-means, cloaking, "):
+    with pytest.raises(DesignError, match=r"^unknown mechanism 'magic': choose one of bin-means, "):
         mechanism_named("magic")
     for nameless in ({}, {"mechanism": None}, {"mechanism": 3}):
         with pytest.raises(DesignError, match=r"^A design names its mechanism\.$"):

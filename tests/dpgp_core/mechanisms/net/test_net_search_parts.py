@@ -13,7 +13,6 @@ import pytest
 
 from dpgp_core.errors import InvalidValue
 from dpgp_core.mechanisms import noisy_cell_statistics as statistics
-from dpgp_core.mechanisms.convcnp import ConvCnpDesign
 from dpgp_core.mechanisms.grids import coarse_grid
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyStatistics, estimated_counts
 from dpgp_core.mechanisms.posterior_sampling import PosteriorSamplingDesign, _prior_noise
@@ -24,6 +23,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.simulation.world import SEED
 from tests.dpgp_core.hexmap import disk, lone
+from tests.dpgp_core.mechanisms.beside import rows
 
 LATTICE = disk(3, padding=1)
 FACTS = PublicFacts(LATTICE, 150)
@@ -44,11 +44,8 @@ def test_the_coarse_grid_has_its_places(quick: bool, lengthscales: int, ridges: 
         ("posterior-sampling", 55, 55),
         ("noisy-cell-statistics", 45, 15),
         ("spectral-statistics", 6, 1),
-        ("sparse-gp", 20, 5),
-        ("convcnp", 33, 8),
-        ("cloaking", 12, 6),
-        ("functional", 12, 6),
         ("bin-means", 8, 4),
+        *rows("GRID_SIZES"),
     ],
 )
 def test_the_frontier_tries_a_part_of_what_the_asked_budget_tries(
@@ -67,10 +64,9 @@ FOUR, SEVEN = (0.5, 0.45, 0.4, 0.35), (0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2)
 
 @pytest.mark.parametrize(("name", "ridges", "beside", "scales", "cutoffs"), [
     ("noisy-cell-statistics", {0.7, 1.5, 3.0}, {1.5}, {0.25, 0.5, 1.0}, None),
-    ("sparse-gp", {0.7, 1.5}, {1.5}, {0.6}, FOUR),
-    ("functional", {1.0}, {1.0}, {0.6}, FOUR),
+    ("bin-means", {1.0}, {1.0}, {0.6}, FOUR),
     ("spectral-statistics", {0.8, 2.0}, {2.0}, None, SEVEN),
-    ("convcnp", {0.5, 1.0, 2.0}, {1.0}, None, SEVEN[:5]),
+    *rows("GRID_NUMBERS"),
 ])  # fmt: skip
 def test_the_numbers_that_a_grid_tries(
     name: str, ridges: set[float], beside: set[float], scales: set[float] | None,
@@ -87,18 +83,6 @@ def test_the_numbers_that_a_grid_tries(
     if cutoffs is not None:
         found = {design.cutoff for design in mechanism.variants(full[-1], Ask(("car",)))}
         assert found == set(cutoffs)
-
-
-def test_every_step_around_a_middling_network_is_tried() -> None:
-    """A step of 1.4 up and down in width, amplitude and ridge, as the network was trained for all of them."""
-    mechanism: Any = MECHANISMS["convcnp"]
-    design = ConvCnpDesign(0.3 * mechanism.window(FACTS).half, 0.0, 0.5, 1.0, 1.0, 1.0)
-    tried = mechanism.refinement([design], FACTS, Ask(("car",), paths=3))
-    changes = [(new.width / design.width, new.amplitude, new.ridge) for new in tried]
-    assert changes == [
-        pytest.approx(each)
-        for each in [(1.4, 1, 1), (1 / 1.4, 1, 1), (1, 1.4, 1), (1, 1 / 1.4, 1), (1, 1, 1.4), (1, 1, 1 / 1.4)]
-    ]
 
 
 def test_a_changed_scale_keeps_the_share_of_prior_noise() -> None:

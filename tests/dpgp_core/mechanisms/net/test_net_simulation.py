@@ -24,13 +24,15 @@ from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Released, draw_release
 from dpgp_core.simulation.world import SEED, World
 from tests.dpgp_core.hexmap import disk
+from tests.dpgp_core.mechanisms.beside import table
 from tests.dpgp_core.mechanisms.net.test_net_stated import DESIGNS
 
 LATTICE = disk(3, padding=1)
 OFFSET = np.linspace(-0.2, 0.4, 37)
 HELD, LABELS, LEVEL = np.array([3, 17, 30]), np.array([True, False, True]), 0.1
-RAW = sorted(set(DESIGNS) - {"posterior-sampling", "sparse-gp"})
-MAPS = ["sparse-gp", "convcnp", "cloaking", "functional", "bin-means"]  # read as mean and deviation
+RAW = sorted(set(DESIGNS) - {"posterior-sampling", *table("SEEN_AS_PATHS")})
+SEEDS = {"bin-means": 6, **table("SEEDS")}
+MAPS = list(SEEDS)  # read as mean and deviation
 SAMPLING: Any = MECHANISMS["posterior-sampling"]
 PATHS = PosteriorSamplingDesign("car", 900.0, 1.5, 0.4, 0.2, paths=3)
 
@@ -57,13 +59,13 @@ def maps(name: str, made: World, held: CollapsedRecords, seed: int, releases: in
     """Simulated releases, all from one stream of noise."""
     prepared: Any = MECHANISMS[name].prepare(DESIGNS[name], made.facts, held)
     entropy = SimulationEntropy(SEED + seed)
-    if name == "convcnp":
+    if name in table("DRAWN_TOGETHER"):
         found: list[Released] = prepared.without_paths(entropy, releases)
         return found
     return [prepared.without_paths(entropy) for _ in range(releases)]
 
 
-@pytest.mark.parametrize(("name", "seed"), list(zip(MAPS, (7, 8, 6, 6, 6), strict=True)))
+@pytest.mark.parametrize(("name", "seed"), list(SEEDS.items()))
 def test_twelve_releases_of_all_records_are_simulated_and_cut(name: str, seed: int) -> None:
     """Every cutoff cuts the same probabilities, from noise that no other simulation has."""
     made = world(name)
@@ -140,8 +142,8 @@ def test_spectral_simulations_have_twelve_releases_of_two_counts_and_a_glance_ei
         (replace(PATHS, paths=1), 12),
         (PATHS, 4),
         (replace(PATHS, paths=30), 4),
-        (DESIGNS["sparse-gp"], 12),
-        (replace(DESIGNS["cloaking"], paths=30), 12),
+        (replace(DESIGNS["bin-means"], paths=30), 12),
+        *((DESIGNS[name], 12) for name in table("SEEDS")),
     ],
 )
 def test_twelve_sets_are_simulated_or_fewer_where_paths_cost_work(
@@ -268,14 +270,6 @@ def test_an_attack_on_known_places_sees_sums_alone_of_spectral_statistics() -> N
     found = mechanism.seen(design, facts, held, [0], 2, SimulationEntropy(1))
     assert found.shape == (2, 1, sums.size)
     np.testing.assert_array_equal(found[0, 0], sums)
-
-
-def test_an_attack_on_a_sparse_process_sees_its_paths_at_the_cells() -> None:
-    mechanism, design, made = MECHANISMS["sparse-gp"], DESIGNS["sparse-gp"], world("sparse-gp")
-    prepared, entropy = mechanism.prepare(design, made.facts, made.records), SimulationEntropy(1)
-    drawn = [draw_release(prepared, entropy, simulation=True).paths[:, [5, 2]] for _ in range(2)]
-    found = mechanism.seen(design, made.facts, made.records, [5, 2], 2, SimulationEntropy(1))
-    np.testing.assert_array_equal(found, drawn)
 
 
 @pytest.mark.parametrize(("chunk", "portions"), [(222, [2, 2, 1]), (4_000_000, [5]), (1, [1, 1, 1, 1, 1])])

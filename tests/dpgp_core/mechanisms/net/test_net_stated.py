@@ -9,14 +9,11 @@ import pytest
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.bin_means import BinMeansDesign
-from dpgp_core.mechanisms.cloaking import CloakingDesign
-from dpgp_core.mechanisms.convcnp import ConvCnpDesign
-from dpgp_core.mechanisms.functional import FunctionalDesign
 from dpgp_core.mechanisms.noisy_cell_statistics import NoisyCellStatisticsDesign
 from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from dpgp_core.mechanisms.registry import MECHANISMS
-from dpgp_core.mechanisms.sparse_gp import SparseGpDesign
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from tests.dpgp_core.mechanisms.beside import rows, table
 
 DESIGNS: dict[str, Any] = {
     "posterior-sampling": PosteriorSamplingDesign("car", 900.0, 1.5, 0.4, paths=3),
@@ -24,11 +21,8 @@ DESIGNS: dict[str, Any] = {
     "spectral-statistics": SpectralStatisticsDesign(
         "water-filled", "exponential", 900.0, 0.5, 0.0, 0.5, 1.0, 1.2, 2.0, paths=3
     ),
-    "sparse-gp": SparseGpDesign("car", 900.0, 1.5, 0.4, 900.0, 2.0, paths=3),
-    "convcnp": ConvCnpDesign(300.0, 0.0, 0.5, 1.0, 1.2, 2.0, paths=3),
-    "cloaking": CloakingDesign("car", 900.0, 1.5, 0.4, 2.0, paths=3),
-    "functional": FunctionalDesign("car", 900.0, 1.5, 0.4, 2.0, paths=3),
     "bin-means": BinMeansDesign("car", 900.0, 1.5, 0.4, 900.0, 2.0, paths=3),
+    **table("DESIGNS"),
 }
 BOTH, HIDDEN = ("point", "cell"), "values and places"
 
@@ -48,27 +42,11 @@ BOTH, HIDDEN = ("point", "cell"), "values and places"
             "mu/mu/positive",
         ),
         (
-            "sparse-gp",
-            "lengthscale/lengthscale/length ridge/ridge/positive scale/model_scale/positive "
-            "spacing/inducing_spacing/length balance/balance/positive mu/mu/positive",
-        ),
-        (
-            "convcnp",
-            "width/encoder_width/length ridge/ridge/positive amplitude/model_scale/positive mu/mu/positive",
-        ),
-        *(
-            (
-                name,
-                "lengthscale/lengthscale/length ridge/ridge/positive scale/model_scale/positive "
-                "blur/blur/positive mu/mu/positive",
-            )
-            for name in ("cloaking", "functional")
-        ),
-        (
             "bin-means",
             "lengthscale/lengthscale/length ridge/ridge/positive scale/model_scale/positive "
             "width/bin_width/length pure_epsilon/pure_epsilon/positive",
         ),
+        *rows("PARAMETERS"),
     ],
 )
 def test_the_numbers_that_a_person_may_vary_with_their_words_and_kinds(name: str, parameters: str) -> None:
@@ -84,9 +62,8 @@ def test_the_numbers_that_a_person_may_vary_with_their_words_and_kinds(name: str
         ("posterior-sampling", HIDDEN, BOTH, ("replace-one",)),
         ("noisy-cell-statistics", HIDDEN, ("point",), ("replace-one",)),
         ("spectral-statistics", HIDDEN, BOTH, ("replace-one", "add-or-remove")),
-        ("sparse-gp", HIDDEN, BOTH, ("replace-one",)),
-        ("convcnp", HIDDEN, BOTH, ("replace-one",)),
-        *((name, "values", BOTH, ("replace-one",)) for name in ("cloaking", "functional", "bin-means")),
+        ("bin-means", "values", BOTH, ("replace-one",)),
+        *rows("PROTECTIONS"),
     ],
 )
 def test_whom_a_mechanism_protects(
@@ -177,7 +154,7 @@ def test_a_number_that_must_be_positive_is(name: str, value: float) -> None:
 
 
 def test_a_varied_count_is_whole_and_everything_else_a_number() -> None:
-    mechanism, design = MECHANISMS["sparse-gp"], DESIGNS["sparse-gp"]
+    mechanism, design = MECHANISMS["bin-means"], DESIGNS["bin-means"]
     found: Any = mechanism.varied(design, "paths", 7.0)
     assert (found.paths, type(found.paths)) == (7, int)
-    assert mechanism.varied(design, "spacing", 700.5).spacing == 700.5  # type: ignore[attr-defined]
+    assert mechanism.varied(design, "width", 700.5).width == 700.5  # type: ignore[attr-defined]

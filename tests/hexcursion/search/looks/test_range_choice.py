@@ -24,7 +24,7 @@ from hexcursion.search.looks import look_warning, paid_look
 from hexcursion.search.looks.range_choice import choice_warning, run_range_choice
 from tests.town import Town
 
-MECHANISMS = ("cloaking", "functional")
+MECHANISMS = ("bin-means",)
 
 
 @pytest.fixture

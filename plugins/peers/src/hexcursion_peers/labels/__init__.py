@@ -1,0 +1,1 @@
+"""Mechanisms over public places: cloaking and functional noise."""

@@ -1,0 +1,148 @@
+"""Cloaking: posterior means over public places with the noise that hides one value at the least cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar, get_args
+
+import numpy as np
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.guarantee import Guarantee
+from dpgp_core.errors import DesignError
+from dpgp_core.labels.plan import LabelPlan, PublicPlaces
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.sums.label_sums import (
+    PARAMETERS,
+    PATHS,
+    LabelDesign,
+    LabelSums,
+    PreparedSums,
+    model_words,
+    refuse_private_places,
+)
+from dpgp_core.mechanisms.terms import Budget, Parameter
+from dpgp_core.noise.rounded_normal import distance_of
+from dpgp_core.numbers import significant
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.releasing.facts import PublicFacts
+from hexcursion_peers.labels.cloak import Criterion
+from hexcursion_peers.labels.features import cloaked_rows
+
+BLURS = (2.0, 8.0, 32.0)
+
+
+@dataclass(frozen=True)
+class GaussianLabelDesign(LabelDesign):
+    """A model of the field, and what is released of it.
+
+    Parameters
+    ----------
+    mu
+        Gaussian-DP parameter that the release may cost, > 0.
+    blur
+        The released posterior mean has this many times the ridge, > 0: the larger, the smoother is what is
+        released, and the less noise it needs. The reading knows it.
+    """
+
+    mu: float
+    blur: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_unless_positive("mu", "blur")
+
+
+@dataclass(frozen=True)
+class CloakingDesign(GaussianLabelDesign):
+    """Cloaked posterior means; `criterion`: whether the noise's mean square or its volume is made small."""
+
+    mechanism: ClassVar[str] = "cloaking"
+
+    criterion: Criterion = "mean-square"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.criterion not in get_args(Criterion):
+            raise DesignError(
+                f"unknown criterion {self.criterion!r}: choose {' or '.join(get_args(Criterion))}."
+            )
+
+
+class GaussianLabelSums(LabelSums):
+    """Sums over public places with Gaussian noise: priced by mu, however the features were made."""
+
+    parameters = (
+        *PARAMETERS[:-1], Parameter("blur", "blur", "positive"), Parameter("mu", "mu", "positive"),
+        PARAMETERS[-1],
+    )  # fmt: skip
+
+    def rows(self, design: GaussianLabelDesign, places: PublicPlaces) -> Floats:
+        """(k, p) what a unit of one record's value contributes, up to scale."""
+        raise NotImplementedError
+
+    def guarantee(self, design: GaussianLabelDesign, facts: PublicFacts) -> Guarantee:
+        """The noise is made from the rounded features so that one changed value costs at most mu."""
+        refuse_private_places(facts, self.title)
+        cost = Cost.gaussian(design.mu, distance_of(facts.lattice.size))
+        return Guarantee.gaussian(cost.among("values-only"), self.source)
+
+    def least_cost(self, design: GaussianLabelDesign) -> Cost:
+        return Cost.gaussian(design.mu).among("values-only")
+
+    def calibrate(
+        self, design: GaussianLabelDesign, facts: PublicFacts, budget: Budget
+    ) -> GaussianLabelDesign | None:
+        if not self.protection.holds(facts):
+            return None
+        return replace(design, mu=budget.mu)
+
+    def unpriced(self, design: GaussianLabelDesign) -> GaussianLabelDesign:
+        return replace(design, mu=1.0)
+
+    def plan(self, design: GaussianLabelDesign, facts: PublicFacts, records: CollapsedRecords) -> LabelPlan:
+        """The gridded features of the records' public places."""
+        places = self.places_of(design, facts, records)
+        blank = replace(design, mu=1.0, scale=1.0, cutoff=0.5, paths=1)
+        return self.kept_plan(
+            (blank,), places, facts, lambda: LabelPlan.of(places, self.rows(design, places), self.name)
+        )
+
+    def prepare(
+        self, design: GaussianLabelDesign, facts: PublicFacts, records: CollapsedRecords
+    ) -> PreparedSums:
+        plan = self.plan(design, facts, records)
+        noise = plan.noise_for(design.mu)
+        variance = np.full(plan.features.size, noise**2)
+        reading = plan.reading(design.ridge, design.scale, variance)
+        return PreparedSums(
+            design, plan.places, plan.features.values, variance, reading,
+            partial(plan.release, records, noise),
+        )  # fmt: skip
+
+    def describe(self, design: GaussianLabelDesign) -> str:
+        return f"mu {significant(design.mu, 4)}; {model_words(design)}"
+
+
+class Cloaking(GaussianLabelSums):
+    """Release the map's leading directions with the noise that hides any one value at the least cost."""
+
+    name = "cloaking"
+    title = "Cloaking"
+    summary = (
+        "For public places: releases the smoothed map with the noise that hides any one value at the least "
+        "cost; where the records are is not hidden."
+    )
+    source = "docs/peers.md, cloaking"
+    design_type = CloakingDesign
+
+    def rows(self, design: GaussianLabelDesign, places: PublicPlaces) -> Floats:
+        criterion: Criterion = design.criterion if isinstance(design, CloakingDesign) else "mean-square"
+        return cloaked_rows(places, design.blur * design.ridge, criterion)
+
+    def shapes(
+        self, facts: PublicFacts, models: Sequence[tuple[str, float, float, float]]
+    ) -> tuple[CloakingDesign, ...]:
+        return tuple(CloakingDesign(*model, 1.0, blur, paths=PATHS) for model in models for blur in BLURS)

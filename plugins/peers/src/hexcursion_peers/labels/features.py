@@ -1,0 +1,52 @@
+"""Features of public places: what is released of the values by the functional mechanism and by cloaking."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse.linalg import eigsh
+
+from dpgp_core.labels.plan import PublicPlaces
+from dpgp_core.labels.regression import posterior_weights
+from dpgp_core.linalg.numerics import Floats
+from hexcursion_peers.labels.cloak import Criterion, make_cloak
+
+DIRECTIONS = 160
+"""Most directions of a map that are cloaked and released."""
+
+NEGLIGIBLE = 1e-9
+"""Share of the largest eigenvalue below which a direction of the prior is not released."""
+
+_FEW = 400  # up to this many cells all directions are found by a dense decomposition
+_TOLERANCE, _SWEEPS = 1e-2, 120
+
+
+def functional_rows(places: PublicPlaces, ridge: float) -> Floats:
+    """(k, p) per unit of one record's value, the change of the posterior mean function in the kernel's space.
+
+    The mechanism adds a draw of the prior to the posterior mean function `sum_j (A y)_j k(., x_j)`. With
+    `K_cc = V D V^T` the numbers `T = D^(1/2) V^T A y` fix that function, and in them the prior's draw is
+    white noise. What the draw does beyond the span of the records' places says nothing of the values and
+    is left out. A row has length `sqrt([A K A]_jj)` times the share of one record in its cell.
+    """
+    covariance = places.cross[places.index]
+    value, vector = np.linalg.eigh(covariance)
+    kept = value > NEGLIGIBLE * value[-1]
+    inverse = posterior_weights(covariance, vector[:, kept].T, places.noise(ridge))  # V^T A
+    return np.asarray((np.sqrt(value[kept])[:, None] * inverse).T / places.count[:, None])
+
+
+def cloaked_rows(places: PublicPlaces, ridge: float, criterion: Criterion) -> Floats:
+    """(k, r) per unit of one record's value, the change of the cloaked means in units of their noise.
+
+    The means at all cells are projected on their leading directions, at most `DIRECTIONS` of them: the rest
+    is never released. Source: Smith et al. 2018, section 3.2; `cloak` for the optimality.
+    """
+    cross = places.cross
+    matrix = posterior_weights(cross[places.index], cross, places.noise(ridge)) / places.count
+    if min(matrix.shape) > _FEW:
+        start = np.ones(matrix.shape[1])
+        _, right = eigsh(matrix.T @ matrix, k=DIRECTIONS, v0=start, tol=1e-6)
+        basis, _ = np.linalg.qr(matrix @ right)
+        matrix = basis.T @ matrix
+    cloak = make_cloak(matrix, criterion, tolerance=_TOLERANCE, sweeps=_SWEEPS)
+    return cloak.whitened(matrix)

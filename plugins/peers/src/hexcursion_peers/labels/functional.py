@@ -1,0 +1,42 @@
+"""Functional noise: the whole posterior mean function over public places, plus a draw of the prior."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dpgp_core.labels.plan import PublicPlaces
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.sums.label_sums import PATHS
+from dpgp_core.releasing.facts import PublicFacts
+from hexcursion_peers.labels.cloaking import BLURS, GaussianLabelDesign, GaussianLabelSums
+from hexcursion_peers.labels.features import functional_rows
+
+
+@dataclass(frozen=True)
+class FunctionalDesign(GaussianLabelDesign):
+    """The posterior mean function with prior noise: a model of the field, and mu."""
+
+    mechanism: ClassVar[str] = "functional"
+
+
+class Functional(GaussianLabelSums):
+    """Release the posterior mean function plus a draw of the prior: any later query of it is free."""
+
+    name = "functional"
+    title = "Functional noise"
+    summary = (
+        "For public places: adds a draw of the prior to the whole smoothed map, so that later questions "
+        "about it are free; where the records are is not hidden."
+    )
+    source = "docs/peers.md, functional noise"
+    design_type = FunctionalDesign
+
+    def rows(self, design: GaussianLabelDesign, places: PublicPlaces) -> Floats:
+        return functional_rows(places, design.blur * design.ridge)
+
+    def shapes(
+        self, facts: PublicFacts, models: Sequence[tuple[str, float, float, float]]
+    ) -> tuple[FunctionalDesign, ...]:
+        return tuple(FunctionalDesign(*model, 1.0, blur, paths=PATHS) for model in models for blur in BLURS)

@@ -1,0 +1,1 @@
+"""What trains the networks: fields and releases drawn at random, without anybody's data, and the training."""

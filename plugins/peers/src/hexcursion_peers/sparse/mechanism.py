@@ -1,0 +1,352 @@
+"""The sparse Gaussian process: noisy moments of kernels with public inducing points, once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpgp_core.accounting.composition import Cost
+from dpgp_core.accounting.guarantee import Guarantee
+from dpgp_core.errors import BoundRefused, DesignError, InvalidValue
+from dpgp_core.excursion.sets import Bools, agreed
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.base import Mechanism
+from dpgp_core.mechanisms.bin_means import square_bins
+from dpgp_core.mechanisms.design import Design
+from dpgp_core.mechanisms.grids import FEW_CUTOFFS, RECORD_RIDGES, SCALES, coarse_grid, tried
+from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection
+from dpgp_core.noise.entropy import Entropy, SimulationEntropy
+from dpgp_core.noise.rounded_normal import distance_of
+from dpgp_core.numbers import significant
+from dpgp_core.posterior.records import CollapsedRecords
+from dpgp_core.priors.lattice import Lattice
+from dpgp_core.priors.registry import Prior
+from dpgp_core.releasing.facts import PublicFacts
+from dpgp_core.releasing.released import Released
+from dpgp_core.simulation.world import SEED, HeldOut, World
+from hexcursion_peers.sparse.moments import GriddedFeatures, Moments, sensitivity
+from hexcursion_peers.sparse.posterior import (
+    InducingPosterior,
+    Regularisation,
+    chosen_regularisation,
+    errors_in_variables,
+    private_posterior,
+)
+
+InducingReading = Literal["shrunken", "errors-in-variables"]
+"""How the moments are read: the paper's posterior with its noise corrected, or one that models all noise."""
+
+MOST_CELLS = 6_000  # the prior's covariance is a dense matrix
+MOST_POINTS = 150  # inducing points; m (m + 1)/2 numbers are released
+NUGGET = 1e-6  # public share of white noise at the inducing points, so that their covariance can be inverted
+RIDGES = RECORD_RIDGES[:2]
+SPACINGS = (1.0, 1.5)  # of the inducing points, in ranges of the prior
+RELEASES, PATHS = 12, 100
+_UP = 1.0 + 2.0**-40
+
+
+@dataclass(frozen=True)
+class SparseGpDesign(Design):
+    """Moments of kernels with inducing points, and the model by which they are read.
+
+    Parameters
+    ----------
+    prior
+        Name in `PRIORS`.
+    lengthscale
+        Range of the prior, metres, > 0.
+    ridge
+        Scatter of one record around its cell's value, in units of `scale`.
+    scale
+        Standard deviation of the field, response units, > 0; used for the reading only.
+    spacing
+        Distance between inducing points, metres, > 0: one cell in each square of this side, or in each public
+        parent cell where those are about as large.
+    mu
+        Gaussian-DP parameter that the release may cost, > 0.
+    balance
+        c, the variance of the noise on the first moment over that on the second; 1 in the paper.
+    reading
+        "shrunken" (the paper's, closer to the field) or "errors-in-variables" (calibrated).
+    regularisation
+        Where lambda of the shrunken reading comes from: "bound" (the paper's) or "raised".
+    """
+
+    mechanism: ClassVar[str] = "sparse-gp"
+
+    prior: str
+    lengthscale: float
+    ridge: float
+    scale: float
+    spacing: float
+    mu: float
+    balance: float = 1.0
+    reading: InducingReading = "shrunken"
+    regularisation: Regularisation = "bound"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.refuse_unless_positive("lengthscale", "ridge", "scale", "spacing", "mu", "balance")
+        if self.reading not in get_args(InducingReading):
+            raise DesignError(
+                f"unknown reading {self.reading!r}: choose {' or '.join(get_args(InducingReading))}."
+            )
+        if self.regularisation not in get_args(Regularisation):
+            raise DesignError(
+                f"unknown regularisation {self.regularisation!r}: choose "
+                f"{' or '.join(get_args(Regularisation))}."
+            )
+        if self.smoothing:
+            raise DesignError("released moments are read by a smooth model: leave smoothing at 0.")
+
+
+def inducing_cells(facts: PublicFacts, spacing: float) -> NDArray[np.int64]:
+    """(m,) cells that serve as inducing points, from the public lattice alone.
+
+    One for each public parent cell of the level whose size is nearest to `spacing`, where such levels are
+    known and one is within a factor of two; else one for each square of that side. In each group the cell
+    nearest to the group's middle.
+    """
+    lattice = facts.lattice
+    centres, groups = lattice.domain_centres, square_bins(lattice, spacing)
+    sizes = [lattice.spacing * np.sqrt(lattice.size / np.unique(level).size) for level in facts.parents]
+    if sizes:
+        best = int(np.argmin(np.abs(np.log(np.array(sizes) / spacing))))
+        if abs(float(np.log(sizes[best] / spacing))) <= np.log(2.0):
+            groups = np.unique(facts.parents[best], return_inverse=True)[1].ravel()
+    chosen = []
+    for group in range(int(groups.max()) + 1):
+        inside = np.flatnonzero(groups == group)
+        distance = np.square(centres[inside] - centres[inside].mean(axis=0)).sum(axis=1)
+        chosen.append(int(inside[np.argmin(distance)]))
+    return np.array(sorted(chosen), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class InducingPlan:
+    """The public part of a release: inducing points, features on a grid, the projection to all cells.
+
+    Parameters
+    ----------
+    prior, features
+        of the N cells
+    between
+        (K, K) correlations of the K inducing points, with a nugget
+    projection
+        (N, K) weights that carry values at the inducing points to the cells
+    prior_variance
+        (N,) in units of the scale squared
+    chosen
+        (K,) cells that the inducing points are
+    """
+
+    prior: Prior
+    features: GriddedFeatures
+    between: Floats
+    projection: Floats
+    prior_variance: Floats
+    chosen: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, facts: PublicFacts, design: SparseGpDesign) -> InducingPlan:
+        """For a design on a public domain.
+
+        Raises
+        ------
+        InvalidValue
+            If the domain or the number of inducing points is too large for dense matrices.
+        """
+        lattice: Lattice = facts.lattice
+        if lattice.size > MOST_CELLS:
+            raise InvalidValue(
+                f"the sparse Gaussian process keeps a dense matrix and takes at most {MOST_CELLS:,} cells, "
+                f"got {lattice.size:,}: choose a coarser resolution or another mechanism."
+            )
+        chosen = inducing_cells(facts, design.spacing)
+        if chosen.size > MOST_POINTS:
+            raise InvalidValue(
+                f"{chosen.size:,} inducing points are too many, at most {MOST_POINTS}: space them wider "
+                "apart."
+            )
+        prior = facts.prior(design.prior, design.lengthscale)
+        correlation = prior.correlation()
+        cross: Floats = np.ascontiguousarray(correlation[:, chosen], dtype=float)
+        between = cross[chosen] + NUGGET * np.eye(chosen.size)
+        projection: Floats = np.asarray(np.linalg.solve(between, cross.T).T, dtype=float)
+        return cls(
+            prior, GriddedFeatures.of(cross), between, projection, correlation.diagonal().copy(), chosen
+        )
+
+    def noises(self, design: SparseGpDesign) -> tuple[float, float]:
+        """Deviations of the noise on both moments that cost at most the design's mu."""
+        first = sensitivity(1.0, self.features.norm, design.balance) / design.mu * _UP
+        return first, first / float(np.sqrt(design.balance))
+
+    def read(self, moments: Moments, design: SparseGpDesign) -> InducingPosterior:
+        """The field at the inducing points in units of `scale`."""
+        own, variance = moments.scaled(design.scale), design.ridge**2
+        if design.reading == "errors-in-variables":
+            return errors_in_variables(self.between, own, variance)
+        step = chosen_regularisation(design.regularisation, own, variance)
+        return private_posterior(self.between, own, variance, step)
+
+    def field(self, moments: Moments, design: SparseGpDesign) -> tuple[InducingPosterior, Floats, Floats]:
+        """The posterior, and (N,) mean and (N,) deviation of the field at all cells, response units."""
+        posterior = self.read(moments, design)
+        mean, variance = posterior.at(self.projection, self.between, self.prior_variance)
+        return posterior, design.scale * mean, design.scale * np.sqrt(variance)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _PreparedMoments:
+    """The plan and the records, ready for the noise."""
+
+    design: SparseGpDesign
+    plan: InducingPlan
+    records: CollapsedRecords
+
+    def moments(self, entropy: Entropy) -> Moments:
+        """Draw both moments once."""
+        first, second = self.plan.noises(self.design)
+        return self.plan.features.release(self.records, first, second, entropy)
+
+    def draw(self, entropy: Entropy) -> Released:
+        plan, design, moments = self.plan, self.design, self.moments(entropy)
+        posterior, mean, sd = plan.field(moments, design)
+        value, vector = np.linalg.eigh(posterior.covariance)
+        root = vector * np.sqrt(np.maximum(value, 0.0))
+        at = posterior.mean[:, None] + root @ entropy.normal((plan.chosen.size, design.paths))
+        # Given its values at the inducing points the field is the prior's, conditioned: Matheron's rule.
+        drawn = plan.prior.colour(entropy.normal((plan.prior.white_size, design.paths)))
+        own = drawn[plan.chosen] + np.sqrt(NUGGET) * entropy.normal((plan.chosen.size, design.paths))
+        paths = design.scale * (drawn + plan.projection @ (at - own))
+        return Released(np.ascontiguousarray(paths.T), mean, sd, (moments.first, moments.second))
+
+    def without_paths(self, entropy: Entropy) -> Released:
+        """A simulated release judged by its probabilities only."""
+        _, mean, sd = self.plan.field(self.moments(entropy), self.design)
+        return Released(mean[None], mean, sd)
+
+
+class SparseGp(Mechanism):
+    """Release noisy moments of kernels with inducing points, once; any number of maps is free."""
+
+    name = "sparse-gp"
+    title = "Sparse Gaussian process"
+    summary = (
+        "Adds noise to sums over pairs of public inducing points, once; any number of maps follows at no "
+        "further cost."
+    )
+    source = "docs/peers.md, sparse Gaussian process"
+    protection = Protection("values and places", ("point", "cell"))
+    design_type = SparseGpDesign
+    parameters = (
+        Parameter("lengthscale", "lengthscale", "length"),
+        Parameter("ridge", "ridge", "positive"),
+        Parameter("scale", "model_scale", "positive"),
+        Parameter("spacing", "inducing_spacing", "length"),
+        Parameter("balance", "balance", "positive"),
+        Parameter("mu", "mu", "positive"),
+        Parameter("paths", "paths", "count"),
+    )
+    free_paths = True
+    reads = ("priors",)
+    exact_on_a_computer = True
+
+    def guarantee(self, design: SparseGpDesign, facts: PublicFacts) -> Guarantee:
+        """The noise is made from the gridded features so that one exchanged record costs at most mu.
+
+        Raises
+        ------
+        BoundRefused
+            For neighbours that it is not proved for.
+        """
+        if not self.protection.holds(facts):
+            raise BoundRefused(
+                "The sparse Gaussian process is proved for exchanged records: choose 'replace-one'."
+            )
+        return Guarantee.gaussian(Cost.gaussian(design.mu, distance_of(facts.lattice.size)), self.source)
+
+    def least_cost(self, design: SparseGpDesign) -> Cost:
+        return Cost.gaussian(design.mu)
+
+    def calibrate(self, design: SparseGpDesign, facts: PublicFacts, budget: Budget) -> SparseGpDesign | None:
+        if not self.protection.holds(facts):
+            return None
+        return replace(design, mu=budget.mu)
+
+    def grid(self, facts: PublicFacts, ask: Ask) -> tuple[SparseGpDesign, ...]:
+        """Ranges whose inducing points are few enough; both readings of each release are free."""
+        if facts.lattice.size > MOST_CELLS:
+            return ()
+        designs = [
+            SparseGpDesign(ask.priors[0], lengthscale, ridge, scale, spacing * lengthscale, 1.0, paths=PATHS)
+            for lengthscale in coarse_grid(facts.lattice, facts.n, ask.quick).lengthscales
+            for spacing in SPACINGS
+            for ridge in tried(RIDGES, ask.thorough)
+            for scale in tried(SCALES, ask.thorough)
+        ]
+        few = {
+            spacing: 3 < inducing_cells(facts, spacing).size <= MOST_POINTS
+            for spacing in {design.spacing for design in designs}
+        }
+        return tuple(design for design in designs if few[design.spacing])
+
+    def unpriced(self, design: SparseGpDesign) -> SparseGpDesign:
+        return replace(design, mu=1.0)
+
+    def variants(self, design: SparseGpDesign, ask: Ask) -> tuple[SparseGpDesign, ...]:
+        readings: tuple[InducingReading, ...] = get_args(InducingReading)
+        return tuple(
+            replace(design, cutoff=cutoff, reading=reading) for reading in readings for cutoff in FEW_CUTOFFS
+        )
+
+    def given(self, facts: PublicFacts, ask: Ask, lengthscale: float, ridge: float) -> SparseGpDesign:
+        return SparseGpDesign(ask.priors[0], lengthscale, ridge, SCALES[1], lengthscale, 1.0, paths=PATHS)
+
+    def prepare(
+        self, design: SparseGpDesign, facts: PublicFacts, records: CollapsedRecords
+    ) -> _PreparedMoments:
+        records.refuse_outside(facts.lattice.size)
+        plan = self.plan(design, facts)
+        size, (first, second) = plan.chosen.size, plan.noises(design)
+        # the reading is tried on nothing, so that it cannot fail after a charge
+        plan.field(Moments(np.zeros(size), np.zeros((size, size)), first, second), design)
+        return _PreparedMoments(design, plan, records)
+
+    def plan(self, design: SparseGpDesign, facts: PublicFacts) -> InducingPlan:
+        """Everything public of a design, kept with the domain's other shared work."""
+        key = (design.prior, design.lengthscale, design.spacing, len(facts.parents))
+        return facts.shelf.keep("inducing plan", key, lambda: InducingPlan.of(facts, design))
+
+    def simulate(self, design: SparseGpDesign, world: World) -> Bools:
+        """Every cutoff reads the same probabilities of the same simulated releases."""
+        blank = replace(design, cutoff=0.5)
+
+        def make() -> Floats:
+            entropy, prepared = SimulationEntropy(SEED + 7), self.prepare(blank, world.facts, world.records)
+            return np.array([world.probabilities(prepared.without_paths(entropy)) for _ in range(RELEASES)])
+
+        return agreed(world.shelf.keep("simulated moments", (world.key, blank), make), design.cutoff)
+
+    def sets(
+        self, design: SparseGpDesign, world: World, records: CollapsedRecords, releases: int, entropy: Entropy
+    ) -> Bools:
+        prepared = self.prepare(design, world.facts, records)
+        return np.array([
+            world.published(prepared.without_paths(entropy), design) for _ in range(releases)
+        ])  # fmt: skip
+
+    def held_out(self, design: SparseGpDesign, world: World) -> HeldOut:
+        prepared, entropy = self.prepare(design, world.facts, world.training), SimulationEntropy(SEED + 4)
+        seen = [world.probabilities(prepared.without_paths(entropy))[world.held_out] for _ in range(3)]
+        return HeldOut(float(np.mean([world.bce(each) for each in seen])))
+
+    def describe(self, design: SparseGpDesign) -> str:
+        return (
+            f"inducing points {significant(design.spacing, 4)} m apart, mu {significant(design.mu, 4)}; "
+            f"prior {design.prior}, range {significant(design.lengthscale, 4)} m, read as {design.reading}"
+        )

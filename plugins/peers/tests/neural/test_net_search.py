@@ -1,0 +1,24 @@
+"""Safety net: the steps around a design of the neural process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.terms import Ask
+from hexcursion_peers.neural.mechanism import ConvCnpDesign
+from tests.dpgp_core.mechanisms.net.test_net_search_parts import FACTS
+
+
+def test_every_step_around_a_middling_network_is_tried() -> None:
+    """A step of 1.4 up and down in width, amplitude and ridge, as the network was trained for all of them."""
+    mechanism: Any = MECHANISMS["convcnp"]
+    design = ConvCnpDesign(0.3 * mechanism.window(FACTS).half, 0.0, 0.5, 1.0, 1.0, 1.0)
+    tried = mechanism.refinement([design], FACTS, Ask(("car",), paths=3))
+    changes = [(new.width / design.width, new.amplitude, new.ridge) for new in tried]
+    assert changes == [
+        pytest.approx(each)
+        for each in [(1.4, 1, 1), (1 / 1.4, 1, 1), (1, 1.4, 1), (1, 1 / 1.4, 1), (1, 1, 1.4), (1, 1, 1 / 1.4)]
+    ]

@@ -1,1 +1,0 @@
-"""The neural process and its networks, beside the other mechanisms."""

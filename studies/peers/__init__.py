@@ -1,1 +1,0 @@
-"""Peers: published mechanisms on a line, from their own papers' examples."""
