@@ -9,10 +9,12 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
+from shapely.geometry import MultiPoint, Polygon
 
 from data_loaders.demo_data.city import (
     CITY,
@@ -26,7 +28,6 @@ from data_loaders.demo_data.city import (
     to_lonlat,
     ward_of,
 )
-from data_loaders.demo_data.districts import districts
 
 DEMO_SEED = 20
 DEMO_YEARS = (2023, 2024)
@@ -275,3 +276,40 @@ def _write(path: Path, data: bytes) -> None:
     part = path.with_name(path.name + ".part")
     part.write_bytes(data)
     os.replace(part, path)
+
+
+_FAR = 60.0  # kilometres: well outside the city
+
+
+def districts() -> dict[str, Any]:
+    """Draw the districts.
+
+    Returns
+    -------
+    dict
+        A GeoJSON collection of one polygon for each ward, degrees, with its name in words.
+    """
+    city = Polygon(outline())
+    centres = MultiPoint([(east, north) for _, east, north in WARDS])
+    nearest = shapely.voronoi_polygons(centres, extend_to=shapely.box(-_FAR, -_FAR, _FAR, _FAR))
+    features = []
+    for cell in nearest.geoms:
+        inner = cell.representative_point()
+        name = WARDS[int(ward_of(np.array([inner.x]), np.array([inner.y]))[0])][0]
+        lon, lat = to_lonlat(*np.asarray(cell.exterior.coords).T)
+        part = Polygon(np.column_stack([lon, lat])).intersection(city)
+        whole = max(shapely.get_parts(part), key=lambda piece: piece.area)
+        features.append(
+            {
+                "type": "Feature",
+                "properties": {"name": name.title(), "generated": True},
+                "geometry": shapely.geometry.mapping(
+                    shapely.set_precision(shapely.geometry.polygon.orient(whole), 1e-5)
+                ),
+            }
+        )
+    return {"type": "FeatureCollection", "features": sorted(features, key=_name)}
+
+
+def _name(feature: dict[str, Any]) -> str:
+    return str(feature["properties"]["name"])

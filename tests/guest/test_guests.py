@@ -30,7 +30,7 @@ from dpgp_core.posterior.fitting import fit
 from dpgp_core.posterior.ridge_family import RidgeFamily
 from hexcursion.bundle import BundleError, read_bundle
 from hexcursion.bundle.published.view import Viewer
-from hexcursion.bundle.statement.bounds import proved_bounds
+from hexcursion.bundle.statement.designs import proved_bounds
 from hexcursion.cli import main
 from hexcursion.errors import WorkflowError
 from hexcursion.lint import LEAK, lint_bundle

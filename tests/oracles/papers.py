@@ -84,3 +84,9 @@ def sections(covariance: Floats, noise_variance: Floats | float) -> tuple[Floats
     size = covariance.shape[0]
     inverse = np.linalg.inv(covariance + np.diag(np.broadcast_to(noise_variance, size)))
     return inverse, covariance @ inverse
+
+
+def posterior_weights(covariance: Floats, cross: Floats, noise: Floats | float) -> Floats:
+    """(P, N) weights by which values at N places give the posterior means at P: `Ks (K + R)^-1`."""
+    matrix = covariance + np.diag(np.broadcast_to(noise, covariance.shape[:1]))
+    return np.asarray(np.linalg.solve(matrix, cross.T).T)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from studies.__main__ import FOLDER, MODULES, ROOMS, results_of
+from studies.house import counted
 from studies.registry import RESULTS, STUDIES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,3 +58,11 @@ def test_what_the_documents_quote_is_stored() -> None:
 @pytest.mark.parametrize("name", list(STUDIES))
 def test_every_study_is_documented(name: str) -> None:
     assert f"`{STUDIES[name].command}`" in README
+
+
+def test_the_house_is_counted_file_by_file() -> None:
+    files, lines, short = counted("geo")
+    found = {path: path.read_text(encoding="utf-8").count("\n") for path in (ROOT / "geo").rglob("*.py")}
+    assert (files, lines) == (len(found), sum(found.values()))
+    assert {"geo/errors.py", "geo/progress.py"} <= set(short)
+    assert all(found[ROOT / name] < 40 for name in short)

@@ -13,7 +13,6 @@ from dpgp_core.numbers import upper
 from geo import geometry_dict
 from hexcursion import words
 from hexcursion.bundle.documents.picture import picture_svg
-from hexcursion.bundle.files.policy import source_of
 from hexcursion.bundle.page.boroughs import BoroughTable, borough_table
 from hexcursion.bundle.page.drawn import Released, drawing
 from hexcursion.bundle.page.facts import (
@@ -31,6 +30,7 @@ from hexcursion.bundle.products.at_threshold import Products
 from hexcursion.bundle.products.classes import threshold_words
 from hexcursion.bundle.statement.designs import design_line
 from hexcursion.bundle.statement.receipt_check import publishers_notes
+from hexcursion.bundle.untrusted.text import source_of
 
 RESOURCES = Path(__file__).parents[1] / "resources"
 PICTURE = "map.png"  # beside the page, for who makes a card of its address

@@ -16,14 +16,15 @@ from dpgp_core.excursion.sets import (
     Direction,
     agreed,
     excursion,
+    excursion_function,
     inner_set,
     outer_set,
+    sign_of,
     three_way,
     told,
     vorobev_set,
     vote_fraction,
 )
-from hexcursion.bundle.products.certainty import certainty
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -245,3 +246,33 @@ def products_at(
         records=records,
         shown=of_map,
     )
+
+
+def certainty(
+    draws: Floats,
+    level: Floats | float,
+    direction: Direction,
+    field: tuple[Floats, Floats],
+) -> Floats:
+    """(N,) excursion function: the largest confidence at which a cell belongs to the inner set.
+
+    Parameters
+    ----------
+    draws
+        (J, N) joint draws of the field given the release: the paths, where they are such draws.
+    level
+        Response units, one number or (N,).
+    field
+        (N,) mean and standard deviation, response units: cells are ordered by their exceedance probability,
+        ties by the mean
+
+    Notes
+    -----
+    Bolin and Lindgren (2015, doi 10.1111/rssb.12055). The order is that of `(mean - level)/sd`, which orders
+    as the probability does and does not end at 1.
+    """
+    mean, sd = field
+    sign = sign_of(direction)
+    score = sign * (mean - level) / np.maximum(sd, 1e-12)
+    order = np.lexsort((-sign * mean, -score)).astype(np.int64)
+    return excursion_function([excursion(draws, level, direction)], order)

@@ -18,7 +18,6 @@ from hexcursion.bundle.documents.picture import picture_svg
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.archive import contents_of, zip_bytes_to
-from hexcursion.bundle.files.policy import source_of
 from hexcursion.bundle.page.facts import added_title, answer, heading_of, place, three_facts
 from hexcursion.bundle.page.html import RESOURCES
 from hexcursion.bundle.page.largest import where
@@ -26,6 +25,7 @@ from hexcursion.bundle.products.classes import threshold_words
 from hexcursion.bundle.published.offers import offers, page_of, slug
 from hexcursion.bundle.reading.read import Bundle, bundle_from_contents
 from hexcursion.bundle.signing.signature import Signers
+from hexcursion.bundle.untrusted.text import source_of
 from hexcursion.errors import WorkflowError
 from hexcursion.new_place import made_whole, new_place
 

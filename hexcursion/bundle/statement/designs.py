@@ -9,6 +9,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from dpgp_core.bounds.registry import BOUNDS
 from dpgp_core.errors import DesignError
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.mechanisms.registry import MECHANISMS, mechanism_named
@@ -147,3 +148,17 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     return value
+
+
+# Theorems that hold for a kind of noise, whatever is released with it; "rkhs" rests on an assumption that its
+# source states.
+GENERAL = (
+    "gaussian-mechanism", "discrete-gaussian-mechanism", "laplace-mechanism", "discrete-laplace-mechanism",
+    "exponential-mechanism", "randomised-response", "rkhs",
+)  # fmt: skip
+
+
+def proved_bounds(mechanism: str) -> frozenset[str]:
+    """Names of the proved bounds that can back a release of a mechanism, its own `bounds` among them."""
+    own = mechanism_named(mechanism).bounds
+    return frozenset({*GENERAL, *own, *(name for name, bound in BOUNDS.items() if bound.proved)})

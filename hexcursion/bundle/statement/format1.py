@@ -16,8 +16,8 @@ from dpgp_core.mechanisms.registry import mechanism_named
 from dpgp_core.numbers import significant
 from hexcursion import words
 from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.statement.bounds import proved_bounds
 from hexcursion.bundle.statement.build import facts
+from hexcursion.bundle.statement.designs import proved_bounds
 from hexcursion.bundle.statement.evaluation import evaluation_block
 from hexcursion.bundle.statement.guarantee import VARIANT, with_words
 from hexcursion.bundle.statement.receipt_check import checked_receipt

@@ -9,9 +9,8 @@ from typing import Any
 from dpgp_core.accounting.composition import Cost
 from dpgp_core.mechanisms.registry import mechanism_of
 from hexcursion.bundle.errors import BundleError
-from hexcursion.bundle.statement.bounds import proved_bounds
 from hexcursion.bundle.statement.build import FORMULA
-from hexcursion.bundle.statement.designs import design_from
+from hexcursion.bundle.statement.designs import design_from, proved_bounds
 from hexcursion.bundle.statement.evaluation import following as evaluated
 from hexcursion.bundle.statement.expected import expected_words
 from hexcursion.bundle.statement.guarantee import with_words

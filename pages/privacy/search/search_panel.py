@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from hexcursion.errors import WorkflowError
 from hexcursion.estimates.asked import planned
 from hexcursion.estimates.words import expected_of_search
 from hexcursion.project.model import Project
+from hexcursion.record import LEAST_GAIN
+from hexcursion.search.decision.settle import at_budget, moved_to
 from hexcursion.search.decision.tuning import Tuned
 from hexcursion.search.optimisation.unsearched import takes_fixed
 from hexcursion.search.problem.task import FrontierPoint, Scored
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.words import TRIED_ON
+from hexcursion.words import agreement_words, range_words
 from pages.privacy.designs import settling
 from pages.privacy.designs.designs import cutoff_rows, report_rows, search_job
-from pages.privacy.designs.verdict import verdict
 from pages.privacy.looks import pilot_panel
 from pages.privacy.question import public_scale
-from pages.privacy.search import frontier, live, solve_panel
+from pages.privacy.search import frontier, solve_panel
 from pages.privacy.trials import simulated_panel
 from pages.privacy.trials.trials import achieved_words
 from pages.shared.computing.apart import workers
@@ -44,7 +48,7 @@ def show(work: Workspace, settings: ReleaseSettings) -> Scored | None:
         st.info(plain(plan.note), icon=":material/cancel:")
     if work.found is not None and work.fits():
         return _found(work, work.found)
-    if work.found is not None and live.follow(work, work.found):
+    if work.found is not None and follow(work, work.found):
         st.rerun()  # what stands beside and above names the design, too
     if work.found is not None:
         st.info("The choices have changed since the last search.", icon=":material/update:")
@@ -217,3 +221,66 @@ def _report(found: Found) -> None:
     with st.popover("What do these words mean?", type="tertiary", icon=":material/help:"):
         for row in rows:
             st.markdown(tip(row.term))
+
+
+def follow(work: Workspace, found: Found) -> bool:
+    """Settle on the best design at the budget as it stands now, if nothing else was changed since.
+
+    A poor map is accepted when it is seen: what was accepted at another budget is not carried over.
+    Beside an accounted look nothing follows: what is stated of both together was fixed before it was drawn.
+    """
+    try:
+        asked = work.settings()
+    except WorkflowError:
+        return False
+    before = found.project.settings
+    same = before.with_changes(epsilon=asked.epsilon, accept_low_agreement=asked.accept_low_agreement)
+    point = at_budget(found.tuned, asked.epsilon)
+    if asked != same or point is None or found.project.pilot is not None:
+        return False
+    project, tuned = moved_to(found.project, found.tuned, point)
+    if project.settings.paths != asked.paths:  # a typed design with another number of paths was settled on
+        return False
+    settings = project.settings.with_changes(accept_low_agreement=False)
+    work.found = Found(replace(project, settings=settings), tuned, tuned.choice)
+    work.choose(accept_low_agreement=False)
+    work.design_changed()
+    return True
+
+
+GOOD = 0.8  # agreement from which a map shows the region well; below, its outline is rough
+
+
+def verdict(found: Found) -> str:
+    """Worth releasing or not, and why, for the design that is to be released."""
+    choice, epsilon = found.choice, found.project.settings.epsilon
+    against = found.against
+    expected = None if choice.expected is None else choice.expected.agreement
+    if against:
+        helps = "" if expected is None else "; the step Release proposes what helps"
+        return f"Not worth releasing as it stands: {' and '.join(against)}{helps}."
+    if expected is None or choice.expected is None:
+        return "Nothing is known of how right this map will be: its design was given by hand."
+    low, high, little = choice.expected.low, choice.expected.high, choice.expected.little
+    free = None if choice.yardsticks is None else choice.yardsticks.free
+    told = "" if low is None or high is None else range_words(low, high, little=little)
+    if told and free is None:
+        return (
+            f"May be released: for ε {epsilon:g} simulated worlds tell an agreement of "
+            f"{agreement_words(expected)} with the map without privacy, {told}."
+        )
+    quality = "shows the region well" if expected >= GOOD else "shows the region roughly"
+    error = LEAST_GAIN if low is None or high is None else max(LEAST_GAIN, (high - low) / 2.0)
+    rivals = [] if choice.yardsticks is None else [choice.yardsticks.one_colour, free]
+    beside = f", {told}" if told else ""
+    beside += "" if free is None else f"; public data alone reach {agreement_words(free)}"
+    beats = all(each is None or expected - each > error for each in rivals)
+    judged = (
+        f"Worth releasing: for ε {epsilon:g} the map {quality}"
+        if beats
+        else f"May be released: for ε {epsilon:g} it beats what is known without it by less than its error"
+    )
+    return (
+        f"{judged}, with an expected agreement of "
+        f"{agreement_words(expected)} with the map without privacy{beside}."
+    )

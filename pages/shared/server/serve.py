@@ -27,10 +27,9 @@ from pages.shared.server.access_rules import VIEWER_ARGUMENT, Access, Locked
 from pages.shared.server.gate import Application, Gate, Receive, Scope, Send
 from pages.shared.server.headers import Headers, security_headers
 from pages.shared.server.idle import IdleSessions
-from pages.shared.server.memory import keep_little
 from pages.shared.server.places import Places, bounds_of
 from pages.shared.server.unsaid import Unsaid
-from pages.shared.server.watch import Connections, Watch
+from pages.shared.server.watch import Connections, Watch, keep_little
 from pages.shared.uploads import sweep_uploads
 
 MEBIBYTE = 1 << 20

@@ -8,13 +8,14 @@ import sys
 import types
 from collections.abc import Callable
 
+import pyarrow as pa
 from streamlit import runtime
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.state import SessionState
 
+from hexcursion.heap import ARENA_MAX, MMAP_THRESHOLD, trim_heap, tune_heap
 from pages.shared.server.gate import Application, Message, Receive, Scope, Send
 from pages.shared.server.idle import IdleSessions
-from pages.shared.server.memory import give_back
 
 GOING_AWAY = 1001
 
@@ -152,3 +153,18 @@ async def _first(receive: Receive, end: asyncio.Event) -> Message:
     finally:
         for task in (incoming, ending):
             task.cancel()  # changes nothing for the one that is done
+
+
+ARENAS = 2
+LARGE = 1 << 20  # bytes from which a block has pages of its own and gives them back at once
+
+
+def keep_little() -> None:
+    """Let all threads share few heaps (glibc): every session has threads, each would have its own."""
+    tune_heap({ARENA_MAX: ARENAS, MMAP_THRESHOLD: LARGE})
+
+
+def give_back() -> None:
+    """Give back the pages on which nothing lies any more: after a session was forgotten."""
+    pa.default_memory_pool().release_unused()
+    trim_heap()

@@ -9,7 +9,6 @@ from dpgp_core.errors import InvalidValue
 from dpgp_core.labels.bins import bin_of, means_of_sums, read_bins
 from dpgp_core.labels.discrete_laplace import discrete_laplace
 from dpgp_core.labels.exponential import exponential_choice
-from dpgp_core.labels.regression import posterior_weights
 from dpgp_core.labels.validation import (
     STEPS,
     Fold,
@@ -22,6 +21,7 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.noise.entropy import SimulationEntropy, SystemEntropy
 from dpgp_core.priors.kernels import squared_exponential
 from tests.oracles.exponential import choice_probabilities
+from tests.oracles.papers import posterior_weights
 
 
 def kernel(a: Floats, b: Floats) -> Floats:

@@ -9,7 +9,6 @@ from dpgp_core.accounting.composition import Cost, epsilon
 from dpgp_core.errors import InvalidValue
 from dpgp_core.labels.plan import PublicPlaces
 from dpgp_core.labels.ranges import FOLDS, RangeChoice, field_models, place_folds
-from dpgp_core.labels.regression import posterior_weights
 from dpgp_core.labels.validation import (
     Fold,
     ValueSums,
@@ -22,6 +21,7 @@ from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.priors.registry import make_prior
 from tests.dpgp_core.hexmap import disk
 from tests.oracles.exponential import choice_probabilities
+from tests.oracles.papers import posterior_weights
 
 LATTICE = disk(6, padding=1)
 

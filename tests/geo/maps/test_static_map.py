@@ -16,8 +16,7 @@ from geo import domain_from_bbox, domain_from_cells
 from geo.colours import Theme, colour
 from geo.context.surroundings import Place, Surroundings
 from geo.maps.painting import paint_difference, paint_set, paint_three_way
-from geo.maps.static_ground import draw_names
-from geo.maps.static_map import draw_map, round_length
+from geo.maps.static_map import draw_map, draw_names, round_length
 
 DOMAIN = domain_from_bbox(-0.3, 51.4, 0.1, 51.6, 8)
 EAST = DOMAIN.centres[:, 0] > 0

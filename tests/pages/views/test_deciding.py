@@ -13,8 +13,8 @@ from dpgp_core.mechanisms.paths.design import PosteriorSamplingDesign
 from hexcursion.project.response import ResponseScale
 from hexcursion.record import Expected, Tuning, Yardsticks
 from hexcursion.search.decision.choice import Choice
-from pages.privacy.designs.verdict import verdict
 from pages.privacy.question.reference_values import bars, sentences, share_above
+from pages.privacy.search.search_panel import verdict
 from pages.shared.session.previews import QUANTILES, Preview
 from pages.shared.session.workspace import Found
 

@@ -12,12 +12,12 @@ import pytest
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.errors import InvalidValue
 from dpgp_core.labels.reading import Reading, read_sums
-from dpgp_core.labels.regression import (
-    posterior_weights,
-)
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.priors.kernels import squared_exponential
 from hexcursion_peers.labels.cloak import Cloak, make_cloak
+from hexcursion_peers.labels.features import (
+    posterior_weights,
+)
 from tests.oracles.papers import function_sensitivity, function_sensitivity_of_the_paper, function_shifts
 
 PLACES = np.array([0.0, 1.0, 2.0, 3.5, 5.0])

@@ -13,7 +13,7 @@ from geo import Domain
 from geo.context.own_layers import Named, OwnLayer
 from hexcursion.bundle.documents import label
 from hexcursion.bundle.documents.papers import readme_text
-from hexcursion.bundle.documents.picture_layers import _inside, _names, own_svg
+from hexcursion.bundle.documents.picture import _inside, _names, own_svg
 from hexcursion.bundle.documents.registry import _slug, registry_entry
 from hexcursion.bundle.products.at_threshold import products_at
 from hexcursion.bundle.statement.build import build_statement

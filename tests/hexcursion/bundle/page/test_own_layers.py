@@ -21,7 +21,7 @@ from geo.context.own_layers import OwnLayer
 from geo.context.own_reading import own_layer
 from geo.context.surroundings import Surroundings
 from hexcursion.bundle import BundleError
-from hexcursion.bundle.exports.own_tables import own_tables
+from hexcursion.bundle.exports.geopackage import own_tables
 from hexcursion.bundle.files.own_layers import layers_bytes, read_layers
 from hexcursion.bundle.page import boroughs
 from hexcursion.bundle.page.boroughs import borough_table

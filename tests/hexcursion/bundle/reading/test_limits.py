@@ -12,8 +12,7 @@ import pytest
 
 LIMITS = {
     "documents.label": {"MAX_CREDITS": 900},
-    "documents.picture": {"MAX_VERTICES": 6_000},
-    "documents.picture_layers": {"NAMES": 40, "CORNERS": 4_000},
+    "documents.picture": {"MAX_VERTICES": 6_000, "NAMES": 40, "CORNERS": 4_000},
     "files.archive": {"MAX_RATIO": 200},
     "files.attached": {"MOST_PIXELS": 100_000_000},
     "files.layout": {"MAX_TOTAL_BYTES": 600_000_000},

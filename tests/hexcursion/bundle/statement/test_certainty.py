@@ -11,8 +11,7 @@ import pytest
 from geo import Domain
 from hexcursion.bundle import BundleError
 from hexcursion.bundle.files.layout import SUMS, sums_text
-from hexcursion.bundle.products.at_threshold import products_at, supports
-from hexcursion.bundle.products.certainty import certainty
+from hexcursion.bundle.products.at_threshold import certainty, products_at, supports
 from hexcursion.bundle.published.view import Viewer
 from hexcursion.bundle.reading.read import bundle_from_contents
 from hexcursion.bundle.writing.write import bundle_contents

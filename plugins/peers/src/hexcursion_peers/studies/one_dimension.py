@@ -12,12 +12,12 @@ import numpy as np
 
 from dpgp_core.accounting.gaussian import gaussian_mu
 from dpgp_core.labels.bins import bin_of, means_of_sums, read_bins
-from dpgp_core.labels.regression import posterior_weights
 from dpgp_core.labels.validation import Fold, ValueSums, choose_candidate
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.kernels import squared_exponential
 from hexcursion.errors import WorkflowError
 from hexcursion_peers.labels.cloak import make_cloak
+from hexcursion_peers.labels.features import posterior_weights
 from hexcursion_peers.sparse.moments import Moments, sensitivity, symmetric_noise
 from hexcursion_peers.sparse.norms import grid_norm
 from hexcursion_peers.sparse.posterior import (
