@@ -7,7 +7,7 @@ import streamlit as st
 from hexcursion.errors import WorkflowError
 from pages.privacy.question.ask import ask_privacy
 from pages.privacy.search import search_panel
-from pages.privacy.trials import coverage_panel, own_design, vary_panel
+from pages.privacy.trials import own_design, simulated_panel, vary_panel
 from pages.shared.plain_text import plain
 from pages.shared.session import workspace
 
@@ -33,4 +33,4 @@ if scored is not None and work.found is not None:
     with own:
         own_design.show(work, work.found, scored)
     with sure:
-        coverage_panel.show(work, work.found, scored)
+        simulated_panel.show_coverage(work, work.found, scored)

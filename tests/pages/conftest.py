@@ -18,7 +18,7 @@ from hexcursion.settings import ReleaseSettings
 from pages.privacy.designs import designs
 from pages.privacy.looks import pilot_panel, piloting
 from pages.privacy.search import search_panel, solve_panel
-from pages.privacy.trials import coverage_panel, own_design, trials, vary_panel
+from pages.privacy.trials import own_design, simulated_panel, trials, vary_panel
 from pages.shared.released import area_answers
 from pages.studies import jobs
 from tests.patience import HANG
@@ -100,7 +100,7 @@ def jobs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         (solve_panel, "solve_job", trials.solve_job),
         (vary_panel, "sweep_job", trials.sweep_job),
         (own_design, "typed_job", trials.typed_job),
-        (coverage_panel, "coverage_job", trials.coverage_job),
+        (simulated_panel, "coverage_job", trials.coverage_job),
         (pilot_panel, "pilot_job", piloting.pilot_job),
     ):
         monkeypatch.setattr(module, name, finished(make))

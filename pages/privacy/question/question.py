@@ -5,16 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, get_args
 
+import altair as alt
 import streamlit as st
 
 from geo import GeoError
+from geo.colours import colour
 from geo.domains.zones import public_values
 from hexcursion.errors import WorkflowError
 from hexcursion.settings.words import Direction
 from hexcursion.words import side_words
-from pages.privacy.question import reference_panel
+from pages.privacy.question.reference_values import bars, sentences
 from pages.privacy.question.relative import Against, against_of, relative_unit, relative_words
 from pages.privacy.question.scales import uses_factors
+from pages.shared import maps
 from pages.shared.glossary import tip
 from pages.shared.plain_text import plain
 from pages.shared.server import access
@@ -63,7 +66,7 @@ def ask(work: Workspace) -> None:
     else:
         work.choose(threshold=float(threshold), direction=direction)
     if against == "value":
-        reference_panel.show(work, threshold)
+        _show_reference(work, threshold)
     else:
         st.caption(plain(relative_words(work, threshold)))
 
@@ -135,3 +138,36 @@ def _standing(work: Workspace, against: Against) -> float | None:
     if given is None and against_of(work) != "value":
         return 1.0 if uses_factors(work.choices) else 0.0
     return given
+
+
+def _show_reference(work: Workspace, threshold: float | None) -> None:
+    """The histogram, where there are reference data and they are published; nothing otherwise."""
+    seen = work.reference
+    if seen is None or not seen.quantiles or not work.choices.get("reference_public"):
+        return
+    unit = str(work.choices.get("value_unit", ""))
+    drawn = bars(seen.quantiles)
+    if drawn:
+        rows = [{"low": bar.low, "high": bar.high, "none": 0, "share": bar.share} for bar in drawn]
+        scale = alt.Scale(nice=False, zero=False)
+        chart = (
+            alt.Chart(alt.Data(values=rows))
+            .mark_bar(color=colour("field3", maps.theme()))
+            .encode(
+                x=alt.X("low:Q", title=unit or "value", scale=scale, axis=alt.Axis(format="~s", tickCount=5)),
+                x2="high:Q",
+                y=alt.Y("share:Q", title="share", axis=alt.Axis(format="%", tickCount=3)),
+                y2="none:Q",
+            )
+        )
+        if threshold is not None and drawn[0].low <= threshold <= drawn[-1].high:
+            line = alt.Chart(alt.Data(values=[{"threshold": threshold}])).mark_rule(
+                color=colour("inside", maps.theme()), strokeWidth=3
+            )
+            chart = chart + line.encode(x=alt.X("threshold:Q", scale=scale))
+        st.altair_chart(
+            chart.properties(height=150),
+            alt=f"Histogram of {seen.size:,} public reference values; the threshold is a line.",
+            key=f"reference_{work.mark}",
+        )
+    st.caption(plain(" ".join(sentences(seen, unit, threshold))))

@@ -10,8 +10,7 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.shared.server.gate import Gate, host_allowed, origin_allowed
-from pages.shared.server.headers import Headers, security_headers, security_policy
-from pages.shared.server.unsaid import Unsaid, without_place
+from pages.shared.server.serve import Headers, Unsaid, security_headers, security_policy, without_place
 from tests.finished import finished
 
 Message = MutableMapping[str, Any]

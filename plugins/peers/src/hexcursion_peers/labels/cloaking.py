@@ -135,7 +135,7 @@ class Cloaking(GaussianLabelSums):
         "For public places: releases the smoothed map with the noise that hides any one value at the least "
         "cost; where the records are is not hidden."
     )
-    source = "docs/peers.md, cloaking"
+    source = "plugins/peers/docs/peers.md, cloaking"
     design_type = CloakingDesign
 
     def rows(self, design: GaussianLabelDesign, places: PublicPlaces) -> Floats:

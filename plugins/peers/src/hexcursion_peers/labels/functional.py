@@ -30,7 +30,7 @@ class Functional(GaussianLabelSums):
         "For public places: adds a draw of the prior to the whole smoothed map, so that later questions "
         "about it are free; where the records are is not hidden."
     )
-    source = "docs/peers.md, functional noise"
+    source = "plugins/peers/docs/peers.md, functional noise"
     design_type = FunctionalDesign
 
     def rows(self, design: GaussianLabelDesign, places: PublicPlaces) -> Floats:

@@ -166,7 +166,7 @@ class ConvCnp(Mechanism):
         "Adds noise to smooth sums over the map, once; a network trained on simulated fields turns them into "
         "a map, and any number of maps follows at no further cost."
     )
-    source = "docs/convcnp.md, Theorem 1"
+    source = "plugins/peers/docs/convcnp.md, Theorem 1"
     protection = Protection("values and places", ("point", "cell"))
     design_type = ConvCnpDesign
     parameters = (

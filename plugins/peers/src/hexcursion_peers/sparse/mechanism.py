@@ -240,7 +240,7 @@ class SparseGp(Mechanism):
         "Adds noise to sums over pairs of public inducing points, once; any number of maps follows at no "
         "further cost."
     )
-    source = "docs/peers.md, sparse Gaussian process"
+    source = "plugins/peers/docs/peers.md, sparse Gaussian process"
     protection = Protection("values and places", ("point", "cell"))
     design_type = SparseGpDesign
     parameters = (
