@@ -54,6 +54,9 @@ class SpectralStatisticsDesign(Design):
     common
         Share of the field's variance that the whole domain has in common, in [0, 1): above 0 where its mean
         is not known from reference data and is read from the release as well.
+    covariates
+        Share of the variance that the public columns of the area explain together, if they explain anything,
+        in [0, 1); 0 where there are none. They add it to the field's own.
     drift
         Whether the release starts from a published reference and weighs how far the field has drifted since:
         middle, spread, amplitude, ridge and common then say nothing of the reading.
@@ -74,6 +77,7 @@ class SpectralStatisticsDesign(Design):
     ridge: float
     mu: float
     common: float = 0.0
+    covariates: float = 0.0
     cutoff_from: CutoffFrom = "design"
     drift: bool = False
 
@@ -86,6 +90,8 @@ class SpectralStatisticsDesign(Design):
             raise DesignError(f"middle must be a finite number, got {self.middle!r}.")
         if not 0.0 <= self.common < 1.0:
             raise DesignError(f"common must be at least 0 and below 1, got {self.common!r}.")
+        if not 0.0 <= self.covariates < 1.0:
+            raise DesignError(f"covariates must be at least 0 and below 1, got {self.covariates!r}.")
         if self.smoothing:
             raise DesignError("spectral statistics are read by a smooth model: leave smoothing at 0.")
         if self.cutoff_from not in get_args(CutoffFrom):

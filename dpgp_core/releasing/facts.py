@@ -42,6 +42,8 @@ class PublicFacts:
         Whether a cell holds at most one record (cell records).
     parents
         Public coarser cells: for each level, finest first, (N,) the number of each cell's ancestor.
+    covariates
+        (N, k) public numbers per cell that may explain the field, in any units; None where none are named.
     field
         What published reference records say of the field, which the release starts from; None where it starts
         from nothing.
@@ -58,6 +60,7 @@ class PublicFacts:
     counts: Floats | None = None
     single: bool = False
     parents: tuple[NDArray[np.int64], ...] = ()
+    covariates: Floats | None = None
     field: PublicField | None = None
     store: Path | None = None
     shelf: Shelf = made(default=None, repr=False)  # type: ignore[assignment]
@@ -67,6 +70,8 @@ class PublicFacts:
             raise InvalidValue(f"n must be a whole number of records >= 1, got {self.n!r}.")
         if self.counts is not None and self.counts.shape != (self.lattice.size,):
             raise InvalidValue("the public counts need one number per cell of the domain.")
+        if self.covariates is not None and self.covariates.shape[:1] != (self.lattice.size,):
+            raise InvalidValue("the covariates need one row of numbers per cell of the domain.")
         if self.shelf is None:
             object.__setattr__(self, "shelf", Shelf(self.lattice))
 

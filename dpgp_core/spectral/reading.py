@@ -148,7 +148,7 @@ class FieldReader:
     def deviation(self) -> Floats:
         """(M,) posterior standard deviation at the nodes; the same for all released sums."""
         known = np.square(self.basis.rows @ self.half.T).sum(axis=1)
-        return np.asarray(self.prior.deviation * np.sqrt(np.maximum(1.0 - known, 1e-12)))
+        return np.asarray(self.prior.deviation * np.sqrt(np.maximum(self.basis.variance - known, 1e-12)))
 
     def log_evidence(self, sums: Floats) -> float:
         """Log density, nats, of released sums under this prior: ranks priors for free.
