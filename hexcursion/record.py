@@ -14,6 +14,7 @@ from dpgp_core.mechanisms.terms import Protects, Unit
 from dpgp_core.releasing.facts import Relation
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
+from hexcursion.project.covariates import Covariates
 from hexcursion.project.relative import Relative
 from hexcursion.project.response import ResponseScale
 from hexcursion.project.trip import TripProtection
@@ -186,6 +187,8 @@ class Release:
         (N,) public prior mean in response units that was added back, or None (`paths` already contain it)
     relative
         the public field to which values and threshold are relative, None where they are the data's own
+    covariates
+        public numbers per hexagon that the design reads beside the records
     stated
         what the curator says about collection, access and the like
     scope
@@ -224,6 +227,7 @@ class Release:
     simulation: bool = False
     prior_mean: NDArray[np.float64] | None = None
     relative: Relative | None = None
+    covariates: Covariates | None = None
     mean: NDArray[np.float64] | None = None
     sd: NDArray[np.float64] | None = None
     draws: NDArray[np.float64] | None = None

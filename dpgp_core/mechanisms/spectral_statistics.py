@@ -97,6 +97,7 @@ class SpectralStatistics(Mechanism):
     source = "docs/spectral-statistics.md, Theorem C"
     protection = Protection("values and places", ("point", "cell"), ("replace-one", "add-or-remove"))
     design_type = SpectralStatisticsDesign
+    reads = ("covariates",)
     usual = True
     quick = True
     parameters = (

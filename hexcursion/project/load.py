@@ -16,6 +16,7 @@ from geo import Domain, accuracy_note, crs_by_name
 from geo.basemap import read_basemap
 from hexcursion.errors import WorkflowError
 from hexcursion.project.area import build_domain, load_layers, refuse_private_layers
+from hexcursion.project.covariates import load_covariates
 from hexcursion.project.model import HeldTable, Loaded, Project
 from hexcursion.project.overlap import refuse_overlap
 from hexcursion.project.public_scale import change_response, choose_response
@@ -170,12 +171,18 @@ def load_project(
             settings.data, settings.value_unit, settings.owner, held.get(settings.data.path)
         )
     refuse_private_layers(layers, observations, places_public=settings.places_public)
+    covariates = load_covariates(
+        settings.covariates, settings.covariate_columns, domain, observations,
+        places_public=settings.places_public,
+    )  # fmt: skip
     private = place_private(
         observations, private_report, domain, settings.records_per_owner,
         once_per_hexagon=settings.owner_once_per_hexagon,
     )  # fmt: skip
     if settings.data.path in held:
         private = replace(private, digest=held[settings.data.path].digest)
+    if covariates is not None:
+        covariates.refuse_private(private.placed, places_public=settings.places_public)
     lattice = build_lattice(domain)
     reference_report: LoadReport | None = None
     if settings.reference is not None:
@@ -211,6 +218,7 @@ def load_project(
     return Project(
         settings, domain, lattice, response, private, reference, kind, reference_report,
         tuple(dict.fromkeys(attribution)), generated, trip=trip, relative=relative, layers=layers,
+        covariates=covariates,
     )  # fmt: skip
 
 

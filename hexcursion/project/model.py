@@ -12,6 +12,7 @@ from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import can_make
 from geo import Domain
 from geo.context.own_layers import OwnLayer
+from hexcursion.project.covariates import Covariates
 from hexcursion.project.records import PlacedObservations, public_n
 from hexcursion.project.relative import Relative
 from hexcursion.project.response import ResponseScale
@@ -138,6 +139,8 @@ class Project:
         the public field to which all values here are relative, where the question varies over the map
     layers
         public layers of the curator's own, which are published with the map
+    covariates
+        public numbers per hexagon that may explain the values, where any are named
     same_as
         fingerprints of datasets in the ledger that hold the same records, by the curator's word
     """
@@ -156,6 +159,7 @@ class Project:
     trip: TripProtection | None = None
     relative: Relative | None = None
     layers: tuple[OwnLayer, ...] = ()
+    covariates: Covariates | None = None
     same_as: tuple[str, ...] = ()
 
     @property

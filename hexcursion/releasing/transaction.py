@@ -27,6 +27,7 @@ from hexcursion.ledger.overlap.sentences import account_lines
 from hexcursion.ledger.storage.places import home
 from hexcursion.project.accounts import area_facts, record_keys
 from hexcursion.project.consent import refuse_large_delta
+from hexcursion.project.covariates import Covariates
 from hexcursion.project.model import Project
 from hexcursion.project.records import BinnedRecords, bin_records
 from hexcursion.record import Guarded, ReceiptLine, Release
@@ -276,6 +277,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         generated=project.generated,
         prior_mean=mean,
         relative=project.relative,
+        covariates=_read_covariates(project, choice),
         domain_origin=project.domain.origin,
         ledger_entry=seal,
         stated=settings.stated,
@@ -302,8 +304,15 @@ def _receipt(project: Project, choice: Choice, privacy: Guarded, preview: Previe
         relation=project.settings.relation,
         protects=protects(project),
     )
-    relative = project.relative
+    relative, covariates = project.relative, _read_covariates(project, choice)
+    if covariates is not None:
+        made = (*made, ReceiptLine("Covariates", covariates.sentence))
     return made if relative is None else (*made, ReceiptLine("Question", relative.sentence))
+
+
+def _read_covariates(project: Project, choice: Choice) -> Covariates | None:
+    """The public columns that the design reads."""
+    return project.covariates if getattr(choice.design, "covariates", 0.0) else None
 
 
 def _differing(preview: Preview, privacy: Guarded) -> Neighbours | None:

@@ -63,6 +63,26 @@ def agree_on_layers(settings: Choices) -> None:
         )
 
 
+def agree_on_covariates(settings: Choices) -> None:
+    """Raise `WorkflowError` where it is open which column is meant, or a covariate is the data or unread."""
+    files, columns = len(settings.covariates), len(settings.covariate_columns)
+    if (columns > 1 and columns != files) or (columns and not files):
+        raise WorkflowError(
+            f"{columns} columns are given for {files} covariates: give one for each, or one for all."
+        )
+    if not files:
+        return
+    if settings.data.path in settings.covariates:
+        raise WorkflowError(
+            "A covariate is published, so it cannot be the file of the records: choose another file."
+        )
+    if settings.change or settings.prior_mean or settings.tries_public_map:
+        raise WorkflowError(
+            "Covariates and the map of published reference data are two starts of one map: set `prior_mean` "
+            "to false, or leave `covariates` out."
+        )
+
+
 def agree_on_tuning(settings: Choices) -> None:
     """Raise `WorkflowError` unless the design comes from one place: reference data, one look or by hand."""
     if settings.pilot is not None and (settings.reference is not None or settings.lengthscale is not None):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from dpgp_core.spectral.columns import MOST_COLUMNS
 from geo.context.own_layers import MOST_LAYERS
 from hexcursion.settings.checked import Checked
 from hexcursion.settings.field import Setting
@@ -166,6 +167,30 @@ class MaterialSettings(Checked):
             "set",
         ),
     ] = False
+    covariates: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Public files of numbers that may explain the values, published with the map: tables of `h3` and "
+            "a column, or layers.",
+            "geography",
+            longest=MOST_COLUMNS,
+            flag="covariate",
+            metavar="FILE",
+            otherwise="none",
+        ),
+    ] = ()
+    covariate_columns: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Columns with the covariates' numbers: one for each file, or one for all; an empty text for the "
+            "distance to a layer's shapes.",
+            "geography",
+            longest=MOST_COLUMNS,
+            flag="covariate-column",
+            metavar="COLUMN",
+            otherwise="the distance to a layer's shapes, and the only column of a table",
+        ),
+    ] = ()
     region: Annotated[
         str | None,
         Setting(

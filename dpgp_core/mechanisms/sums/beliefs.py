@@ -27,6 +27,10 @@ UNSEEN = 0.35
 """Of the field's deviation: what clipping may hide of the records' mean where it is read from the release."""
 
 
+ODDS = 0.25
+"""That public columns explain something, against that they do not, before a release."""
+
+
 def unseen_by(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
     """What clipping may hide of the records' mean, clipped response units; reference data would show it."""
     slope = prior.deviation / prior.before.deviation
@@ -34,7 +38,13 @@ def unseen_by(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
 
 
 def belief_weights(evidence: Floats) -> Floats:
-    """Posterior weights of B beliefs that were alike likely, from log densities (B,) or (B, R)."""
+    """Posterior weights of beliefs from log densities (B,) or (B, R): with columns and without, or one alone.
+
+    With columns is less likely beforehand (ODDS): many columns that people name say nothing.
+    """
+    evidence = evidence.copy()
+    if len(evidence) > 1:
+        evidence[0] += np.log(ODDS)
     weight = np.exp(evidence - evidence.max(axis=0))
     return np.asarray(weight / weight.sum(axis=0))
 

@@ -7,7 +7,7 @@ from typing import Any
 from dpgp_core.releasing.released import GRID
 from hexcursion import words
 from hexcursion.bundle.files import layout
-from hexcursion.bundle.files.public_field import relative_block
+from hexcursion.bundle.files.public_field import covariates_block, relative_block
 from hexcursion.bundle.statement.designs import design_line, plain_design
 from hexcursion.bundle.statement.evaluation import evaluation_block
 from hexcursion.bundle.statement.expected import expected_block, expected_words
@@ -112,7 +112,9 @@ def build_statement(release: Release) -> dict[str, Any]:
             for line in release.receipt
         ],
         "attribution": [clean(text, 4000, "An attribution") for text in release.attribution],
-    } | ({} if release.trip is None else {"trip": release.trip.block()})
+    }
+    statement |= {} if release.trip is None else {"trip": release.trip.block()}
+    statement |= covariates_block(release.covariates)
     return {**statement, "evaluation": evaluation_block(statement, release.stated)}
 
 

@@ -170,7 +170,7 @@ def test_simulated_releases_share_their_draws_between_beliefs() -> None:
     assert readings[1]._made.basis is made.basis
     probability, own = simulated(readings, made, totals, np.full(LATTICE.size, 0.1), 1.0, lambda _: 0.0)
     parts = [each.stated(totals, law, 0.1) for each, (_, law) in zip(readings, made.beliefs, strict=True)]
-    first = 1.0 / (1.0 + np.exp(parts[1][2] - parts[0][2]))[:, None]
+    first = 1.0 / (1.0 + 4.0 * np.exp(parts[1][2] - parts[0][2]))[:, None]
     assert np.allclose(probability, first * parts[0][0] + (1.0 - first) * parts[1][0])
     assert own is not None
     assert own.shape == (4,)
