@@ -12,6 +12,7 @@ from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import can_make
 from geo import Domain
 from geo.context.own_layers import OwnLayer
+from hexcursion.errors import WorkflowError
 from hexcursion.project.covariates import Covariates
 from hexcursion.project.records import PlacedObservations, public_n
 from hexcursion.project.relative import Relative
@@ -20,6 +21,7 @@ from hexcursion.project.trip import TripProtection
 from hexcursion.settings.defaults import default_priors, usual_delta
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.words import TRIED_ON, ReferenceKind, TriedOn
+from hexcursion.words import plural
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,3 +210,16 @@ class Project:
         """
         asked = self.settings.priors or default_priors(self.lattice.size)
         return tuple(name for name in asked if can_make(name, self.lattice.size)) or asked
+
+    def refuse_large_delta(self) -> None:
+        """Raise `WorkflowError` for a delta of at least 1/n that was not agreed to explicitly.
+
+        At such a delta a release that publishes one record chosen at random would keep the promise.
+        """
+        n, delta = self.public_n, self.delta
+        if n * delta >= 1.0 and not self.settings.accept_large_delta:
+            raise WorkflowError(
+                f"delta {significant(delta, 3)} is at least one in the number of records, "
+                f"{plural(n, 'record')}, so even publishing a whole record would keep the promise: choose "
+                f"delta {usual_delta(n):g} or less, or set `accept_large_delta` to release all the same."
+            )

@@ -26,7 +26,6 @@ from hexcursion.ledger import Budget, Charge, Ledger, Preview, Reservation
 from hexcursion.ledger.overlap.sentences import account_lines
 from hexcursion.ledger.storage.places import home
 from hexcursion.project.accounts import area_facts, record_keys
-from hexcursion.project.consent import refuse_large_delta
 from hexcursion.project.covariates import Covariates
 from hexcursion.project.model import Project
 from hexcursion.project.records import BinnedRecords, bin_records
@@ -100,7 +99,7 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     worth = stop_or_state(choice.expected, choice.yardsticks, settings.accept_low_agreement, level)
     mean = None if choice.public_map is None else choice.public_map.mean
     binned = bin_records(project.private.placed, choice.response, settings.unit, mean)
-    refuse_large_delta(project)
+    project.refuse_large_delta()
     mechanism, facts = mechanism_of(design), choice.facts(project)
     proved = mechanism.guarantee(design, facts)
     own = priced_for(proved.cost, facts.neighbours)
