@@ -129,7 +129,7 @@ class SpectralStatistics(Mechanism):
         self, design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget
     ) -> SpectralStatisticsDesign:
         read = facts.covariates is not None and not design.drift
-        return replace(design, mu=budget.mu, covariates=SHARE if read else 0.0)
+        return replace(design.for_law(facts.law), mu=budget.mu, covariates=SHARE if read else 0.0)
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[SpectralStatisticsDesign, ...]:
         """Mean and spread of the field are those of a world: `fitted` fills them in.
@@ -326,9 +326,9 @@ class SpectralStatistics(Mechanism):
         return model.prepare(
             SpectralPlan(
                 design.strategy, design.prior, design.lengthscale,
-                PublicPrior(design.middle, design.spread * design.amplitude, design.ridge), design.mu,
-                facts.n / facts.lattice.size, facts.neighbours, design.signal, design.common,
-                design.covariates, rough,
+                PublicPrior(design.middle, design.spread * design.amplitude, design.ridge, design.law),
+                design.mu, facts.n / facts.lattice.size, facts.neighbours,
+                design.signal if design.law == "amount" else None, design.common, rough, design.covariates,
             )
         )  # fmt: skip
 

@@ -16,6 +16,7 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.posterior.shelf import Shelf
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior
+from dpgp_core.spectral.clipped import Law
 from dpgp_core.spectral.public_field import PublicField
 
 Relation = Literal["replace-one", "add-or-remove"]
@@ -47,6 +48,8 @@ class PublicFacts:
     field
         What published reference records say of the field, which the release starts from; None where it starts
         from nothing.
+    law
+        Of a record's response: an amount, or the answer to a question, -1 or 1.
     store
         Folder in which public eigenpairs of the domain are kept between runs; None keeps nothing.
     shelf
@@ -62,6 +65,7 @@ class PublicFacts:
     parents: tuple[NDArray[np.int64], ...] = ()
     covariates: Floats | None = None
     field: PublicField | None = None
+    law: Law = "amount"
     store: Path | None = None
     shelf: Shelf = made(default=None, repr=False)  # type: ignore[assignment]
 

@@ -25,7 +25,7 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, make_prior
 from dpgp_core.spectral.basis import FieldBasis
-from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
+from dpgp_core.spectral.clipped import ClippedPrior, LinearLaw, PublicPrior
 from dpgp_core.spectral.columns import standardised
 from dpgp_core.spectral.cost import Relation, SpectralNoise, noise_for
 from dpgp_core.spectral.counts import (
@@ -47,6 +47,9 @@ KEPT = 12
 
 RECORD_NOISE = 0.5
 """Scatter of one clipped record around its cell's value that features reckon with where `signal` is given."""
+
+ROUNDS = 4
+"""Rounds in which answers of yes and no are made linear around what was read before."""
 
 ROUGH = 16
 """A rough plan prices its counts by every so many nodes against all."""
@@ -78,12 +81,12 @@ class SpectralPlan:
     common
         share of the field's variance that the whole domain has in common: its mean is then read from the
         release as well
-    covariates
-        share of the variance that the public columns of the domain explain together: they add it to the
-        field's own
     rough
         for simulations only: the noise of the counts, which depends on all pairs of nodes, is taken from some
         of them
+    covariates
+        share of the variance that the public columns of the domain explain together: they add it to the
+        field's own
     """
 
     strategy: str
@@ -95,8 +98,8 @@ class SpectralPlan:
     relation: Relation = "replace-one"
     signal: float | None = None
     common: float = 0.0
-    covariates: float = 0.0
     rough: bool = False
+    covariates: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("lengthscale", "mu", "density"):
@@ -162,7 +165,7 @@ class Prepared:
         if self.columns is None or not share:
             return (plain,)
         wider = float(np.sqrt(1.0 / (1.0 - share)))
-        law = PublicPrior(field.mean, wider * field.deviation, field.ridge / wider)
+        law = PublicPrior(field.mean, wider * field.deviation, field.ridge / wider, field.law)
         return (self.basis.with_columns(self.columns, share), ClippedPrior.of(law)), plain
 
     def count_prior(self, known: PublicCounts, released: Floats) -> CountPrior:
@@ -216,6 +219,26 @@ class Prepared:
     def readers(self, counts: NodeCounts) -> tuple[FieldReader, ...]:
         """The same under each of the beliefs."""
         return tuple(replace(self, basis=basis, prior=prior).reader(counts) for basis, prior in self.beliefs)
+
+    def answers(self, reader: FieldReader, counts: NodeCounts, sums: Floats) -> FieldReader:
+        """A reader of yes and no made linear again around what it has read, ROUNDS times: free.
+
+        Parameters
+        ----------
+        reader, counts
+            One of `readers`, and the counts that it was made for.
+        sums : ndarray, shape (p,)
+            Released.
+        """
+        before, basis = reader.prior.before, reader.basis
+        value, deviation = np.full(basis.rest.size, before.mean), before.deviation * np.sqrt(basis.variance)
+        for _ in range(ROUNDS):
+            linear = LinearLaw.around(before, value, deviation)
+            reader = FieldReader.of(
+                self.nodes, basis, reader.prior, self.features.values, counts, self.noise.sums, linear=linear
+            )
+            value, deviation = reader.mean(sums), reader.deviation()
+        return reader
 
     def read(self, released: SpectralSums, known: PublicCounts) -> FieldPosterior:
         """The posterior of the field given one release: post-processing, free."""

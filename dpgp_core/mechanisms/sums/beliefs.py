@@ -17,7 +17,7 @@ from dpgp_core.spectral.model import Prepared, PublicCounts
 from dpgp_core.spectral.reading import FieldPosterior
 from dpgp_core.spectral.shared import SharedReadings
 from dpgp_core.spectral.sums import SpectralSums
-from dpgp_core.spectral.unclipped import unclipped
+from dpgp_core.spectral.unclipped import REACH, unclipped
 
 Unseen = Callable[[ClippedPrior], float]
 """What clipping may hide of the records' mean under a belief, clipped response units."""
@@ -34,7 +34,8 @@ ODDS = 0.25
 def unseen_by(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
     """What clipping may hide of the records' mean, clipped response units; reference data would show it."""
     slope = prior.deviation / prior.before.deviation
-    return UNSEEN * design.spread * slope if design.common else 0.0
+    hidden = design.common and design.law == "amount"  # answers are not clipped
+    return UNSEEN * design.spread * slope if hidden else 0.0
 
 
 def belief_weights(evidence: Floats) -> Floats:
@@ -66,14 +67,21 @@ def read_sums(
     """
     counts = plan.counts(known, released.counts)
     readers = plan.readers(counts)
+    if plan.plan.field.law == "yes-no":
+        readers = tuple(plan.answers(reader, counts, released.sums) for reader in readers)
     weight = belief_weights(np.array([reader.log_evidence(released.sums) for reader in readers]))
     readings, of_map = [], np.zeros(plan.nodes.cells)
     for reader, number in zip(readers, shares(weight, paths), strict=True):
         posterior = FieldPosterior(reader, released.sums)
         drawn = posterior.paths(number, entropy) if number else np.empty((0, plan.nodes.cells))
-        clipped = posterior.deviation()
-        found, mean, sd = unclipped(posterior.mean(), clipped, reader.prior, drawn)
-        readings.append(Reading(mean, sd, found))
+        found_at = posterior.mean(), posterior.deviation()
+        if reader.linear is None:
+            found, mean, sd = unclipped(*found_at, reader.prior, drawn)
+            readings.append(Reading(mean, sd, found))
+        else:  # the field itself is read
+            readings.append(
+                Reading(np.clip(found_at[0], -REACH, REACH), found_at[1], np.clip(drawn, -REACH, REACH))
+            )
     field = readings[0] if len(readings) == 1 else mixed(readings, weight)
     for reader, reading, share in zip(readers, readings, weight, strict=True):
         posterior = FieldPosterior(reader, released.sums)
