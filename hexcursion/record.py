@@ -16,7 +16,7 @@ from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
 from hexcursion.project.covariates import Covariates
 from hexcursion.project.relative import Relative
-from hexcursion.project.response import ResponseScale
+from hexcursion.project.response import Answers, ResponseScale
 from hexcursion.project.trip import TripProtection
 from hexcursion.settings.stated import NOTHING_STATED, Scope, StatedFacts
 from hexcursion.settings.words import ReferenceKind, TuningKind
@@ -189,6 +189,8 @@ class Release:
         the public field to which values and threshold are relative, None where they are the data's own
     covariates
         public numbers per hexagon that the design reads beside the records
+    answers
+        what a yes is, where the values are answers of yes and no
     stated
         what the curator says about collection, access and the like
     scope
@@ -228,6 +230,7 @@ class Release:
     prior_mean: NDArray[np.float64] | None = None
     relative: Relative | None = None
     covariates: Covariates | None = None
+    answers: Answers | None = None
     mean: NDArray[np.float64] | None = None
     sd: NDArray[np.float64] | None = None
     draws: NDArray[np.float64] | None = None

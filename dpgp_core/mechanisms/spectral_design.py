@@ -59,18 +59,18 @@ class SpectralStatisticsDesign(Design):
     common
         Share of the field's variance that the whole domain has in common, in [0, 1): above 0 where its mean
         is not known from reference data and is read from the release as well.
-    covariates
-        Share of the variance that the public columns of the area explain together, if they explain anything,
-        in [0, 1); 0 where there are none. They add it to the field's own.
-    law
-        Of a record's response: "amount", or "yes-no" for answers; the field is then the probit of their
-        share, around which an answer scatters with deviation 1.
     drift
         Whether the release starts from a published reference and weighs how far the field has drifted since:
         middle, spread, amplitude, ridge and common then say nothing of the reading.
     cutoff_from
         "design", or "release": the release then chooses the cutoff at which it is expected to agree best with
         the map without privacy noise, and `cutoff` is a placeholder until it is drawn.
+    covariates
+        Share of the variance that the public columns of the area explain together, if they explain anything,
+        in [0, 1); 0 where there are none. They add it to the field's own.
+    law
+        Of a record's response: "amount", or "yes-no" for answers; the field is then the probit of their
+        share, around which an answer scatters with deviation 1.
     """
 
     mechanism: ClassVar[str] = "spectral-statistics"
@@ -85,10 +85,10 @@ class SpectralStatisticsDesign(Design):
     ridge: float
     mu: float
     common: float = 0.0
-    covariates: float = 0.0
-    law: Law = "amount"
     cutoff_from: CutoffFrom = "design"
     drift: bool = False
+    covariates: float = 0.0
+    law: Law = "amount"
 
     def __post_init__(self) -> None:
         super().__post_init__()

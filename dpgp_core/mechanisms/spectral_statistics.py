@@ -97,7 +97,7 @@ class SpectralStatistics(Mechanism):
     source = "docs/spectral-statistics.md, Theorem C"
     protection = Protection("values and places", ("point", "cell"), ("replace-one", "add-or-remove"))
     design_type = SpectralStatisticsDesign
-    reads = ("covariates",)
+    reads = ("covariates", "values")
     usual = True
     quick = True
     parameters = (

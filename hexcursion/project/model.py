@@ -16,12 +16,12 @@ from hexcursion.errors import WorkflowError
 from hexcursion.project.covariates import Covariates
 from hexcursion.project.records import PlacedObservations, public_n
 from hexcursion.project.relative import Relative
-from hexcursion.project.response import ResponseScale
+from hexcursion.project.response import Answers, ResponseScale
 from hexcursion.project.trip import TripProtection
 from hexcursion.settings.defaults import default_priors, usual_delta
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.words import TRIED_ON, ReferenceKind, TriedOn
-from hexcursion.words import plural
+from hexcursion.words import plural, quantity
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,6 +38,15 @@ class HeldTable:
 
     content: bytes
     digest: str
+
+
+def answers_of(settings: ReleaseSettings) -> Answers | None:
+    """What a yes is by settings, None for amounts."""
+    if settings.values == "amount":
+        return None
+    value, limit = settings.value_name or settings.data.read_by.value_name, settings.yes_above
+    above = "" if limit is None else f" above {quantity(limit, settings.value_unit)}"
+    return Answers(f"{value}{above}", limit)
 
 
 @dataclass(frozen=True)
@@ -167,8 +176,22 @@ class Project:
     @property
     def unit(self) -> str:
         """Unit of measure of the values that are asked about, relative ones in words."""
+        if self.answers is not None:
+            return "%"
         own = self.settings.value_unit or self.private.observations.unit
         return own if self.relative is None else self.relative.unit(own)
+
+    @property
+    def value_name(self) -> str:
+        """What the map shows: the value, or the share of records that say yes."""
+        if self.answers is not None:
+            return f"share of {plural(2, self.settings.unit_word)[2:]} with {self.answers.yes}"
+        return self.settings.value_name or self.settings.data.read_by.value_name
+
+    @property
+    def answers(self) -> Answers | None:
+        """What a yes is, where the values are answers of yes and no."""
+        return answers_of(self.settings)
 
     @property
     def public_n(self) -> int:

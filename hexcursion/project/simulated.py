@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -30,6 +30,7 @@ QUICK_WORLDS = 3
 SIMULATED_CROWDS = 5.0  # clusters of simulated records: so many of them fit across the area
 
 
+SPREADS_OF_ANSWERS = (0.8, 1.4)  # standard deviation of the probit of the share of yes
 IDLE = 3  # of so many simulated fields one does not depend on public columns
 
 
@@ -116,6 +117,8 @@ def simulate_reference(
     entropy = SimulationEntropy(SIMULATION_SEED + number)
     extent = float(np.ptp(lattice.domain_centres, axis=0).max())
     law = world_model(lattice.spacing, number, model)
+    if settings.values == "yes-no":
+        law = replace(law, spread=SPREADS_OF_ANSWERS[number % len(SPREADS_OF_ANSWERS)], scatter=1.0)
     prior = prior_of("car", law.lengthscale)
     field: NDArray[np.float64] = prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
     field *= law.spread * math.sqrt(1.0 - WORLD_COMMON)
@@ -134,4 +137,5 @@ def simulate_reference(
         each = law.spread * math.sqrt(SHARE / (1.0 - SHARE) / columns.shape[1])
         field = field + standardised(columns) @ (each * entropy.normal(columns.shape[1]))
     drawn = mean + field[index] + law.scatter * entropy.normal(index.size)
-    return PlacedObservations(index, response.value(drawn), index.size, 0)
+    value = np.where(drawn > 0, 100.0, 0.0) if settings.values == "yes-no" else response.value(drawn)
+    return PlacedObservations(index, value, index.size, 0)

@@ -252,7 +252,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         resolution=project.domain.resolution,
         region=geometry_dict(project.domain.region),
         response=choice.response,
-        value_name=settings.value_name or settings.data.read_by.value_name,
+        value_name=project.value_name,
         value_unit=_unit(project),
         threshold=settings.threshold,
         direction=settings.direction,
@@ -277,6 +277,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         prior_mean=mean,
         relative=project.relative,
         covariates=_read_covariates(project, choice),
+        answers=project.answers,
         domain_origin=project.domain.origin,
         ledger_entry=seal,
         stated=settings.stated,
@@ -364,9 +365,10 @@ def _title(project: Project) -> str:
     if settings.title:
         return settings.title
     scope = {"population": settings.scope.population, "period": settings.scope.period}
+    answers = {} if project.answers is None else {"answers": project.answers.block()}
     return named({
-        "value": settings.value_name or settings.data.read_by.value_name, "unit": _unit(project),
-        "threshold": settings.threshold, "direction": settings.direction, "scope": scope,
+        "value": project.value_name, "unit": _unit(project),
+        "threshold": settings.threshold, "direction": settings.direction, "scope": scope, **answers,
     })  # fmt: skip
 
 

@@ -13,6 +13,9 @@ from hexcursion.settings.serving import not_read, origin_of, that_can_serve, tha
 from hexcursion.settings.words import Relation, Unit, mechanism_names
 
 _WORD = re.compile(r"[^\W\d_]+(?:[ '-][^\W\d_]+)*")
+LEAST_SHARE = 1.0
+"""Least share of yes, and of no, that is asked about, per cent."""
+
 MOST_LOG = 300.0
 """Largest logarithm on the response scale: beyond all data, and far within what `exp` can hold."""
 
@@ -81,6 +84,32 @@ def agree_on_covariates(settings: Choices) -> None:
             "Covariates and the map of published reference data are two starts of one map: set `prior_mean` "
             "to false, or leave `covariates` out."
         )
+
+
+def agree_on_answers(settings: Choices) -> None:
+    """Raise `WorkflowError` where answers of yes and no are asked for what is done with amounts alone."""
+    if settings.values == "amount":
+        if settings.yes_above is not None:
+            raise WorkflowError(
+                "A limit of yes needs answers: set `values` to 'yes-no', or leave `yes_above` out."
+            )
+        return
+    if not LEAST_SHARE <= settings.threshold <= 100.0 - LEAST_SHARE:
+        raise WorkflowError(
+            f"The threshold of yes and no is a share of the records in per cent, between {LEAST_SHARE:g} and "
+            f"{100.0 - LEAST_SHARE:g}: 20 asks where more than 20 % of them say yes."
+        )
+    for given, name in (
+        (settings.reference, "reference"), (settings.pilot, "pilot"), (settings.range_choice, "range_choice"),
+        (settings.limits, "limits"), (settings.lengthscale, "lengthscale"), (settings.transform, "transform"),
+        (settings.centre, "centre"), (settings.clip, "clip"),
+    ):  # fmt: skip
+        if given is not None:
+            raise WorkflowError(
+                f"Answers of yes and no are released by one fixed design, without `{name}`: leave that out."
+            )
+    if settings.unit != "point":
+        raise WorkflowError("The median of answers of yes and no says little: choose the unit 'point'.")
 
 
 def agree_on_tuning(settings: Choices) -> None:

@@ -10,6 +10,7 @@ from geo.context.own_layers import MOST_LAYERS
 from hexcursion.settings.checked import Checked
 from hexcursion.settings.field import Setting
 from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.words import Values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,21 @@ class MaterialSettings(Checked):
             otherwise="as the data say",
         ),
     ] = ""
+    values: Annotated[
+        Values,
+        Setting(
+            "What a value is: an amount, or an answer of yes and no; the map then shows the share of yes.",
+            "data",
+        ),
+    ] = "amount"
+    yes_above: Annotated[
+        float | None,
+        Setting(
+            "A value above this is a yes, in the values' unit.",
+            "data",
+            otherwise="values of yes and no are 1 and 0",
+        ),
+    ] = None
     record_word: Annotated[
         str,
         Setting(

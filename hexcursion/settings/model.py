@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hexcursion.settings.agreement import (
+    agree_on_answers,
     agree_on_covariates,
     agree_on_executor,
     agree_on_layers,
@@ -37,6 +38,7 @@ class ReleaseSettings(Choices):
         agree_on_question(self)
         agree_on_layers(self)
         agree_on_covariates(self)
+        agree_on_answers(self)
         agree_on_tuning(self)
         agree_on_reference(self)
         agree_on_owner(self)

@@ -81,5 +81,7 @@ def not_read(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
     if origin == "searched":
         read |= {"focus", "objective"}
     return tuple(
-        name for name in ("priors", "paths", "bound", "covariates", "focus", "objective") if name not in read
+        name
+        for name in ("priors", "paths", "bound", "covariates", "values", "focus", "objective")
+        if name not in read
     )
