@@ -221,12 +221,10 @@ class Prepared:
         return tuple(replace(self, basis=basis, prior=prior).reader(counts) for basis, prior in self.beliefs)
 
     def answers(self, reader: FieldReader, counts: NodeCounts, sums: Floats) -> FieldReader:
-        """A reader of yes and no made linear again around what it has read, ROUNDS times: free.
+        """One of `readers` for these counts, made linear around what it reads of yes and no, ROUNDS times.
 
         Parameters
         ----------
-        reader, counts
-            One of `readers`, and the counts that it was made for.
         sums : ndarray, shape (p,)
             Released.
         """

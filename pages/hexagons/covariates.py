@@ -65,7 +65,7 @@ def _column(work: Workspace, path: str, column: str) -> str:
         return column
     return str(
         st.selectbox(
-            f"Numbers of {one_line(Path(path).name)}",
+            plain(f"Numbers of {Path(path).name}"),
             names,
             index=names.index(column) if column in names else 0,
             format_func=lambda name: one_line(name) if name else DISTANCE,
