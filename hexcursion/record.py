@@ -14,8 +14,9 @@ from dpgp_core.mechanisms.terms import Protects, Unit
 from dpgp_core.releasing.facts import Relation
 from geo.context.own_layers import OwnLayer
 from hexcursion.errors import WorkflowError
+from hexcursion.project.covariates import Covariates
 from hexcursion.project.relative import Relative
-from hexcursion.project.response import ResponseScale
+from hexcursion.project.response import Answers, ResponseScale
 from hexcursion.project.trip import TripProtection
 from hexcursion.settings.stated import NOTHING_STATED, Scope, StatedFacts
 from hexcursion.settings.words import ReferenceKind, TuningKind
@@ -186,6 +187,10 @@ class Release:
         (N,) public prior mean in response units that was added back, or None (`paths` already contain it)
     relative
         the public field to which values and threshold are relative, None where they are the data's own
+    covariates
+        public numbers per hexagon that the design reads beside the records
+    answers
+        what a yes is, where the values are answers of yes and no
     stated
         what the curator says about collection, access and the like
     scope
@@ -224,6 +229,8 @@ class Release:
     simulation: bool = False
     prior_mean: NDArray[np.float64] | None = None
     relative: Relative | None = None
+    covariates: Covariates | None = None
+    answers: Answers | None = None
     mean: NDArray[np.float64] | None = None
     sd: NDArray[np.float64] | None = None
     draws: NDArray[np.float64] | None = None

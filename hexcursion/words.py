@@ -169,8 +169,15 @@ def asked(subject: Mapping[str, Any], record: UnitWord) -> str:
     'Where do properties sell for more than £442,413?'
     >>> asked(subject | {"scope": {"population": "existing leasehold flats", "period": "2018"}}, "sale")
     'Where did existing leasehold flats sell for more than £442,413 in 2018?'
+    >>> answers = {"answers": {"yes": "arsenic above 50 ug/l"}, "threshold": 20.0, "unit": "%"}
+    >>> asked(subject | answers, "well")
+    'Where do more than 20 % of wells have arsenic above 50 ug/l?'
     """
     of, period = (subject.get("scope", {}).get(name, "") for name in ("population", "period"))
+    if "answers" in subject:
+        who, when = of or plural(2, record)[2:], f" in {period}" if period else ""
+        yes, do = subject["answers"]["yes"], "did" if period else "do"
+        return f"Where {do} {_share_of(subject)} of {who} have {yes}{when}?"
     limit, when = quantity(subject["threshold"], subject["unit"]), f" in {period}" if period else ""
     if record == "sale" and subject["value"] == "price":
         more = "more than" if subject["direction"] == "above" else "at most"
@@ -183,13 +190,24 @@ def asked(subject: Mapping[str, Any], record: UnitWord) -> str:
 def named(subject: Mapping[str, Any]) -> str:
     """What stands for a title that nobody gave: "Price of existing flats above £442,413, 2018"."""
     period = subject.get("scope", {}).get("period")
+    if "answers" in subject:
+        said = f"{_share_of(subject)} with {subject['answers']['yes']}"
+        return f"{said[:1].upper()}{said[1:]}{f', {period}' if period else ''}"
     limit = quantity(subject["threshold"], subject["unit"])
     said = f"{_measured(subject)} {side_words(subject['direction'])} {limit}"
     return f"{said}, {period}" if period else said
 
 
+def _share_of(subject: Mapping[str, Any]) -> str:
+    """ "more than 20 %", or "at most 20 %", of answers."""
+    side = "more than" if subject["direction"] == "above" else "at most"
+    return f"{side} {quantity(subject['threshold'], '%')}"
+
+
 def _measured(subject: Mapping[str, Any]) -> str:
     of = subject.get("scope", {}).get("population")
+    if "answers" in subject:
+        of = ""  # of whom is said by the value itself
     what = f"{subject['value'] or 'value'}{f' of {of}' if of else ''}"
     return f"{what[:1].upper()}{what[1:]}"
 

@@ -56,6 +56,30 @@ class Eigenpairs:
         """Number M of nodes."""
         return int(self.variance.size)
 
+    def with_columns(self, columns: Floats, share: float) -> Eigenpairs:
+        """Eigenpairs of the same prior where public columns with normal weights explain a share of it.
+
+        Parameters
+        ----------
+        columns : ndarray, shape (M, k)
+            Of mean square 1 each.
+        share : float
+            Of the mean variance, in (0, 1), equal parts for each column.
+
+        Notes
+        -----
+        With W = (sqrt(1 - share) U sqrt(values), sqrt(share/k) columns) the covariance is `W W^T`, whose
+        eigenvectors are W times those of the small matrix `W^T W`. It is scaled to the old mean variance.
+        """
+        scale = np.sqrt(share / columns.shape[1] * float(self.variance.mean()))
+        joined = np.hstack([np.sqrt((1.0 - share) * self.values) * self.vectors, scale * columns])
+        values, turned = linalg.eigh(joined.T @ joined, check_finite=False)
+        order = np.argsort(-values, kind="stable")
+        order = order[values[order] > 1e-10 * values.max()]
+        vectors = joined @ turned[:, order] / np.sqrt(values[order])
+        added = np.square(scale * columns).sum(axis=1)
+        return Eigenpairs(values[order], signed(vectors), (1.0 - share) * self.variance + added)
+
 
 def leading_eigenpairs(prior: Prior, count: int) -> Eigenpairs:
     """Up to `count` leading eigenpairs of a prior's correlation on its lattice.

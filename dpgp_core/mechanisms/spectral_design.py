@@ -13,6 +13,7 @@ from dpgp_core.features.strategies import STRATEGIES
 from dpgp_core.linalg.numerics import Floats
 from dpgp_core.mechanisms.design import Design
 from dpgp_core.releasing.released import Released
+from dpgp_core.spectral.clipped import Law
 
 CutoffFrom = Literal["design", "release"]
 
@@ -24,6 +25,10 @@ FIXED_RIDGE = 1.28
 
 FIXED_SPREAD = 0.5
 """Deviation of the field in that design, and the signal that its sums are chosen for, in clip bounds."""
+
+
+SPREAD_OF_ANSWERS = 1.2
+"""Deviation of the probit of the share of yes over the area: four fifths of shares lie between 6 and 94 %."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,12 @@ class SpectralStatisticsDesign(Design):
     cutoff_from
         "design", or "release": the release then chooses the cutoff at which it is expected to agree best with
         the map without privacy noise, and `cutoff` is a placeholder until it is drawn.
+    covariates
+        Share of the variance that the public columns of the area explain together, if they explain anything,
+        in [0, 1); 0 where there are none. They add it to the field's own.
+    law
+        Of a record's response: "amount", or "yes-no" for answers; the field is then the probit of their
+        share, around which an answer scatters with deviation 1.
     """
 
     mechanism: ClassVar[str] = "spectral-statistics"
@@ -76,6 +87,8 @@ class SpectralStatisticsDesign(Design):
     common: float = 0.0
     cutoff_from: CutoffFrom = "design"
     drift: bool = False
+    covariates: float = 0.0
+    law: Law = "amount"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -86,13 +99,27 @@ class SpectralStatisticsDesign(Design):
             raise DesignError(f"middle must be a finite number, got {self.middle!r}.")
         if not 0.0 <= self.common < 1.0:
             raise DesignError(f"common must be at least 0 and below 1, got {self.common!r}.")
+        if not 0.0 <= self.covariates < 1.0:
+            raise DesignError(f"covariates must be at least 0 and below 1, got {self.covariates!r}.")
         if self.smoothing:
             raise DesignError("spectral statistics are read by a smooth model: leave smoothing at 0.")
+        if self.law not in get_args(Law):
+            raise DesignError(f"unknown law {self.law!r}: choose {' or '.join(get_args(Law))}.")
+        if self.law == "yes-no" and abs(self.ridge * self.spread * self.amplitude - 1.0) > 1e-6:
+            raise DesignError("answers of yes and no scatter by 1: ridge, spread and amplitude disagree.")
         if self.cutoff_from not in get_args(CutoffFrom):
             raise DesignError(
                 f"unknown origin of the cutoff {self.cutoff_from!r}: "
                 f"choose {' or '.join(get_args(CutoffFrom))}."
             )
+
+    def for_law(self, law: Law) -> SpectralStatisticsDesign:
+        """The same for responses of a law; what is believed of answers is the same for all of them."""
+        if law == "amount":
+            return replace(self, law=law)
+        return replace(
+            self, law=law, middle=0.0, spread=SPREAD_OF_ANSWERS, amplitude=1.0, ridge=1.0 / SPREAD_OF_ANSWERS
+        )
 
     def with_cutoff(self, cutoff: float) -> SpectralStatisticsDesign:
         return replace(self, cutoff=cutoff, cutoff_from="design")

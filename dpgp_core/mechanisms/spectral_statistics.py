@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from dpgp_core.mechanisms.base import Mechanism
 from dpgp_core.mechanisms.drift_reading import NO_FIELD, DriftReader
 from dpgp_core.mechanisms.grids import CUTOFFS, coarse_grid, tried
 from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign, fixed_design
+from dpgp_core.mechanisms.sums.beliefs import read_sums, simulated, under_beliefs, unseen_by
 from dpgp_core.mechanisms.terms import Ask, Budget, Parameter, Protection, Protects
 from dpgp_core.noise.entropy import Entropy, SimulationEntropy
 from dpgp_core.noise.rounded_normal import distance_of
@@ -26,20 +28,19 @@ from dpgp_core.posterior.shelf import FEW
 from dpgp_core.releasing.facts import PublicFacts
 from dpgp_core.releasing.released import Released
 from dpgp_core.simulation.world import SEED, HeldOut, World
-from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
+from dpgp_core.spectral.clipped import PublicPrior
+from dpgp_core.spectral.columns import SHARE
 from dpgp_core.spectral.cost import exchange_mu, release_mu
 from dpgp_core.spectral.model import Prepared as PreparedPlan
 from dpgp_core.spectral.model import PublicCounts, SpectralModel, SpectralPlan
 from dpgp_core.spectral.public_field import PublicField
 from dpgp_core.spectral.shared import SharedReadings
 from dpgp_core.spectral.sums import ExactNoise, GridRecords, release_sums
-from dpgp_core.spectral.unclipped import unclipped
 
 STRATEGY = "water-filled"
 PRIOR = "exponential"
 SIGNAL = 0.5  # clipped response units
 COMMON = 0.3  # of the field's variance, where no reference data say what its mean is
-UNSEEN = 0.35  # of the field's deviation: what clipping may hide of the records' mean where COMMON is used
 RIDGES = (0.8, 2.0)  # scatter of a record in units of the field's deviation
 MOVES = (
     (0, 0, 0, 1), (0, 0, 0, -1), (0, 0, 1, 0), (0, 0, -1, 0), (0, 0, 1, -1), (0, 0, -1, 1),
@@ -72,19 +73,16 @@ class _PreparedSums:
         released = release_sums(
             self.plan.features, self.plan.nodes, self.records, self.plan.noise, ExactNoise(entropy)
         )
-        raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
         if self.field is not None:
+            raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
             reader = DriftReader.of(self.plan, self.known, released.counts, self.field)
             read = reader.read(released.sums, max(self.design.paths, LEAST_DRAWS), entropy)
             found, records = read.field, reader.counts.at_cells(self.plan.nodes)
             drawn = found.draws[: self.design.paths]
             return Released(drawn, found.mean, found.sd, raw, read.map_sd, read.map_mean, records)
-        posterior, counts = self.plan.read_with_counts(released, self.known)
-        drawn = posterior.paths(self.design.paths, entropy)
-        paths, mean, sd = unclipped(posterior.mean(), posterior.deviation(), self.plan.prior, drawn)
-        of_map = posterior.map_deviation(counts, _unseen(self.design, self.plan.prior))
-        of_map = sd * of_map / posterior.deviation()
-        return Released(paths, mean, sd, raw, of_map, records=counts.at_cells(self.plan.nodes))
+        return read_sums(
+            self.plan, released, self.known, partial(unseen_by, self.design), self.design.paths, entropy
+        )
 
 
 class SpectralStatistics(Mechanism):
@@ -99,6 +97,7 @@ class SpectralStatistics(Mechanism):
     source = "docs/spectral-statistics.md, Theorem C"
     protection = Protection("values and places", ("point", "cell"), ("replace-one", "add-or-remove"))
     design_type = SpectralStatisticsDesign
+    reads = ("covariates", "values")
     usual = True
     quick = True
     parameters = (
@@ -129,7 +128,8 @@ class SpectralStatistics(Mechanism):
     def calibrate(
         self, design: SpectralStatisticsDesign, facts: PublicFacts, budget: Budget
     ) -> SpectralStatisticsDesign:
-        return replace(design, mu=budget.mu)
+        read = facts.covariates is not None and not design.drift
+        return replace(design.for_law(facts.law), mu=budget.mu, covariates=SHARE if read else 0.0)
 
     def grid(self, facts: PublicFacts, ask: Ask) -> tuple[SpectralStatisticsDesign, ...]:
         """Mean and spread of the field are those of a world: `fitted` fills them in.
@@ -221,7 +221,7 @@ class SpectralStatistics(Mechanism):
             reader = _drift_reader(made, counts, known, world.facts.field, entropy)
             return _cut(design, *_drifted(reader, totals, made, world, releases, entropy))
         readings = SharedReadings(made, counts, known, releases, entropy, releases, same=False)
-        return _cut(design, *_read(readings, design, totals, made, world))
+        return _cut(design, *_read(under_beliefs(made, readings), design, totals, made, world))
 
     def simulate(self, design: SpectralStatisticsDesign, world: World) -> Bools:
         """Releases of one set of sums share all but a small matrix; every cutoff reads the same numbers."""
@@ -300,14 +300,15 @@ class SpectralStatistics(Mechanism):
             )  # fmt: skip
             return _drifted(reader, totals, made, world, DRIFT_RELEASES, SimulationEntropy(SEED + 6))
 
-        def make() -> SharedReadings:
+        def make() -> tuple[SharedReadings, ...]:
             entropy, thin = SimulationEntropy(SEED + 5 + draws), max(1, made.nodes.size // DETAIL)
-            return SharedReadings(made, counts, known, releases, entropy, draws, thin=thin)
+            drawn = SharedReadings(made, counts, known, releases, entropy, draws, thin=thin)
+            return under_beliefs(made, drawn)
 
         # Worlds of one domain that differ in their clip bound alone have the same counts.
         same = (
             counts.tobytes(), design.strategy, design.prior, design.lengthscale, design.signal, design.mu,
-            design.common, releases, draws,
+            design.common, design.covariates, releases, draws,
         )  # fmt: skip
         readings = world.shelf.keep("spectral readings", hash(same), make, SHARED)
         return _read(readings, design, totals, made, world)
@@ -317,14 +318,17 @@ class SpectralStatistics(Mechanism):
     ) -> PreparedPlan:
         """Everything made from a design and public facts, kept with the domain's other shared work."""
         store = None if facts.store is None else FolderStore(facts.store)
+        columns, levels = facts.covariates, len(facts.parents)
         model = facts.shelf.keep(
-            "spectral model", len(facts.parents), lambda: SpectralModel(facts.lattice, store, facts.parents)
-        )
+            "spectral model", levels if columns is None else (levels, columns.tobytes()),
+            lambda: SpectralModel(facts.lattice, store, facts.parents, columns),
+        )  # fmt: skip
         return model.prepare(
             SpectralPlan(
                 design.strategy, design.prior, design.lengthscale,
-                PublicPrior(design.middle, design.spread * design.amplitude, design.ridge), design.mu,
-                facts.n / facts.lattice.size, facts.neighbours, design.signal, design.common, rough,
+                PublicPrior(design.middle, design.spread * design.amplitude, design.ridge, design.law),
+                design.mu, facts.n / facts.lattice.size, facts.neighbours,
+                design.signal if design.law == "amount" else None, design.common, rough, design.covariates,
             )
         )  # fmt: skip
 
@@ -342,12 +346,6 @@ def _cut(design: SpectralStatisticsDesign, _: Floats, cut: Floats, own: Floats |
     if own is None or design.cutoff_from == "design":
         return agreed(cut, design.cutoff)
     return agreed_each(cut, own)
-
-
-def _unseen(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
-    """What clipping may hide of the records' mean, clipped response units; reference data would show it."""
-    slope = prior.deviation / prior.before.deviation
-    return UNSEEN * design.spread * slope if design.common else 0.0
 
 
 def _drift_reader(
@@ -371,17 +369,15 @@ def _drifted(
 
 
 def _read(
-    readings: SharedReadings,
+    readings: tuple[SharedReadings, ...],
     design: SpectralStatisticsDesign,
     totals: Floats,
     made: PreparedPlan,
     world: World,
 ) -> Stated:
     sign, level = sign_of(world.direction), world.level - world.offset
-    if design.cutoff_from == "design":
-        probability, own = readings.probabilities(totals, made.prior, level, sign), None
-    else:
-        probability, own = readings.read(totals, made.prior, level, sign, _unseen(design, made.prior))
+    unseen = None if design.cutoff_from == "design" else partial(unseen_by, design)
+    probability, own = simulated(readings, made, totals, level, sign, unseen)
     return probability, probability, own
 
 

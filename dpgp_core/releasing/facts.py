@@ -16,6 +16,7 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.posterior.shelf import Shelf
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior
+from dpgp_core.spectral.clipped import Law
 from dpgp_core.spectral.public_field import PublicField
 
 Relation = Literal["replace-one", "add-or-remove"]
@@ -42,9 +43,13 @@ class PublicFacts:
         Whether a cell holds at most one record (cell records).
     parents
         Public coarser cells: for each level, finest first, (N,) the number of each cell's ancestor.
+    covariates
+        (N, k) public numbers per cell that may explain the field, in any units; None where none are named.
     field
         What published reference records say of the field, which the release starts from; None where it starts
         from nothing.
+    law
+        Of a record's response: an amount, or the answer to a question, -1 or 1.
     store
         Folder in which public eigenpairs of the domain are kept between runs; None keeps nothing.
     shelf
@@ -58,7 +63,9 @@ class PublicFacts:
     counts: Floats | None = None
     single: bool = False
     parents: tuple[NDArray[np.int64], ...] = ()
+    covariates: Floats | None = None
     field: PublicField | None = None
+    law: Law = "amount"
     store: Path | None = None
     shelf: Shelf = made(default=None, repr=False)  # type: ignore[assignment]
 
@@ -67,6 +74,8 @@ class PublicFacts:
             raise InvalidValue(f"n must be a whole number of records >= 1, got {self.n!r}.")
         if self.counts is not None and self.counts.shape != (self.lattice.size,):
             raise InvalidValue("the public counts need one number per cell of the domain.")
+        if self.covariates is not None and self.covariates.shape[:1] != (self.lattice.size,):
+            raise InvalidValue("the covariates need one row of numbers per cell of the domain.")
         if self.shelf is None:
             object.__setattr__(self, "shelf", Shelf(self.lattice))
 

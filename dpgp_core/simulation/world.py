@@ -150,6 +150,9 @@ class World:
     middle, spread
         Median and robust standard deviation of the reference's cells before clipping, response units, less
         the public prior mean.
+    seen_level
+        The threshold among means of responses, where that is another than among values of the field; None
+        where they have one scale.
     mean_known
         Whether `middle` comes from reference data, and not from a guess about fields that nobody has seen.
     """
@@ -166,6 +169,7 @@ class World:
     middle: float = 0.0
     spread: float = 0.5
     mean_known: bool = True
+    seen_level: float | None = None
 
     @property
     def shelf(self) -> Shelf:
@@ -195,8 +199,9 @@ class World:
         return self.shelf.family(prior, lengthscale, records, draws, SEED)
 
     def inside(self, field: Floats) -> Bools:
-        """Excursion, (..., N), of fields (without their public prior mean) at the threshold."""
-        return excursion(field + self.offset, self.level, self.direction)
+        """Excursion, (..., N), of means of responses (without their public prior mean) at the threshold."""
+        level = self.level if self.seen_level is None else self.seen_level
+        return excursion(field + self.offset, level, self.direction)
 
     def probability(self, mean: Floats, sd: Floats, offset: Floats) -> Floats:
         """Exceedance probabilities of normal values.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,12 +13,14 @@ from dpgp_core.linalg.numerics import Floats
 
 @dataclass(frozen=True, eq=False)
 class FieldBasis:
-    """A field of variance 1 at every node: `rows @ z + sqrt(rest) e`, z (Q,) and e (M,) standard normal.
+    """A field of mean variance 1: `rows @ z + sqrt(rest) e`, z (Q,) and e (M,) standard normal.
+
+    Its variance is 1 at every node, but for what public columns add where they are far from their mean.
 
     Parameters
     ----------
     rows
-        (M, Q) scaled eigenfunctions, of length at most 1
+        (M, Q) scaled eigenfunctions, then columns that the field's mean depends on
     rest
         (M,) variance of what they leave out, in [0, 1]; treated as independent from node to node
     """
@@ -39,5 +42,22 @@ class FieldBasis:
 
         A last column is added to the rows.
         """
-        even = np.full((self.rest.size, 1), np.sqrt(share))
-        return FieldBasis(np.hstack([np.sqrt(1.0 - share) * self.rows, even]), (1.0 - share) * self.rest)
+        return self.with_columns(np.ones((self.rest.size, 1)), share)
+
+    def with_columns(self, columns: Floats, share: float) -> FieldBasis:
+        """The same where the field's mean is a sum of columns, each with a normal weight of mean 0.
+
+        Parameters
+        ----------
+        columns : ndarray, shape (M, k)
+            Of mean square 1 each.
+        share : float
+            Of the mean variance, in [0, 1), that all columns together explain, equal parts for each.
+        """
+        added = np.sqrt(share / columns.shape[1]) * columns
+        return FieldBasis(np.hstack([np.sqrt(1.0 - share) * self.rows, added]), (1.0 - share) * self.rest)
+
+    @cached_property
+    def variance(self) -> Floats:
+        """(M,) variance of the field at each node."""
+        return np.asarray(np.einsum("ij,ij->i", self.rows, self.rows) + self.rest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy.special import ndtr
@@ -10,6 +11,9 @@ from scipy.special import ndtr
 from dpgp_core._checks import positive
 from dpgp_core.errors import InvalidValue
 from dpgp_core.linalg.numerics import Floats
+
+Law = Literal["amount", "yes-no"]
+"""What a response is: an amount, clipped to [-1, 1], or the answer to a question, -1 or 1."""
 
 _REACH, _POINTS = 8.0, 1_601
 
@@ -26,11 +30,14 @@ class PublicPrior:
         lambda > 0 of the field
     ridge
         r > 0: a record scatters around its cell's value with standard deviation r lambda
+    law
+        of a response: the value clipped, or its sign
     """
 
     mean: float
     deviation: float
     ridge: float
+    law: Law = "amount"
 
     def __post_init__(self) -> None:
         if not np.isfinite(self.mean):
@@ -42,6 +49,12 @@ class PublicPrior:
     def scatter(self) -> float:
         """Standard deviation `r lambda` of one record around its cell's value, before clipping."""
         return self.ridge * self.deviation
+
+    def moments(self, value: Floats) -> tuple[Floats, Floats]:
+        """First and second moment of a response where the field has these values, of any shape."""
+        if self.law == "yes-no":
+            return 2.0 * ndtr(np.asarray(value) / self.scatter) - 1.0, np.ones(np.shape(value))
+        return clipped_moments(value, self.scatter)
 
 
 @dataclass(frozen=True)
@@ -69,7 +82,7 @@ class ClippedPrior:
         points = np.linspace(-_REACH, _REACH, _POINTS)
         weights = np.exp(-0.5 * np.square(points))
         weights /= weights.sum()
-        first, second = clipped_moments(prior.mean + prior.deviation * points, prior.scatter)
+        first, second = prior.moments(prior.mean + prior.deviation * points)
         mean = float(weights @ first)
         spread = float(weights @ np.square(first - mean))
         rest = float(weights @ (second - np.square(first)))
@@ -102,8 +115,33 @@ class ClippedPrior:
     def ends(self, threshold: Floats | float) -> tuple[Floats, Floats]:
         """The levels for the shares 0 and 1 at one threshold, or at one a node, (M,)."""
         threshold = np.asarray(threshold, dtype=np.float64)
-        exact = clipped_moments(threshold, self.before.scatter)[0]
+        exact = self.before.moments(threshold)[0]
         return exact, self.mean + self.deviation * (threshold - self.before.mean) / self.before.deviation
+
+
+@dataclass(frozen=True, eq=False)
+class LinearLaw:
+    """Answers of yes and no, made linear in the field around what is known of it at each node.
+
+    A response is `mean + deviation (B z + rest)` plus noise of deviation `record_noise`, (M,) each, for a
+    field `before.mean + before.deviation (B z + rest)`.
+    """
+
+    mean: Floats
+    deviation: Floats
+    record_noise: Floats
+
+    @classmethod
+    def around(cls, prior: PublicPrior, value: Floats, deviation: Floats) -> LinearLaw:
+        """For a field N(value, deviation^2) at each node (M,): the best linear guess, and what it leaves."""
+        wide = np.sqrt(prior.scatter**2 + np.square(deviation))
+        at = value / wide
+        centre = 2.0 * ndtr(at) - 1.0
+        slope = 2.0 * np.exp(-0.5 * np.square(at)) / np.sqrt(2.0 * np.pi) / wide
+        left = 1.0 - np.square(centre) - np.square(slope * deviation)
+        return cls(
+            centre + slope * (prior.mean - value), slope * prior.deviation, np.sqrt(np.maximum(left, 1e-6))
+        )
 
 
 def clipped_moments(value: Floats, scatter: float) -> tuple[Floats, Floats]:

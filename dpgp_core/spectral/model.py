@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -25,7 +25,8 @@ from dpgp_core.linalg.numerics import Floats
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import PRIORS, make_prior
 from dpgp_core.spectral.basis import FieldBasis
-from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
+from dpgp_core.spectral.clipped import ClippedPrior, LinearLaw, PublicPrior
+from dpgp_core.spectral.columns import standardised
 from dpgp_core.spectral.cost import Relation, SpectralNoise, noise_for
 from dpgp_core.spectral.counts import (
     CountPrior,
@@ -46,6 +47,9 @@ KEPT = 12
 
 RECORD_NOISE = 0.5
 """Scatter of one clipped record around its cell's value that features reckon with where `signal` is given."""
+
+ROUNDS = 4
+"""Rounds in which answers of yes and no are made linear around what was read before."""
 
 ROUGH = 16
 """A rough plan prices its counts by every so many nodes against all."""
@@ -80,6 +84,9 @@ class SpectralPlan:
     rough
         for simulations only: the noise of the counts, which depends on all pairs of nodes, is taken from some
         of them
+    covariates
+        share of the variance that the public columns of the domain explain together: they add it to the
+        field's own
     """
 
     strategy: str
@@ -92,14 +99,16 @@ class SpectralPlan:
     signal: float | None = None
     common: float = 0.0
     rough: bool = False
+    covariates: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("lengthscale", "mu", "density"):
             positive(name, getattr(self, name))
         if self.signal is not None:
             positive("signal", self.signal)
-        if not 0.0 <= self.common < 1.0:
-            raise InvalidValue("the common share of the variance must be at least 0 and below 1.")
+        for name, share in (("common share", self.common), ("share of covariates", self.covariates)):
+            if not 0.0 <= share < 1.0:
+                raise InvalidValue(f"the {name} of the variance must be at least 0 and below 1.")
 
     @property
     def sensitivity(self) -> float:
@@ -147,6 +156,17 @@ class Prepared:
     shape: FieldBasis  # of what varies over the domain
     basis: FieldBasis  # of the field: the same with a common part
     prior: ClippedPrior
+    columns: Floats | None = None  # (M, k) that may explain the field, if the plan reads any
+
+    @property
+    def beliefs(self) -> tuple[tuple[FieldBasis, ClippedPrior], ...]:
+        """Basis and prior of the field, with public columns where there are any and without: alike likely."""
+        plain, share, field = (self.basis, self.prior), self.plan.covariates, self.plan.field
+        if self.columns is None or not share:
+            return (plain,)
+        wider = float(np.sqrt(1.0 / (1.0 - share)))
+        law = PublicPrior(field.mean, wider * field.deviation, field.ridge / wider, field.law)
+        return (self.basis.with_columns(self.columns, share), ClippedPrior.of(law)), plain
 
     def count_prior(self, known: PublicCounts, released: Floats) -> CountPrior:
         """The prior of the counts; where n is not public it is estimated from the released ones.
@@ -191,10 +211,32 @@ class Prepared:
         )
 
     def reader(self, counts: NodeCounts, *, paths: bool = True) -> FieldReader:
-        """The posterior of the field for these counts, waiting for released sums."""
+        """The posterior of the field for these counts, waiting for released sums; without public columns."""
         return FieldReader.of(
             self.nodes, self.basis, self.prior, self.features.values, counts, self.noise.sums, paths=paths
         )
+
+    def readers(self, counts: NodeCounts) -> tuple[FieldReader, ...]:
+        """The same under each of the beliefs."""
+        return tuple(replace(self, basis=basis, prior=prior).reader(counts) for basis, prior in self.beliefs)
+
+    def answers(self, reader: FieldReader, counts: NodeCounts, sums: Floats) -> FieldReader:
+        """One of `readers` for these counts, made linear around what it reads of yes and no, ROUNDS times.
+
+        Parameters
+        ----------
+        sums : ndarray, shape (p,)
+            Released.
+        """
+        before, basis = reader.prior.before, reader.basis
+        value, deviation = np.full(basis.rest.size, before.mean), before.deviation * np.sqrt(basis.variance)
+        for _ in range(ROUNDS):
+            linear = LinearLaw.around(before, value, deviation)
+            reader = FieldReader.of(
+                self.nodes, basis, reader.prior, self.features.values, counts, self.noise.sums, linear=linear
+            )
+            value, deviation = reader.mean(sums), reader.deviation()
+        return reader
 
     def read(self, released: SpectralSums, known: PublicCounts) -> FieldPosterior:
         """The posterior of the field given one release: post-processing, free."""
@@ -227,6 +269,8 @@ class SpectralModel:
         Keeps eigenpairs between runs.
     hierarchy : sequence of ndarray of int, each of shape (N,), optional
         Public parent labels of the cells, coarsest level first, for the strategy "parent-tree".
+    columns : ndarray, shape (N, k), optional
+        Public columns that may explain the field, in any units.
     most_nodes : int
         Nodes at most (see `Nodes`).
     pairs : int
@@ -238,6 +282,7 @@ class SpectralModel:
         lattice: Lattice,
         store: EigenStore | None = None,
         hierarchy: Sequence[Ints] = (),
+        columns: Floats | None = None,
         most_nodes: int = MOST_NODES,
         pairs: int = PAIRS,
     ) -> None:
@@ -248,6 +293,7 @@ class SpectralModel:
             if labels.shape != (lattice.size,):
                 raise InvalidValue("every level of the hierarchy needs one parent label per cell.")
         self.hierarchy = tuple(np.asarray(labels)[first] for labels in hierarchy)
+        self.columns = None if columns is None else self._at_nodes(columns)
         self._pairs: dict[tuple[str, float], Eigenpairs] = {}
         self._spectra: dict[tuple[str, float], Floats] = {}
         self._cores: OrderedDict[Hashable, _Core] = OrderedDict()
@@ -292,7 +338,7 @@ class SpectralModel:
         scatter = prior.record_noise if plan.signal is None else RECORD_NOISE
         key = (
             plan.strategy, plan.prior, plan.lengthscale, plan.mu, plan.density, plan.relation, plan.rough,
-            deviation, scatter,
+            plan.covariates, deviation, scatter,
         )  # fmt: skip
         if key not in self._cores:
             self._cores[key] = self._core(plan, deviation, scatter)
@@ -301,10 +347,24 @@ class SpectralModel:
         self._cores.move_to_end(key)
         core = self._cores[key]
         basis = core.with_common(plan.common)
-        return Prepared(plan, self.nodes, core.features, core.products, core.noise, core.shape, basis, prior)
+        return Prepared(
+            plan, self.nodes, core.features, core.products, core.noise, core.shape, basis, prior,
+            self.columns if plan.covariates else None,
+        )  # fmt: skip
+
+    def _at_nodes(self, columns: Floats) -> Floats:
+        """(M, k) means over each node's cells, scaled again."""
+        if columns.shape[0] != self.nodes.cells:
+            raise InvalidValue("covariates need one number for each cell of the domain.")
+        gathered = np.column_stack([self.nodes.gather(column) for column in columns.T])
+        return standardised(gathered / self.nodes.cells_per_node[:, None])
 
     def _core(self, plan: SpectralPlan, deviation: float, scatter: float) -> _Core:
-        pairs = self.smooth_pairs(plan.prior, plan.lengthscale)
+        smooth = pairs = self.smooth_pairs(plan.prior, plan.lengthscale)
+        if plan.covariates:
+            if self.columns is None:
+                raise InvalidValue("this plan reads covariates, and the domain has none: name them.")
+            pairs = smooth.with_columns(self.columns, plan.covariates)
         facts = PublicFacts(
             nodes=self.nodes,
             pairs=pairs,
@@ -319,7 +379,7 @@ class SpectralModel:
         features = make_features(plan.strategy, facts)
         products = sampled_products(features, ROUGH) if plan.rough else inner_products(features)
         noise = noise_for(plan.mu, products, plan.relation)
-        return _Core(features, products, noise, FieldBasis.of(pairs, 2 * features.size + 64))
+        return _Core(features, products, noise, FieldBasis.of(smooth, 2 * features.size + 64))
 
 
 @dataclass(frozen=True, eq=False)

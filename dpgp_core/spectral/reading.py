@@ -16,7 +16,7 @@ from dpgp_core.features.nodes import Nodes
 from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
 from dpgp_core.noise.entropy import Entropy
 from dpgp_core.spectral.basis import FieldBasis
-from dpgp_core.spectral.clipped import ClippedPrior
+from dpgp_core.spectral.clipped import ClippedPrior, LinearLaw
 from dpgp_core.spectral.counts import NodeCounts
 
 Bools = NDArray[np.bool_]
@@ -25,16 +25,17 @@ LEAST_MAP_SHARE = 1e-4
 """Least variance of the map without privacy noise, as a share of the released posterior's."""
 
 
-def variance_given_records(basis: FieldBasis, prior: ClippedPrior, counts: Floats) -> Floats:
+def variance_given_records(basis: FieldBasis, prior: ClippedPrior | LinearLaw, counts: Floats) -> Floats:
     """(M,) posterior variance of the field given all records, for counts (M,): free of their values."""
-    scatter = prior.record_noise**2 + counts * prior.deviation**2 * basis.rest
+    deviation = np.broadcast_to(prior.deviation, counts.shape)
+    scatter = np.square(prior.record_noise) + counts * np.square(deviation) * basis.rest
     weight = np.where(counts > 0, counts / np.maximum(scatter, 1e-300), 0.0)
-    rows = prior.deviation * basis.rows
+    rows = deviation[:, None] * basis.rows
     precision = (rows * weight[:, None]).T @ rows
     precision[np.diag_indices_from(precision)] += 1.0
     root = cholesky(precision, "the precision of the field", "use a larger ridge")
     known = solve_lower(root, np.ascontiguousarray(rows.T))
-    return np.asarray(np.square(known).sum(axis=0) + prior.deviation**2 * basis.rest)
+    return np.asarray(np.square(known).sum(axis=0) + np.square(deviation) * basis.rest)
 
 
 def map_variance(released: Floats, private: Floats, deviation: float, unseen: float = 0.0) -> Floats:
@@ -85,6 +86,7 @@ class FieldReader:
     root: Floats  # (p, p) lower Cholesky factor of V
     half: Floats  # (p, Q) L^-1 G
     error_root: Floats | None  # (p, p) lower Cholesky factor of R, for paths
+    linear: LinearLaw | None = None  # then the field itself is read, before it becomes answers
 
     @classmethod
     def of(
@@ -97,6 +99,7 @@ class FieldReader:
         noise: Floats | float,
         *,
         paths: bool = True,
+        linear: LinearLaw | None = None,
     ) -> FieldReader:
         """Factor the posterior.
 
@@ -112,19 +115,31 @@ class FieldReader:
             Standard deviation of independent noise, or its covariance.
         paths : bool
             Whether paths will be drawn: they need one more factorisation.
+        linear : LinearLaw, optional
+            In place of the mean law of responses over the prior, one for each node.
         """
         a, m = loadings, counts.mean
-        link = prior.deviation * ((a * m[:, None]).T @ basis.rows)
-        scatter = m * prior.record_noise**2 + np.square(m * prior.deviation) * basis.rest
+        law = prior if linear is None else linear
+        mean, deviation = np.broadcast_to(law.mean, m.shape), np.broadcast_to(law.deviation, m.shape)
+        link = (a * (m * deviation)[:, None]).T @ basis.rows
+        scatter = m * np.square(law.record_noise) + np.square(m * deviation) * basis.rest
         error = a.T @ (a * scatter[:, None])
-        error += (prior.deviation**2 + prior.mean**2) * counts.error
+        size = np.square(deviation) + np.square(mean)
+        error += float(np.average(size, weights=np.maximum(m, 1e-12))) * counts.error
         if isinstance(noise, np.ndarray):
             error += noise
         else:
             error[np.diag_indices_from(error)] += noise**2
         root = cholesky(error + link @ link.T, "the covariance of the released sums", "use more noise")
         error_root = cholesky(error, "the covariance of the errors", "use more noise") if paths else None
-        return cls(nodes, basis, prior, prior.mean * (a.T @ m), root, solve_lower(root, link), error_root)
+        half = solve_lower(root, link)
+        return cls(nodes, basis, prior, a.T @ (m * mean), root, half, error_root, linear)
+
+    @property
+    def _read(self) -> tuple[float, float]:
+        """Mean and deviation of what is read: the clipped field, or with a linear law the field itself."""
+        law = self.prior if self.linear is None else self.prior.before
+        return law.mean, law.deviation
 
     def weights(self, sums: Floats) -> Floats:
         """Posterior mean of z.
@@ -143,12 +158,13 @@ class FieldReader:
 
     def mean(self, sums: Floats) -> Floats:
         """(..., M) posterior mean at the nodes for released sums (p,) or (p, R)."""
-        return np.asarray(self.prior.mean + self.prior.deviation * (self.basis.rows @ self.weights(sums)).T)
+        mean, deviation = self._read
+        return np.asarray(mean + deviation * (self.basis.rows @ self.weights(sums)).T)
 
     def deviation(self) -> Floats:
         """(M,) posterior standard deviation at the nodes; the same for all released sums."""
         known = np.square(self.basis.rows @ self.half.T).sum(axis=1)
-        return np.asarray(self.prior.deviation * np.sqrt(np.maximum(1.0 - known, 1e-12)))
+        return np.asarray(self._read[1] * np.sqrt(np.maximum(self.basis.variance - known, 1e-12)))
 
     def log_evidence(self, sums: Floats) -> float:
         """Log density, nats, of released sums under this prior: ranks priors for free.
@@ -194,11 +210,12 @@ class FieldReader:
         simulated = self.half @ z + solve_lower(self.root, error)
         z += self.half.T @ (solve_lower(self.root, sums - self.offset)[:, None] - simulated)
         rest = np.sqrt(self.basis.rest)[:, None] * entropy.normal((self.basis.rest.size, count))
+        centre, deviation = self._read
         if self.nodes.one_to_one:
-            return np.asarray((self.prior.mean + self.prior.deviation * (self.basis.rows @ z + rest)).T)
+            return np.asarray((centre + deviation * (self.basis.rows @ z + rest)).T)
         mean = self.nodes.spread(self.mean(sums))
         smooth = self.nodes.spread(np.asarray(self.basis.rows @ z).T) + rest.T[:, self.nodes.place]
-        return mean + self._widening * (self.prior.mean + self.prior.deviation * smooth - mean)
+        return mean + self._widening * (centre + deviation * smooth - mean)
 
     @cached_property
     def _widening(self) -> Floats:
@@ -206,7 +223,7 @@ class FieldReader:
         rows, known = self.basis.rows, self.basis.rows @ self.half.T
         covariance = rows @ rows.T - known @ known.T  # of B z at the nodes
         variance = self.nodes.spread_variance(covariance) + self.basis.rest[self.nodes.place]
-        made = self.prior.deviation * np.sqrt(np.maximum(variance, 1e-12))
+        made = self._read[1] * np.sqrt(np.maximum(variance, 1e-12))
         return np.asarray(self.nodes.spread(self.deviation()) / made)
 
 
@@ -241,9 +258,15 @@ class FieldPosterior:
         unseen
             As in `map_variance`.
         """
-        prior, released = self.reader.prior, np.square(self.reader.deviation())
-        private = variance_given_records(self.reader.basis, prior, counts.mean)
-        return self.reader.nodes.spread(np.sqrt(map_variance(released, private, prior.deviation, unseen)))
+        linear, prior, released = self.reader.linear, self.reader.prior, np.square(self.reader.deviation())
+        law: ClippedPrior | LinearLaw = prior
+        spread = prior.deviation
+        if linear is not None:  # in units of the field, as what is read
+            spread = prior.before.deviation
+            ratio = spread / linear.deviation
+            law = LinearLaw(linear.mean, np.full(ratio.shape, spread), ratio * linear.record_noise)
+        private = variance_given_records(self.reader.basis, law, counts.mean)
+        return self.reader.nodes.spread(np.sqrt(map_variance(released, private, spread, unseen)))
 
     def exceedance(self, threshold: Floats | float, sign: float = 1.0) -> Floats:
         """(N,) posterior probability that the field before clipping exceeds the threshold.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from scipy.special import ndtr, pdtr, pdtrik
 from dpgp_core._checks import whole
 from dpgp_core.linalg.numerics import Floats, cholesky, solve_lower
 from dpgp_core.noise.entropy import Entropy
+from dpgp_core.spectral.basis import FieldBasis
 from dpgp_core.spectral.clipped import ClippedPrior
 from dpgp_core.spectral.counts import NodeCounts
 from dpgp_core.spectral.cutoff import cutoff_for_map
@@ -81,39 +83,52 @@ class SharedReadings:
         self._made = made
         self._some, self._between = made.nodes.thinned(thin)
         self._along: dict[int, tuple[Floats, Floats]] = {}
-        a, basis = made.features.values, made.basis
-        kind: np.dtype[Any] = np.dtype(np.float32 if made.plan.rough else np.float64)
-        rows, smooth = a.astype(kind, copy=False), basis.rows.astype(kind, copy=False)
-        left = np.sqrt(basis.rest).astype(kind)[:, None]
+        a = made.features.values
         private = made.noise.counts is not None
         draws = whole("draws", draws) if private else 1
         per_draw = -(-whole("releases", releases) // draws)
         at_nodes = made.nodes.gather(np.asarray(counts, dtype=np.float64))
         plain, n = a.T @ at_nodes, float(at_nodes.sum())
-        self._drawn = []
+        drawn = []
         for _ in range(draws):
             released = None
             if made.noise.counts is not None:
                 released = plain + made.noise.counts * entropy.normal(a.shape[1])
             read = made.counts(drawn_anew(known, n, same, entropy), released)
-            m = read.mean
-            loaded = rows * m.astype(kind)[:, None]
-            root, rest = rows * np.sqrt(m).astype(kind)[:, None], loaded * left
-            half = (loaded.T @ smooth).astype(np.float64)
-            self._drawn.append(
-                _Drawn(
-                    read, half, (root.T @ root).astype(np.float64), (rest.T @ rest).astype(np.float64),
-                    half @ basis.rows[self._some].T, half @ half.T, a.T @ m,
-                    made.noise.sums * entropy.normal((a.shape[1], per_draw)),
-                )
-            )  # fmt: skip
+            drawn.append((read, made.noise.sums * entropy.normal((a.shape[1], per_draw))))
+        self._drawn = [self._products(*each) for each in drawn]
+
+    def _products(self, read: NodeCounts, noise: Floats) -> _Drawn:
+        made, basis, m = self._made, self._made.basis, read.mean
+        kind: np.dtype[Any] = np.dtype(np.float32 if made.plan.rough else np.float64)
+        a = made.features.values
+        rows, smooth = a.astype(kind, copy=False), basis.rows.astype(kind, copy=False)
+        left = np.sqrt(basis.rest).astype(kind)[:, None]
+        loaded = rows * m.astype(kind)[:, None]
+        root, rest = rows * np.sqrt(m).astype(kind)[:, None], loaded * left
+        half = (loaded.T @ smooth).astype(np.float64)
+        return _Drawn(
+            read, half, (root.T @ root).astype(np.float64), (rest.T @ rest).astype(np.float64),
+            half @ basis.rows[self._some].T, half @ half.T, a.T @ m, noise,
+        )  # fmt: skip
+
+    def under(self, basis: FieldBasis) -> SharedReadings:
+        """The same simulated releases, to be read with another basis of the field."""
+        if basis is self._made.basis:
+            return self
+        other = copy(self)
+        other._made, other._along = replace(self._made, basis=basis), {}
+        other._drawn = [other._products(each.counts, each.noise) for each in self._drawn]
+        return other
 
     def probabilities(
         self, totals: Floats, prior: ClippedPrior, threshold: Floats | float, sign: float = 1.0
     ) -> Floats:
         """(R, N) exceedance probabilities of all simulated releases under one reading, as in `read`."""
         fields = self._fields(totals, prior)
-        return np.concatenate([self._beyond(sign, *field, prior, threshold)[0] for field in fields])
+        return np.concatenate([
+            self._beyond(sign, mean, left, prior, threshold)[0] for mean, left, _ in fields
+        ])  # fmt: skip
 
     def read(
         self,
@@ -139,20 +154,43 @@ class SharedReadings:
         unseen : float
             As in `map_variance`.
         """
+        probability, shown, _ = self.stated(totals, prior, threshold, sign, unseen)
+        return probability, np.array([cutoff_for_map(*row) for row in zip(probability, shown, strict=True)])
+
+    def stated(
+        self,
+        totals: Floats,
+        prior: ClippedPrior,
+        threshold: Floats | float,
+        sign: float = 1.0,
+        unseen: float = 0.0,
+    ) -> tuple[Floats, Floats, Floats]:
+        """Of all simulated releases under one reading, parameters as in `read`.
+
+        Returns
+        -------
+        tuple of ndarray
+            (R, N) exceedance probabilities of the field, (R, N) those of the map without privacy, and (R,)
+            log densities of what was released.
+        """
         nodes, square = self._made.nodes, prior.deviation**2
-        found, own = [], []
-        for number, (mean, left) in enumerate(self._fields(totals, prior)):
+        found, maps, evidence = [], [], []
+        for number, (mean, left, density) in enumerate(self._fields(totals, prior)):
             probability, apart = self._beyond(sign, mean, left, prior, threshold)
             of_map = map_variance(
                 square * left, square * self._private(number, prior), prior.deviation, unseen
             )
-            shown = ndtr(apart / nodes.spread(np.sqrt(self._between @ of_map)))
             found.append(probability)
-            own += [cutoff_for_map(*row) for row in zip(probability, shown, strict=True)]
-        return np.concatenate(found), np.array(own)
+            maps.append(ndtr(apart / nodes.spread(np.sqrt(self._between @ of_map))))
+            evidence.append(density)
+        return np.concatenate(found), np.concatenate(maps), np.concatenate(evidence)
 
-    def _fields(self, totals: Floats, prior: ClippedPrior) -> Iterator[tuple[Floats, Floats]]:
-        """For each draw of the counts: (R, M) posterior means at the nodes, (K,) variance left as a share."""
+    def _fields(self, totals: Floats, prior: ClippedPrior) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """For each draw of the counts: (R, M) posterior means at the nodes, (K,) variance left, as a share.
+
+        And (R,) log densities of the releases, up to a constant.
+        """
+        before = self._made.basis.variance[self._some]
         nodes, s, square = self._made.nodes, self._made.noise.sums, prior.deviation**2
         sums = self._made.features.values.T @ nodes.gather(totals)
         for drawn in self._drawn:
@@ -163,9 +201,11 @@ class SharedReadings:
             root = cholesky(covariance, "the covariance of the released sums", "use more noise")
             known = prior.deviation * solve_lower(root, drawn.link)
             seen = (sums - prior.mean * drawn.weight)[:, None] + drawn.noise
-            pull = solve_lower(root, solve_lower(root, seen), transposed=True)
+            white = solve_lower(root, seen)
+            pull = solve_lower(root, white, transposed=True)
             mean = prior.mean + square * (self._made.basis.rows @ (drawn.half.T @ pull)).T
-            yield mean, np.maximum(1.0 - np.einsum("ij,ij->j", known, known), 1e-12)
+            density = -0.5 * np.square(white).sum(axis=0) - float(np.sum(np.log(root.diagonal())))
+            yield mean, np.maximum(before - np.einsum("ij,ij->j", known, known), 1e-12), density
 
     def _beyond(
         self, sign: float, mean: Floats, left: Floats, prior: ClippedPrior, threshold: Floats | float

@@ -19,7 +19,7 @@ VALUE = "value"
 CELL = "h3"
 
 
-def public_values(path: str | Path, domain: Domain) -> NDArray[np.float64]:
+def public_values(path: str | Path, domain: Domain, column: str = VALUE) -> NDArray[np.float64]:
     """One value for each cell of a domain.
 
     Parameters
@@ -28,6 +28,8 @@ def public_values(path: str | Path, domain: Domain) -> NDArray[np.float64]:
         A file `.csv` with the columns `h3` and `value`, or a GeoJSON file whose features have a number
         `value`: a cell has that of the first zone in which its centre lies.
     domain : Domain
+    column : str
+        Instead of `value`.
 
     Returns
     -------
@@ -39,7 +41,7 @@ def public_values(path: str | Path, domain: Domain) -> NDArray[np.float64]:
         With one sentence: for a file that is neither, a value that is no number, a hexagon without one.
     """
     place = Path(path)
-    found = _from_table(place, domain) if place.suffix.lower() == ".csv" else _from_zones(place, domain)
+    found = (_from_table if place.suffix.lower() == ".csv" else _from_zones)(place, domain, column)
     if missing := int(np.isnan(found).sum()):
         raise DomainError(
             f"{missing:,} of {domain.size:,} hexagons have no value in {place.name}: give one for each."
@@ -47,7 +49,7 @@ def public_values(path: str | Path, domain: Domain) -> NDArray[np.float64]:
     return found
 
 
-def _from_zones(place: Path, domain: Domain) -> NDArray[np.float64]:
+def _from_zones(place: Path, domain: Domain, column: str) -> NDArray[np.float64]:
     document = read_document(place, "file of zones")
     features = document.get("features")
     if not isinstance(features, list) or not features:
@@ -57,13 +59,15 @@ def _from_zones(place: Path, domain: Domain) -> NDArray[np.float64]:
     found = np.full(domain.size, np.nan)
     for number, feature in enumerate(features, 1):
         known = feature.get("properties") if isinstance(feature, dict) else None
-        value = _number(known.get(VALUE) if isinstance(known, dict) else None, f"zone {number}", place)
+        value = _number(
+            known.get(column) if isinstance(known, dict) else None, column, f"zone {number}", place
+        )
         inside = shapely.intersects(region_from_geojson({**feature, **crs}).shape, centres)
         found[inside & np.isnan(found)] = value
     return found
 
 
-def _from_table(place: Path, domain: Domain) -> NDArray[np.float64]:
+def _from_table(place: Path, domain: Domain, column: str) -> NDArray[np.float64]:
     position = {cell: index for index, cell in enumerate(domain.cells)}
     found = np.full(domain.size, np.nan)
     try:
@@ -74,22 +78,22 @@ def _from_table(place: Path, domain: Domain) -> NDArray[np.float64]:
                 f"{place.name} is larger than {MAX_BYTES // 2**20} MiB: keep the rows of the map's hexagons."
             )
         reader = csv.DictReader(io.StringIO(raw.decode("utf-8-sig"), newline=""))
-        if not {CELL, VALUE} <= set(reader.fieldnames or ()):
-            raise DomainError(f"{place.name} must have the columns {CELL} and {VALUE}.")
+        if not {CELL, column} <= set(reader.fieldnames or ()):
+            raise DomainError(f"{place.name} must have the columns {CELL} and {column}.")
         for number, row in enumerate(reader, 1):
             index = position.get(str(row[CELL]))
             if index is not None:
-                found[index] = _number(row[VALUE], f"row {number}", place)
+                found[index] = _number(row[column], column, f"row {number}", place)
     except (OSError, UnicodeError, csv.Error) as error:
         raise DomainError(f"{place.name} cannot be read as a table: save it as CSV in UTF-8.") from error
     return found
 
 
-def _number(value: object, where: str, place: Path) -> float:
+def _number(value: object, column: str, where: str, place: Path) -> float:
     try:
         number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
-        raise DomainError(f"{where} of {place.name} has no number {VALUE!r}: give every one a value.")
+        raise DomainError(f"{where} of {place.name} has no number {column!r}: give every one a value.")
     return number

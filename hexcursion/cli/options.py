@@ -41,7 +41,7 @@ def add_release_options(parser: argparse.ArgumentParser) -> None:
             more = {"action": argparse.BooleanOptionalAction}
         elif item.many:
             more["nargs"] = item.length or "+"
-            if item.kind == "pairs":
+            if item.kind == "pairs" or not item.length:  # several at once, or the option several times
                 more["action"] = "extend"
         default = default_words(item)
         text = help_words(item) + (f" Default: {default}." if default else "")

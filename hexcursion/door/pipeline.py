@@ -15,7 +15,6 @@ from hexcursion.errors import WorkflowError
 from hexcursion.estimates.words import expected_of, expected_reading, expected_release, refuse_what_cannot_fit
 from hexcursion.ledger import Ledger, begin, ledger_to_plan
 from hexcursion.progress import Report
-from hexcursion.project.consent import refuse_large_delta
 from hexcursion.project.load import load_project
 from hexcursion.project.model import HeldTable, Project
 from hexcursion.record import ReceiptLine
@@ -147,7 +146,7 @@ def plan_settings(
         told.note(reading)
     project = load_project(settings, tables=tables)
     told.loaded(project)
-    refuse_large_delta(project)
+    project.refuse_large_delta()
     searching = settings.lengthscale is None
     if searching:
         processes = (os.cpu_count() or 1) if settings.executor == "processes" else 1

@@ -90,9 +90,9 @@ def _fit(project: Project, model: FieldModel, placed: PlacedObservations) -> Bas
     settings = project.settings
     records = bin_records(placed, project.response, settings.unit).records
     posterior = fit(make_prior(model.prior, project.lattice, model.lengthscale), records, model.ridge)
-    sd = model.scale * np.sqrt(posterior.variance)
-    probability = exceedance_probability(posterior.mean, sd, project.level, settings.direction)
-    return Baseline(posterior.mean, probability, excursion(posterior.mean, project.level, settings.direction))
+    sd, level = model.scale * np.sqrt(posterior.variance), project.response.seen(project.level)
+    probability = exceedance_probability(posterior.mean, sd, level, settings.direction)
+    return Baseline(posterior.mean, probability, excursion(posterior.mean, level, settings.direction))
 
 
 def compare(released: Bools, baseline: Bools) -> Agreement:

@@ -11,12 +11,14 @@ from data_loaders import LoadReport, Observations, bound_contributions
 from data_loaders.files.guarded import reading
 from data_loaders.registry import read_table
 from data_loaders.repeats import repeats_of
+from dpgp_core.errors import InvalidValue
 from dpgp_core.priors.lattice import Lattice
 from geo import Domain, accuracy_note, crs_by_name
 from geo.basemap import read_basemap
 from hexcursion.errors import WorkflowError
 from hexcursion.project.area import build_domain, load_layers, refuse_private_layers
-from hexcursion.project.model import HeldTable, Loaded, Project
+from hexcursion.project.covariates import load_covariates
+from hexcursion.project.model import HeldTable, Loaded, Project, answers_of
 from hexcursion.project.overlap import refuse_overlap
 from hexcursion.project.public_scale import change_response, choose_response
 from hexcursion.project.read_before import read_or_remembered
@@ -31,6 +33,7 @@ from hexcursion.settings.words import ReferenceKind
 from hexcursion.words import plural
 
 PADDING_RINGS = 4
+LONGEST_YES = 80  # characters of what a yes is and of the word for a record: both stand in a map's legend
 Progress = Callable[[float, str], None]
 
 
@@ -167,15 +170,33 @@ def load_project(
     report(0.2, "Reading the private data")
     with reading(_read_words(settings.data, lambda share, text: report(0.2 + 0.39 * share, text))):
         observations, private_report = load_source(
-            settings.data, settings.value_unit, settings.owner, held.get(settings.data.path)
+            settings.data,
+            settings.value_unit or ("%" if settings.values == "yes-no" else ""),
+            settings.owner,
+            held.get(settings.data.path),
         )
     refuse_private_layers(layers, observations, places_public=settings.places_public)
+    covariates = load_covariates(
+        settings.covariates, settings.covariate_columns, domain, observations,
+        places_public=settings.places_public,
+    )  # fmt: skip
     private = place_private(
         observations, private_report, domain, settings.records_per_owner,
         once_per_hexagon=settings.owner_once_per_hexagon,
     )  # fmt: skip
     if settings.data.path in held:
         private = replace(private, digest=held[settings.data.path].digest)
+    if covariates is not None:
+        covariates.refuse_private(private.placed, places_public=settings.places_public)
+    answers = answers_of(settings)
+    if answers is not None:
+        if len(answers.yes) + len(settings.unit_word) > LONGEST_YES:
+            raise WorkflowError("The map names what a yes is: take a shorter `value_name` or `record_word`.")
+        try:
+            placed = replace(private.placed, value=answers.of(private.placed.value))
+        except InvalidValue as error:
+            raise WorkflowError(f"Private data: {error}") from error
+        private = replace(private, placed=placed)
     lattice = build_lattice(domain)
     reference_report: LoadReport | None = None
     if settings.reference is not None:
@@ -211,6 +232,7 @@ def load_project(
     return Project(
         settings, domain, lattice, response, private, reference, kind, reference_report,
         tuple(dict.fromkeys(attribution)), generated, trip=trip, relative=relative, layers=layers,
+        covariates=covariates,
     )  # fmt: skip
 
 

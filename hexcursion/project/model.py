@@ -12,13 +12,16 @@ from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import can_make
 from geo import Domain
 from geo.context.own_layers import OwnLayer
+from hexcursion.errors import WorkflowError
+from hexcursion.project.covariates import Covariates
 from hexcursion.project.records import PlacedObservations, public_n
 from hexcursion.project.relative import Relative
-from hexcursion.project.response import ResponseScale
+from hexcursion.project.response import Answers, ResponseScale
 from hexcursion.project.trip import TripProtection
 from hexcursion.settings.defaults import default_priors, usual_delta
 from hexcursion.settings.model import ReleaseSettings
 from hexcursion.settings.words import TRIED_ON, ReferenceKind, TriedOn
+from hexcursion.words import plural, quantity
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,6 +38,15 @@ class HeldTable:
 
     content: bytes
     digest: str
+
+
+def answers_of(settings: ReleaseSettings) -> Answers | None:
+    """What a yes is by settings, None for amounts."""
+    if settings.values == "amount":
+        return None
+    value, limit = settings.value_name or settings.data.read_by.value_name, settings.yes_above
+    above = "" if limit is None else f" above {quantity(limit, settings.value_unit)}"
+    return Answers(f"{value}{above}", limit)
 
 
 @dataclass(frozen=True)
@@ -138,6 +150,8 @@ class Project:
         the public field to which all values here are relative, where the question varies over the map
     layers
         public layers of the curator's own, which are published with the map
+    covariates
+        public numbers per hexagon that may explain the values, where any are named
     same_as
         fingerprints of datasets in the ledger that hold the same records, by the curator's word
     """
@@ -156,13 +170,28 @@ class Project:
     trip: TripProtection | None = None
     relative: Relative | None = None
     layers: tuple[OwnLayer, ...] = ()
+    covariates: Covariates | None = None
     same_as: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:
         """Unit of measure of the values that are asked about, relative ones in words."""
+        if self.answers is not None:
+            return "%"
         own = self.settings.value_unit or self.private.observations.unit
         return own if self.relative is None else self.relative.unit(own)
+
+    @property
+    def value_name(self) -> str:
+        """What the map shows: the value, or the share of records that say yes."""
+        if self.answers is not None:
+            return f"share of {plural(2, self.settings.unit_word)[2:]} with {self.answers.yes}"
+        return self.settings.value_name or self.settings.data.read_by.value_name
+
+    @property
+    def answers(self) -> Answers | None:
+        """What a yes is, where the values are answers of yes and no."""
+        return answers_of(self.settings)
 
     @property
     def public_n(self) -> int:
@@ -204,3 +233,16 @@ class Project:
         """
         asked = self.settings.priors or default_priors(self.lattice.size)
         return tuple(name for name in asked if can_make(name, self.lattice.size)) or asked
+
+    def refuse_large_delta(self) -> None:
+        """Raise `WorkflowError` for a delta of at least 1/n that was not agreed to explicitly.
+
+        At such a delta a release that publishes one record chosen at random would keep the promise.
+        """
+        n, delta = self.public_n, self.delta
+        if n * delta >= 1.0 and not self.settings.accept_large_delta:
+            raise WorkflowError(
+                f"delta {significant(delta, 3)} is at least one in the number of records, "
+                f"{plural(n, 'record')}, so even publishing a whole record would keep the promise: choose "
+                f"delta {usual_delta(n):g} or less, or set `accept_large_delta` to release all the same."
+            )

@@ -43,6 +43,8 @@ def choose_response(settings: ReleaseSettings, reference: PlacedObservations | N
     WorkflowError
         If neither is to be had.
     """
+    if settings.values == "yes-no":
+        return ResponseScale("probit", 0.0, 1.0, "the same for all answers of yes and no")
     transform: Transform = "log" if settings.uses_log else "identity"
     if settings.centre is not None and settings.clip is not None:
         return ResponseScale(transform, settings.centre, settings.clip, "given by the curator as public")

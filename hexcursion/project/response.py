@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
 
 from dpgp_core.errors import InvalidValue
 from hexcursion.settings.words import Transform
@@ -18,6 +20,47 @@ def tidy(number: float, places: int = 4) -> float:
     return float(f"{number:.{places}g}")
 
 
+FARTHEST = 3.0
+"""Probits of shares lie within so many deviations: from .13 to 99.87 per cent."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a yes is: a value above a limit, or a 1 in the data.
+
+    Parameters
+    ----------
+    yes
+        in words, such as "arsenic above 50 ug/l"
+    yes_above
+        the limit in the values' own unit, None where answers are 1 and 0
+    """
+
+    yes: str
+    yes_above: float | None
+
+    def block(self) -> dict[str, Any]:
+        """The member `answers` of a statement's subject."""
+        return {"yes": self.yes, "yes_above": self.yes_above}
+
+    def of(self, value: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values as 100 for yes and 0 for no: shares of one record, in per cent.
+
+        Raises
+        ------
+        InvalidValue
+            Without a limit, for values that are neither 0 nor 1.
+        """
+        if self.yes_above is not None:
+            return np.where(value > self.yes_above, 100.0, 0.0)
+        if not np.all((value == 0.0) | (value == 1.0)):
+            raise InvalidValue(
+                "values of yes and no must be 1 and 0: correct the others, or say with `yes_above` above "
+                "which number a value is a yes."
+            )
+        return 100.0 * value
+
+
 @dataclass(frozen=True)
 class ResponseScale:
     """Public map between the data's own unit and responses in [-1, 1].
@@ -27,7 +70,7 @@ class ResponseScale:
     Parameters
     ----------
     transform
-        "log" or "identity"
+        "log", "identity", or "probit" for shares in per cent
     centre, clip
         public, in transformed units; `clip` is positive
     origin
@@ -39,14 +82,14 @@ class ResponseScale:
         For an unknown transform, and a centre or clip bound that is none.
     """
 
-    transform: Transform
+    transform: Transform | Literal["probit"]
     centre: float
     clip: float
     origin: str
 
     def __post_init__(self) -> None:
-        if self.transform not in ("log", "identity"):
-            raise InvalidValue(f"transform must be 'log' or 'identity', got {self.transform!r}.")
+        if self.transform not in ("log", "identity", "probit"):
+            raise InvalidValue(f"transform must be 'log', 'identity' or 'probit', got {self.transform!r}.")
         if not np.isfinite(self.centre):
             raise InvalidValue("the public centre must be a finite number.")
         if not (np.isfinite(self.clip) and self.clip > 0):
@@ -75,6 +118,8 @@ class ResponseScale:
             if np.any(~(value > 0)):
                 raise InvalidValue("the log transform needs positive values: drop or correct the others.")
             value = np.log(value)
+        elif self.transform == "probit":
+            value = np.clip(ndtri(np.clip(value / 100.0, 0.0, 1.0)), -FARTHEST, FARTHEST)
         return np.asarray((value - self.centre) / self.clip)
 
     def response(self, value: NDArray[np.float64] | float) -> NDArray[np.float64]:
@@ -106,4 +151,18 @@ class ResponseScale:
             the shape of `response`, in the data's unit
         """
         raw = np.asarray(response, dtype=np.float64) * self.clip + self.centre
+        if self.transform == "probit":
+            return np.asarray(100.0 * ndtr(raw))
         return np.exp(raw) if self.transform == "log" else raw
+
+    def seen(self, level: float) -> float:
+        """Where a level of the field lies among means of responses: answers, -1 and 1, average its share.
+
+        Parameters
+        ----------
+        level
+            response units
+        """
+        if self.transform != "probit":
+            return level
+        return float(2.0 * ndtr(level * self.clip + self.centre) - 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -14,6 +14,7 @@ from dpgp_core.labels.ranges import FieldModel
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.priors.lattice import Lattice
 from dpgp_core.priors.registry import Prior, make_prior
+from dpgp_core.spectral.columns import SHARE, standardised
 from dpgp_core.spectral.counts import UNEVEN
 from hexcursion.project.records import PlacedObservations
 from hexcursion.project.response import ResponseScale
@@ -27,6 +28,10 @@ WORLD_COMMON = 0.3  # of the field's variance that moves the whole map: nobody k
 WORLDS = 9  # in which a design is judged where there are no reference data
 QUICK_WORLDS = 3
 SIMULATED_CROWDS = 5.0  # clusters of simulated records: so many of them fit across the area
+
+
+SPREADS_OF_ANSWERS = (0.8, 1.4)  # standard deviation of the probit of the share of yes
+IDLE = 3  # of so many simulated fields one does not depend on public columns
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,7 @@ def simulate_reference(
     number: int = 0,
     model: FieldModel | None = None,
     prior_of: Callable[[str, float], Prior] | None = None,
+    columns: NDArray[np.float64] | None = None,
 ) -> PlacedObservations:
     """Draw a simulated stand-in for reference data: a field with noise, `n` records in clusters.
 
@@ -104,11 +110,15 @@ def simulate_reference(
     prior_of
         makes the lattice's priors by name and lengthscale (metres), or has kept them: fields and their crowds
         share a few
+    columns
+        (N, k) public columns, which explain a part of two fields of three: nobody knows whether they matter
     """
     prior_of = prior_of or cache(lambda name, lengthscale: make_prior(name, lattice, lengthscale))
     entropy = SimulationEntropy(SIMULATION_SEED + number)
     extent = float(np.ptp(lattice.domain_centres, axis=0).max())
     law = world_model(lattice.spacing, number, model)
+    if settings.values == "yes-no":
+        law = replace(law, spread=SPREADS_OF_ANSWERS[number % len(SPREADS_OF_ANSWERS)], scatter=1.0)
     prior = prior_of("car", law.lengthscale)
     field: NDArray[np.float64] = prior.colour(entropy.normal((prior.white_size, 1)))[:, 0]
     field *= law.spread * math.sqrt(1.0 - WORLD_COMMON)
@@ -123,5 +133,9 @@ def simulate_reference(
         index = np.searchsorted(np.cumsum(density), entropy.uniform(n) * density.sum())
         index = np.minimum(index, lattice.size - 1).astype(np.int64)
     mean = law.spread * math.sqrt(WORLD_COMMON) * float(entropy.normal(1)[0])
+    if columns is not None and number % IDLE:
+        each = law.spread * math.sqrt(SHARE / (1.0 - SHARE) / columns.shape[1])
+        field = field + standardised(columns) @ (each * entropy.normal(columns.shape[1]))
     drawn = mean + field[index] + law.scatter * entropy.normal(index.size)
-    return PlacedObservations(index, response.value(drawn), index.size, 0)
+    value = np.where(drawn > 0, 100.0, 0.0) if settings.values == "yes-no" else response.value(drawn)
+    return PlacedObservations(index, value, index.size, 0)

@@ -113,8 +113,8 @@ def public_folder() -> Path:
 def paths_in(values: Mapping[str, Any]) -> tuple[str, ...]:
     """Every path among the key-value pairs of settings; other kinds of value are refused elsewhere."""
     found = [values.get(name) for name in ("region", "limits", "basemap")]
-    layers = values.get("layers")
-    found += layers if isinstance(layers, list | tuple) else [layers]
+    for several in (values.get("layers"), values.get("covariates")):
+        found += several if isinstance(several, list | tuple) else [several]
     for table in (values.get("data"), values.get("reference")):
         if isinstance(table, Mapping):
             found += [table.get(name) for name in ("path", "postcodes", "trip")]

@@ -26,7 +26,7 @@ from hexcursion.ledger import Budget, Charge, Ledger, Preview, Reservation
 from hexcursion.ledger.overlap.sentences import account_lines
 from hexcursion.ledger.storage.places import home
 from hexcursion.project.accounts import area_facts, record_keys
-from hexcursion.project.consent import refuse_large_delta
+from hexcursion.project.covariates import Covariates
 from hexcursion.project.model import Project
 from hexcursion.project.records import BinnedRecords, bin_records
 from hexcursion.record import Guarded, ReceiptLine, Release
@@ -99,7 +99,7 @@ def plan_release(project: Project, choice: Choice, ledger: Ledger) -> Plan:
     worth = stop_or_state(choice.expected, choice.yardsticks, settings.accept_low_agreement, level)
     mean = None if choice.public_map is None else choice.public_map.mean
     binned = bin_records(project.private.placed, choice.response, settings.unit, mean)
-    refuse_large_delta(project)
+    project.refuse_large_delta()
     mechanism, facts = mechanism_of(design), choice.facts(project)
     proved = mechanism.guarantee(design, facts)
     own = priced_for(proved.cost, facts.neighbours)
@@ -252,7 +252,7 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         resolution=project.domain.resolution,
         region=geometry_dict(project.domain.region),
         response=choice.response,
-        value_name=settings.value_name or settings.data.read_by.value_name,
+        value_name=project.value_name,
         value_unit=_unit(project),
         threshold=settings.threshold,
         direction=settings.direction,
@@ -276,6 +276,8 @@ def _release(plan: Plan, release_id: str, released: Released, reading: Reading |
         generated=project.generated,
         prior_mean=mean,
         relative=project.relative,
+        covariates=_read_covariates(project, choice),
+        answers=project.answers,
         domain_origin=project.domain.origin,
         ledger_entry=seal,
         stated=settings.stated,
@@ -302,8 +304,15 @@ def _receipt(project: Project, choice: Choice, privacy: Guarded, preview: Previe
         relation=project.settings.relation,
         protects=protects(project),
     )
-    relative = project.relative
+    relative, covariates = project.relative, _read_covariates(project, choice)
+    if covariates is not None:
+        made = (*made, ReceiptLine("Covariates", covariates.sentence))
     return made if relative is None else (*made, ReceiptLine("Question", relative.sentence))
+
+
+def _read_covariates(project: Project, choice: Choice) -> Covariates | None:
+    """The public columns that the design reads."""
+    return project.covariates if getattr(choice.design, "covariates", 0.0) else None
 
 
 def _differing(preview: Preview, privacy: Guarded) -> Neighbours | None:
@@ -356,9 +365,10 @@ def _title(project: Project) -> str:
     if settings.title:
         return settings.title
     scope = {"population": settings.scope.population, "period": settings.scope.period}
+    answers = {} if project.answers is None else {"answers": project.answers.block()}
     return named({
-        "value": settings.value_name or settings.data.read_by.value_name, "unit": _unit(project),
-        "threshold": settings.threshold, "direction": settings.direction, "scope": scope,
+        "value": project.value_name, "unit": _unit(project),
+        "threshold": settings.threshold, "direction": settings.direction, "scope": scope, **answers,
     })  # fmt: skip
 
 

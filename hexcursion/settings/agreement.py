@@ -13,6 +13,9 @@ from hexcursion.settings.serving import not_read, origin_of, that_can_serve, tha
 from hexcursion.settings.words import Relation, Unit, mechanism_names
 
 _WORD = re.compile(r"[^\W\d_]+(?:[ '-][^\W\d_]+)*")
+LEAST_SHARE = 1.0
+"""Least share of yes, and of no, that is asked about, per cent."""
+
 MOST_LOG = 300.0
 """Largest logarithm on the response scale: beyond all data, and far within what `exp` can hold."""
 
@@ -61,6 +64,52 @@ def agree_on_layers(settings: Choices) -> None:
         raise WorkflowError(
             "A layer is published as it is, so it cannot be the file of the records: choose another file."
         )
+
+
+def agree_on_covariates(settings: Choices) -> None:
+    """Raise `WorkflowError` where it is open which column is meant, or a covariate is the data or unread."""
+    files, columns = len(settings.covariates), len(settings.covariate_columns)
+    if (columns > 1 and columns != files) or (columns and not files):
+        raise WorkflowError(
+            f"{columns} columns are given for {files} covariates: give one for each, or one for all."
+        )
+    if not files:
+        return
+    if settings.data.path in settings.covariates:
+        raise WorkflowError(
+            "A covariate is published, so it cannot be the file of the records: choose another file."
+        )
+    if settings.change or settings.prior_mean or settings.tries_public_map:
+        raise WorkflowError(
+            "Covariates and the map of published reference data are two starts of one map: set `prior_mean` "
+            "to false, or leave `covariates` out."
+        )
+
+
+def agree_on_answers(settings: Choices) -> None:
+    """Raise `WorkflowError` where answers of yes and no are asked for what is done with amounts alone."""
+    if settings.values == "amount":
+        if settings.yes_above is not None:
+            raise WorkflowError(
+                "A limit of yes needs answers: set `values` to 'yes-no', or leave `yes_above` out."
+            )
+        return
+    if not LEAST_SHARE <= settings.threshold <= 100.0 - LEAST_SHARE:
+        raise WorkflowError(
+            f"The threshold of yes and no is a share of the records in per cent, between {LEAST_SHARE:g} and "
+            f"{100.0 - LEAST_SHARE:g}: 20 asks where more than 20 % of them say yes."
+        )
+    for given, name in (
+        (settings.reference, "reference"), (settings.pilot, "pilot"), (settings.range_choice, "range_choice"),
+        (settings.limits, "limits"), (settings.lengthscale, "lengthscale"), (settings.transform, "transform"),
+        (settings.centre, "centre"), (settings.clip, "clip"),
+    ):  # fmt: skip
+        if given is not None:
+            raise WorkflowError(
+                f"Answers of yes and no are released by one fixed design, without `{name}`: leave that out."
+            )
+    if settings.unit != "point":
+        raise WorkflowError("The median of answers of yes and no says little: choose the unit 'point'.")
 
 
 def agree_on_tuning(settings: Choices) -> None:

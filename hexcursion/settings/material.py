@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from dpgp_core.spectral.columns import MOST_COLUMNS
 from geo.context.own_layers import MOST_LAYERS
 from hexcursion.settings.checked import Checked
 from hexcursion.settings.field import Setting
 from hexcursion.settings.source import SourceSettings
+from hexcursion.settings.words import Values
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,21 @@ class MaterialSettings(Checked):
             otherwise="as the data say",
         ),
     ] = ""
+    values: Annotated[
+        Values,
+        Setting(
+            "What a value is: an amount, or an answer of yes and no; the map then shows the share of yes.",
+            "data",
+        ),
+    ] = "amount"
+    yes_above: Annotated[
+        float | None,
+        Setting(
+            "A value above this is a yes, in the values' unit.",
+            "data",
+            otherwise="values of yes and no are 1 and 0",
+        ),
+    ] = None
     record_word: Annotated[
         str,
         Setting(
@@ -166,6 +183,30 @@ class MaterialSettings(Checked):
             "set",
         ),
     ] = False
+    covariates: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Public files of numbers that may explain the values, published with the map: tables of `h3` and "
+            "a column, or layers.",
+            "geography",
+            longest=MOST_COLUMNS,
+            flag="covariate",
+            metavar="FILE",
+            otherwise="none",
+        ),
+    ] = ()
+    covariate_columns: Annotated[
+        tuple[str, ...],
+        Setting(
+            "Columns with the covariates' numbers: one for each file, or one for all; an empty text for the "
+            "distance to a layer's shapes.",
+            "geography",
+            longest=MOST_COLUMNS,
+            flag="covariate-column",
+            metavar="COLUMN",
+            otherwise="the distance to a layer's shapes, and the only column of a table",
+        ),
+    ] = ()
     region: Annotated[
         str | None,
         Setting(

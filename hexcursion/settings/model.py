@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hexcursion.settings.agreement import (
+    agree_on_answers,
+    agree_on_covariates,
     agree_on_executor,
     agree_on_layers,
     agree_on_owner,
@@ -35,6 +37,8 @@ class ReleaseSettings(Choices):
         """Raise `WorkflowError` where choices do not fit together; leave out mechanisms that cannot serve."""
         agree_on_question(self)
         agree_on_layers(self)
+        agree_on_covariates(self)
+        agree_on_answers(self)
         agree_on_tuning(self)
         agree_on_reference(self)
         agree_on_owner(self)

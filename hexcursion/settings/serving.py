@@ -80,4 +80,8 @@ def not_read(mechanisms: Iterable[str], origin: Origin) -> tuple[str, ...]:
         read.add("priors")
     if origin == "searched":
         read |= {"focus", "objective"}
-    return tuple(name for name in ("priors", "paths", "bound", "focus", "objective") if name not in read)
+    return tuple(
+        name
+        for name in ("priors", "paths", "bound", "covariates", "values", "focus", "objective")
+        if name not in read
+    )

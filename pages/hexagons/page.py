@@ -11,7 +11,7 @@ from geo import Domain
 from geo.maps.linked import Pane
 from geo.maps.painting import paint_cells
 from hexcursion.errors import WorkflowError
-from pages.hexagons import own_layers
+from pages.hexagons import covariates, own_layers
 from pages.hexagons.mending import offer_exchange, stop
 from pages.hexagons.places import facts_of, proposal_of
 from pages.hexagons.ways import DRAW, Asked, asked_area, asked_way, take_outline
@@ -105,6 +105,7 @@ def summary(domain: Domain) -> None:
     columns[3].metric("Rows inside", plain(facts.inside), help=plain(facts.basis))
 
 
+painting = None
 left, right = st.columns([1, 2], gap="large")
 with left:
     way = asked_way(work)
@@ -126,6 +127,7 @@ with left:
     if work.domain is not None:
         propose(work.domain)
         own_layers.ask(work)
+        painting = covariates.ask(work)
     basemap_panel.say()
 with right:
     if work.domain is None:
@@ -137,7 +139,7 @@ with right:
             stop(work, lost)
         hidden = way == DRAW or work.private is None
         places = [] if hidden or work.private is None else work.private.places
-        pane = Pane("", paint_cells(work.domain.size), private=bool(places), points=places)
+        pane = Pane("", painting or paint_cells(work.domain.size), private=bool(places), points=places)
         shown = "" if hidden else ", and the places of the private rows"
         linked_maps.show(
             work.domain,

@@ -19,6 +19,7 @@ _EARLIER_SCRIPTS = frozenset({
     "8108d7ef0acfd9a0945c87f24d8be6883b275c07aa382652e74eb5df178d9f2b",
     "51205b83ae5948621c7d481f0478227399d249cbbac78cde523fcd7853ad7a45",
     "72da072914571d793998526a75c41a22e64bfb669ead26249edb8df3e6c824f0",
+    "6183d7662cb90be2f02be10b13220a6161f5ac03619b16a622aadb77e1585205",
 })  # fmt: skip
 PNG_START = b"\x89PNG\r\n\x1a\n"
 _CHUNKS = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND", b"pHYs", b"tEXt", b"gAMA", b"sRGB", b"cHRM", b"sBIT")

@@ -16,6 +16,7 @@ PATHS = "paths.parquet"
 DRAWS = "draws.parquet"
 LAYERS = "layers.geojson"
 PUBLIC_FIELD = "public_field.csv"
+COVARIATES = "covariates.csv"
 STATEMENT = "statement.json"
 SCHEMAS = {1: "statement-1.schema.json", 2: "statement-2.schema.json"}
 REGISTRY = "registry.yaml"
@@ -38,6 +39,7 @@ MAX_BYTES: dict[str, int] = {
     PATHS: 400 * MEGABYTE,
     DRAWS: 200 * MEGABYTE,
     PUBLIC_FIELD: 20 * MEGABYTE,
+    COVARIATES: 60 * MEGABYTE,
     LAYERS: 3 * MEGABYTE,
     STATEMENT: 2 * MEGABYTE,
     SCHEMAS[1]: MEGABYTE,
@@ -59,7 +61,7 @@ _ADDED = re.compile(
 )
 _MOST_ADDED, _MOST_ADDED_BYTES = 20, 60 * MEGABYTE
 _NAMES_IN_SMALL = frozenset(name.lower() for name in MAX_BYTES)  # the same files on some machines
-COMMON = frozenset(MAX_BYTES) - {*SCHEMAS.values(), DRAWS, PUBLIC_FIELD, LAYERS, PAGE, SIGNATURE}
+COMMON = frozenset(MAX_BYTES) - {*SCHEMAS.values(), DRAWS, PUBLIC_FIELD, COVARIATES, LAYERS, PAGE, SIGNATURE}
 # The files of each format; a file that is neither required nor optional is refused.
 REQUIRED: dict[int, frozenset[str]] = {
     version: COMMON | {schema} for version, schema in SCHEMAS.items()
@@ -69,7 +71,7 @@ REQUIRED: dict[int, frozenset[str]] = {
 def optional_files(version: int) -> frozenset[str]:
     """The files that a bundle of a format may have besides."""
     signed = frozenset({SIGNATURE})
-    return signed | {DRAWS, PUBLIC_FIELD, LAYERS, PAGE, *EXPORTS.own} if version == 2 else signed
+    return signed | {DRAWS, PUBLIC_FIELD, COVARIATES, LAYERS, PAGE, *EXPORTS.own} if version == 2 else signed
 
 
 def added_files(names: Collection[str]) -> list[str]:

@@ -69,7 +69,9 @@ def cell_columns(
     if scale is None:
         return columns | said | {"mean": field[0].tolist(), "sd": field[1].tolist()}
     mean, sd = scale.centre + scale.clip * field[0], scale.clip * field[1]
-    if scale.transform == "identity":
+    if scale.transform == "probit":
+        columns |= {"value_median": _short(scale.value(field[0]))}
+    elif scale.transform == "identity":
         columns |= {"value_mean": _short(mean), "value_sd": _short(sd)}
     else:
         median = np.exp(np.clip(mean, -LARGEST_LOG, LARGEST_LOG))

@@ -1,4 +1,4 @@
-"""The public field to which a question is relative: its part of the statement, and its file."""
+"""Public numbers of the hexagons in a bundle: the field that a question is relative to, and covariates."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpgp_core.errors import InvalidValue
+from dpgp_core.spectral.columns import standardised
 from hexcursion.bundle.errors import BundleError
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.untrusted.text import clean
+from hexcursion.project.covariates import Covariates
 from hexcursion.record import Release
 
 Floats = NDArray[np.float64]
@@ -75,3 +78,66 @@ def field_of(
     if not fits or not np.all(np.isfinite(values)) or (stated["ratio"] and not np.all(values > 0)):
         raise BundleError(f"{layout.PUBLIC_FIELD} does not hold one public value for each hexagon.")
     return values
+
+
+def covariates_block(covariates: Covariates | None) -> dict[str, Any]:
+    """The statement's member `covariates`, nothing where no public columns were read."""
+    if covariates is None:
+        return {}
+    named = zip(covariates.names, covariates.origins, strict=True)
+    return {
+        "covariates": {
+            "file": layout.COVARIATES,
+            "columns": [
+                {
+                    "name": clean(name, 100, "The name of a covariate"),
+                    "origin": clean(origin, 500, "The origin of a covariate"),
+                }
+                for name, origin in named
+            ],
+        }
+    }
+
+
+def covariates_bytes(cells: Sequence[str], covariates: Covariates) -> bytes:
+    """The table `h3` and a column for each covariate, numbered as the statement lists them; a row a cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_numbered(len(covariates.names)))
+    for cell, row in zip(cells, covariates.values, strict=True):
+        writer.writerow([cell, *(repr(float(value)) for value in row)])
+    return text.getvalue().encode()
+
+
+def check_covariates(
+    contents: Mapping[str, bytes], statement: Mapping[str, Any], cells: Sequence[str]
+) -> None:
+    """Refuse covariates that are not those which the statement names and its design reads.
+
+    Raises
+    ------
+    BundleError
+        Unless they are there exactly where both say so, a finite number for each hexagon, none constant.
+    """
+    stated, name = statement.get("covariates"), layout.COVARIATES
+    read = bool(statement["design"].get("covariates"))
+    if len({stated is not None, name in contents, read}) > 1:
+        raise BundleError(f"The privacy statement, its design and the bundle disagree about {name}.")
+    if stated is None:
+        return
+    try:
+        rows = list(csv.reader(io.StringIO(contents[name].decode("utf-8"))))
+        values = np.array([[float(value) for value in row[1:]] for row in rows[1:]])
+        fits = rows[0] == _numbered(len(stated["columns"])) and [row[0] for row in rows[1:]] == list(cells)
+    except (ValueError, IndexError, csv.Error) as error:
+        raise BundleError(f"{name} is damaged: it is not a table of hexagons.") from error
+    if not fits or values.shape != (len(cells), len(stated["columns"])):
+        raise BundleError(f"{name} does not hold one number of each covariate for each hexagon.")
+    try:
+        standardised(values)
+    except InvalidValue as error:
+        raise BundleError(f"{name} is not what was read: {error}") from error
+
+
+def _numbered(count: int) -> list[str]:
+    return [HEADER[0], *(f"covariate_{number}" for number in range(1, count + 1))]

@@ -128,6 +128,8 @@ def thresholds(released: Released) -> tuple[list[float], int]:
     usable = {float(f"{value:.3g}") for value in given if math.isfinite(value)} - {published}
     if scale.transform == "log":
         usable = {value for value in usable if value > 0}
+    elif scale.transform == "probit":
+        usable = {value for value in usable if 0 < value < 100}
     stops = sorted({*usable, published})
     return stops, stops.index(published)
 

@@ -126,6 +126,8 @@ class Viewer:
             raise WorkflowError("The threshold must be a finite number.")
         if self.bundle.response.transform == "log" and not threshold > 0:
             raise WorkflowError("The threshold must be positive: the release is on a logarithmic scale.")
+        if self.bundle.response.transform == "probit" and not 0 < threshold < 100:
+            raise WorkflowError("The threshold is a share: it must be above 0 and below 100 per cent.")
         return float(self.bundle.response.forward(threshold))
 
     def smoothed(self, rounds: int) -> NDArray[np.float64]:

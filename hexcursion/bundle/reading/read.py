@@ -23,7 +23,7 @@ from hexcursion.bundle.files.archive import contents_of
 from hexcursion.bundle.files.attached import check_picture, check_script
 from hexcursion.bundle.files.own_layers import read_layers
 from hexcursion.bundle.files.paths import read_paths
-from hexcursion.bundle.files.public_field import field_of
+from hexcursion.bundle.files.public_field import check_covariates, field_of
 from hexcursion.bundle.products.at_threshold import CONFIDENCE, Products, products_at
 from hexcursion.bundle.reading.layers import check_layers, features_of
 from hexcursion.bundle.signing.signature import Signature, signature_of
@@ -150,6 +150,7 @@ def bundle_from_contents(contents: Mapping[str, bytes]) -> Bundle:
     check_script(contents[layout.REDRAW], version)
     draws = _draws(contents, statement, cells)
     field_of(contents, statement, cells)
+    check_covariates(contents, statement, cells)
     layers = read_layers(contents[layout.LAYERS]) if layout.LAYERS in contents else ()
     picture = contents[layout.MAP]
     bundle = Bundle(

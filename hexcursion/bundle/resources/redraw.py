@@ -13,6 +13,7 @@ import json
 import math
 import sys
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import geopandas
@@ -38,7 +39,11 @@ def read(folder: Path) -> tuple[dict[str, Any], pd.DataFrame, np.ndarray]:
 def response_of(threshold: float, statement: dict[str, Any]) -> float:
     """The threshold in response units, by the public map of the statement."""
     response = statement["response"]
-    value = math.log(threshold) if response["transform"] == "log" else threshold
+    value = threshold
+    if response["transform"] == "log":
+        value = math.log(threshold)
+    elif response["transform"] == "probit":  # a share in per cent
+        value = NormalDist().inv_cdf(threshold / 100.0)
     return float((value - response["centre"]) / response["clip"])
 
 
@@ -134,8 +139,12 @@ def main() -> int:
     statement, table, paths = read(folder)
     cells = table["h3"].tolist()
     published = options.threshold is None
-    if not published and statement["response"]["transform"] == "log" and not options.threshold > 0:
+    transform = statement["response"]["transform"]
+    if not published and transform == "log" and not options.threshold > 0:
         print("The threshold must be positive.", file=sys.stderr)
+        return 2
+    if not published and transform == "probit" and not 0 < options.threshold < 100:
+        print("The threshold must be a share above 0 and below 100 per cent.", file=sys.stderr)
         return 2
     level = (
         statement["subject"]["threshold_response"] if published else response_of(options.threshold, statement)

@@ -7,13 +7,14 @@ from typing import Any
 from dpgp_core.releasing.released import GRID
 from hexcursion import words
 from hexcursion.bundle.files import layout
-from hexcursion.bundle.files.public_field import relative_block
+from hexcursion.bundle.files.public_field import covariates_block, relative_block
 from hexcursion.bundle.statement.designs import design_line, plain_design
 from hexcursion.bundle.statement.evaluation import evaluation_block
 from hexcursion.bundle.statement.expected import expected_block, expected_words
 from hexcursion.bundle.statement.guarantee import guarantee_block
 from hexcursion.bundle.statement.products_block import products_block
 from hexcursion.bundle.untrusted.text import clean, neutral_cell
+from hexcursion.project.response import Answers
 from hexcursion.record import Release
 from hexcursion.settings.stated import Scope
 from hexcursion.version import NAME, VERSION
@@ -23,6 +24,7 @@ VERSION_ID = "hexcursion-statement-2"
 FORMULA = {
     "log": "value = exp(centre + clip * response)",
     "identity": "value = centre + clip * response",
+    "probit": "value = 100 * Phi(centre + clip * response), Phi the standard normal distribution function",
 }
 ROUNDING_NOTE = (
     "Each value is rounded to a multiple of 2^-20 response units, deviations upwards. Paths are as drawn, "
@@ -71,6 +73,7 @@ def build_statement(release: Release) -> dict[str, Any]:
             },
         }
         | relative_block(release)
+        | ({} if release.answers is None else {"answers": _plain_answers(release.answers)})
         | _scope_block(release.scope),
         "guarantee": guarantee_block(release),
         "design": plain_design(release.design),
@@ -112,8 +115,15 @@ def build_statement(release: Release) -> dict[str, Any]:
             for line in release.receipt
         ],
         "attribution": [clean(text, 4000, "An attribution") for text in release.attribution],
-    } | ({} if release.trip is None else {"trip": release.trip.block()})
+    }
+    statement |= {} if release.trip is None else {"trip": release.trip.block()}
+    statement |= covariates_block(release.covariates)
     return {**statement, "evaluation": evaluation_block(statement, release.stated)}
+
+
+def _plain_answers(answers: Answers) -> dict[str, Any]:
+    """What a yes is, cleaned."""
+    return answers.block() | {"yes": clean(answers.yes, 200, "What a yes is")}
 
 
 def _scope_block(scope: Scope) -> dict[str, Any]:

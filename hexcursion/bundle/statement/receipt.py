@@ -162,6 +162,8 @@ def _centre(response: ResponseScale, unit: str) -> str:
     if response.transform == "log":
         value = words.quantity(math.exp(response.centre), unit, 6)
         return f"{value} (log {significant(response.centre, 5)})"
+    if response.transform == "probit":
+        return f"a share of {words.quantity(float(response.value(0.0)), '%', 6)}"
     return words.quantity(response.centre, unit)
 
 
@@ -169,6 +171,8 @@ def _clip(response: ResponseScale, unit: str) -> str:
     if response.transform == "log":
         factor = significant(math.exp(response.clip), 3)
         return f"a factor of {factor} either way (log {significant(response.clip, 4)})"
+    if response.transform == "probit":
+        return "none: answers of yes and no are not clipped"
     return f"{words.quantity(response.clip, unit)} either way"
 
 

@@ -151,13 +151,16 @@ _SAID: dict[str, tuple[tuple[str, bool], ...]] = {
     ),
     "Orders": ((re.escape(AT_EDGE), False),),
     "Question": ((r"Every value is taken .+\.", False),),
+    "Covariates": ((r"Public numbers of each hexagon, .+\.", False),),
     "Neighbours": ((r".+", False),),
 }  # fmt: skip
 _SEVERAL = frozenset({"Other unit", "Kept apart", "Earlier releases"})
 # In every version of the program, whatever was released.
 _ALWAYS = ("Unit of protection", "Records", "Domain", "Centre", "Clip bound", "Tuning", "Mechanism", "Paths",
            "Bound", "This release", "Delta", "In words")  # fmt: skip
-_OWN_WORDS = frozenset({"Domain", "Centre", "Clip bound", "Prior mean", "Tuning", "Question", "Kept apart"})
+_OWN_WORDS = frozenset(
+    {"Domain", "Centre", "Clip bound", "Prior mean", "Tuning", "Question", "Covariates", "Kept apart"}
+)
 """Topics whose lines quote the publisher: where something comes from, or why."""
 _LAST_NUMBER = re.compile(rf"^(.* has epsilon )({_N})\.$")
 
@@ -280,6 +283,7 @@ def _needed(statement: Mapping[str, Any]) -> set[str]:
         "Budget": bool(statement["ledger"]["entry"]),
         "Prior mean": statement["prior_mean_used"],
         "Question": "relative" in statement["subject"],
+        "Covariates": "covariates" in statement,
         LOW_AGREEMENT: poor,
     }
     return {topic for topic, there in asked.items() if there}
@@ -315,6 +319,10 @@ def _fits(line: Line, statement: Mapping[str, Any]) -> bool:
         by = "divided by" if relative["ratio"] else "less"
         asked = f"Every value is taken {by} a public field, which the bundle holds: {relative['origin']}"
         return _tidy(line["text"]) == _tidy(asked) and not line["warning"]
+    if topic == "Covariates" and (read := statement.get("covariates")) is not None:
+        told = "; ".join(column["origin"] for column in read["columns"])
+        told = f"Public numbers of each hexagon, which the bundle holds: {told}"
+        return _tidy(line["text"]) == _tidy(told) and not line["warning"]
     for pattern, warning in _SAID[topic]:
         found = re.fullmatch(pattern, line["text"])
         if found is not None and line["warning"] is warning:

@@ -126,6 +126,13 @@ def _check_texts(statement: dict[str, Any]) -> None:
         raise BundleError("The privacy statement contradicts itself about its products.")
     if statement["response"]["formula"] != FORMULA[statement["response"]["transform"]]:
         raise BundleError("The privacy statement contradicts itself about its response.")
+    answers = {
+        "answers" in statement["subject"],
+        statement["response"]["transform"] == "probit",
+        getattr(design, "law", "amount") == "yes-no",
+    }
+    if len(answers) > 1 or (True in answers and statement["subject"]["unit"] != "%"):
+        raise BundleError("The privacy statement contradicts itself about answers of yes and no.")
     if any(statement["evaluation"][name] != text for name, text in evaluated(statement).items()):
         raise BundleError("The privacy statement's evaluation does not follow from its other fields.")
 

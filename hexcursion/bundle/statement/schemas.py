@@ -27,6 +27,8 @@ _EARLIER = frozenset({
     "20c97d6f04e922b2ce6e5ca2a4c5a781fbcc8f005e1df04ae9b12d8ec34a4c89",
     "c8d3f9a1dc253e91610a5675b1df0d2503a121825ee85688fdcc137b237988b9",
     "e049251868cd1abc9fa633d880a0c308d091f81ac8e74e4e4c65499f9b33b242",
+    "e454f523ff3dcde64dcf3dcffedcaec5ac9e6c591c6d139bd2b29eb52031dbf6",
+    "965cd3a5eb8b549a19137f565ab933125c17b45223fce699fd84fffeb34108c7",
 })  # fmt: skip
 _FOLDER = Path(__file__).parent / "schema"
 

@@ -20,7 +20,7 @@ from hexcursion.search.problem.plain import judged_from, scored_from, scored_map
 from hexcursion.search.problem.task import Edge, FrontierPoint, SearchResult, Unconstrained
 
 FORMAT = 1
-_PLACES = ("data", "reference", "region", "layers")  # settings that name files
+_PLACES = ("data", "reference", "region", "layers", "covariates")  # settings that name files
 _WORDS = ("record_word", "population", "period", "source")  # that only say what the data are
 
 
@@ -37,7 +37,8 @@ def question_of(project: Project) -> str:
     }
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode())
     digest.update(json.dumps([project.domain.cells, project.public_n]).encode())
-    for column in (project.reference.index, project.reference.value):
+    shared = () if project.covariates is None else (project.covariates.values,)
+    for column in (project.reference.index, project.reference.value, *shared):
         digest.update(np.ascontiguousarray(column).tobytes())
     return digest.hexdigest()
 

@@ -299,7 +299,8 @@ def _simulated_task(project: Project, facts: PublicFacts, every_scale: bool) -> 
     Mechanisms without a fixed design are searched in the same worlds.
     """
     settings, scales = project.settings, [project.response]
-    if every_scale or fixed_of(settings.mechanisms) is None:
+    searched = every_scale or fixed_of(settings.mechanisms) is None
+    if searched and settings.values == "amount":  # answers have one scale
         scales += _focused(project) if settings.focus == "threshold" else _narrower(project)
     free = fixed_model(facts, ask_of(project), _budget(project), project.response)
     return _task(project, facts, simulated_scenes(project, facts, scales, free.design), free)

@@ -30,7 +30,6 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger
 from hexcursion.ledger.unreleased import charge_stands
 from hexcursion.project.accounts import area_facts, record_keys
-from hexcursion.project.consent import refuse_large_delta
 from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import PlacedObservations, bin_records
 from hexcursion.project.response import ResponseScale
@@ -75,7 +74,7 @@ def run_pilot(project: Project, ledger: Ledger, session: str = "", *, insist: bo
         raise WorkflowError("A pilot stands in for reference data: set `pilot` and leave `reference` out.")
     if project.pilot is not None:
         raise WorkflowError("A pilot was paid for already, and stands in for reference data.")
-    refuse_large_delta(project)
+    project.refuse_large_delta()
     if not insist and (warning := pilot_warning(project)):
         raise WorkflowError(warning)
     records = bin_records(project.private.placed, project.response, settings.unit).records

@@ -18,7 +18,6 @@ from hexcursion.errors import WorkflowError
 from hexcursion.ledger import Charge, Ledger
 from hexcursion.ledger.unreleased import charge_stands
 from hexcursion.project.accounts import area_facts, record_keys
-from hexcursion.project.consent import refuse_large_delta
 from hexcursion.project.model import Pilot, Project
 from hexcursion.project.records import bin_records
 from hexcursion.project.simulated import SIMULATION_SEED, simulate_reference
@@ -58,7 +57,7 @@ def run_range_choice(project: Project, ledger: Ledger, session: str = "", *, ins
         raise WorkflowError("No range is to be chosen: set `range_choice`.")
     if project.pilot is not None:
         raise WorkflowError("A range was chosen and paid for already.")
-    refuse_large_delta(project)
+    project.refuse_large_delta()
     epsilon = settings.range_choice * settings.epsilon
     records = bin_records(project.private.placed, project.response, settings.unit).records
     choice = planned_choice(project, records)

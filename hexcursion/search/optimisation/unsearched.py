@@ -124,7 +124,15 @@ def simulated_scenes(
     worlds: list[list[World]] = [[] for _ in scales]
     for number in range(QUICK_WORLDS if settings.quick else WORLDS):
         observed = simulate_reference(
-            settings, project.lattice, project.response, facts.n, known, number, chosen, facts.prior
+            settings,
+            project.lattice,
+            project.response,
+            facts.n,
+            known,
+            number,
+            chosen,
+            facts.prior,
+            facts.covariates,
         )
         truth = baseline_set(project_scene(project, facts, observed, project.response).world, model)
         for scale, mine in zip(scales, worlds, strict=True):

@@ -38,6 +38,8 @@ def public_facts(project: Project) -> PublicFacts:
         places_public=settings.places_public,
         counts=_public_counts(project),
         single=settings.unit == "cell",
+        law=settings.values,
+        covariates=None if project.covariates is None else project.covariates.values,
         store=home() / PUBLIC_WORK,
     )
 

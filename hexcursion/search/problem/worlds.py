@@ -72,7 +72,7 @@ def make_scene(
         middle, spread = belief
     world = World(
         facts, records, training, held_out, labels, level, direction, offset, middle=middle, spread=spread,
-        mean_known=belief is None,
+        mean_known=belief is None, seen_level=response.seen(level),
     )  # fmt: skip
     return Scene(response, world)
 

@@ -81,5 +81,6 @@ def _renamed(settings: ReleaseSettings, name: Callable[[str], str]) -> ReleaseSe
         region=None if settings.region is None else name(settings.region),
         limits=None if settings.limits is None else name(settings.limits),
         layers=tuple(name(path) for path in settings.layers),
+        covariates=tuple(name(path) for path in settings.covariates),
         basemap=None if settings.basemap is None else name(settings.basemap),
     )

@@ -296,4 +296,10 @@ def test_a_mechanism_reads_what_it_says_and_nothing_else(name: str) -> None:
         for bound in ("triangle", "maximum-principle")
     ]
     found |= {"bound"} if priced[0] != priced[1] else set()
+    named = replace(facts, covariates=np.arange(float(lattice.size))[:, None])
+    budget = Budget(3.0, 1e-3)
+    told = [[mechanism.calibrate(each, one, budget) for each in plain[-3:]] for one in (facts, named)]
+    found |= {"covariates"} if told[0] != told[1] else set()
+    told[1] = [mechanism.calibrate(each, replace(facts, law="yes-no"), budget) for each in plain[-3:]]
+    found |= {"values"} if told[0] != told[1] else set()
     assert found == set(mechanism.reads)

@@ -100,6 +100,8 @@ def receipt_of(release: Release) -> tuple[ReceiptLine, ...]:
     )
     if release.relative is not None:
         receipt = (*receipt, ReceiptLine("Question", release.relative.sentence))
+    if release.covariates is not None:
+        receipt = (*receipt, ReceiptLine("Covariates", release.covariates.sentence))
     expected = release.expected
     return receipt + (() if expected is None else stop_or_state(expected, None, True))
 

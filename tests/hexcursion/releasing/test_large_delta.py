@@ -9,7 +9,6 @@ import pytest
 
 from hexcursion.errors import WorkflowError
 from hexcursion.ledger import open_ledger
-from hexcursion.project.consent import refuse_large_delta
 from hexcursion.project.load import load_project
 from hexcursion.project.model import Project
 from hexcursion.project.records import PlacedObservations
@@ -43,7 +42,7 @@ def test_a_release_that_states_no_delta_has_the_usual_one(hamlet: Project) -> No
 
 def test_a_delta_of_one_in_n_needs_a_second_consent(hamlet: Project) -> None:
     n = plan_release(asked(hamlet, None), given_choice(asked(hamlet, None)), open_ledger()).binned.n
-    refuse_large_delta(asked(hamlet, 0.99 / n))
+    asked(hamlet, 0.99 / n).refuse_large_delta()
     large = asked(hamlet, 1.01 / n)
     with pytest.raises(WorkflowError, match=r"even publishing a whole record.*choose delta 1e-05 or less"):
         plan_release(large, given_choice(large), open_ledger())
@@ -84,9 +83,9 @@ def test_two_neighbours_of_ten_thousand_records_have_one_delta(hamlet: Project) 
 
 def test_a_large_delta_is_refused_by_the_stated_number_of_records(hamlet: Project) -> None:
     for n in (50, 5_000):
-        refuse_large_delta(of_so_many(hamlet, n, **HIDDEN, records_about=999, delta=1e-3))
+        of_so_many(hamlet, n, **HIDDEN, records_about=999, delta=1e-3).refuse_large_delta()
         with pytest.raises(WorkflowError, match=r"delta 0\.001 is .* number of records, 1,000 records,"):
-            refuse_large_delta(of_so_many(hamlet, n, **HIDDEN, records_about=1_000, delta=1e-3))
+            of_so_many(hamlet, n, **HIDDEN, records_about=1_000, delta=1e-3).refuse_large_delta()
 
 
 def test_cells_that_are_said_to_hold_records_are_no_more_than_there_are(town: Town) -> None:

@@ -17,6 +17,7 @@ from dpgp_core.mechanisms import (
 )
 from dpgp_core.mechanisms.paths.reading import PathReader
 from dpgp_core.mechanisms.registry import MECHANISMS
+from dpgp_core.mechanisms.sums import beliefs
 from dpgp_core.noise.entropy import SimulationEntropy
 from dpgp_core.posterior.records import CollapsedRecords
 from dpgp_core.posterior.shelf import Shelf
@@ -130,7 +131,7 @@ def test_the_limits_of_what_is_reckoned() -> None:
     counted = noisy_cell_statistics
     assert (counted.COUNT_SMOOTHING, counted.LEAST_SHARE, counted.LEAST_INFORMATION) == (5, 0.02, 0.001)
     assert (counted.GLANCE_CELLS, counted.DENSE_CELLS, counted.SIMULATIONS) == (8000, 600, 4)
-    assert (spectral_statistics.DETAIL, spectral_statistics.UNSEEN) == (300, 0.35)
+    assert (spectral_statistics.DETAIL, beliefs.UNSEEN) == (300, 0.35)
     assert posterior_sampling.CHUNK == 4_000_000
     assert (reading.DRAWS, reading.DRAW_STEP, reading.WITHIN, reading.HALVINGS) == (100, 2.0**-10, 0.9, 16)
 

@@ -14,6 +14,7 @@ from dpgp_core.mechanisms import noisy_cell_statistics, spectral_statistics
 from dpgp_core.mechanisms.bin_means import square_bins
 from dpgp_core.mechanisms.noisy_cell_statistics import cell_observations, reference_records
 from dpgp_core.mechanisms.registry import MECHANISMS, design_from_mapping, mechanism_named, mechanism_of
+from dpgp_core.mechanisms.sums import beliefs
 from dpgp_core.mechanisms.sums.cell_sums import NoisyStatistics
 from dpgp_core.mechanisms.terms import Ask, Budget, Protection
 from dpgp_core.noise.entropy import SimulationEntropy
@@ -115,8 +116,8 @@ def test_what_clipping_may_hide_of_an_unknown_mean() -> None:
     """.35 of the spread, times the slope by which clipping shrinks deviations: .35 * .6 * .4/.8."""
     prior: Any = SimpleNamespace(deviation=0.4, before=SimpleNamespace(deviation=0.8))
     design = replace(SPECTRAL, spread=0.6, common=0.3)
-    assert spectral_statistics._unseen(design, prior) == pytest.approx(0.105)
-    assert spectral_statistics._unseen(replace(design, common=0.0), prior) == 0.0
+    assert beliefs.unseen_by(design, prior) == pytest.approx(0.105)
+    assert beliefs.unseen_by(replace(design, common=0.0), prior) == 0.0
 
 
 def test_a_spectral_plan_is_made_of_the_design_and_of_public_facts(monkeypatch: pytest.MonkeyPatch) -> None:

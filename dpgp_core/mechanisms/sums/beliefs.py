@@ -1,0 +1,130 @@
+"""Reading released sums under several beliefs, with and without public columns: the evidence weighs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.reading import Reading, mixed, shares
+from dpgp_core.mechanisms.spectral_design import SpectralStatisticsDesign
+from dpgp_core.noise.entropy import Entropy
+from dpgp_core.releasing.released import Released
+from dpgp_core.spectral.clipped import ClippedPrior
+from dpgp_core.spectral.cutoff import cutoff_for_map
+from dpgp_core.spectral.model import Prepared, PublicCounts
+from dpgp_core.spectral.reading import FieldPosterior
+from dpgp_core.spectral.shared import SharedReadings
+from dpgp_core.spectral.sums import SpectralSums
+from dpgp_core.spectral.unclipped import REACH, unclipped
+
+Unseen = Callable[[ClippedPrior], float]
+"""What clipping may hide of the records' mean under a belief, clipped response units."""
+
+
+UNSEEN = 0.35
+"""Of the field's deviation: what clipping may hide of the records' mean where it is read from the release."""
+
+
+ODDS = 0.25
+"""That public columns explain something, against that they do not, before a release."""
+
+
+def unseen_by(design: SpectralStatisticsDesign, prior: ClippedPrior) -> float:
+    """What clipping may hide of the records' mean, clipped response units; reference data would show it."""
+    slope = prior.deviation / prior.before.deviation
+    hidden = design.common and design.law == "amount"  # answers are not clipped
+    return UNSEEN * design.spread * slope if hidden else 0.0
+
+
+def belief_weights(evidence: Floats) -> Floats:
+    """Posterior weights of beliefs from log densities (B,) or (B, R): with columns and without, or one alone.
+
+    With columns is less likely beforehand (ODDS): many columns that people name say nothing.
+    """
+    evidence = evidence.copy()
+    if len(evidence) > 1:
+        evidence[0] += np.log(ODDS)
+    weight = np.exp(evidence - evidence.max(axis=0))
+    return np.asarray(weight / weight.sum(axis=0))
+
+
+def read_sums(
+    plan: Prepared, released: SpectralSums, known: PublicCounts, unseen: Unseen, paths: int, entropy: Entropy
+) -> Released:
+    """The field given one release, its beliefs weighed by how likely they make what was released: free.
+
+    Parameters
+    ----------
+    plan : Prepared
+    released : SpectralSums
+    known : PublicCounts
+    unseen : callable
+    paths : int
+        Draws of the field.
+    entropy : Entropy
+    """
+    counts = plan.counts(known, released.counts)
+    readers = plan.readers(counts)
+    if plan.plan.field.law == "yes-no":
+        readers = tuple(plan.answers(reader, counts, released.sums) for reader in readers)
+    weight = belief_weights(np.array([reader.log_evidence(released.sums) for reader in readers]))
+    readings, of_map = [], np.zeros(plan.nodes.cells)
+    for reader, number in zip(readers, shares(weight, paths), strict=True):
+        posterior = FieldPosterior(reader, released.sums)
+        drawn = posterior.paths(number, entropy) if number else np.empty((0, plan.nodes.cells))
+        found_at = posterior.mean(), posterior.deviation()
+        if reader.linear is None:
+            found, mean, sd = unclipped(*found_at, reader.prior, drawn)
+            readings.append(Reading(mean, sd, found))
+        else:  # the field itself is read
+            readings.append(
+                Reading(np.clip(found_at[0], -REACH, REACH), found_at[1], np.clip(drawn, -REACH, REACH))
+            )
+    field = readings[0] if len(readings) == 1 else mixed(readings, weight)
+    for reader, reading, share in zip(readers, readings, weight, strict=True):
+        posterior = FieldPosterior(reader, released.sums)
+        shown = reading.sd * posterior.map_deviation(counts, unseen(reader.prior)) / posterior.deviation()
+        of_map += share * (np.square(shown) + np.square(reading.mean - field.mean))
+    raw = (released.sums,) if released.counts is None else (released.sums, released.counts)
+    return Released(
+        field.draws, field.mean, field.sd, raw, np.sqrt(of_map), records=counts.at_cells(plan.nodes)
+    )  # fmt: skip
+
+
+def under_beliefs(plan: Prepared, readings: SharedReadings) -> tuple[SharedReadings, ...]:
+    """The same simulated releases under each belief of a plan."""
+    return tuple(readings.under(basis) for basis, _ in plan.beliefs)
+
+
+def simulated(
+    readings: Sequence[SharedReadings], plan: Prepared, totals: Floats, level: Floats, sign: float,
+    unseen: Unseen | None,
+) -> tuple[Floats, Floats | None]:  # fmt: skip
+    """Exceedance probabilities (R, N) of simulated releases, their beliefs weighed, and own cutoffs (R,).
+
+    Parameters
+    ----------
+    readings
+        Of `under_beliefs`.
+    totals
+        (N,) sums of the reference records' responses.
+    level
+        (N,) the threshold, response units; `sign` is 1 for above, -1 for below.
+    unseen
+        None where no cutoffs are asked for.
+    """
+    if unseen is None and len(readings) == 1:
+        return readings[0].probabilities(totals, plan.prior, level, sign), None
+    found = [
+        each.stated(totals, prior, level, sign, 0.0 if unseen is None else unseen(prior))
+        for each, (_, prior) in zip(readings, plan.beliefs, strict=True)
+    ]
+    weight = belief_weights(np.array([density for _, _, density in found]))
+    probability, shown = (
+        np.einsum("br,brn->rn", weight, np.array([parts[kind] for parts in found])) for kind in (0, 1)
+    )
+    if unseen is None:
+        return probability, None
+    return probability, np.array([cutoff_for_map(*row) for row in zip(probability, shown, strict=True)])

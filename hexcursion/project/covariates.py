@@ -1,0 +1,179 @@
+"""Public numbers per hexagon that may explain the values: read from files, refused where they are private."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data_loaders import Observations
+from dpgp_core.errors import InvalidValue
+from dpgp_core.spectral.columns import standardised
+from geo import Domain
+from geo.context.covariates import distances, layer_numbers, table_columns
+from geo.context.own_reading import own_layer
+from geo.domains.zones import public_values
+from hexcursion.errors import WorkflowError
+from hexcursion.project.area import document_of, layer_name, refuse_private_layers
+from hexcursion.project.records import PlacedObservations, cell_medians
+
+Floats = NDArray[np.float64]
+ALIKE = 0.95
+"""Correlation with the number of records from which a column shows where they are."""
+
+APART = 0.995
+"""Chance that a hexagon with records has a larger number than one without, from which it shows that too."""
+
+LONGEST = 80
+"""Characters of a column's name, and of a file's: both stand in the statement."""
+
+FEWEST = 8
+"""Hexagons with records below which a likeness is chance."""
+
+
+@dataclass(frozen=True, eq=False)
+class Covariates:
+    """Public numbers of the hexagons of an area.
+
+    Parameters
+    ----------
+    names
+        k, as they stand in the statement
+    origins
+        k sentences' ends: where each comes from
+    values
+        (N, k) finite, none constant
+    """
+
+    names: tuple[str, ...]
+    origins: tuple[str, ...]
+    values: Floats
+
+    @property
+    def sentence(self) -> str:
+        """What they are, for a receipt."""
+        return f"Public numbers of each hexagon, which the bundle holds: {'; '.join(self.origins)}."
+
+    def refuse_private(self, placed: PlacedObservations, *, places_public: bool) -> None:
+        """Refuse columns that show where the private records lie, or what was measured there.
+
+        Parameters
+        ----------
+        placed : PlacedObservations
+            The private rows.
+        places_public : bool
+            Whether the places of the records were declared public.
+
+        Raises
+        ------
+        WorkflowError
+            Naming the column.
+        """
+        occupied, median = cell_medians(placed)
+        if occupied.size < FEWEST:
+            return
+        counts = np.bincount(placed.index, minlength=len(self.values)).astype(np.float64)
+        for name, column in zip(self.names, self.values.T, strict=True):
+            if not places_public and (_alike(column, counts) >= ALIKE or _apart(column, counts > 0)):
+                raise WorkflowError(
+                    f"The covariate {name!r} shows where the private records lie, and covariates are "
+                    "published: leave it out, or declare the places public with `places_public`."
+                )
+            if np.mean(np.isclose(column[occupied], median, rtol=1e-6, atol=0.0)) > 0.2:
+                raise WorkflowError(
+                    f"The covariate {name!r} repeats the private values, and covariates are published: "
+                    "leave it out."
+                )
+
+
+def _apart(column: Floats, occupied: NDArray[np.bool_]) -> bool:
+    """Whether the hexagons with records have the largest numbers of all, or the smallest: a distance does."""
+    inside, outside = int(occupied.sum()), int((~occupied).sum())
+    if min(inside, outside) < FEWEST:
+        return False
+    _, place, many = np.unique(column, return_inverse=True, return_counts=True)
+    rank = (np.cumsum(many) - 0.5 * (many - 1))[place]  # equal numbers share their ranks' mean
+    chance = (rank[occupied].sum() - inside * (inside + 1) / 2) / (inside * outside)
+    return bool(max(chance, 1.0 - chance) >= APART)
+
+
+def _alike(one: Floats, other: Floats) -> float:
+    """Size of the correlation of two columns, 0 where one is constant."""
+    one, other = one / max(float(np.abs(one).max()), 1e-300), other - other.mean()
+    one = one - one.mean()
+    size = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return abs(float(one @ other)) / size if size > 0 else 0.0
+
+
+def load_covariates(
+    paths: Sequence[str], columns: Sequence[str], domain: Domain, private: Observations | None = None,
+    *, places_public: bool = False,
+) -> Covariates | None:  # fmt: skip
+    """Read public numbers for every hexagon; None where no file is named.
+
+    Parameters
+    ----------
+    paths, columns
+        As the settings `covariates` and `covariate_columns`.
+    domain : Domain
+    private : Observations, optional
+        The private rows: a layer of their places is refused.
+    places_public : bool
+        Whether there is nothing to hide about these.
+
+    Raises
+    ------
+    WorkflowError, GeoError, DataError
+        One sentence, for a file that gives no number for some hexagon, or the same for all.
+    """
+    if not paths:
+        return None
+    names: list[str] = []
+    origins: list[str] = []
+    values: list[Floats] = []
+    given = [*columns] * len(paths) if len(columns) == 1 else [*columns] or [""] * len(paths)
+    for path, column in zip(paths, given, strict=True):
+        what, shown = layer_name(path), Path(path).name
+        if Path(path).suffix.lower() == ".csv":
+            column = column or _only_column(path)
+            found, origin = public_values(path, domain, column), f"{column}, a column of {shown}"
+        else:
+            layer = own_layer(document_of(path), domain, what, column)
+            if private is not None:
+                refuse_private_layers((layer,), private, places_public=places_public)
+            if column:
+                found, origin = layer_numbers(layer, domain), f"{column}, a column of {shown}"
+            else:
+                column = f"distance to {what}"
+                found, origin = (
+                    np.sqrt(distances(layer, domain)),
+                    f"the square root of the {column} in metres",
+                )
+        if len(column) > LONGEST or len(shown) > LONGEST:
+            raise WorkflowError(f"Names of covariates and their files have at most {LONGEST} characters.")
+        if column in names:
+            raise WorkflowError(f"Two covariates are called {column!r}: rename a column or a file.")
+        try:
+            standardised(found[:, None])
+        except InvalidValue:
+            raise WorkflowError(
+                f"The covariate {column!r} is the same in every hexagon of the area: leave it out."
+            ) from None
+        names.append(column)
+        origins.append(origin)
+        values.append(found)
+    return Covariates(tuple(names), tuple(origins), np.column_stack(values))
+
+
+def _only_column(path: str) -> str:
+    """The one column of a table beside its hexagons."""
+    found = table_columns(path)
+    if len(found) != 1:
+        raise WorkflowError(
+            f"{Path(path).name} has {len(found)} columns beside h3: name the one that is meant with "
+            "`covariate_columns`."
+        )
+    return found[0]

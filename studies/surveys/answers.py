@@ -1,0 +1,138 @@
+"""A survey of yes and no: where more than 20 and 50 % of shallow wells have arsenic above 50 ug/l.
+
+Command: `python -m studies.surveys.answers REGION [FOLDER] [--releases N]`.
+
+REGION is a GeoJSON file of Bangladesh, which `python -m hexcursion outline "Bangladesh (every area)"` writes.
+FOLDER is ../shared/data beside the checkout unless named; one sentence says where the file is absent. Wells
+less than 150 deep, resolution 6, the fixed design with the range of the two maps. Scored are hexagons with a
+well: the agreement of the released set with the map without privacy, read by the same moments once from the
+wells themselves, and how far stated chances of that map lie from what it shows (ten bins).
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+
+from dpgp_core.excursion.scores import exceedance_probability, iou
+from dpgp_core.excursion.sets import Bools, agreed
+from dpgp_core.linalg.numerics import Floats
+from dpgp_core.mechanisms.registry import mechanism_named
+from dpgp_core.mechanisms.spectral_design import FIXED_RANGE, SPREAD_OF_ANSWERS, fixed_design
+from dpgp_core.mechanisms.terms import Budget
+from dpgp_core.noise.entropy import SimulationEntropy
+from dpgp_core.priors.registry import make_prior
+from dpgp_core.releasing.released import draw_release
+from dpgp_core.spectral.clipped import ClippedPrior, PublicPrior
+from hexcursion.errors import WorkflowError
+from hexcursion.project.load import load_project
+from hexcursion.project.model import Project
+from hexcursion.project.records import bin_records
+from hexcursion.search.problem.facts import public_facts
+from hexcursion.settings.model import ReleaseSettings
+from hexcursion.settings.source import SourceSettings
+from studies.surveys.covariates import BESIDE
+
+FILE = "wells/bangladesh_wells_arsenic.csv.gz"
+DEEP, LIMIT, SHARES = 150.0, 50.0, (20.0, 50.0)
+EPSILONS, DELTA, SEED, BINS = (0.5, 1.0, 3.0), 1e-5, 155, 10
+LEVEL = 0.1  # variance of the unknown mean share of the map without privacy, in units of answers
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("region", type=Path, help="GeoJSON file of the area")
+    parser.add_argument("folder", nargs="?", type=Path, default=BESIDE, help="folder of the real files")
+    parser.add_argument("--releases", type=int, default=8, help="simulated releases of each row (default 8)")
+    asked = parser.parse_args()
+    if not (asked.folder / FILE).is_file():
+        print(f"{asked.folder / FILE} is not there: it is not shipped; name the folder that holds it.")
+        return
+    with TemporaryDirectory() as folder:
+        project = load_project(settings_of(asked.folder, asked.region, Path(folder)))
+    there = np.unique(project.private.placed.index)
+    truth = map_without_privacy(project)
+    print(f"{project.public_n:,} wells in {there.size:,} of {project.domain.size:,} hexagons")
+    print("epsilon  share   all     IoU   (s.e.)   ECE")
+    for epsilon in EPSILONS:
+        for share in SHARES:
+            level = float(ndtri(share / 100.0))
+            shown = (truth > level)[there]
+            ious, chance = released_scores(project, epsilon, level, shown, there, asked.releases)
+            error = float(ious.std(ddof=1) / np.sqrt(ious.size))
+            print(
+                f"{epsilon:7g}  {share:4.0f} %  {shown.mean():.3f}  {ious.mean():.3f}  ({error:.3f})  "
+                f"{calibration_error(chance, np.tile(shown, asked.releases)):.3f}",
+                flush=True,
+            )
+    print(f"Seed {SEED}; {asked.releases} releases of each row, delta {DELTA:g}; all: everything painted.")
+
+
+def settings_of(folder: Path, region: Path, work: Path) -> ReleaseSettings:
+    """Shallow wells, answers of arsenic above the limit; their table is written to a folder."""
+    table = pd.read_csv(folder / FILE)
+    path = work / "wells.csv"
+    table[table["Depth"] < DEEP].to_csv(path, index=False)
+    return ReleaseSettings(
+        data=SourceSettings(str(path), value="Arsenic", x="lon", y="lat"), values="yes-no", yes_above=LIMIT,
+        value_unit="ug/l", value_name="arsenic", record_word="well", region=str(region), resolution=6,
+        threshold=SHARES[0], mechanisms=("spectral-statistics",),
+    )  # fmt: skip
+
+
+def map_without_privacy(project: Project) -> Floats:
+    """(N,) probit of the share of yes: the moments of answers read once, from the records themselves."""
+    law = ClippedPrior.of(PublicPrior(0.0, SPREAD_OF_ANSWERS, 1.0 / SPREAD_OF_ANSWERS, "yes-no"))
+    records = bin_records(project.private.placed, project.response, "point").records
+    prior = make_prior("exponential", project.lattice, FIXED_RANGE * project.lattice.spacing)
+    covariance = law.deviation**2 * prior.correlation() + LEVEL
+    index, mean = records.index, float(np.average(records.mean, weights=records.count))
+    seen = covariance[np.ix_(index, index)] + np.diag(law.record_noise**2 / records.count)
+    answer = mean + covariance[:, index] @ np.linalg.solve(seen, records.mean - mean)
+    return np.asarray(ndtri(np.clip((1.0 + answer) / 2.0, 1e-3, 1.0 - 1e-3)))
+
+
+def released_scores(
+    project: Project, epsilon: float, level: float, shown: Bools, there: np.ndarray, releases: int
+) -> tuple[Floats, Floats]:
+    """(R,) agreements with the map without privacy, and (R k,) stated chances of it, at k hexagons."""
+    mechanism, facts = mechanism_named("spectral-statistics"), public_facts(project)
+    design = mechanism.calibrate(fixed_design(project.lattice.spacing), facts, Budget(epsilon, DELTA))
+    if design is None:
+        raise WorkflowError(f"Epsilon {epsilon:g} is too small for the fixed design.")
+    design = replace(design, cutoff_from="release")
+    records = bin_records(project.private.placed, project.response, "point").records
+    prepared, entropy = mechanism.prepare(design, facts, records), SimulationEntropy(SEED)
+    ious, chances = [], []
+    for _ in range(releases):
+        released = draw_release(prepared, entropy, simulation=True)
+        chance, of_map = released.set_chance(level), released.shown_map
+        if chance is None or of_map is None:
+            raise WorkflowError("The release states no probabilities.")
+        cutoff = design.settled(released, level, "above").cutoff
+        ious.append(iou(agreed(chance, cutoff)[there], shown))
+        chances.append(exceedance_probability(*of_map, level, "above")[there])
+    return np.array(ious), np.concatenate(chances)
+
+
+def calibration_error(chance: Floats, happened: Bools) -> float:
+    """Mean distance of stated chances from observed shares, over BINS bins."""
+    place = np.minimum((chance * BINS).astype(int), BINS - 1)
+    return float(sum(
+        abs(chance[place == k].mean() - happened[place == k].mean()) * (place == k).mean()
+        for k in range(BINS) if np.any(place == k)
+    ))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""Answers of yes and no: settings, the scale of shares, simulated worlds, words, statement and reader."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpgp_core.errors import InvalidValue
+from geo import Domain, domain_from_bbox
+from hexcursion import words
+from hexcursion.bundle import BundleError
+from hexcursion.bundle.files.layout import SUMS, sums_text
+from hexcursion.bundle.published.view import Viewer
+from hexcursion.bundle.reading.read import bundle_from_contents
+from hexcursion.bundle.resources.redraw import response_of
+from hexcursion.bundle.writing.write import bundle_contents
+from hexcursion.errors import WorkflowError
+from hexcursion.project.baseline import fit_baseline
+from hexcursion.project.load import build_lattice, load_project
+from hexcursion.project.response import Answers, ResponseScale
+from hexcursion.project.simulated import simulate_reference
+from hexcursion.record import Release
+from hexcursion.search.problem.facts import public_facts
+from hexcursion.search.problem.worlds import project_scene
+from hexcursion.settings import ReleaseSettings, SourceSettings
+from tests.hexcursion.bundle.bundle_samples import retold
+from tests.hexcursion.bundle.statement.test_formats import SPECTRAL, spectral_release
+
+BOX = (-0.12, 51.49, -0.05, 51.53)
+SHARES = ResponseScale("probit", 0.0, 1.0, "the same for all answers of yes and no")
+
+
+@pytest.fixture(scope="module")
+def domain() -> Domain:
+    return domain_from_bbox(*BOX, 8)
+
+
+def settings(path: str = "s.csv", **changes: object) -> ReleaseSettings:
+    base: dict[str, object] = {
+        "data": SourceSettings(path, value="as", x="lon", y="lat"), "threshold": 20.0, "bbox": BOX,
+        "values": "yes-no", "value_unit": "ug/l", "value_name": "arsenic", "record_word": "well",
+        "mechanisms": ("spectral-statistics",),
+    }  # fmt: skip
+    return ReleaseSettings(**{**base, **changes})  # type: ignore[arg-type]
+
+
+def test_a_yes_is_a_value_above_the_limit_or_a_one() -> None:
+    assert Answers("arsenic above 50", 50.0).of(np.array([50.0, 50.1, 3.0])).tolist() == [0.0, 100.0, 0.0]
+    assert Answers("heating", None).of(np.array([1.0, 0.0])).tolist() == [100.0, 0.0]
+    with pytest.raises(InvalidValue, match="must be 1 and 0"):
+        Answers("heating", None).of(np.array([1.0, 2.0]))
+
+
+def test_shares_have_a_scale_of_their_own_and_answers_its_ends() -> None:
+    assert SHARES.forward(np.array([0.0, 50.0, 100.0])).tolist() == [-3.0, 0.0, 3.0]
+    assert SHARES.response(np.array([0.0, 100.0])).tolist() == [-1.0, 1.0]
+    assert float(SHARES.forward(20.0)) == pytest.approx(-0.8416212)
+    assert float(SHARES.value(SHARES.forward(20.0))) == pytest.approx(20.0)
+    assert SHARES.seen(float(SHARES.forward(20.0))) == pytest.approx(-0.6)  # 20 % of yes, 80 % of no
+    assert ResponseScale("identity", 3.0, 2.0, "").seen(0.7) == 0.7
+    stated = {"response": {"transform": "probit", "centre": 0.0, "clip": 1.0}}
+    assert response_of(20.0, stated) == pytest.approx(-0.8416212)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"threshold": 442_413.0}, "a share of the records in per cent, between 1 and 99"),
+        ({"centre": 40.0}, "without `centre`"),
+        ({"transform": "log"}, "without `transform`"),
+        ({"reference": SourceSettings("r.csv", value="as", x="lon", y="lat")}, "without `reference`"),
+        ({"unit": "cell"}, "choose the unit 'point'"),
+        ({"values": "amount", "yes_above": 50.0, "centre": 1.0, "clip": 1.0}, "A limit of yes needs answers"),
+        ({"mechanisms": ("posterior-sampling",)}, "Nothing is done with `values`"),
+    ],
+)  # fmt: skip
+def test_what_answers_do_not_need_is_refused(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(WorkflowError, match=said):
+        settings(**changes)
+
+
+def survey(path: Path, domain: Domain, *, values: tuple[str, str] = ("80", "7")) -> str:
+    """Eight wells in each hexagon: seven above the limit in the west, none in the east."""
+    middle = float(np.median(domain.centres_lonlat[:, 0]))
+    rows = ["lon,lat,as"]
+    for lon, lat in domain.centres_lonlat:
+        for k in range(8):
+            rows.append(f"{lon + 1e-5 * k},{lat},{values[int(lon > middle or k == 0)]}")
+    path.write_text("\n".join(rows), encoding="utf-8")
+    return str(path)
+
+
+def test_a_project_of_answers_asks_for_a_share(domain: Domain, tmp_path: Path) -> None:
+    project = load_project(settings(survey(tmp_path / "s.csv", domain), yes_above=50.0))
+    assert set(project.private.placed.value.tolist()) == {0.0, 100.0}
+    assert project.private.observations.value.max() == 80.0  # the ledger knows the rows as they are
+    assert (project.unit, project.value_name) == ("%", "share of wells with arsenic above 50 ug/l")
+    assert project.level == pytest.approx(-0.8416212)
+    assert public_facts(project).law == "yes-no"
+    assert set(np.unique(project.reference.value).tolist()) == {0.0, 100.0}
+    scene = project_scene(project, public_facts(project), project.reference, project.response)
+    assert scene.world.seen_level == pytest.approx(-0.6)
+    assert set(np.unique(np.abs(scene.world.records.mean * scene.world.records.count)) % 1.0) == {0.0}
+
+    class Model:
+        prior, lengthscale, ridge, scale = "exponential", 3_000.0, 1.0, 1.0
+
+    inside = fit_baseline(project, Model()).inside
+    west = domain.centres_lonlat[:, 0] <= float(np.median(domain.centres_lonlat[:, 0]))
+    assert inside[west].all()
+    assert not inside[~west].all()
+
+
+def test_values_that_are_no_answers_are_refused(domain: Domain, tmp_path: Path) -> None:
+    path = survey(tmp_path / "s.csv", domain)
+    with pytest.raises(WorkflowError, match="Private data: values of yes and no must be 1 and 0"):
+        load_project(settings(path))
+    long = "a very long name of what was measured, " * 2
+    with pytest.raises(WorkflowError, match="take a shorter `value_name`"):
+        load_project(settings(path, yes_above=50.0, value_name=long))
+
+
+def test_simulated_answers_have_the_shares_of_their_field(domain: Domain) -> None:
+    lattice = build_lattice(domain)
+    drawn = [simulate_reference(settings(), lattice, SHARES, 4_000, None, number) for number in range(6)]
+    shares = [np.bincount(each.index, weights=each.value, minlength=domain.size) /
+              np.maximum(np.bincount(each.index, minlength=domain.size), 1) for each in drawn]  # fmt: skip
+    assert all(set(np.unique(each.value)) == {0.0, 100.0} for each in drawn)
+    assert 15.0 < np.mean([share.std() for share in shares]) < 35.0
+
+
+def test_the_question_is_asked_in_words() -> None:
+    subject = {
+        "value": "share of wells with arsenic above 50 ug/l", "unit": "%", "threshold": 20.0,
+        "direction": "above", "answers": {"yes": "arsenic above 50 ug/l", "yes_above": 50.0},
+    }  # fmt: skip
+    assert words.asked(subject, "well") == "Where do more than 20 % of wells have arsenic above 50 ug/l?"
+    below = subject | {"direction": "below", "scope": {"population": "shallow wells", "period": "1998"}}
+    assert words.asked(below, "well") == (
+        "Where did at most 20 % of shallow wells have arsenic above 50 ug/l in 1998?"
+    )
+    assert words.named(subject) == "More than 20 % with arsenic above 50 ug/l"
+
+
+def answers_release(domain: Domain) -> Release:
+    return retold(
+        spectral_release(domain), response=SHARES, threshold=20.0, value_unit="%",
+        value_name="share of wells with arsenic above 50 ug/l",
+        answers=Answers("arsenic above 50 ug/l", 50.0), design=replace(SPECTRAL.for_law("yes-no")),
+    )  # fmt: skip
+
+
+def test_a_bundle_of_answers_is_written_and_read(domain: Domain) -> None:
+    contents = bundle_contents(answers_release(domain))
+    bundle = bundle_from_contents(contents)
+    subject = bundle.statement["subject"]
+    assert subject["answers"] == {"yes": "arsenic above 50 ug/l", "yes_above": 50.0}
+    assert subject["threshold_response"] == pytest.approx(-0.8416212)
+    viewer = Viewer(bundle)
+    assert viewer.level(50.0) == 0.0
+    with pytest.raises(WorkflowError, match="above 0 and below 100 per cent"):
+        viewer.level(100.0)
+    said = {line["topic"]: line["text"] for line in bundle.statement["receipt"]}
+    assert said["Centre"] == "a share of 50 %; the same for all answers of yes and no."
+    assert said["Clip bound"].startswith("none: answers of yes and no are not clipped")
+    cells = json.loads(contents["cells.geojson"])["features"]
+    assert "Where do more than 20 % of" in bundle.label_html
+    assert len(cells) == domain.size
+
+
+@pytest.mark.parametrize("change", ["answers", "transform", "law", "unit"])
+def test_a_statement_that_contradicts_itself_about_answers_is_refused(domain: Domain, change: str) -> None:
+    contents = bundle_contents(answers_release(domain))
+    statement = json.loads(contents["statement.json"])
+    if change == "answers":
+        del statement["subject"]["answers"]
+    elif change == "transform":
+        statement["response"]["transform"] = "identity"
+        statement["response"]["formula"] = "value = centre + clip * response"
+        statement["subject"]["threshold_response"] = 20.0
+    elif change == "law":
+        statement["design"]["law"] = "amount"
+    else:
+        statement["subject"]["unit"] = "ug/l"
+    other = {name: content for name, content in contents.items() if name != SUMS}
+    other["statement.json"] = json.dumps(statement).encode()
+    other[SUMS] = sums_text(other).encode()
+    with pytest.raises(BundleError, match="about answers of yes and no"):
+        bundle_from_contents(other)
