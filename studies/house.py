@@ -1,12 +1,11 @@
 """Size of the house: `python -m studies.house [--names]` prints files, lines and short modules of each room.
 
-Every Python file that git knows in the rooms counts; a short module has fewer than 40 lines and is neither
+Every Python file below the rooms counts; a short module has fewer than 40 lines and is neither
 `__init__` nor `__main__`. Nothing is stored.
 """
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,15 +14,12 @@ ROOMS = ("dpgp_core", "geo", "data_loaders", "hexcursion", "pages")
 SHORT = 40
 
 
-def counted(room: str) -> tuple[int, int, list[str]]:
+def counted(room: str, root: Path = ROOT) -> tuple[int, int, list[str]]:
     """Return the number of files and lines of a room, and the names of its short modules."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", f"{room}/*.py"], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout.split("\0")
-    names = [name for name in listed if name and (ROOT / name).is_file()]
-    lines = {name: (ROOT / name).read_text(encoding="utf-8").count("\n") for name in names}
-    short = [name for name in names if lines[name] < SHORT and not Path(name).name.startswith("__")]
-    return len(names), sum(lines.values()), short
+    files = sorted((root / room).rglob("*.py"))
+    lines = {path: path.read_text(encoding="utf-8").count("\n") for path in files}
+    short = [path for path in files if lines[path] < SHORT and not path.name.startswith("__")]
+    return len(files), sum(lines.values()), [path.relative_to(root).as_posix() for path in short]
 
 
 def main() -> None:
