@@ -62,8 +62,8 @@ def test_every_study_is_documented(name: str) -> None:
 
 def test_the_house_is_counted_file_by_file(tmp_path: Path) -> None:
     """A module of 39 lines is short, one of 40 is not, and neither is an `__init__`."""
-    (tmp_path / "geo" / "maps").mkdir(parents=True)
+    (tmp_path / "room" / "maps").mkdir(parents=True)
     for name, lines in (("__init__", 1), ("short", 39), ("maps/long", 40)):
-        (tmp_path / "geo" / f"{name}.py").write_text("pass\n" * lines, encoding="utf-8")
-    (tmp_path / "geo" / "notes.md").write_text("no code\n", encoding="utf-8")
-    assert counted("geo", tmp_path) == (3, 80, ["geo/short.py"])
+        (tmp_path / "room" / f"{name}.py").write_text("pass\n" * lines, encoding="utf-8")
+    (tmp_path / "room" / "notes.md").write_text("no code\n", encoding="utf-8")
+    assert counted("room", tmp_path) == (3, 80, ["room/short.py"])
