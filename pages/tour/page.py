@@ -162,7 +162,7 @@ def arithmetic(seen: Tour, house: House) -> Markdown:
 
 def figures(*each: tuple[str, float], help: str) -> None:
     """Agreements in large type, and what they are."""
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="medium"):
         for label, value in each:
             st.metric(plain(label), plain(agreement_words(value)), width="content", help=tip("iou"))
     st.caption(plain(help))

@@ -32,7 +32,7 @@ from dpgp_core.excursion.scores import iou, ious
 from dpgp_core.mechanisms.grids import FRONTIER_EPSILONS
 from dpgp_core.noise.entropy import SimulationEntropy
 from hexcursion.bundle import read_bundle
-from hexcursion.bundle.documents.papers import readme_text
+from hexcursion.bundle.documents.papers import attribution_text, readme_text
 from hexcursion.bundle.documents.registry import registry_yaml
 from hexcursion.bundle.files import layout
 from hexcursion.bundle.files.archive import contents_of
@@ -105,7 +105,9 @@ def pages_anew(place: Path) -> None:
     bundle = bundle_from_contents(contents)
     design, draws = design_from(bundle.statement["design"]), bundle.draws
     ranked = bundle.field is not None
-    products = products_block(design, None if draws is None else len(draws), ranked=ranked)
+    by_map = bundle.statement["products"].get("cut_by_map", False)
+    count = None if draws is None else len(draws)
+    products = products_block(design, count, ranked=ranked, cut_by_map=by_map)
     told = bundle.statement["told"]
     statement = {  # its numbers, and what follows from them in today's words
         **bundle.statement,
@@ -116,6 +118,7 @@ def pages_anew(place: Path) -> None:
     papers = {
         layout.STATEMENT: statement_text(statement),
         layout.README: readme_text(statement, bundle.published),
+        layout.ATTRIBUTION: attribution_text(statement),
         layout.REGISTRY: registry_yaml(statement),
     }
     mechanism = design.mechanism

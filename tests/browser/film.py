@@ -1,4 +1,7 @@
-"""A short film of the main path on generated data, as an animated GIF: `python -m tests.browser.film`."""
+"""A short film of the main path on the sales of Lucas County, as an animated GIF.
+
+Command: `python -m tests.browser.film`.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ class Camera:
 
 def play(page: Page, camera: Camera) -> None:
     """From the data to the bundle, as a person would go."""
-    press(page, "Use the generated example")
+    press(page, "Use the sales of Lucas County")
     page.get_by_text("What was read").wait_for()
     camera.take(2.0, 1.5)
     go_to(page, "Hexagons")

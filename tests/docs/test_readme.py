@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -33,3 +34,17 @@ def test_its_eight_lines_release_a_map(
     assert "probability" in printed
     assert "guesses right with a chance of at most 73.2 %" in printed
     assert read_bundle(tmp_path / "toledo.zip").statement["guarantee"]["epsilon"] <= 1.0
+
+
+def test_the_figures_of_the_example_are_the_stored_ones() -> None:
+    """Agreements are rounded down, as on the screens."""
+    story = json.loads((ROOT / "static" / "tour" / "tour.json").read_text(encoding="utf-8"))
+    said = {name: f".{int(100 * value)}" for name, value in story["measured"].items()}
+    assert said.keys() == {"public", "released", "table", "filled", "smoothed"}
+    words = " ".join(TEXT.split())
+    assert f"it agreed {said['released']} with the example's map of 1998" in words
+    assert f"the public one of 1993 agreed {said['public']};" in words
+    practice = " ".join((ROOT / "docs" / "practice.md").read_text(encoding="utf-8").split())
+    assert f"agrees {said['public']}, a table of at least 5 {said['table']} as published" in practice
+    assert f"and {said['filled']} filled, the smoothed one {said['smoothed']}," in practice
+    assert f"at epsilon 1 that ships {said['released']} (" in practice

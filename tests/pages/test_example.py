@@ -6,8 +6,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from hexcursion.bundle.published.shelf import shelf
+from pages.shared.session.kept import text_of
+from pages.shared.session.workspace import KEY
 from pages.shared.shipped import shelved
-from pages.shared.steps import COMPARE, LEDGER, PRIVACY, PUBLISH, RELEASE, VIEWER
+from pages.shared.steps import COMPARE, DATA, HEXAGONS, LEDGER, PRIVACY, PUBLISH, RELEASE, VIEWER
 from tests.pages.conftest import OpenApp, press, texts
 
 
@@ -81,3 +83,14 @@ def test_an_empty_viewer_offers_it(open_app: OpenApp) -> None:
     app.query_params["release"] = shelved().name
     app.run()
     assert "Not a map of single sales" in texts(app)
+
+
+def test_its_sales_lead_to_the_search_and_are_lost_by_nobody(open_app: OpenApp) -> None:
+    app = press(open_app(DATA.path), "Use the sales of Lucas County")
+    work = app.session_state[KEY]
+    assert (work.kind, work.generated, work.at_risk, text_of(work)) == ("example", False, False, "")
+    assert "4,378 sales" in go(app, HEXAGONS.path)
+    assert work.domain.size == 888
+    assert "region of the example" not in str(app.radio[0].options).lower()
+    go(app, PRIVACY.path)
+    assert [button.label for button in app.button] == ["Search for the best design"]

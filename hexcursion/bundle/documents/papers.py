@@ -101,7 +101,9 @@ def readme_text(statement: Mapping[str, Any], products: Products) -> str:
 
 def attribution_text(statement: Mapping[str, Any]) -> str:
     """Credits of the data, as their licences ask, and of the software."""
-    lines = list(statement["attribution"]) or ["No attribution was stated for the data."]
+    source = statement["subject"].get("scope", {}).get("source", "").rstrip(".")
+    stated = f"Source of the data: {source}." if source else "No attribution was stated for the data."
+    lines = list(statement["attribution"]) or [stated]
     software = statement["software"]
     lines.append(f"Made with {software['name']} {software['version']}. Hexagons: H3, Apache License 2.0.")
     return "\n\n".join(fill(line, 90) for line in lines) + "\n"

@@ -55,7 +55,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module", params=LOOKS)
 def finished(request: pytest.FixtureRequest, browser: Browser, app: RunningApp) -> Iterator[Page]:
-    """The generated example, released, in one look."""
+    """The finished example in one look."""
     context = browser.new_context(**LOOKS[request.param])
     context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()

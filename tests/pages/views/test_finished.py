@@ -16,6 +16,7 @@ from data_loaders import DEMO_SEED, DEMO_YEARS, DemoField
 from data_loaders.demo_data.city import to_km, ward_of
 from data_loaders.lucas_county import SALES
 from dpgp_core.mechanisms.registry import mechanism_of
+from hexcursion.bundle.files.archive import contents_of
 from hexcursion.bundle.page.facts import heading_of
 from hexcursion.bundle.published.shelf import shelf
 from hexcursion.bundle.statement.designs import design_from
@@ -66,6 +67,8 @@ def test_it_says_whose_sales_these_are_and_that_they_are_real(opened: Finished) 
     assert heading_of(statement) == "Where did houses in Lucas County sell for more than $80,000 in 1998?"
     assert statement["subject"]["scope"]["source"].startswith("Lucas County auditor, by J. P. LeSage's")
     assert "published long ago" in str(statement["evaluation"])
+    credits = contents_of(BUNDLE)["ATTRIBUTION.txt"].decode()
+    assert credits.startswith("Source of the data: Lucas County auditor, by J. P. LeSage's")
     assert shelved().title == "House sales of Lucas County, Ohio: an example (shipped with the program)"
 
 

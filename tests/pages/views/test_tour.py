@@ -13,10 +13,10 @@ from data_loaders.lucas_county import SALES
 from dpgp_core.excursion.scores import iou
 from hexcursion.comparing.attacks import changes, two_editions
 from hexcursion.comparing.practice import RULES, Records, minimum
-from hexcursion.project.example import county_settings
-from hexcursion.project.load import load_project
-from pages.compare.practice import release_sentence
+from pages.compare.practice import lines_of, release_sentence, rules_of
+from pages.shared.session.workspace import Found
 from pages.shared.shipped import BUNDLE
+from pages.start.finished import finished_example
 from pages.tour import view
 from pages.tour.view import Tour, tour
 
@@ -28,7 +28,7 @@ def told() -> Tour:
 
 @pytest.fixture(scope="module")
 def records() -> Records:
-    return Records.of(load_project(county_settings()))
+    return Records.of(finished_example().project)
 
 
 @pytest.mark.parametrize("shown", ["public", "released"])
@@ -45,6 +45,20 @@ def test_the_table_and_its_figures_are_those_of_the_sales(told: Tour, records: R
     assert told.exact == pytest.approx(two_editions(records, RULES["at least 5"]), abs=5e-5)
     assert told.changed == pytest.approx(changes(records, RULES["at least 5, class only"]), abs=5e-5)
     assert told.sales == (3_108, records.cell.size)
+
+
+def test_the_screen_compare_says_the_same_of_the_finished_example(told: Tour, records: Records) -> None:
+    opened = finished_example()
+    found, rules = Found(opened.project, opened.tuned, opened.tuned.choice), rules_of(5, records.size)
+    tables = {name: rule.apply(records) for name, rule in rules.items()}
+    lines = lines_of(found, opened.viewer, rules, tables, records, opened.baseline.inside)
+    table, classes, smooth, _, ours = lines
+    said = [table.agreement, table.careful, smooth.careful, ours.agreement, table.exact, classes.changed]
+    names = ("table", "filled", "smoothed", "released")
+    assert said == pytest.approx(
+        [*(told.measured[name] for name in names), told.exact, told.changed], abs=5e-5
+    )
+    assert (1.0 - table.shown, ours.apart) == (told.blank, told.apart)
 
 
 def test_the_house_is_the_sale_that_the_seed_takes(told: Tour, records: Records) -> None:
