@@ -152,6 +152,8 @@ class Mechanism(ABC):
 
     def varied(self, design: Any, name: str, value: float) -> Design:
         """The design with one of its `parameters` changed."""
+        if name in design.held:
+            return cast(Design, design)
         kinds = {parameter.name: parameter.kind for parameter in self.parameters}
         return cast(Design, replace(design, **{name: int(value) if kinds[name] == "count" else value}))
 

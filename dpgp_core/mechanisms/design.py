@@ -57,6 +57,11 @@ class Design:
             if not (math.isfinite(value) and value >= 0):
                 raise DesignError(f"{name} must be a finite number >= 0, got {value!r}.")
 
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Parameters that nobody can vary in this design."""
+        return ()
+
     def with_cutoff(self, cutoff: float) -> Self:
         """The same design, cut there whatever is released."""
         return replace(self, cutoff=cutoff)

@@ -113,6 +113,10 @@ class SpectralStatisticsDesign(Design):
                 f"choose {' or '.join(get_args(CutoffFrom))}."
             )
 
+    @property
+    def held(self) -> tuple[str, ...]:
+        return ("ridge", "amplitude") if self.law == "yes-no" else ()
+
     def for_law(self, law: Law) -> SpectralStatisticsDesign:
         """The same for responses of a law; what is believed of answers is the same for all of them."""
         if law == "amount":

@@ -92,7 +92,8 @@ def _fit(project: Project, model: FieldModel, placed: PlacedObservations) -> Bas
     posterior = fit(make_prior(model.prior, project.lattice, model.lengthscale), records, model.ridge)
     sd, level = model.scale * np.sqrt(posterior.variance), project.response.seen(project.level)
     probability = exceedance_probability(posterior.mean, sd, level, settings.direction)
-    return Baseline(posterior.mean, probability, excursion(posterior.mean, level, settings.direction))
+    inside = excursion(posterior.mean, level, settings.direction)
+    return Baseline(project.response.field_of(posterior.mean), probability, inside)
 
 
 def compare(released: Bools, baseline: Bools) -> Agreement:

@@ -155,6 +155,18 @@ class ResponseScale:
             return np.asarray(100.0 * ndtr(raw))
         return np.exp(raw) if self.transform == "log" else raw
 
+    def field_of(self, mean: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Means of responses as values of the field, which they are but for answers; the inverse of `seen`.
+
+        Parameters
+        ----------
+        mean
+            (N,), response units
+        """
+        if self.transform != "probit":
+            return mean
+        return np.asarray(self.forward(50.0 * (1.0 + np.clip(mean, -1.0, 1.0))))
+
     def seen(self, level: float) -> float:
         """Where a level of the field lies among means of responses: answers, -1 and 1, average its share.
 

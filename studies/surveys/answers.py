@@ -16,7 +16,6 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -110,7 +109,6 @@ def released_scores(
     design = mechanism.calibrate(fixed_design(project.lattice.spacing), facts, Budget(epsilon, DELTA))
     if design is None:
         raise WorkflowError(f"Epsilon {epsilon:g} is too small for the fixed design.")
-    design = replace(design, cutoff_from="release")
     records = bin_records(project.private.placed, project.response, "point").records
     prepared, entropy = mechanism.prepare(design, facts, records), SimulationEntropy(SEED)
     ious, chances = [], []

@@ -44,7 +44,9 @@ def ask_privacy(work: Workspace) -> None:
     _strength(work)
     pilot_panel.ask(work)
     _more(work)
-    work.choose(**{name: field(name).default for name in _idle(work)})
+    idle = _idle(work)
+    also = ("covariate_columns",) if "covariates" in idle else ()
+    work.choose(**{name: field(name).default for name in (*idle, *also)})
 
 
 def _idle(work: Workspace) -> tuple[str, ...]:
@@ -321,5 +323,6 @@ def threshold_words(work: Workspace) -> str:
     if work.choices.get("change") or work.choices.get("limits"):
         what = "the public map" if work.choices.get("change") else "the limits by zone"
         return f"{side} {work.choices['threshold']:g}, relative to {what}"
-    value = words.quantity(float(work.choices["threshold"]), str(work.choices.get("value_unit", "")))
+    unit = "%" if work.choices.get("values") == "yes-no" else str(work.choices.get("value_unit", ""))
+    value = words.quantity(float(work.choices["threshold"]), unit)
     return f"{side} {value}"

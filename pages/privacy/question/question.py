@@ -29,6 +29,7 @@ WORDS: dict[Against, str] = {
     "value": "One value for the whole map",
     "limits": "Limits that differ by zone, from a file",
     "change": "The public map: what has changed since",
+    "answers": "A share: each record says yes or no",
 }
 
 
@@ -74,7 +75,9 @@ def ask(work: Workspace) -> None:
 def _wanted(work: Workspace) -> Against:
     """What the threshold is to be compared with, as chosen on the screen."""
     public = work.choices.get("reference") is not None and bool(work.choices.get("reference_public"))
-    offered: list[Against] = [each for each in get_args(Against) if each != "change" or public]
+    named = work.choices.get("reference") is not None
+    idle = {"change": not public, "answers": named and against_of(work) != "answers"}
+    offered: list[Against] = [each for each in get_args(Against) if not idle.get(each)]
     if work.choices.get("change") and not public:
         work.choose(change=False)
     wanted: Against = st.selectbox(
@@ -88,10 +91,30 @@ def _wanted(work: Workspace) -> Against:
         key=f"against_{work.mark}",
         **KEEP,
     )
+    _answers(work, wanted)
     work.choose(change=wanted == "change", limits=_limits(work) if wanted == "limits" else None)
     if wanted == "change":
         work.choose(prior_mean=None)  # change starts from the public map by itself
     return wanted
+
+
+def _answers(work: Workspace, wanted: Against) -> None:
+    """Above which value a record says yes, where the map is to show the share of those that do."""
+    if wanted != "answers":
+        work.choose(values="amount", yes_above=None)
+        return
+    unit = str(work.choices.get("value_unit", ""))
+    limit = st.number_input(
+        f"A value above this is a yes ({plain(unit)})" if unit else "A value above this is a yes",
+        value=work.choices.get("yes_above"),
+        format="%g",
+        placeholder="empty where values are 1 and 0",
+        help="A public limit, such as that of a law. The map then shows in how many of a hundred records the "
+        "value lies above it.",
+        key=f"yes_above_{work.mark}",
+        **KEEP,
+    )
+    work.choose(values="yes-no", yes_above=limit, centre=None, clip=None, transform=None)
 
 
 def _limits(work: Workspace) -> str | None:
@@ -135,7 +158,7 @@ def _checked(work: Workspace, path: str) -> str | None:
 def _standing(work: Workspace, against: Against) -> float | None:
     """The threshold so far; a relative one begins at no difference."""
     given: float | None = work.choices.get("threshold")
-    if given is None and against_of(work) != "value":
+    if given is None and against not in ("value", "answers"):
         return 1.0 if uses_factors(work.choices) else 0.0
     return given
 

@@ -8,11 +8,13 @@ from hexcursion.words import side_words
 from pages.privacy.question.scales import uses_factors
 from pages.shared.session.workspace import Workspace
 
-Against = Literal["value", "limits", "change"]
+Against = Literal["value", "limits", "change", "answers"]
 
 
 def against_of(work: Workspace) -> Against:
     """What the threshold is compared with, by the choices made so far."""
+    if work.choices.get("values") == "yes-no":
+        return "answers"
     if work.choices.get("change"):
         return "change"
     return "limits" if work.choices.get("limits") else "value"
@@ -21,6 +23,8 @@ def against_of(work: Workspace) -> Against:
 def relative_unit(work: Workspace) -> str:
     """The unit of a threshold that is relative to a public field; "" for one value for the whole map."""
     against = against_of(work)
+    if against == "answers":
+        return "% of the records"
     if against == "value":
         return ""
     what = "the limit there" if against == "limits" else "the public map"
@@ -31,6 +35,10 @@ def relative_unit(work: Workspace) -> str:
 def relative_words(work: Workspace, threshold: float | None) -> str:
     """What a relative threshold asks, in one sentence with its number."""
     against = against_of(work)
+    if against == "answers":
+        side = "more than" if work.choices.get("direction", "above") == "above" else "at most"
+        share = "so many" if threshold is None else f"{threshold:g}"
+        return f"A hexagon is inside where {side} {share} % of its records say yes."
     what = "the limit of its zone" if against == "limits" else "what the public map says"
     if threshold is None:
         return f"Every value is compared with {what}."

@@ -61,7 +61,9 @@ def test_shares_have_a_scale_of_their_own_and_answers_its_ends() -> None:
     assert float(SHARES.forward(20.0)) == pytest.approx(-0.8416212)
     assert float(SHARES.value(SHARES.forward(20.0))) == pytest.approx(20.0)
     assert SHARES.seen(float(SHARES.forward(20.0))) == pytest.approx(-0.6)  # 20 % of yes, 80 % of no
-    assert ResponseScale("identity", 3.0, 2.0, "").seen(0.7) == 0.7
+    assert SHARES.field_of(np.array([-0.6, 0.0, 1.3])).tolist() == pytest.approx([-0.8416212, 0.0, 3.0])
+    plain = ResponseScale("identity", 3.0, 2.0, "")
+    assert plain.seen(0.7) == plain.field_of(np.array([0.7]))[0] == 0.7
     stated = {"response": {"transform": "probit", "centre": 0.0, "clip": 1.0}}
     assert response_of(20.0, stated) == pytest.approx(-0.8416212)
 
