@@ -68,6 +68,20 @@ def test_the_version_is_written_in_one_place() -> None:
     assert (ROOT / "LICENSE").read_text(encoding="utf-8").split()[:2] == ["Apache", "License"]
 
 
+def test_the_notice_names_the_records_that_ship_and_their_licence() -> None:
+    """No other table of records lies among what is installed."""
+    rooms, sales = (*LIBRARY, "pages", "static", "studies"), "data_loaders/lucas_county/sales.csv.gz"
+    tables = [path for room in rooms for path in (ROOT / room).rglob("*.csv*") if path.is_file()]
+    assert [path.relative_to(ROOT).as_posix() for path in tables] == [
+        "data_loaders/lucas_county/sales.csv.gz"
+    ]
+    notice = (ROOT / "NOTICE").read_text(encoding="utf-8")
+    assert "data_loaders/lucas_county/sales.csv.gz" in notice
+    assert "spData (Bivand, Nowosad, Lovelace and others), CC0 1.0." in notice
+    assert project()["project"]["license-files"] == ["LICENSE", "NOTICE"]
+    assert "CC0; [NOTICE](NOTICE)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_what_is_asked_for_stands_in_the_requirements_and_nowhere_else() -> None:
     """The build reads it from there: pyproject.toml cannot say anything else, because it says nothing."""
     said = project()["project"]
