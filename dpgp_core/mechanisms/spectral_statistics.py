@@ -320,7 +320,7 @@ class SpectralStatistics(Mechanism):
         store = None if facts.store is None else FolderStore(facts.store)
         columns, levels = facts.covariates, len(facts.parents)
         model = facts.shelf.keep(
-            "spectral model", levels if columns is None else (levels, columns.tobytes()),
+            "spectral model", levels if columns is None else (levels, hash(columns.tobytes())),
             lambda: SpectralModel(facts.lattice, store, facts.parents, columns),
         )  # fmt: skip
         return model.prepare(

@@ -27,6 +27,9 @@ ALIKE = 0.95
 APART = 0.995
 """Chance that a hexagon with records has a larger number than one without, from which it shows that too."""
 
+REPEATED, COPIED = 0.2, 0.999
+"""Share of private medians that a column may hold, and correlation with them from which it is a copy."""
+
 LONGEST = 80
 """Characters of a column's name, and of a file's: both stand in the statement."""
 
@@ -82,7 +85,9 @@ class Covariates:
                     f"The covariate {name!r} shows where the private records lie, and covariates are "
                     "published: leave it out, or declare the places public with `places_public`."
                 )
-            if np.mean(np.isclose(column[occupied], median, rtol=1e-6, atol=0.0)) > 0.2:
+            there = column[occupied]
+            same = np.mean(np.isclose(there, median, rtol=1e-6, atol=0.0)) > REPEATED
+            if same or _alike(there, median) >= COPIED:
                 raise WorkflowError(
                     f"The covariate {name!r} repeats the private values, and covariates are published: "
                     "leave it out."

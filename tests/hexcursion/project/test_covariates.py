@@ -147,6 +147,8 @@ def test_columns_that_repeat_places_or_values_are_refused(domain: Domain) -> Non
         refuse(column, public=True)
     with pytest.raises(WorkflowError, match="'c' repeats the private values"):
         refuse(spoiled, public=True)
+    with pytest.raises(WorkflowError, match="'c' repeats the private values"):
+        refuse(np.where(counts > 0, 3.0 - 0.01 * medians, 2.5), public=True)  # the same in other words
     refuse(domain.centres[:, 0])
     refuse(
         counts + 3.0 * rng.normal(size=domain.size)
